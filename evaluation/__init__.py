@@ -1,0 +1,7 @@
+"""Gauntlet's engine: plays an attack against a model, referees the match and scores it.
+
+Participants import `evaluation.sdk`; everything else is for the site and for the `gauntlet` command.
+"""
+
+__version__ = "0.1.0"
+__all__ = ["__version__"]

@@ -1,0 +1,1 @@
+"""From a directory at a commit to a player."""

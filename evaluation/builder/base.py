@@ -1,0 +1,21 @@
+"""The port: how a directory at a commit becomes a player."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+from evaluation.domain.players import Player
+
+LogLine: TypeAlias = Callable[[str], None]
+"""Called with each line of a build's log as it appears, without the newline."""
+
+
+class Builder(ABC):
+    """A way to build submissions."""
+
+    @abstractmethod
+    def build(self, source: Path, *, on_log: LogLine) -> Player:
+        """Build the submission in `source`; raises `ManifestRefusal` or `BuildRefusal` with the fix, or `Fault`."""

@@ -1,0 +1,1 @@
+"""The `gauntlet` command: one file for each subcommand."""

@@ -1,0 +1,165 @@
+"""What a match yields: an outcome for each sample, and the named reasons for what went wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.domain.images import Images
+from evaluation.domain.players import Side
+from evaluation.domain.rules import QueryRules
+
+
+class Outcome(StrEnum):
+    """How one sample ended."""
+
+    ADVERSARIAL = "adversarial"
+    FAILED = "failed"
+    CLEAN_WRONG = "clean_wrong"
+
+
+class Reason(StrEnum):
+    """Every way in which a player can fail, by the name that results, logs and pages show."""
+
+    # at the door of the match
+    NEVER_CONNECTED = "never_connected"
+    EXITED_IN_SETUP = "exited_in_setup"
+    BAD_HELLO = "bad_hello"
+    # what it sent
+    BAD_TYPE = "bad_type"
+    BAD_LENGTH = "bad_length"
+    BAD_COUNT = "bad_count"
+    BAD_SEQUENCE = "bad_sequence"
+    UNEXPECTED_BYTES = "unexpected_bytes"
+    UNKNOWN_SAMPLE = "unknown_sample"
+    # how it ended
+    TOO_SLOW = "too_slow"
+    DISCONNECTED = "disconnected"
+    CRASHED = "crashed"
+    OUT_OF_MEMORY = "out_of_memory"
+    # what it answered
+    INVALID_LABEL = "invalid_label"
+    INCONSISTENT = "inconsistent"
+    ATTACK_RAISED = "attack_raised"
+    NO_ADVERSARIAL = "no_adversarial"
+    NOT_CONFIRMED = "not_confirmed"
+    MISCLASSIFIED = "misclassified"
+
+    @property
+    def text(self) -> str:
+        """One sentence for people."""
+        return _TEXTS[self]
+
+
+_TEXTS: dict[Reason, str] = {
+    Reason.NEVER_CONNECTED: "it did not connect to the referee within the set-up time",
+    Reason.EXITED_IN_SETUP: "its process ended before it connected to the referee",
+    Reason.BAD_HELLO: "its first frame was no valid HELLO",
+    Reason.BAD_TYPE: "it sent a frame of a type that is not allowed there",
+    Reason.BAD_LENGTH: "it sent a frame whose length does not fit its type and count",
+    Reason.BAD_COUNT: "it sent a frame with a count outside the allowed range",
+    Reason.BAD_SEQUENCE: "it sent a frame with a sequence number out of order",
+    Reason.UNEXPECTED_BYTES: "it sent bytes while no frame was due",
+    Reason.UNKNOWN_SAMPLE: "it named a sample that is not part of the piece",
+    Reason.TOO_SLOW: "its time was used up",
+    Reason.DISCONNECTED: "it closed its connection in mid-match",
+    Reason.CRASHED: "its process ended with an error",
+    Reason.OUT_OF_MEMORY: "it was stopped for using more memory than the limit",
+    Reason.INVALID_LABEL: "the model gave no valid label for the image",
+    Reason.INCONSISTENT: "replayed images got other labels: the model is not a stateless, deterministic function of one image",
+    Reason.ATTACK_RAISED: "the attack raised an exception on this sample",
+    Reason.NO_ADVERSARIAL: "the attack found no adversarial",
+    Reason.NOT_CONFIRMED: "none of the closest adversarials was confirmed by a verdict query",
+    Reason.MISCLASSIFIED: "the clean image already meets the criterion",
+}
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A player failed: who, why, and what is known beyond the reason's own sentence."""
+
+    side: Side
+    reason: Reason
+    detail: str = ""
+    in_setup: bool = False
+
+    def __str__(self) -> str:
+        tail = f" ({self.detail})" if self.detail else ""
+        return f"{self.side}: {self.reason}: {self.reason.text}{tail}"
+
+
+@dataclass(frozen=True)
+class SampleResult:
+    """One row: how one sample ended. Distances are L2 over pixels / 255; `seconds` is the sample's share of its piece."""
+
+    sample: int
+    label: int
+    target: int | None
+    outcome: Outcome
+    distance: float
+    worst_case: float
+    queries: int
+    seconds: float
+    reason: Reason | None
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """Every charged query of a stretch of play, one entry each, in order: four columns of equal length.
+
+    `label` is -1 where the model gave no valid one. It draws accuracy against queries and against budget.
+    """
+
+    sample: NDArray[np.uint16]
+    query: NDArray[np.uint32]
+    label: NDArray[np.int16]
+    distance: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.sample)
+
+
+@dataclass(frozen=True, eq=False)
+class PieceResult:
+    """What one piece yields; the unit that is committed. `perturbed` is (n, h, w, c): the scored image, or grey."""
+
+    samples: tuple[SampleResult, ...]
+    perturbed: Images
+    trace: Trace
+    seconds: float
+    failures: tuple[Failure, ...] = ()
+
+
+@dataclass(frozen=True)
+class AuditReport:
+    """How many images were replayed, how many got another label, and whether that is within the tolerance."""
+
+    replayed: int = 0
+    changed: int = 0
+    allowed_share: float = 0.05
+    allowed_count: int = 2
+
+    @property
+    def passed(self) -> bool:
+        """True unless more than `allowed_count` labels changed and they are more than `allowed_share` of all."""
+        return self.changed <= self.allowed_count or self.changed <= self.allowed_share * self.replayed
+
+
+@dataclass(frozen=True, eq=False)
+class MatchResult:
+    """One attack against one model over a sample set under one version of the rules."""
+
+    rules: QueryRules
+    track: str
+    model: str
+    attack: str
+    pieces: tuple[PieceResult, ...]
+    audit: AuditReport
+    failures: tuple[Failure, ...] = field(default=())
+
+    @property
+    def samples(self) -> tuple[SampleResult, ...]:
+        return tuple(row for piece in self.pieces for row in piece.samples)

@@ -1,0 +1,66 @@
+"""The frames: their header, types and payloads. Shipped with the SDK, so Python 3.8 and the standard library only.
+
+Every frame is a 16-byte little-endian header (payload length u32, type u16, count u16, sequence u64) and a payload
+whose length follows from type and count. `docs/protocol.md` tells the whole conversation.
+"""
+
+from __future__ import annotations
+
+import struct
+
+MAGIC = b"GNTL"
+VERSION = 1
+
+HEADER = struct.Struct("<IHHQ")
+"""Payload length in bytes, type, count, sequence."""
+
+MAX_COUNT = 64
+"""The most images one frame carries."""
+
+# player -> referee
+HELLO = 1
+"""The player is set up. Payload: `HELLO_PAYLOAD`; count 0, sequence 0."""
+QUERY = 2
+"""Attack: `count` images. Payload: count u16 sample numbers, then count images."""
+FINISH = 3
+"""Attack: the piece is done. Payload: count pairs of u16 (sample number, status)."""
+LABELS = 4
+"""Model: the answer to PREDICT, same count and sequence. Payload: count i16 labels."""
+
+# referee -> player
+WELCOME = 16
+"""The answer to HELLO. Payload: `WELCOME_PAYLOAD`."""
+PIECE = 17
+"""To an attack: samples to attack. Payload: `PIECE_PAYLOAD`, then count times `PIECE_SAMPLE`, then count images."""
+ANSWERS = 18
+"""To an attack: the answer to QUERY, same count and sequence. Payload: count i16 labels, then count u32 queries left."""
+PREDICT = 19
+"""To a model: count images."""
+REJECTED = 20
+"""To a player that broke the protocol, before the connection closes. Payload: an ASCII sentence."""
+BYE = 21
+"""The match is over. No payload."""
+
+HELLO_PAYLOAD = struct.Struct("<4sHH")
+"""Magic, protocol version, role."""
+WELCOME_PAYLOAD = struct.Struct("<8HI")
+"""Version, role, height, width, channels, classes, most images a frame, flags, query budget of each sample."""
+PIECE_PAYLOAD = struct.Struct("<QII")
+"""Seed of the piece, milliseconds for the whole piece, zero."""
+PIECE_SAMPLE = struct.Struct("<HhhH")
+"""Sample number, true label or -1 where the rules hide it, target label or -1 when untargeted, zero."""
+FINISH_SAMPLE = struct.Struct("<HH")
+"""Sample number, status."""
+
+ROLE_MODEL = 1
+ROLE_ATTACK = 2
+
+FLAG_TARGETED = 1
+
+UNCLASSIFIED = -1
+"""The label of an image that the model gave no valid label for. It counts as adversarial."""
+EXHAUSTED = -2
+"""In ANSWERS: the budget of this sample is spent; the image was not forwarded."""
+
+STATUS_DONE = 0
+STATUS_RAISED = 1

@@ -1,0 +1,1 @@
+"""Where a player's code runs: one port, two sandboxes."""

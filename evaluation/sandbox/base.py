@@ -1,0 +1,83 @@
+"""The port: how a player's code is started, watched and ended.
+
+A sandbox starts a player with exactly one directory of ours in sight, the one with its socket. Nothing here knows
+the protocol; the runner listens on the socket, the sandbox only makes it reachable.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from evaluation.domain.players import Player
+
+SOCKET_NAME = "referee.sock"
+"""The file in the socket directory on which the referee listens."""
+
+SOCKET_VARIABLE = "GAUNTLET_SOCKET"
+"""The environment variable that tells a player the path of its socket."""
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What one player may use."""
+
+    cpus: float = 1.0
+    memory_bytes: int = 4 << 30
+    processes: int = 256
+    scratch_bytes: int = 512 << 20
+    log_bytes: int = 1 << 20
+    gpu: str | None = None
+    """The device that a player with `gpu = true` gets, e.g. "0"; None where the host has none."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a run ended. `exit_code` is None where the sandbox had to end it; `log` is the last `log_bytes` of its output."""
+
+    exit_code: int | None
+    out_of_memory: bool
+    log: str
+
+
+@dataclass(frozen=True)
+class Guard:
+    """One protection, as the self-test found it on this host: what was tried, what was seen, whether it held."""
+
+    name: str
+    held: bool
+    seen: str
+    required: bool = True
+
+
+class Run(ABC):
+    """One started player."""
+
+    @abstractmethod
+    def ended(self) -> bool:
+        """Whether its main process is gone. Cheap; never blocks."""
+
+    @abstractmethod
+    def end(self) -> Ending:
+        """Kill whatever still runs, clean up, and say how it ended. Safe to call twice."""
+
+
+class Sandbox(ABC):
+    """A way to run players."""
+
+    name: ClassVar[str]
+    for_untrusted_code: ClassVar[bool]
+
+    @abstractmethod
+    def start(self, player: Player, *, socket_directory: Path, resources: Resources) -> Run:
+        """Start `player`; raises `Fault` where the host fails, `HostRefusal` where a required guard is missing."""
+
+    @abstractmethod
+    def sweep(self) -> int:
+        """End what runners that died have left behind; how many leftovers there were."""
+
+    @abstractmethod
+    def self_test(self) -> list[Guard]:
+        """Prove each guard on this host by trying to break it."""

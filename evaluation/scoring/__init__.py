@@ -1,0 +1,1 @@
+"""Distances, scores and ranks: pure functions, versioned."""

@@ -1,0 +1,1 @@
+"""Who plays whom and how the results become tables: pure."""
