@@ -33,7 +33,7 @@ WELCOME = 16
 PIECE = 17
 """To an attack: samples to attack. Payload: `PIECE_PAYLOAD`, then count times `PIECE_SAMPLE`, then count images."""
 ANSWERS = 18
-"""To an attack: the answer to QUERY, same count and sequence. Payload: count i16 labels, then count u32 queries left."""
+"""To an attack: the answer to QUERY, same count and sequence. Payload: count i16 labels, count u32 queries left."""
 PREDICT = 19
 """To a model: count images."""
 REJECTED = 20

@@ -1,0 +1,139 @@
+"""The referee's end of a connection: whole frames, one deadline each, nothing taken on trust.
+
+The peer is hostile. A frame is accepted only if its type is due, its count in range and its length exactly the one
+that type and count imply; it is read into a buffer that was allocated before, never by a length we were told.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from evaluation.domain.results import Reason
+from evaluation.protocol import frames
+
+TICK = 0.25
+"""Seconds that one system call may block. Deadlines are kept to this accuracy without a system call more per frame."""
+
+_TIMEVAL = struct.Struct("@ll")
+
+
+class ChannelError(Exception):
+    """The peer broke the protocol, its time or its connection. `reason` names how; `detail` says what was seen."""
+
+    def __init__(self, reason: Reason, detail: str = "") -> None:
+        super().__init__(f"{reason}: {detail}" if detail else str(reason))
+        self.reason = reason
+        self.detail = detail
+
+
+class Layout(NamedTuple):
+    """What a frame of one type looks like: counts allowed, payload = fixed + count x each bytes."""
+
+    low: int
+    high: int
+    fixed: int
+    each: int
+
+
+@dataclass(slots=True)
+class Frame:
+    """One accepted frame. `payload` is a view into the channel's buffer, good until the next receive."""
+
+    type: int
+    count: int
+    sequence: int
+    payload: memoryview
+
+
+class Channel:
+    """One connected stream socket."""
+
+    def __init__(self, connected: socket.socket, *, max_payload: int) -> None:
+        self._socket = connected
+        self._socket.setblocking(True)
+        tick = _TIMEVAL.pack(int(TICK), int(TICK % 1 * 1_000_000))
+        # blocking calls with a kernel time-out: one system call a frame where a Python time-out needs two
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, tick)
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, tick)
+        self._buffer = bytearray(frames.HEADER.size + max_payload)
+        self._view = memoryview(self._buffer)
+
+    def receive(self, due: Mapping[int, Layout], deadline: float) -> Frame:
+        """The next frame, whole, before `deadline` (`time.monotonic()`); raises `ChannelError`.
+
+        Reads up to a buffer full at once: peers only speak when spoken to, so bytes after the frame are a breach.
+        """
+        head = frames.HEADER.size
+        got = 0
+        need = head
+        while got < need:
+            got += self._read(got, deadline)
+            if need == head and got >= head:
+                length, kind, count, sequence = frames.HEADER.unpack_from(self._buffer)
+                layout = due.get(kind)
+                if layout is None:
+                    raise ChannelError(Reason.BAD_TYPE, f"type {kind}, due were {sorted(due)}")
+                low, high, fixed, each = layout
+                if not low <= count <= high:
+                    raise ChannelError(Reason.BAD_COUNT, f"count {count}, allowed are {low} to {high}")
+                if length != fixed + count * each:
+                    raise ChannelError(Reason.BAD_LENGTH, f"payload of {length} bytes, {fixed + count * each} expected")
+                need = head + length
+        if got > need:
+            raise ChannelError(Reason.UNEXPECTED_BYTES, f"{got - need} bytes after the frame")
+        return Frame(kind, count, sequence, self._view[head:need])
+
+    def _read(self, got: int, deadline: float) -> int:
+        """Read some bytes behind the first `got`; how many came."""
+        try:
+            count = self._socket.recv_into(self._view[got:])
+        except BlockingIOError:
+            count = -1
+        except OSError as error:
+            raise ChannelError(Reason.DISCONNECTED, error.strerror or "") from None
+        if count == 0:
+            raise ChannelError(Reason.DISCONNECTED, "in mid-frame" if got else "")
+        if time.monotonic() > deadline:
+            raise ChannelError(Reason.TOO_SLOW, f"{got + max(count, 0)} bytes of a frame came in time")
+        return max(count, 0)
+
+    def send(self, kind: int, count: int, sequence: int, *parts: memoryview | bytes, deadline: float) -> None:
+        """Send one frame whose payload is `parts`, whole, before `deadline`; raises `ChannelError`."""
+        views = [memoryview(part).cast("B") for part in parts]
+        header = frames.HEADER.pack(sum(map(len, views)), kind, count, sequence)
+        pending = [memoryview(header), *views]
+        while pending:
+            try:
+                sent = self._socket.sendmsg(pending)
+            except BlockingIOError:
+                sent = 0
+            except OSError as error:
+                raise ChannelError(Reason.DISCONNECTED, error.strerror or "") from None
+            while pending and sent >= len(pending[0]):
+                sent -= len(pending.pop(0))
+            if pending:
+                pending[0] = pending[0][sent:]
+                if time.monotonic() > deadline:
+                    raise ChannelError(Reason.TOO_SLOW, "it did not read what was sent to it")
+
+    def reject(self, text: str) -> None:
+        """Tell the peer why it is being dropped, if it still listens, and close."""
+        with suppress(ChannelError):
+            self.send(frames.REJECTED, 0, 0, text.encode("ascii", "replace"), deadline=time.monotonic())
+        self.close()
+
+    def bye(self) -> None:
+        """Tell the peer that the match is over, if it still listens, and close."""
+        with suppress(ChannelError):
+            self.send(frames.BYE, 0, 0, deadline=time.monotonic())
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection. Safe to call twice."""
+        self._socket.close()

@@ -1,0 +1,119 @@
+"""What an attack holds of the model: a function from images to labels, with a budget, a memory and a clock."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+
+import numpy as np
+
+from evaluation.protocol import frames
+from evaluation.sdk.images import as_uint8
+
+TIME_MARGIN = 0.5
+"""Seconds before the end of the attack's time at which its queries are refused, so that it can finish in order."""
+
+
+class BudgetExhausted(Exception):
+    """The queries or the time of this sample are used up. Left uncaught, it ends the sample with `model.best`."""
+
+
+class Clock:
+    """The attack's own seconds: it stands still while the referee and the model work."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+        self._stopped: Optional[float] = None
+
+    def stop(self) -> None:
+        self._stopped = time.monotonic()
+
+    def go_on(self) -> None:
+        if self._stopped is not None:
+            self._end += time.monotonic() - self._stopped
+            self._stopped = None
+
+    @property
+    def seconds_left(self) -> float:
+        return self._end - time.monotonic()
+
+
+class ModelHandle:
+    """The model, as an attack on one sample sees it. Call it with an image to get a label."""
+
+    def __init__(
+        self,
+        ask: Callable[[np.ndarray], Tuple[List[int], int]],
+        *,
+        image: Any,
+        label: Optional[int],
+        target: Optional[int],
+        classes: int,
+        budget: int,
+        clock: Clock,
+    ) -> None:
+        """`ask` sends uint8 (n, h, w, c) to the referee and gives n labels and the queries left."""
+        self._ask = ask
+        self._clean = np.asarray(image, np.float64)
+        self._clock = clock
+        self._seen = {}  # type: Dict[bytes, int]
+        self.shape = tuple(image.shape)
+        self.classes = classes
+        self.label = label
+        self.target = target
+        self.queries_left = budget
+        self.best = None  # type: Optional[np.ndarray]
+        self.best_distance = float("inf")
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds that the attack has left for the whole piece; the model's own time is not counted."""
+        return self._clock.seconds_left
+
+    def is_adversarial(self, label: int) -> bool:
+        """Whether an image with this label meets the criterion."""
+        if label == frames.UNCLASSIFIED:
+            return True
+        return label == self.target if self.target is not None else label != self.label
+
+    def knows(self, image: Any) -> bool:
+        """Whether this image, rounded, has been queried on this sample before."""
+        return _key(as_uint8(image, self.shape)) in self._seen
+
+    def __call__(self, image: Any) -> int:
+        """The label of one image, -1 where the model gives none. Raises BudgetExhausted."""
+        return self.many([image])[0]
+
+    def many(self, images: Sequence[Any]) -> List[int]:
+        """The labels of several images, in one frame. What was asked before is answered from memory, free.
+
+        Where the budget does not reach, the first images are still asked (and count for `best`), then
+        BudgetExhausted is raised.
+        """
+        rounded = [as_uint8(image, self.shape) for image in images]
+        keys = [_key(image) for image in rounded]
+        new = {key: image for key, image in zip(keys, rounded) if key not in self._seen}
+        asked = list(new)[: self.queries_left]
+        if asked:
+            if self.seconds_left < TIME_MARGIN:
+                raise BudgetExhausted("the attack's time is used up")
+            self._query(asked, [new[key] for key in asked])
+        if len(asked) < len(new):
+            raise BudgetExhausted("the queries of this sample are used up")
+        return [self._seen[key] for key in keys]
+
+    def _query(self, keys: List[bytes], images: List[Any]) -> None:
+        labels, self.queries_left = self._ask(np.stack(images))
+        for key, image, label in zip(keys, images, labels):
+            if label == frames.EXHAUSTED:
+                raise BudgetExhausted("the queries of this sample are used up")
+            self._seen[key] = label
+            if self.is_adversarial(label):
+                distance = float(np.linalg.norm((image - self._clean).ravel() / 255.0))
+                if distance < self.best_distance:
+                    self.best, self.best_distance = image, distance
+
+
+def _key(image: Any) -> bytes:
+    return hashlib.blake2b(image, digest_size=16).digest()
