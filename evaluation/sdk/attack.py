@@ -45,16 +45,16 @@ class _Lane:
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self.question = None  # type: Any
-        self.labels = []  # type: List[int]
+        self.question: Any = None
+        self.labels: List[int] = []
         self.left = 0
         self.status = frames.STATUS_DONE
-        self.stopped_by = None  # type: Optional[BaseException]
+        self.stopped_by: Optional[BaseException] = None
         self._go = threading.Lock()
         self._parked = threading.Lock()
         self._go.acquire()
         self._parked.acquire()
-        self._thread = None  # type: Optional[threading.Thread]
+        self._thread: Optional[threading.Thread] = None
 
     def start(self, work: Callable[[], None]) -> None:
         def body() -> None:
@@ -148,8 +148,8 @@ class _Piece:
         """Send the questions of all lanes, at most `max_count` images a frame, and hand the labels back."""
         numbers = np.concatenate([np.full(len(lane.question), lane.number, "<u2") for lane in lanes])
         images = np.concatenate([lane.question for lane in lanes])
-        labels = []  # type: List[int]
-        left = []  # type: List[int]
+        labels: List[int] = []
+        left: List[int] = []
         self._clock.stop()
         step = self._connection.welcome.max_count
         for start in range(0, len(images), step):

@@ -57,13 +57,13 @@ class ModelHandle:
         self._ask = ask
         self._clean = np.asarray(image, np.float64)
         self._clock = clock
-        self._seen = {}  # type: Dict[bytes, int]
+        self._seen: Dict[bytes, int] = {}
         self.shape = tuple(image.shape)
         self.classes = classes
         self.label = label
         self.target = target
         self.queries_left = budget
-        self.best = None  # type: Optional[np.ndarray]
+        self.best: Optional[np.ndarray] = None
         self.best_distance = float("inf")
 
     @property

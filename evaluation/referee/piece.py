@@ -1,0 +1,253 @@
+"""One piece: a batch of samples of one match, from the clean images to the rows."""
+
+from __future__ import annotations
+
+import struct
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from evaluation.domain.images import Image, Images, grey_image
+from evaluation.domain.players import Track
+from evaluation.domain.results import Failure, Outcome, PieceResult, Reason, SampleResult
+from evaluation.domain.rules import QueryRules
+from evaluation.domain.samples import Sample
+from evaluation.protocol import frames
+from evaluation.protocol.channel import Channel, ChannelError, Frame, Layout
+from evaluation.referee.audit import Audit
+from evaluation.referee.budget import Budget
+from evaluation.referee.clock import TimeBank
+from evaluation.referee.players import Contestant, Model, PlayerFailedError
+from evaluation.referee.record import Candidate, Record, is_adversarial
+from evaluation.referee.verdict import Verdict, ask_or_unclassified
+from evaluation.scoring.distances import worst_case
+
+
+@dataclass
+class Table:
+    """What all pieces of a match share. `sequence` is the last one the attack used."""
+
+    rules: QueryRules
+    track: Track
+    model: Model
+    attack: Contestant
+    audit: Audit
+    sequence: int = 0
+    last_reply: tuple[bytes, ...] = field(default=())
+
+
+class Piece:
+    """Plays `samples` once; `play` gives the result whatever the players do."""
+
+    def __init__(self, table: Table, samples: list[Sample], seed: int) -> None:
+        self._table = table
+        self._samples = samples
+        self._seed = seed
+        self._clean_label: dict[int, int] = {}
+        self._raised: set[int] = set()
+        self._cut_short: Failure | None = None
+
+    def play(self) -> PieceResult:
+        """Ask about the clean images, let the attack play, reach the verdict, write the rows.
+
+        Raises `Fault` alone; what players do wrong is in the result.
+        """
+        table = self._table
+        started = time.monotonic()
+        failures_before = len(table.model.failures), len(table.attack.failures)
+        self._ask_clean()
+        attackable = [s for s in self._samples if not self._is_clean_wrong(s)]
+        self._budget = Budget([s.number for s in attackable], table.rules.query_budget)
+        self._record = Record(attackable, table.track, table.rules.query_budget)
+        verdict = Verdict(table.model, table.audit, attackable, table.track)
+        if attackable and not table.model.gone and not table.attack.gone:
+            self._let_attack_play(attackable)
+        elif table.attack.gone:
+            self._cut_short = table.attack.failures[-1]
+        verdict.reach(self._record)
+        if not table.audit.report().passed:
+            verdict.accept_all(self._record)
+        seconds = time.monotonic() - started
+        rows = [self._row(s, verdict.accepted.get(s.number), seconds / len(self._samples)) for s in self._samples]
+        failures = table.model.failures[failures_before[0] :] + table.attack.failures[failures_before[1] :]
+        return PieceResult(
+            samples=tuple(row for row, _ in rows),
+            perturbed=np.stack([image for _, image in rows]),
+            trace=self._record.trace(),
+            seconds=seconds,
+            failures=tuple(failures),
+        )
+
+    def _ask_clean(self) -> None:
+        images = np.stack([s.image.reshape(-1) for s in self._samples])
+        labels = ask_or_unclassified(self._table.model, images) if not self._table.model.gone else None
+        for index, sample in enumerate(self._samples):
+            self._clean_label[sample.number] = labels[index] if labels else frames.UNCLASSIFIED
+
+    def _is_clean_wrong(self, sample: Sample) -> bool:
+        return is_adversarial(self._clean_label[sample.number], sample, self._table.track)
+
+    def _let_attack_play(self, attackable: list[Sample]) -> None:
+        attack = self._table.attack
+        try:
+            fresh = not attack.connected
+            channel = attack.channel()
+            if fresh:
+                self._table.sequence, self._table.last_reply = 0, ()
+            self._exchange(channel, attackable)
+        except ChannelError as error:
+            self._cut_short = attack.fail(error).failure
+        except PlayerFailedError as failed:
+            self._cut_short = failed.failure
+
+    def _exchange(self, channel: Channel, attackable: list[Sample]) -> None:
+        """Send the piece, answer queries until FINISH. Raises `ChannelError` (attack) or `PlayerFailedError`."""
+        rules = self._table.rules
+        bank = TimeBank(rules.attack_seconds_per_sample * len(attackable) * self._table.attack.calibration)
+        self._send_piece(channel, attackable, bank)
+        image_bytes = rules.shape.size
+        due = {
+            frames.QUERY: Layout(1, frames.MAX_COUNT, 0, 2 + image_bytes),
+            frames.FINISH: Layout(0, frames.MAX_COUNT, 0, frames.FINISH_SAMPLE.size),
+        }
+        while True:
+            waiting_since = time.monotonic()
+            frame = channel.receive(due, waiting_since + bank.left)
+            bank.used += time.monotonic() - waiting_since
+            if frame.sequence == self._table.sequence and self._table.last_reply and frame.type == frames.QUERY:
+                reply = self._table.last_reply  # sent again, charged once
+            elif frame.sequence != self._table.sequence + 1:
+                raise ChannelError(
+                    Reason.BAD_SEQUENCE, f"sequence {frame.sequence}, expected {self._table.sequence + 1}"
+                )
+            elif frame.type == frames.FINISH:
+                self._table.sequence, self._table.last_reply = frame.sequence, ()
+                self._read_statuses(frame)
+                return
+            else:
+                reply = self._answer(frame)
+                self._table.sequence, self._table.last_reply = frame.sequence, reply
+            deadline = time.monotonic() + bank.left
+            channel.send(frames.ANSWERS, frame.count, frame.sequence, *reply, deadline=deadline)
+
+    def _send_piece(self, channel: Channel, attackable: list[Sample], bank: TimeBank) -> None:
+        targeted = self._table.track is Track.TARGETED
+        parts = [frames.PIECE_PAYLOAD.pack(self._seed, min(int(bank.left * 1000), 0xFFFFFFFF), 0)]
+        for sample in attackable:
+            if targeted and sample.target is None:
+                raise ValueError(f"sample {sample.number} has no target class")
+            label, target = (-1, sample.target) if targeted else (sample.label, -1)
+            parts.append(frames.PIECE_SAMPLE.pack(sample.number, label, target, 0))
+        parts += [sample.image.tobytes() for sample in attackable]
+        channel.send(frames.PIECE, len(attackable), 0, b"".join(parts), deadline=time.monotonic() + bank.left)
+
+    def _answer(self, frame: Frame) -> tuple[bytes, bytes]:
+        """Charge, forward, note: the payload of ANSWERS for one QUERY."""
+        count = frame.count
+        numbers = struct.unpack_from(f"<{count}H", frame.payload)
+        budget = self._budget
+        for number in numbers:
+            if number not in budget:
+                raise ChannelError(Reason.UNKNOWN_SAMPLE, f"sample {number} is not part of this piece")
+        ordinals = budget.charge(numbers)
+        pixels = frame.payload[2 * count :]
+        if 0 not in ordinals:
+            labels = self._forward(numbers, ordinals, pixels)
+        else:
+            labels = self._forward_granted(numbers, ordinals, pixels)
+        left = [budget.left(number) for number in numbers]
+        return struct.pack(f"<{count}h", *labels), struct.pack(f"<{count}I", *left)
+
+    def _forward_granted(self, numbers: tuple[int, ...], ordinals: list[int], pixels: memoryview) -> list[int]:
+        """Forward only what the budget still covers; the rest is answered EXHAUSTED."""
+        granted = [i for i, ordinal in enumerate(ordinals) if ordinal]
+        labels = [frames.EXHAUSTED] * len(numbers)
+        if granted:
+            images = np.frombuffer(pixels, np.uint8).reshape(len(numbers), -1)[granted]
+            answers = self._forward([numbers[i] for i in granted], [ordinals[i] for i in granted], images.tobytes())
+            for i, label in zip(granted, answers, strict=True):
+                labels[i] = label
+        return labels
+
+    def _forward(
+        self, numbers: tuple[int, ...] | list[int], ordinals: list[int], pixels: memoryview | bytes
+    ) -> list[int]:
+        """Labels of charged images. Distances are computed while the model works."""
+        table = self._table
+        count = len(numbers)
+        images: Images = np.frombuffer(pixels, np.uint8).reshape(count, -1)
+        failed: PlayerFailedError | None = None
+        squared: list[float] | None = None
+        try:
+            table.model.ask(count, pixels)
+            squared = self._record.squared_distances(numbers, images)
+            labels = table.model.labels(count)
+        except PlayerFailedError as failure:
+            failed, labels = failure, [frames.UNCLASSIFIED] * count
+        squared = squared if squared is not None else self._record.squared_distances(numbers, images)
+        self._record.add(numbers, ordinals, images, labels, squared, confirmed=failed is not None)
+        if failed is not None and failed.final:
+            raise failed
+        if failed is None:
+            table.audit.watch(images, labels)
+        return labels
+
+    def _read_statuses(self, frame: Frame) -> None:
+        for number, status in frames.FINISH_SAMPLE.iter_unpack(frame.payload):
+            if number not in self._budget:
+                raise ChannelError(Reason.UNKNOWN_SAMPLE, f"sample {number} is not part of this piece")
+            if status == frames.STATUS_RAISED:
+                self._raised.add(number)
+
+    def _row(self, sample: Sample, accepted: Candidate | None, seconds: float) -> tuple[SampleResult, Image]:
+        """The row of one sample and the image that was scored."""
+        worst = worst_case(sample.image)
+        outcome, distance, reason, image = self._judge(sample, accepted, worst)
+        used = self._budget.used(sample.number) if sample.number in self._budget else 0
+        row = SampleResult(
+            sample=sample.number,
+            label=sample.label,
+            target=sample.target if self._table.track is Track.TARGETED else None,
+            outcome=outcome,
+            distance=distance,
+            worst_case=worst,
+            queries=used,
+            seconds=seconds,
+            reason=reason,
+        )
+        return row, image.reshape(sample.image.shape)
+
+    def _judge(
+        self, sample: Sample, accepted: Candidate | None, worst: float
+    ) -> tuple[Outcome, float, Reason | None, Image]:
+        model = self._table.model
+        if self._is_clean_wrong(sample):
+            unclassified = self._clean_label[sample.number] == frames.UNCLASSIFIED
+            reason = Reason.MISCLASSIFIED if not unclassified else Reason.INVALID_LABEL
+            if unclassified and model.failures:
+                reason = model.failures[-1].reason
+            return Outcome.CLEAN_WRONG, 0.0, reason, sample.image
+        if accepted is not None:
+            distance = min(float(accepted.squared**0.5 / 255.0), worst)
+            return Outcome.ADVERSARIAL, distance, self._reason_of_found(accepted), accepted.image
+        if model.gone:
+            # not one adversarial before the model ended for good: its clean image is not classified either
+            return Outcome.CLEAN_WRONG, 0.0, model.failures[-1].reason, sample.image
+        return Outcome.FAILED, worst, self._reason_of_failed(sample), grey_image(self._table.rules.shape)
+
+    def _reason_of_found(self, accepted: Candidate) -> Reason | None:
+        if not self._table.audit.report().passed:
+            return Reason.INCONSISTENT
+        if accepted.confirmed and self._table.model.failures:
+            return self._table.model.failures[-1].reason
+        if accepted.label == frames.UNCLASSIFIED:
+            return Reason.INVALID_LABEL
+        return self._cut_short.reason if self._cut_short else None
+
+    def _reason_of_failed(self, sample: Sample) -> Reason:
+        if self._record.candidates[sample.number]:
+            return Reason.NOT_CONFIRMED
+        if self._cut_short:
+            return self._cut_short.reason
+        return Reason.ATTACK_RAISED if sample.number in self._raised else Reason.NO_ADVERSARIAL

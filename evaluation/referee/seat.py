@@ -1,0 +1,35 @@
+"""The port between referee and players: how a fresh connection is had and how one ended.
+
+The referee cannot see sandboxes; the runner gives it a seat for each side.
+"""
+
+from __future__ import annotations
+
+import socket
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from evaluation.domain.results import Reason
+
+
+@dataclass(frozen=True)
+class Departure:
+    """What the host knows of how a player ended. `reason` is None where it did not end by itself."""
+
+    reason: Reason | None = None
+    detail: str = ""
+
+
+class Seat(ABC):
+    """One side of the table. A player that failed is sent away and a fresh one may be asked for."""
+
+    @abstractmethod
+    def open(self, deadline: float) -> socket.socket:
+        """Start a fresh player and wait for its connection until `deadline`; raises `ChannelError` or `Fault`."""
+
+    @abstractmethod
+    def dismiss(self, *, patience: float = 0.0) -> Departure:
+        """End the player, whatever it does, and say how it ended. Safe to call twice.
+
+        `patience`: seconds to wait for it to end by itself, for one that has closed its connection already.
+        """

@@ -1,0 +1,89 @@
+"""The verdict: what a sample's adversarial is worth is decided by asking the model once more.
+
+Verdict queries cost the attack nothing and travel in frames mixed with audit replays, in sizes drawn from the match's
+own frames and under the same running sequence numbers, so that a model cannot tell them from an attack's queries.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.domain.images import Image, Images
+from evaluation.domain.players import Track
+from evaluation.domain.samples import Sample
+from evaluation.protocol import frames
+from evaluation.referee.audit import Audit, Replay
+from evaluation.referee.players import Model, PlayerFailedError
+from evaluation.referee.record import CANDIDATES, Candidate, Record, is_adversarial
+
+
+@dataclass(frozen=True, eq=False)
+class _Question:
+    """One image to ask about again: a candidate of a sample, or a replay (`number` is None)."""
+
+    number: int | None
+    image: Image
+    label: int
+
+
+class Verdict:
+    """Asks about the candidates of a piece, nearest first, and about its audit replays in the same frames."""
+
+    def __init__(self, model: Model, audit: Audit, samples: list[Sample], track: Track) -> None:
+        self._model = model
+        self._audit = audit
+        self._samples = {sample.number: sample for sample in samples}
+        self._track = track
+        self.accepted: dict[int, Candidate] = {}
+
+    def reach(self, record: Record) -> None:
+        """Fill `accepted`: for each sample with an adversarial that holds up, the nearest such."""
+        replays = self._audit.take_pending()
+        for rank in range(CANDIDATES):
+            standing: dict[int, Candidate] = {}
+            for number, candidates in record.candidates.items():
+                if number in self.accepted or rank >= len(candidates):
+                    continue
+                if candidates[rank].confirmed or self._model.gone:
+                    self.accepted[number] = candidates[rank]
+                else:
+                    standing[number] = candidates[rank]
+            self._ask(standing, replays if rank == 0 else [])
+
+    def _ask(self, standing: dict[int, Candidate], replays: list[Replay]) -> None:
+        questions = [_Question(number, c.image, c.label) for number, c in standing.items()]
+        questions += [_Question(None, replay.image, replay.label) for replay in replays]
+        answered: set[int] = set()
+        for part in self._audit.shuffled_frames(len(questions)):
+            if self._model.gone:
+                break
+            images = np.stack([questions[i].image for i in part])
+            labels = ask_or_unclassified(self._model, images)
+            for index, label in zip(part, labels, strict=True):
+                if index not in answered:
+                    answered.add(index)
+                    self._settle(questions[index], label, standing)
+        if self._model.gone:
+            # it classifies nothing any more, so whatever was not asked about yet counts as adversarial
+            self.accepted |= {n: c for n, c in standing.items() if n not in self.accepted}
+
+    def _settle(self, question: _Question, label: int, standing: dict[int, Candidate]) -> None:
+        self._audit.count(question.label, label)
+        if question.number is not None and is_adversarial(label, self._samples[question.number], self._track):
+            self.accepted[question.number] = standing[question.number]
+
+    def accept_all(self, record: Record) -> None:
+        """The model failed its audit: what it answered first stands, for it has no other answer to give."""
+        for number, candidates in record.candidates.items():
+            if candidates and number not in self.accepted:
+                self.accepted[number] = candidates[0]
+
+
+def ask_or_unclassified(model: Model, images: Images) -> list[int]:
+    """The labels of uint8 `images` (n, bytes of an image); -1 for all of them where the model fails on the frame."""
+    try:
+        return model.classify(images.tobytes(), len(images))
+    except PlayerFailedError:
+        return [frames.UNCLASSIFIED] * len(images)
