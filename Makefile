@@ -1,0 +1,54 @@
+# The project's commands. `make` alone lists them. Every one sets up what it needs first.
+
+BIN := .venv/bin
+BASE_IMAGE := $(if $(GAUNTLET_BASE_IMAGE),$(GAUNTLET_BASE_IMAGE),gauntlet-base:latest)
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format bench base-image clean
+
+help: ## list the commands
+	@grep -hE '^[a-z-]+:.* ## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.* ## /\1\t/' | \
+	  while IFS="$$(printf '\t')" read -r name text; do printf '  make %-11s %s\n' "$$name" "$$text"; done
+
+setup: .venv/.set-up ## make .venv with everything pinned in constraints.txt; nothing to do when nothing changed
+
+.venv/.set-up: constraints.txt pyproject.toml
+	@.ci/virtual-environment
+	@touch $@
+
+demo: setup ## play all bundled models and attacks against each other, with tables and a picture
+	@$(BIN)/gauntlet demo $(ARGS)
+
+test: setup ## run the tests; ARGS are pytest's (make test ARGS="-k budget")
+	@if docker image inspect '$(BASE_IMAGE)' >/dev/null 2>&1; then \
+	  $(BIN)/python -m pytest $(ARGS); \
+	elif [ "$(CI)" = true ]; then \
+	  echo "make test: no Docker engine answers, or it has no image $(BASE_IMAGE); in CI that is an error" >&2; exit 1; \
+	else \
+	  status=0; $(BIN)/python -m pytest -m "not docker" $(ARGS) || status=$$?; \
+	  echo "Left out: the tests of the Docker sandbox. Start a Docker engine, then: make base-image test"; exit $$status; \
+	fi
+
+check: setup ## lint, format, types, layers, and Django's own checks
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/python manage.py check --fail-level WARNING
+	@$(BIN)/python manage.py makemigrations --check --dry-run
+
+format: setup ## put code into the house's format
+	@$(BIN)/ruff check --fix
+	@$(BIN)/ruff format
+
+bench: setup ## measure the speeds that docs/performance.md reports
+	@$(BIN)/python -m bench $(ARGS)
+
+base-image: ## make the image that submissions are built on (needs a Docker engine; the first time also root)
+	@.ci/docker-engine
+	@.ci/base-image
+
+clean: ## remove the virtual environment, caches and what the demo left
+	rm -rf .venv .gauntlet demo .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

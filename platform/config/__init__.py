@@ -1,0 +1,1 @@
+"""Settings, environment and entry points of the site."""

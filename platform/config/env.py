@@ -1,0 +1,119 @@
+"""Typed readers of environment variables. A value that cannot be read stops the start and names the fix."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+YES = frozenset({"1", "true", "yes", "on"})
+NO = frozenset({"0", "false", "no", "off"})
+
+
+class Environment:
+    """Reads variables from `source`. A variable that is unset or empty has its default."""
+
+    def __init__(self, source: Mapping[str, str] = os.environ) -> None:
+        self._source = source
+
+    def text(self, name: str, default: str) -> str:
+        """The variable as it stands, without surrounding blanks."""
+        return self._source.get(name, "").strip() or default
+
+    def flag(self, name: str, *, default: bool) -> bool:
+        """A yes or no; raises `ImproperlyConfigured` for anything else."""
+        value = self.text(name, "true" if default else "false").lower()
+        if value in YES:
+            return True
+        if value in NO:
+            return False
+        raise ImproperlyConfigured(f"{name} is {value!r}. Set it to true or false.")
+
+    def names(self, name: str, default: tuple[str, ...]) -> list[str]:
+        """A list of names separated by commas."""
+        return [part.strip() for part in self.text(name, ",".join(default)).split(",") if part.strip()]
+
+    def database(self, name: str, default: str) -> dict[str, Any]:
+        """A database address as Django's settings for it; raises `ImproperlyConfigured` for one that it cannot read.
+
+        `sqlite:///relative/path`, `sqlite:////absolute/path` or `postgresql://user:password@host:port/name`.
+        """
+        address = self.text(name, default)
+        scheme, _, rest = address.partition("://")
+        if scheme == "sqlite" and len(rest) > 1 and rest.startswith("/"):
+            return _sqlite(rest[1:])
+        if scheme in {"postgresql", "postgres"}:
+            return _postgresql(name, address)
+        # the address may hold a password, so it is not repeated
+        raise ImproperlyConfigured(
+            f"{name} is no database address. Set it to sqlite:///PATH or postgresql://USER:PASSWORD@HOST:PORT/NAME."
+        )
+
+    def secret(self, name: str, *, kept_in: Path) -> str:
+        """The secret in the variable, or else one that is made at the first start and kept in the file `kept_in`.
+
+        The file is readable by its owner only. Processes on several hosts must be given the same variable. Raises
+        `ImproperlyConfigured` for a secret of fewer than 50 characters and where the file cannot be written.
+        """
+        value = self.text(name, "") or _kept_secret(name, kept_in)
+        if len(value) < 50:
+            raise ImproperlyConfigured(f"{name} is shorter than 50 characters. Set it to a longer random text.")
+        return value
+
+
+def _sqlite(path: str) -> dict[str, Any]:
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": path,
+        # writers wait for each other at the start of a transaction, instead of failing in its middle
+        "OPTIONS": {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 20,
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+        },
+    }
+
+
+def _postgresql(name: str, address: str) -> dict[str, Any]:
+    parts = urlsplit(address)
+    try:
+        port = parts.port or 5432
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name} has a port that is no number from 0 to 65535. Correct it.") from error
+    database = unquote(parts.path.lstrip("/"))
+    if not database or not parts.hostname:
+        raise ImproperlyConfigured(f"{name} names no host or no database. Use postgresql://USER:PASSWORD@HOST:PORT/NAME.")
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": database,
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": parts.hostname,
+        "PORT": port,
+        "CONN_MAX_AGE": 60,
+        "CONN_HEALTH_CHECKS": True,
+    }
+
+
+def _kept_secret(name: str, path: Path) -> str:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            # written beside and linked, so that two processes that start together agree on one
+            fresh = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+            fresh.touch(mode=0o600)
+            fresh.write_text(secrets.token_urlsafe(64))
+            try:
+                path.hardlink_to(fresh)
+            except FileExistsError:
+                pass
+            finally:
+                fresh.unlink()
+        return path.read_text().strip()
+    except OSError as error:
+        raise ImproperlyConfigured(f"{name} is not set and {path} cannot be used ({error}). Set {name}.") from error

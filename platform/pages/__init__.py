@@ -1,0 +1,1 @@
+"""The faces of the site that own no table."""

@@ -1,0 +1,77 @@
+"""Reading the environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from config.env import Environment
+from django.core.exceptions import ImproperlyConfigured
+
+
+def test_it_works(tmp_path: Path) -> None:
+    env = Environment({"FLAG": " Yes ", "HOSTS": "a.example, b.example,", "TEXT": "word", "EMPTY": ""})
+    assert env.flag("FLAG", default=False) is True
+    assert env.flag("EMPTY", default=True) is True
+    assert env.names("HOSTS", ()) == ["a.example", "b.example"]
+    assert env.names("NONE", ("c.example",)) == ["c.example"]
+    assert env.text("TEXT", "other") == "word"
+    assert env.text("NONE", "other") == "other"
+
+
+def test_it_rejects_a_flag_that_is_neither_yes_nor_no() -> None:
+    with pytest.raises(ImproperlyConfigured, match=r"FLAG is 'maybe'\. Set it to true or false"):
+        Environment({"FLAG": "maybe"}).flag("FLAG", default=False)
+
+
+@pytest.mark.parametrize(
+    ("address", "name"), [("sqlite:///site.sqlite3", "site.sqlite3"), ("sqlite:////srv/a.sqlite3", "/srv/a.sqlite3")]
+)
+def test_it_reads_a_sqlite_address(address: str, name: str) -> None:
+    database = Environment({"DATABASE_URL": address}).database("DATABASE_URL", "")
+    assert database["ENGINE"] == "django.db.backends.sqlite3"
+    assert database["NAME"] == name
+    assert database["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
+
+
+def test_it_reads_a_postgresql_address() -> None:
+    env = Environment({"DATABASE_URL": "postgresql://gauntlet:p%40ss@db.example:5433/arena"})
+    database = env.database("DATABASE_URL", "")
+    assert database["ENGINE"] == "django.db.backends.postgresql"
+    wanted = {"NAME": "arena", "USER": "gauntlet", "PASSWORD": "p@ss", "HOST": "db.example", "PORT": 5433}
+    assert {key: database[key] for key in wanted} == wanted
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["mysql://u:secret@h/n", "sqlite://", "sqlite:///", "postgresql:///n", "postgresql://u:secret@h/", "postgresql://u:secret@h:x/n"],
+)
+def test_it_rejects_a_database_address_and_keeps_the_password_to_itself(address: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="DATABASE_URL") as caught:
+        Environment({"DATABASE_URL": address}).database("DATABASE_URL", "")
+    assert "secret" not in str(caught.value)
+
+
+def test_it_makes_a_secret_once(tmp_path: Path) -> None:
+    place = tmp_path / "state" / "key"
+    first = Environment({}).secret("KEY", kept_in=place)
+    assert first == Environment({}).secret("KEY", kept_in=place)
+    assert place.stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in place.parent.iterdir()] == ["key"]
+
+
+def test_it_takes_the_secret_that_is_set(tmp_path: Path) -> None:
+    place = tmp_path / "key"
+    assert Environment({"KEY": "k" * 50}).secret("KEY", kept_in=place) == "k" * 50
+    assert not place.exists()
+
+
+def test_it_rejects_a_short_secret(tmp_path: Path) -> None:
+    with pytest.raises(ImproperlyConfigured, match="KEY is shorter than 50 characters"):
+        Environment({"KEY": "short"}).secret("KEY", kept_in=tmp_path / "key")
+
+
+def test_it_rejects_a_place_for_the_secret_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(ImproperlyConfigured, match=r"Set KEY\."):
+        Environment({}).secret("KEY", kept_in=tmp_path / "file" / "key")

@@ -1,0 +1,46 @@
+"""The home page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.template.loader import get_template
+from django.test import Client, override_settings
+from django.urls import reverse
+
+
+def test_it_works(client: Client) -> None:
+    response = client.get(reverse("pages:home"))
+    page = response.content.decode()
+    assert response.status_code == 200
+    assert "Robust models and adversarial attacks play against each other" in page
+    assert "gauntlet new attack" in page
+    assert response.headers["X-Frame-Options"] == "DENY"
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_its_style_sheet_exists(root: Path) -> None:
+    assert (root / "static/css/site.css").read_text().startswith(":root")
+
+
+def test_it_rejects_a_post(client: Client) -> None:
+    assert client.post(reverse("pages:home")).status_code == 405
+
+
+def test_it_rejects_a_foreign_host(client: Client) -> None:
+    with override_settings(ALLOWED_HOSTS=["arena.example"]):
+        assert client.get("/", headers={"host": "elsewhere.example"}).status_code == 400
+
+
+def test_every_template_compiles(root: Path) -> None:
+    folder = root / "templates"
+    names = [str(path.relative_to(folder)) for path in folder.rglob("*.html")]
+    assert names
+    for name in names:
+        get_template(name)
+
+
+@pytest.mark.parametrize("address", ["/nowhere", "/static/../manage.py"])
+def test_it_rejects_an_unknown_address(client: Client, address: str) -> None:
+    assert client.get(address).status_code == 404
