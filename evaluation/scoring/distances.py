@@ -1,0 +1,47 @@
+"""Distances between images: L2 over pixels / 255 in float64 (seed 000, eq. 1, in the units of the AVC's code)."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.domain.images import GREY, Image, Images
+from evaluation.domain.results import Outcome
+
+Distances: TypeAlias = NDArray[np.float64]
+
+
+def l2(first: Image, second: Image) -> float:
+    """Eq. 1: the L2 distance of two uint8 images of one shape; 0 to sqrt(h * w * c)."""
+    return float(l2_each(first[np.newaxis], second[np.newaxis])[0])
+
+
+def l2_each(first: Images, second: Images) -> Distances:
+    """Eq. 1 for n pairs of images, (n, h, w, c) each: (n,) distances.
+
+    The squares are summed as whole numbers, so the order of summation cannot change a bit of the result.
+    """
+    if first.dtype != np.uint8 or second.dtype != np.uint8:
+        raise ValueError(f"distances are defined on uint8 images, not on {first.dtype} and {second.dtype}")
+    if first.shape != second.shape:
+        raise ValueError(f"images of shapes {first.shape} and {second.shape} have no distance")
+    differences = (first.astype(np.int64) - second).reshape(len(first), -1)
+    sums: Distances = np.square(differences).sum(axis=1).astype(np.float64)
+    return np.sqrt(sums) / 255
+
+
+def worst_case(clean: Image) -> float:
+    """The distance to the uniform grey image (seed 000, 4.2): what a failure gets, and the most any sample gets."""
+    return l2(clean, np.full_like(clean, GREY))
+
+
+def scored_distance(outcome: Outcome, distance: float, worst_case: float) -> float:
+    """The distance that counts: 0 where the clean image met the criterion, the worst case where no adversarial was
+    found, else the adversarial's own distance, at most the worst case."""
+    if outcome is Outcome.CLEAN_WRONG:
+        return 0.0
+    if outcome is Outcome.FAILED:
+        return worst_case
+    return min(distance, worst_case)

@@ -1,0 +1,128 @@
+"""Scores under version 1 of the rules: the medians of seed 000, eq. 2 to 5, with intervals beside them.
+
+All arrays are (opponents, samples): row k holds what opponent k meant for each sample, in one order of samples.
+Distances are scored distances (`evaluation.scoring.distances.scored_distance`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.scoring.distances import Distances
+
+RESAMPLES = 2000
+"""Bootstrap resamples behind an interval."""
+
+CONFIDENCE = 0.95
+
+_BLOCK_VALUES = 1 << 22
+"""Numbers that one block of resamples may hold, so that memory stays flat."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """One score and what stands beside it on a board.
+
+    `low` and `high` bound the 95 % bootstrap interval over samples. `failures` counts the pairs of opponent and sample
+    without an adversarial. `worst_opponent` is the index of the opponent with whom the player fares worst;
+    `per_opponent` are the medians against each alone. `median_seconds` and `mean_queries` are per sample.
+    """
+
+    value: float
+    low: float
+    high: float
+    samples: int
+    failures: int
+    worst_opponent: int
+    per_opponent: tuple[float, ...]
+    median_seconds: float | None = None
+    mean_queries: float | None = None
+
+
+def model_score(
+    distances: Distances,
+    *,
+    failed: NDArray[np.bool_] | None = None,
+    seconds: NDArray[np.float64] | None = None,
+    queries: NDArray[np.int64] | None = None,
+    seed: int = 0,
+) -> Score:
+    """Eq. 2 and 3: the median over samples of the minimum over the attacks; larger is better.
+
+    The worst opponent is the attack with the smallest median, the first of equals.
+    """
+    _check(distances, failed, seconds, queries)
+    nearest = distances.min(axis=0, keepdims=True)
+    worst = int(np.argmin(np.median(distances, axis=1)))
+    return _score(nearest, distances, worst, (failed, seconds, queries), seed)
+
+
+def attack_score(
+    distances: Distances,
+    *,
+    failed: NDArray[np.bool_] | None = None,
+    seconds: NDArray[np.float64] | None = None,
+    queries: NDArray[np.int64] | None = None,
+    seed: int = 0,
+) -> Score:
+    """Eq. 4 and 5: the median over all samples and models together; smaller is better.
+
+    The worst opponent is the model with the largest median, the first of equals.
+    """
+    _check(distances, failed, seconds, queries)
+    worst = int(np.argmax(np.median(distances, axis=1)))
+    return _score(distances, distances, worst, (failed, seconds, queries), seed)
+
+
+def _score(
+    scored: Distances,
+    distances: Distances,
+    worst: int,
+    beside: tuple[NDArray[np.bool_] | None, NDArray[np.float64] | None, NDArray[np.int64] | None],
+    seed: int,
+) -> Score:
+    failed, seconds, queries = beside
+    low, high = bootstrap_interval(scored, seed)
+    return Score(
+        value=float(np.median(scored)),
+        low=low,
+        high=high,
+        samples=distances.shape[1],
+        failures=0 if failed is None else int(np.count_nonzero(failed)),
+        worst_opponent=worst,
+        per_opponent=tuple(float(value) for value in np.median(distances, axis=1)),
+        median_seconds=None if seconds is None else float(np.median(seconds)),
+        mean_queries=None if queries is None else float(np.mean(queries)),
+    )
+
+
+def bootstrap_interval(distances: Distances, seed: int) -> tuple[float, float]:
+    """The 95 % percentile interval of the median of (rows, samples) when samples are drawn anew with replacement.
+
+    A sample keeps all its rows together: the draw is over samples, as in a fresh sample set, not over single matches.
+    `RandomState` is used because its stream is frozen: a score made today can be made again under any NumPy.
+    """
+    rows, samples = distances.shape
+    random = np.random.RandomState(seed)
+    medians = np.empty(RESAMPLES)
+    step = max(1, _BLOCK_VALUES // distances.size)
+    for start in range(0, RESAMPLES, step):
+        count = min(step, RESAMPLES - start)
+        drawn = distances[:, random.randint(0, samples, size=(count, samples))]
+        medians[start : start + count] = np.median(drawn.transpose(1, 0, 2).reshape(count, rows * samples), axis=1)
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(medians, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def _check(distances: Distances, *beside: NDArray[np.generic] | None) -> None:
+    if distances.ndim != 2 or distances.size == 0:
+        raise ValueError(f"distances must be (opponents, samples) with at least one of each, not {distances.shape}")
+    if not np.isfinite(distances).all() or (distances < 0).any():
+        raise ValueError("distances must be finite and not negative")
+    for array in beside:
+        if array is not None and array.shape != distances.shape:
+            raise ValueError(f"an array of shape {array.shape} stands beside distances of shape {distances.shape}")
