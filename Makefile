@@ -49,6 +49,6 @@ base-image: ## make the image that submissions are built on (needs a Docker engi
 	@.ci/docker-engine
 	@.ci/base-image
 
-clean: ## remove the virtual environment, caches and what the demo left
-	rm -rf .venv .gauntlet demo .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+clean: ## remove the virtual environment, the tools' caches and the demo's output
+	rm -rf .venv demo .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

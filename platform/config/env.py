@@ -87,7 +87,9 @@ def _postgresql(name: str, address: str) -> dict[str, Any]:
         raise ImproperlyConfigured(f"{name} has a port that is no number from 0 to 65535. Correct it.") from error
     database = unquote(parts.path.lstrip("/"))
     if not database or not parts.hostname:
-        raise ImproperlyConfigured(f"{name} names no host or no database. Use postgresql://USER:PASSWORD@HOST:PORT/NAME.")
+        raise ImproperlyConfigured(
+            f"{name} names no host or no database. Use postgresql://USER:PASSWORD@HOST:PORT/NAME."
+        )
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": database,

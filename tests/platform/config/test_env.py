@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from config.env import Environment
 from django.core.exceptions import ImproperlyConfigured
+
+from config.env import Environment
 
 
 def test_it_works(tmp_path: Path) -> None:
@@ -44,7 +45,14 @@ def test_it_reads_a_postgresql_address() -> None:
 
 @pytest.mark.parametrize(
     "address",
-    ["mysql://u:secret@h/n", "sqlite://", "sqlite:///", "postgresql:///n", "postgresql://u:secret@h/", "postgresql://u:secret@h:x/n"],
+    [
+        "mysql://u:secret@h/n",
+        "sqlite://",
+        "sqlite:///",
+        "postgresql:///n",
+        "postgresql://u:secret@h/",
+        "postgresql://u:secret@h:x/n",
+    ],
 )
 def test_it_rejects_a_database_address_and_keeps_the_password_to_itself(address: str) -> None:
     with pytest.raises(ImproperlyConfigured, match="DATABASE_URL") as caught:

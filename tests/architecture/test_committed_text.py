@@ -1,0 +1,74 @@
+"""Committed text is true on every machine: pins are complete, links lead somewhere, no path of one machine is named."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+HOMES = ("work", "root", "Users")
+MACHINE_PATH = re.compile(rf"(?<![\w.<>{{}}$*-])/(?:{'|'.join(HOMES)})/[\w.-]+")
+MARKDOWN_LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
+
+
+def tracked(root: Path) -> list[Path]:
+    """The files that git knows and that lie in the tree."""
+    listing = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=root, capture_output=True, text=True, check=True, timeout=60
+    )
+    return [root / name for name in listing.stdout.split("\0") if name and (root / name).is_file()]
+
+
+def text_of(file: Path) -> str:
+    """The text of `file`, empty for binary data."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return ""
+
+
+def pins(root: Path) -> dict[str, str]:
+    """Package name to its one allowed version, from constraints.txt."""
+    lines = (line.strip() for line in (root / "constraints.txt").read_text().splitlines())
+    requirements = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    for requirement in requirements:
+        assert requirement.url is None
+        assert [specifier.operator for specifier in requirement.specifier] == ["=="], f"{requirement} is not pinned"
+    return {canonicalize_name(each.name): next(iter(each.specifier)).version for each in requirements}
+
+
+def test_it_works(root: Path) -> None:
+    named = {file.relative_to(root).as_posix(): MACHINE_PATH.findall(text_of(file)) for file in tracked(root)}
+    assert {name: paths for name, paths in named.items() if paths} == {}
+
+
+@pytest.mark.parametrize("home", HOMES)
+def test_it_rejects_a_path_of_one_machine(home: str) -> None:
+    assert MACHINE_PATH.search(f"see /{home}/gauntlet/README.md")
+    assert MACHINE_PATH.search(f"file:///{home}/.cache")
+    assert not MACHINE_PATH.search(f"docs/{home}/page.md")
+
+
+def test_every_requirement_is_pinned(root: Path) -> None:
+    settings = tomllib.loads((root / "pyproject.toml").read_text())
+    wanted = [
+        *settings["project"]["dependencies"],
+        *settings["dependency-groups"]["dev"],
+        *settings["build-system"]["requires"],
+    ]
+    versions = pins(root)
+    for requirement in map(Requirement, wanted):
+        version = versions[canonicalize_name(requirement.name)]
+        assert requirement.specifier.contains(version), f"{requirement} does not allow its pin {version}"
+        assert "+" not in version, f"{requirement.name} is pinned to a build that only some indexes have"
+
+
+def test_every_link_leads_somewhere(root: Path) -> None:
+    for page in (file for file in tracked(root) if file.suffix == ".md" and "repos" not in file.parts):
+        targets = [target for target in MARKDOWN_LINK.findall(text_of(page)) if "://" not in target]
+        assert [target for target in targets if not (page.parent / target).exists()] == [], page

@@ -1,0 +1,71 @@
+"""`platform/` is a folder of packages, never a package: as one it would hide Python's own module of that name."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+
+def stray_files(root: Path) -> list[str]:
+    """The modules that lie in `platform/` itself instead of in one of its packages."""
+    return sorted(path.name for path in (root / "platform").glob("*.py"))
+
+
+def apps(root: Path) -> set[str]:
+    """The packages below `platform/`. A folder of mere caches is a leftover, not a package."""
+    folders = (path for path in (root / "platform").iterdir() if path.is_dir() and path.name != "__pycache__")
+    return {folder.name for folder in folders if any(folder.rglob("*.py"))}
+
+
+def system_name(root: Path) -> subprocess.CompletedProcess[str]:
+    """What a program started in `root` gets from Python's own `platform`."""
+    return subprocess.run(
+        [sys.executable, "-c", "import sys; sys.path.insert(0, ''); import platform; print(platform.system())"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.fixture(scope="module")
+def linter(root: Path) -> dict[str, object]:
+    """The settings of import-linter."""
+    settings: dict[str, object] = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["importlinter"]
+    return settings
+
+
+def test_it_works(root: Path) -> None:
+    assert stray_files(root) == []
+    assert system_name(root).returncode == 0
+
+
+def test_it_rejects_a_stray_package_file(tmp_path: Path) -> None:
+    (tmp_path / "platform" / "config").mkdir(parents=True)
+    assert system_name(tmp_path).returncode == 0
+    (tmp_path / "platform" / "__init__.py").touch()
+    assert stray_files(tmp_path) == ["__init__.py"]
+    broken = system_name(tmp_path)
+    assert broken.returncode != 0
+    assert "has no attribute 'system'" in broken.stderr
+
+
+def test_every_app_is_a_package(root: Path) -> None:
+    assert [app for app in sorted(apps(root)) if not (root / "platform" / app / "__init__.py").is_file()] == []
+
+
+def test_every_app_is_linted(root: Path, linter: dict[str, list[str]]) -> None:
+    assert set(linter["root_packages"]) == apps(root) | {"evaluation"}
+
+
+def test_every_app_has_its_layer(root: Path, linter: dict[str, list[dict[str, list[str]]]]) -> None:
+    site = linter["contracts"][0]
+    layers = {name.strip() for layer in site["layers"] for name in layer.split("|")}
+    optional = {name.strip("()") for name in layers if name.startswith("(")}
+    required = layers - {f"({name})" for name in optional}
+    assert required == apps(root) | {"evaluation"}, "a layer is in parentheses exactly as long as it does not exist"
