@@ -93,7 +93,10 @@ class Failure:
 
 @dataclass(frozen=True)
 class SampleResult:
-    """One row: how one sample ended. Distances are L2 over pixels / 255; `seconds` is the sample's share of its piece."""
+    """One row: how one sample ended. Distances are L2 over pixels / 255; `seconds` is the sample's share of its piece.
+
+    `found_label` is what the model calls the adversarial image, None where none was found.
+    """
 
     sample: int
     label: int
@@ -104,6 +107,7 @@ class SampleResult:
     queries: int
     seconds: float
     reason: Reason | None
+    found_label: int | None = None
 
 
 @dataclass(frozen=True, eq=False)

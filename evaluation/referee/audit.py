@@ -7,10 +7,9 @@ know which image will be replayed, and the frames have the sizes of the match's 
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 from evaluation.domain.images import Image, Images
 from evaluation.domain.results import AuditReport
@@ -19,7 +18,10 @@ RATE = 0.01
 """Share of the forwarded images that is replayed."""
 
 LEAST_PER_PIECE = 16
-"""About how many images a piece contributes at the least, however small its budget."""
+"""How many images a piece contributes at the least, if so many were forwarded."""
+
+MOST_SIZES = 4096
+"""How many frame sizes of a match are remembered."""
 
 MOST_FRESH = 64
 """How many images a freshly started model is asked about at the most."""
@@ -36,37 +38,42 @@ class Replay:
 class Audit:
     """What is kept of one match, and what came out of asking again."""
 
-    def __init__(self, seed: int, expected_queries: int) -> None:
-        """`expected_queries`: the most that a piece can forward; small pieces are replayed at a higher rate."""
-        self._rng = np.random.default_rng(seed)
-        self._rate = min(1.0, max(RATE, LEAST_PER_PIECE / max(expected_queries, 1)))
-        self._until_next = int(self._rng.geometric(self._rate)) - 1
+    def __init__(self, seed: int) -> None:
+        self._rng = random.Random(seed)
         self._sizes: list[int] = []
+        self._seen = 0
         self._pending: list[Replay] = []
         self._fresh: list[Replay] = []
         self.replayed = 0
         self.changed = 0
 
     def watch(self, images: Images, labels: Sequence[int]) -> None:
-        """Note a forwarded frame: its size, and those of its images, (n, bytes of an image), that will be replayed."""
-        count = len(labels)
-        if len(self._sizes) < 4096:
-            self._sizes.append(count)
-        while self._until_next < count:
-            self._pending.append(Replay(images[self._until_next].copy(), labels[self._until_next]))
-            self._until_next += int(self._rng.geometric(self._rate))
-        self._until_next -= count
+        """Note a forwarded frame: its size, and perhaps some of its images, (n, bytes of an image).
+
+        Reservoir sampling: at any moment what is kept is a uniform choice from all that the piece has forwarded.
+        """
+        if len(self._sizes) < MOST_SIZES:
+            self._sizes.append(len(labels))
+        for index, label in enumerate(labels):
+            self._seen += 1
+            room = max(LEAST_PER_PIECE, int(self._seen * RATE))
+            if len(self._pending) < room:
+                self._pending.append(Replay(images[index].copy(), label))
+            elif self._rng.random() * self._seen < room:
+                self._pending[self._rng.randrange(room)] = Replay(images[index].copy(), label)
 
     def take_pending(self) -> list[Replay]:
         """What the piece contributes, to be replayed now; a part of it is kept for the fresh model."""
-        taken, self._pending = self._pending, []
+        taken, self._pending, self._seen = self._pending, [], 0
+        self._rng.shuffle(taken)
         self._fresh += taken[: max(0, MOST_FRESH - len(self._fresh))]
         return taken
 
     def take_fresh(self) -> list[Replay]:
         """What the freshly started model is asked about, in random order."""
         taken, self._fresh = self._fresh, []
-        return [taken[i] for i in self._rng.permutation(len(taken))]
+        self._rng.shuffle(taken)
+        return taken
 
     def count(self, before: int, now: int) -> None:
         """Note the outcome of one replay."""
@@ -78,13 +85,12 @@ class Audit:
 
         The last frame is filled up to its drawn size with indices that stand elsewhere too.
         """
-        order = self._rng.permutation(count).tolist()
+        order = self._rng.sample(range(count), count)
         cut: list[list[int]] = []
         while order:
-            size = self._sizes[int(self._rng.integers(len(self._sizes)))] if self._sizes else 1
+            size = self._rng.choice(self._sizes) if self._sizes else 1
             part, order = order[:size], order[size:]
-            if len(part) < size:
-                part += self._rng.integers(count, size=size - len(part)).tolist()
+            part += [self._rng.randrange(count) for _ in range(size - len(part))]
             cut.append(part)
         return cut
 

@@ -46,7 +46,7 @@ class Match:
             track=track,
             model=Model(model, track, rules, calibration),
             attack=Contestant(Side.ATTACK, attack, track, rules, calibration),
-            audit=Audit(derive_seed(seed, "audit"), rules.query_budget * rules.piece_samples),
+            audit=Audit(derive_seed(seed, "audit")),
         )
 
     def play(self, samples: Sequence[Sample]) -> Iterator[PieceResult]:
@@ -85,6 +85,12 @@ class Match:
     def audit(self) -> AuditReport:
         """How the audit stands."""
         return self._table.audit.report()
+
+    @property
+    def model_seconds_per_image(self) -> float:
+        """The mean time that the model took for an image, transport included; 0 where it was never asked."""
+        model = self._table.model
+        return model.seconds / model.images if model.images else 0.0
 
     @property
     def failures(self) -> tuple[Failure, ...]:

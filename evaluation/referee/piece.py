@@ -215,6 +215,7 @@ class Piece:
             queries=used,
             seconds=seconds,
             reason=reason,
+            found_label=accepted.label if outcome is Outcome.ADVERSARIAL and accepted else None,
         )
         return row, image.reshape(sample.image.shape)
 

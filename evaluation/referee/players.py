@@ -95,6 +95,7 @@ class Model(Contestant):
     def __init__(self, seat: Seat, track: Track, rules: QueryRules, calibration: float) -> None:
         super().__init__(Side.MODEL, seat, track, rules, calibration)
         self.seconds = 0.0
+        self.images = 0
         self.invalid_labels = 0
         self._sequence = 0
         self._bank = TimeBank(0.0)
@@ -132,6 +133,7 @@ class Model(Contestant):
             spent = time.monotonic() - self._asked_at
             self._bank.used += spent
             self.seconds += spent
+            self.images += count
         labels = list(struct.unpack(f"<{count}h", reply.payload))
         if min(labels) < 0 or max(labels) >= self.rules.classes:
             return self._without_invalid(labels)

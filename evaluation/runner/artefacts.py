@@ -62,6 +62,7 @@ def write_result(result: MatchResult, samples: Sequence[Sample], directory: Path
         sample=numbers,
         clean=images,
         perturbed=np.concatenate([piece.perturbed for piece in result.pieces]),
+        found_label=np.array([-1 if row.found_label is None else row.found_label for row in result.samples], np.int16),
     )
     traces = [piece.trace for piece in result.pieces]
     np.savez_compressed(

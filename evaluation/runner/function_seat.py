@@ -1,0 +1,42 @@
+"""A seat whose player is a function of ours, in a thread on a socket pair. No sandbox: never for anyone else's code."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+from evaluation.referee.seat import Departure, Seat
+
+
+class FunctionSeat(Seat):
+    """`serve` gets a connected socket and speaks the protocol on it, usually through the SDK; anew at each opening."""
+
+    def __init__(self, serve: Callable[[socket.socket], None]) -> None:
+        self._serve = serve
+        self._thread: threading.Thread | None = None
+        self._theirs: socket.socket | None = None
+        self.opened = 0
+
+    def open(self, deadline: float) -> socket.socket:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.opened += 1
+        self._theirs = theirs
+
+        def body() -> None:
+            # the referee learns of the end from the closed socket, as with any other player
+            with suppress(SystemExit, OSError), theirs:
+                self._serve(theirs)
+
+        self._thread = threading.Thread(target=body, daemon=True)
+        self._thread.start()
+        return ours
+
+    def dismiss(self, *, patience: float = 0.0) -> Departure:
+        if self._thread is not None and self._theirs is not None:
+            self._thread.join(timeout=patience)
+            with suppress(OSError):  # wakes a thread that still waits on it; closing alone would not
+                self._theirs.shutdown(socket.SHUT_RDWR)
+            self._thread = None
+        return Departure()

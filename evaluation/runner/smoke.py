@@ -1,0 +1,132 @@
+"""The smoke stage: a short public match on development samples that shows a team what the arena will ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from evaluation.domain.players import Player, Side, Track
+from evaluation.domain.results import Failure, Outcome, SampleResult
+from evaluation.domain.rules import QueryRules
+from evaluation.domain.samples import Sample
+from evaluation.referee.match import Match
+from evaluation.runner.function_seat import FunctionSeat
+from evaluation.runner.seat import SandboxSeat
+from evaluation.sandbox.base import Resources, Sandbox
+from evaluation.sdk import serve_attack
+
+PROBE_QUERIES = 50
+"""Queries that the probe sends for each sample when a model is checked."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at: whether it is as it must be, and what was seen."""
+
+    name: str
+    passed: bool
+    seen: str
+
+
+@dataclass(frozen=True, eq=False)
+class Smoke:
+    """What the smoke stage found, and everything that the player printed."""
+
+    checks: tuple[Check, ...]
+    log: str
+
+    @property
+    def passed(self) -> bool:
+        return all(check.passed for check in self.checks)
+
+
+def check_model(
+    player: Player,
+    *,
+    samples: Sequence[Sample],
+    rules: QueryRules,
+    sandbox: Sandbox,
+    seed: int,
+    calibration: float,
+    least_accuracy: float,
+    resources: Resources | None = None,
+) -> Smoke:
+    """Play a probe of noise against a model: set-up, shape, accuracy, time, determinism, statelessness."""
+    seat = SandboxSeat(sandbox, player, resources or Resources())
+    rules = replace(rules, query_budget=PROBE_QUERIES)
+    probe = FunctionSeat(lambda connected: serve_attack(_probe, connected=connected))
+    match = Match(rules=rules, track=Track.UNTARGETED, model=seat, attack=probe, seed=seed, calibration=calibration)
+    try:
+        rows = [row for piece in match.play(samples) for row in piece.samples]
+        match.ask_fresh_model(samples[: rules.piece_samples])
+        audit, failures, seconds = match.audit, match.failures, match.model_seconds_per_image
+    finally:
+        match.close()
+    right = sum(row.outcome is not Outcome.CLEAN_WRONG for row in rows)
+    limit = rules.model_seconds_per_image * calibration
+    checks = [_kept_the_rules(failures, Side.MODEL)]
+    if not any(failure.in_setup for failure in failures):
+        seen = f"{right} of {len(rows)} clean images right, at least {least_accuracy:.0%} are needed"
+        checks += [
+            Check("accuracy", right >= least_accuracy * len(rows), seen),
+            Check("time", seconds <= limit, f"{seconds * 1000:.2f} ms an image, at most {limit * 1000:.0f} ms"),
+            Check("stateless", audit.passed, f"{audit.changed} of {audit.replayed} replayed images got another label"),
+        ]
+    return Smoke(tuple(checks), "".join(seat.logs))
+
+
+def check_attack(
+    player: Player,
+    *,
+    model: Player,
+    model_sandbox: Sandbox,
+    samples: Sequence[Sample],
+    rules: QueryRules,
+    sandbox: Sandbox,
+    seed: int,
+    calibration: float,
+    resources: Resources | None = None,
+) -> Smoke:
+    """Play an attack against a bundled model: set-up, rules, success, queries used."""
+    seat = SandboxSeat(sandbox, player, resources or Resources())
+    opponent = SandboxSeat(model_sandbox, model, Resources())
+    match = Match(rules=rules, track=player.track, model=opponent, attack=seat, seed=seed, calibration=calibration)
+    try:
+        rows = [row for piece in match.play(samples) for row in piece.samples]
+        failures = match.failures
+    finally:
+        match.close()
+    checks = [_kept_the_rules(failures, Side.ATTACK)]
+    if checks[0].passed:
+        checks += _success(rows, rules)
+    return Smoke(tuple(checks), "".join(seat.logs))
+
+
+def _kept_the_rules(failures: Sequence[Failure], side: Side) -> Check:
+    mine = [failure for failure in failures if failure.side is side]
+    return Check("rules", not mine, "; ".join(map(str, mine)) or "connected, spoke the protocol, ended in order")
+
+
+def _success(rows: Sequence[SampleResult], rules: QueryRules) -> list[Check]:
+    attacked = [row for row in rows if row.outcome is not Outcome.CLEAN_WRONG]
+    found = [row for row in attacked if row.outcome is Outcome.ADVERSARIAL]
+    queries = [row.queries for row in attacked]
+    median = f", median distance {np.median([row.distance for row in found]):.3f}" if found else ""
+    reasons = sorted({str(row.reason) for row in attacked if row.outcome is Outcome.FAILED})
+    why = f" ({', '.join(reasons)})" if reasons else ""
+    budget = f"{max(queries, default=0)} queries on one sample at the most, the budget is {rules.query_budget}"
+    return [
+        Check("success", bool(found), f"{len(found)} of {len(attacked)} samples broken{median}{why}"),
+        Check("budget", max(queries, default=0) <= rules.query_budget, budget),
+    ]
+
+
+def _probe(model: Any, image: Any, label: int | None, *, target: int | None, rng: np.random.Generator) -> None:
+    """Noise of growing strength, alone and in company: reaches across the decision boundary without being clever."""
+    scales = np.linspace(0, 128, PROBE_QUERIES - 10)
+    for scale in scales:
+        model(image + rng.normal(0, scale, image.shape))
+    model.many([image + rng.normal(0, scale, image.shape) for scale in scales[::4]])

@@ -1,0 +1,83 @@
+"""Seats without sandboxes: players that are threads of the test, on socket pairs."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evaluation.domain.images import ImageShape
+from evaluation.domain.players import Track
+from evaluation.domain.results import AuditReport, Failure, PieceResult, SampleResult
+from evaluation.domain.rules import QueryRules
+from evaluation.domain.samples import Sample
+from evaluation.referee.match import Match
+from evaluation.runner.function_seat import FunctionSeat
+from evaluation.sdk import serve_attack, serve_model
+
+RULES = QueryRules(shape=ImageShape(8, 8, 3), classes=10, query_budget=50, setup_seconds=5.0)
+
+
+def brightness(images: np.ndarray) -> np.ndarray:
+    """A model that a test can reason about: the class is the mean brightness in tenths."""
+    return np.minimum(images.reshape(len(images), -1).mean(axis=1) / 25.6, 9).astype(np.int64)
+
+
+def make_samples(count: int, target: int | None = None) -> list[Sample]:
+    """Uniform images whose class under `brightness` is 3."""
+    rng = np.random.default_rng(7)
+    return [
+        Sample(i, np.clip(rng.normal(90, 2, RULES.shape), 0, 255).astype(np.uint8), 3, target) for i in range(count)
+    ]
+
+
+class Game:
+    """What a test of the referee plays with."""
+
+    rules = RULES
+    brightness = staticmethod(brightness)
+    samples = staticmethod(make_samples)
+
+    def __init__(self) -> None:
+        self.pieces: list[PieceResult] = []
+        self.audit = AuditReport()
+        self.failures: tuple[Failure, ...] = ()
+        self.model_seat: FunctionSeat
+        self.attack_seat: FunctionSeat
+
+    def play(
+        self,
+        *,
+        attack: Callable[..., Any] | None = None,
+        model: Callable[[np.ndarray], Any] = brightness,
+        raw_attack: Callable[[socket.socket], None] | None = None,
+        raw_model: Callable[[socket.socket], None] | None = None,
+        samples: Sequence[Sample] | None = None,
+        rules: QueryRules = RULES,
+        track: Track = Track.UNTARGETED,
+        seed: int = 1,
+    ) -> list[SampleResult]:
+        """One match between functions (served by the SDK) or raw socket players; the rows."""
+        samples = make_samples(3) if samples is None else samples
+        self.model_seat = FunctionSeat(raw_model or (lambda s: serve_model(model, connected=s)))
+        self.attack_seat = FunctionSeat(raw_attack or (lambda s: serve_attack(attack or nothing, connected=s)))
+        match = Match(rules=rules, track=track, model=self.model_seat, attack=self.attack_seat, seed=seed)
+        try:
+            self.pieces = list(match.play(samples))
+            match.ask_fresh_model(samples[: rules.piece_samples])
+            self.audit, self.failures = match.audit, match.failures
+        finally:
+            match.close()
+        return [row for piece in self.pieces for row in piece.samples]
+
+
+def nothing(model: Any, image: Any, label: Any, **_: Any) -> None:
+    """An attack that gives up at once."""
+
+
+@pytest.fixture
+def game() -> Game:
+    return Game()
