@@ -1,0 +1,102 @@
+"""From image files to samples, with every file that does not do listed by name in one refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from PIL import Image as Picture
+
+from evaluation.domain.errors import DatasetRefusal
+from evaluation.domain.images import Image, ImageShape
+from evaluation.domain.samples import Sample
+
+LISTED = 20
+"""How many problems a refusal names; the rest are counted."""
+
+_MODES = ("RGB", "L")
+_UNREADABLE = (OSError, SyntaxError, ValueError, Picture.DecompressionBombError, Picture.DecompressionBombWarning)
+"""What Pillow raises on files that are no images or are damaged."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file of a split that ought to hold an image, and what the data set says of it."""
+
+    path: Path
+    label: int
+    target: int | None = None
+
+
+def read_samples(
+    entries: Sequence[Entry], shape: ImageShape, problems: Sequence[str], root: Path
+) -> tuple[Sample, ...]:
+    """The samples of `entries` in their order; greyscale files get three equal channels.
+
+    `problems` are those that the layout already showed. Raises `DatasetRefusal` with all of them together.
+    """
+    found = list(problems)
+    samples = []
+    for number, entry in enumerate(entries):
+        try:
+            image = read_image(entry.path, shape)
+        except DatasetRefusal as refusal:
+            found.append(f"{shown(entry.path, root)}: {refusal.problem}")
+            continue
+        samples.append(Sample(number, image, entry.label, entry.target))
+    refuse_if_any(found, root)
+    if not samples:
+        raise DatasetRefusal(f"{root}: the split holds no image", fix="add images, or name another split")
+    return tuple(samples)
+
+
+def read_image(path: Path, shape: ImageShape) -> Image:
+    """One RGB or greyscale file as (h, w, 3) uint8; `DatasetRefusal` says what is wrong with it."""
+    if not path.is_file():
+        raise DatasetRefusal("missing, or not a file")
+    try:
+        with Picture.open(path) as picture:
+            size = (picture.height, picture.width)
+            if size != shape[:2]:
+                raise DatasetRefusal(f"is {size[0]} x {size[1]} pixels, not {shape.height} x {shape.width}")
+            if picture.mode not in _MODES:
+                raise DatasetRefusal(f"has mode {picture.mode}, not RGB or greyscale of 8 bits")
+            return np.asarray(picture.convert("RGB"))
+    except _UNREADABLE as error:
+        raise DatasetRefusal(f"corrupt or no image ({type(error).__name__})") from error
+
+
+def image_shape(path: Path) -> ImageShape | None:
+    """The shape that the header of a file tells, or None where it cannot be read."""
+    try:
+        with Picture.open(path) as picture:
+            return ImageShape(picture.height, picture.width, 3)
+    except _UNREADABLE:
+        return None
+
+
+def refuse_if_any(problems: Sequence[str], root: Path) -> None:
+    """Raise one `DatasetRefusal` that lists the first problems and counts them all, unless there are none."""
+    if not problems:
+        return
+    lines = [f"{root}: {len(problems)} problem{'s' if len(problems) > 1 else ''}", *problems[:LISTED]]
+    if len(problems) > LISTED:
+        lines.append(f"and {len(problems) - LISTED} more")
+    raise DatasetRefusal("\n    ".join(lines), fix="restore or remove the files named above; none is ever skipped")
+
+
+def shown(path: Path, root: Path) -> str:
+    """The path as problems name it: seen from the root of the data set."""
+    return path.relative_to(root).as_posix()
+
+
+def required_text(path: Path, root: Path) -> str:
+    """The text of a file that the layout must have."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DatasetRefusal(
+            f"{root}: {shown(path, root)} is missing or unreadable", fix="name the folder that holds it"
+        ) from error

@@ -1,0 +1,75 @@
+"""A folder per class: `<root>/<split>/<class>/<image>`, or `<root>/<class>/<image>` as one split, "all".
+
+Class names in sorted order are the labels 0, 1, ...; every file in a class folder must be an image, of the same
+size as the first. The classes take turns, so that the first samples of a split hold all of them.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import chain, zip_longest
+from pathlib import Path
+
+from evaluation.datasets.base import Dataset
+from evaluation.datasets.files import Entry, image_shape, read_samples, refuse_if_any, shown
+from evaluation.domain.errors import DatasetRefusal
+from evaluation.domain.images import ImageShape
+from evaluation.domain.samples import Sample
+
+WHOLE = "all"
+"""The split of a folder that has no split folders."""
+
+
+def folder(root: Path) -> Dataset:
+    """The tree at `root`; raises `DatasetRefusal` where no two classes with a readable image are found."""
+    if not root.is_dir():
+        raise DatasetRefusal(f"{root} is not a folder", fix="name a folder that holds a folder per class")
+    splits = _splits(root)
+    names = sorted({path.name for split in splits.values() for path in _folders(split)})
+    if len(names) < 2:
+        raise DatasetRefusal(
+            f"{root} holds {len(names)} class folders, at least two are needed",
+            fix="lay it out as <class>/<image> or <split>/<class>/<image>",
+        )
+    inside = [path for split in splits.values() for name in names for path in _inside(split / name)]
+    shape = next((shape for shape in map(image_shape, inside) if shape), None)
+    if shape is None:
+        refuse_if_any([f"{shown(path, root)}: corrupt or no image" for path in inside], root)
+        raise DatasetRefusal(f"{root}: no class folder holds an image", fix="add images")
+    return Dataset(
+        name=f"folder {root.name}",
+        class_names=tuple(names),
+        shape=shape,
+        splits={name: partial(_read, root, path, tuple(names), shape) for name, path in splits.items()},
+    )
+
+
+def _splits(root: Path) -> dict[str, Path]:
+    """Split folders are folders with folders in them; one level less makes the whole tree one split."""
+    nested = [path for path in _folders(root) if _folders(path)]
+    return {path.name: path for path in _folders(root)} if nested else {WHOLE: root}
+
+
+def _read(root: Path, split: Path, names: tuple[str, ...], shape: ImageShape, count: int | None) -> tuple[Sample, ...]:
+    problems = [
+        f"{shown(path, root)}: unlabelled, it lies outside every class folder"
+        for level in sorted({split, root})
+        for path in _inside(level)
+        if not path.is_dir()
+    ]
+    classes = [[Entry(path, label) for path in _inside(split / name)] for label, name in enumerate(names)]
+    problems += [
+        f"{shown(split / name, root)}: the class folder is empty"
+        for name, entries in zip(names, classes, strict=True)
+        if not entries and (split / name).is_dir()
+    ]
+    turns = [entry for entry in chain.from_iterable(zip_longest(*classes)) if entry is not None]
+    return read_samples(turns[:count], shape, problems, root)
+
+
+def _folders(path: Path) -> list[Path]:
+    return [inner for inner in _inside(path) if inner.is_dir()]
+
+
+def _inside(path: Path) -> list[Path]:
+    return sorted(path.iterdir()) if path.is_dir() else []

@@ -1,0 +1,77 @@
+"""The images of the NIPS 2017 competition: a table, and 299 x 299 PNG files.
+
+    images.csv              ImageId, ..., TrueLabel, TargetClass, ...; labels are 1 to 1000
+    images/<ImageId>.png
+
+Our labels are 0 to 999: label k of the table is k - 1 here (its 0, "background", is never used; seed 001, 2.3).
+Targets come from the table.
+"""
+
+from __future__ import annotations
+
+import csv
+from functools import partial
+from pathlib import Path
+
+from evaluation.datasets.base import Dataset
+from evaluation.datasets.files import Entry, read_samples, required_text, shown
+from evaluation.domain.errors import DatasetRefusal
+from evaluation.domain.images import ImageShape
+from evaluation.domain.samples import Sample
+
+_SHAPE = ImageShape(299, 299, 3)
+_CLASSES = 1000
+_COLUMNS = ("ImageId", "TrueLabel", "TargetClass")
+
+
+def nips2017(root: Path) -> Dataset:
+    """The folder at `root`; its one split is "dev", in the order of the table."""
+    table = required_text(root / "images.csv", root)
+    header = next(csv.reader(table.splitlines()), [])
+    missing = [column for column in _COLUMNS if column not in header]
+    if missing:
+        raise DatasetRefusal(
+            f"{root}: images.csv has no column {', '.join(missing)}",
+            fix="take the table as the competition published it",
+        )
+    return Dataset(
+        name="nips2017",
+        class_names=tuple(str(number) for number in range(1, _CLASSES + 1)),
+        shape=_SHAPE,
+        splits={"dev": partial(_read, root, table)},
+    )
+
+
+def _read(root: Path, table: str, count: int | None) -> tuple[Sample, ...]:
+    folder = root / "images"
+    problems: list[str] = []
+    entries: list[Entry] = []
+    known: set[Path] = set()
+    for row in csv.DictReader(table.splitlines()):
+        path = folder / f"{row['ImageId']}.png"
+        label, target = _number(row["TrueLabel"]), _number(row["TargetClass"])
+        if path in known:
+            problems.append(f"{shown(path, root)}: images.csv names it more than once")
+        elif label is None or target is None:
+            given = f"TrueLabel {row['TrueLabel']!r}, TargetClass {row['TargetClass']!r}"
+            problems.append(f"{shown(path, root)}: unlabelled, {given}: both must be 1 to {_CLASSES}")
+        elif label == target:
+            problems.append(f"{shown(path, root)}: its target is its true label")
+        else:
+            entries.append(Entry(path, label, target))
+        known.add(path)
+    problems += [
+        f"{shown(path, root)}: unlabelled, images.csv does not name it"
+        for path in sorted(folder.glob("*"))
+        if path not in known
+    ]
+    return read_samples(entries[:count], _SHAPE, problems, root)
+
+
+def _number(text: str | None) -> int | None:
+    """Label 1 to 1000 of the table as 0 to 999; None for anything else."""
+    try:
+        number = int(text or "")
+    except ValueError:
+        return None
+    return number - 1 if 1 <= number <= _CLASSES else None

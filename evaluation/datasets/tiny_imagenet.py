@@ -1,0 +1,95 @@
+"""Tiny ImageNet as Stanford's archive lays it out: 200 classes, 64 x 64 JPEG files.
+
+    wnids.txt                               a WordNet id a line; the line number is the label
+    words.txt                               WordNet id, tab, words
+    train/<wnid>/<wnid>_boxes.txt           image name, tab, box: which images the class has
+    train/<wnid>/images/<name>.JPEG
+    val/val_annotations.txt                 image name, tab, WordNet id, tab, box
+    val/images/<name>.JPEG
+
+The images under test/ have no labels and make no split.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import chain, zip_longest
+from pathlib import Path
+
+from evaluation.datasets.base import Dataset
+from evaluation.datasets.files import Entry, read_samples, refuse_if_any, required_text, shown
+from evaluation.domain.images import ImageShape
+from evaluation.domain.samples import Sample
+
+_SHAPE = ImageShape(64, 64, 3)
+
+
+def tiny_imagenet(root: Path) -> Dataset:
+    """The tree at `root`; splits "train" (the classes take turns) and "validation" (as the annotations list it)."""
+    wnids = tuple(required_text(root / "wnids.txt", root).split())
+    words = dict(line.partition("\t")[::2] for line in required_text(root / "words.txt", root).splitlines())
+    problems = [
+        f"wnids.txt: {wnid} is there more than once" for wnid in sorted({w for w in wnids if wnids.count(w) > 1})
+    ]
+    problems += [f"words.txt: {wnid} of wnids.txt has no words" for wnid in wnids if not words.get(wnid)]
+    if len(wnids) < 2:
+        problems.append("wnids.txt: names fewer than two classes")
+    refuse_if_any(problems, root)
+    return Dataset(
+        name="tiny-imagenet",
+        class_names=tuple(words[wnid] for wnid in wnids),
+        shape=_SHAPE,
+        splits={"train": partial(_train, root, wnids), "validation": partial(_validation, root, wnids)},
+    )
+
+
+def _train(root: Path, wnids: tuple[str, ...], count: int | None) -> tuple[Sample, ...]:
+    problems: list[str] = []
+    classes = []
+    for label, wnid in enumerate(wnids):
+        folder = root / "train" / wnid
+        boxes = folder / f"{wnid}_boxes.txt"
+        if not boxes.is_file():
+            problems.append(f"{shown(boxes, root)}: missing")
+            continue
+        names = [line.split("\t")[0] for line in boxes.read_text(encoding="utf-8").splitlines()]
+        problems += _unlisted(folder / "images", names, boxes, root)
+        classes.append([Entry(folder / "images" / name, label) for name in names])
+    problems += [
+        f"{shown(path, root)}: unlabelled, the folder is not in wnids.txt"
+        for path in sorted((root / "train").glob("*"))
+        if path.name not in wnids
+    ]
+    turns = [entry for entry in chain.from_iterable(zip_longest(*classes)) if entry is not None]
+    return read_samples(turns[:count], _SHAPE, problems, root)
+
+
+def _validation(root: Path, wnids: tuple[str, ...], count: int | None) -> tuple[Sample, ...]:
+    annotations = root / "val" / "val_annotations.txt"
+    labels = {wnid: label for label, wnid in enumerate(wnids)}
+    folder = root / "val" / "images"
+    problems, entries, names = [], [], []
+    for number, line in enumerate(required_text(annotations, root).splitlines(), start=1):
+        name, wnid = [*line.split("\t"), ""][:2]
+        names.append(name)
+        if wnid in labels:
+            entries.append(Entry(folder / name, labels[wnid]))
+        else:
+            problems.append(
+                f"{shown(folder / name, root)}: unlabelled, line {number} of its annotations names {wnid!r}"
+            )
+    problems += _unlisted(folder, names, annotations, root)
+    return read_samples(entries[:count], _SHAPE, problems, root)
+
+
+def _unlisted(folder: Path, names: list[str], listing: Path, root: Path) -> list[str]:
+    """The files of `folder` that `listing` does not name, and the names that it gives twice."""
+    known = set(names)
+    problems = [
+        f"{shown(path, root)}: unlabelled, {listing.name} does not name it"
+        for path in sorted(folder.glob("*"))
+        if path.name not in known
+    ]
+    if len(known) < len(names):
+        problems.append(f"{shown(listing, root)}: names {len(names) - len(known)} images more than once")
+    return problems
