@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -34,7 +34,7 @@ class Table:
     attack: Contestant
     audit: Audit
     sequence: int = 0
-    last_reply: tuple[bytes, ...] = field(default=())
+    last_reply: tuple[bytes, bytes] | None = None
 
 
 class Piece:
@@ -94,7 +94,7 @@ class Piece:
             fresh = not attack.connected
             channel = attack.channel()
             if fresh:
-                self._table.sequence, self._table.last_reply = 0, ()
+                self._table.sequence, self._table.last_reply = 0, None
             self._exchange(channel, attackable)
         except ChannelError as error:
             self._cut_short = attack.fail(error).failure
@@ -115,21 +115,24 @@ class Piece:
             waiting_since = time.monotonic()
             frame = channel.receive(due, waiting_since + bank.left)
             bank.used += time.monotonic() - waiting_since
-            if frame.sequence == self._table.sequence and self._table.last_reply and frame.type == frames.QUERY:
-                reply = self._table.last_reply  # sent again, charged once
-            elif frame.sequence != self._table.sequence + 1:
-                raise ChannelError(
-                    Reason.BAD_SEQUENCE, f"sequence {frame.sequence}, expected {self._table.sequence + 1}"
-                )
-            elif frame.type == frames.FINISH:
-                self._table.sequence, self._table.last_reply = frame.sequence, ()
-                self._read_statuses(frame)
-                return
-            else:
-                reply = self._answer(frame)
-                self._table.sequence, self._table.last_reply = frame.sequence, reply
+            reply = self._repeated(frame)
+            if reply is None:
+                if frame.sequence != self._table.sequence + 1:
+                    expected = self._table.sequence + 1
+                    raise ChannelError(Reason.BAD_SEQUENCE, f"sequence {frame.sequence}, expected {expected}")
+                self._table.sequence, self._table.last_reply = frame.sequence, None
+                if frame.type == frames.FINISH:
+                    self._read_statuses(frame)
+                    return
+                reply = self._table.last_reply = self._answer(frame)
             deadline = time.monotonic() + bank.left
             channel.send(frames.ANSWERS, frame.count, frame.sequence, *reply, deadline=deadline)
+
+    def _repeated(self, frame: Frame) -> tuple[bytes, bytes] | None:
+        """The last reply, where this is the last query again: it is sent again and not charged twice."""
+        last = self._table.last_reply
+        same = last is not None and frame.type == frames.QUERY and frame.sequence == self._table.sequence
+        return last if same and last is not None and len(last[0]) == 2 * frame.count else None
 
     def _send_piece(self, channel: Channel, attackable: list[Sample], bank: TimeBank) -> None:
         targeted = self._table.track is Track.TARGETED
