@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evaluation.datasets.base import Dataset
+from evaluation.datasets.load import load_dataset
+from evaluation.domain.errors import DatasetRefusal
+
+
+@pytest.fixture
+def tree(tmp_path: Path, write_image: Callable[..., None]) -> Path:
+    for split, count in (("dev", 1), ("validation", 2)):
+        for label, name in enumerate(("ant", "bee", "cat")):
+            for k in range(count):
+                write_image(tmp_path / split / name / f"{k}.png", 50 * label + k, side=16)
+    return tmp_path
+
+
+def load(tree: Path) -> Dataset:
+    return load_dataset(f"folder:{tree}")
+
+
+def test_it_works(tree: Path) -> None:
+    dataset = load(tree)
+    assert dataset.class_names == ("ant", "bee", "cat")
+    assert dataset.shape == (16, 16, 3)
+    assert set(dataset.splits) == {"dev", "validation"}
+    samples = dataset.samples("validation")
+    assert [sample.label for sample in samples] == [0, 1, 2, 0, 1, 2]
+    assert [int(sample.image[0, 0, 0]) for sample in samples] == [0, 50, 100, 1, 51, 101]
+    assert [sample.label for sample in dataset.samples("validation", 2)] == [0, 1]
+
+
+def test_a_tree_without_splits_is_one_split(tree: Path) -> None:
+    dataset = load(tree / "validation")
+    assert list(dataset.splits) == ["all"]
+    assert len(dataset.samples("all")) == 6
+
+
+def test_a_class_has_one_label_in_all_splits(tree: Path, write_image: Callable[..., None]) -> None:
+    write_image(tree / "dev" / "asp" / "0.png", side=16)
+    assert load(tree).class_names == ("ant", "asp", "bee", "cat")
+    assert [sample.label for sample in load(tree).samples("validation", 3)] == [0, 2, 3]
+
+
+def test_it_rejects_bad_files_all_at_once(tree: Path, write_image: Callable[..., None]) -> None:
+    split = tree / "validation"
+    (split / "ant" / "notes.txt").write_text("not a picture")
+    write_image(split / "bee" / "wide.png", side=20)
+    write_image(split / "stray.png", side=16)
+    write_image(tree / "lost.png", side=16)
+    (split / "dog").mkdir()
+    (split / "cat" / "0.png").write_bytes((split / "cat" / "0.png").read_bytes()[:-30])
+    with pytest.raises(DatasetRefusal) as caught:
+        load(tree).samples("validation")
+    problem = caught.value.problem
+    assert "6 problems" in problem
+    assert "validation/ant/notes.txt: corrupt or no image" in problem
+    assert "validation/bee/wide.png: is 20 x 20 pixels, not 16 x 16" in problem
+    assert "validation/stray.png: unlabelled" in problem
+    assert "lost.png: unlabelled" in problem
+    assert "validation/dog: the class folder is empty" in problem
+    assert "validation/cat/0.png: corrupt" in problem
+
+
+def test_it_rejects_a_tree_without_one_readable_image(tree: Path) -> None:
+    for path in tree.rglob("*.png"):
+        path.write_bytes(b"")
+    with pytest.raises(DatasetRefusal, match="9 problems"):
+        load(tree)
+
+
+def test_it_rejects_a_path_that_is_no_folder(tree: Path) -> None:
+    with pytest.raises(DatasetRefusal, match="is not a folder"):
+        load(tree / "nowhere")
+
+
+def test_it_rejects_fewer_than_two_classes(tree: Path) -> None:
+    with pytest.raises(DatasetRefusal, match="holds 0 class folders"):
+        load(tree / "dev" / "ant")
