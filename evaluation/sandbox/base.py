@@ -35,7 +35,10 @@ class Resources:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended. `exit_code` is None where the sandbox had to end it; `log` is the last `log_bytes` of its output."""
+    """How a run ended.
+
+    `exit_code` is None where the sandbox had to end it; `log` is the last `log_bytes` of its output.
+    """
 
     exit_code: int | None
     out_of_memory: bool

@@ -1,0 +1,89 @@
+"""The guards of the docker sandbox, proved on this host by containers that try to break out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from docker.errors import NotFound
+
+from evaluation.sandbox import trials
+from evaluation.sandbox.base import Guard
+from evaluation.sandbox.trials import TRIAL, Starts, Trials
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+_ENGINE_MOUNTS = ("/", "/proc", "/dev", "/sys", "/tmp", "/etc/resolv.conf", "/etc/hostname", "/etc/hosts")  # noqa: S108
+_INIT = ("/sbin/docker-init", "/usr/sbin/docker-init", "/dev/init")
+_SOCKET_DIRECTORY = "/run/gauntlet"
+
+
+def examine_docker(start: Starts, client: DockerClient, image: str, *, system_call_filter: bool) -> list[Guard]:
+    """Try to break out of containers of `image`.
+
+    `system_call_filter` tells whether the kernel's filter is required; gVisor, which answers system calls itself,
+    shows none.
+    """
+    probes = Trials(start, image)
+    seen = probes.answer("look")
+    return [
+        trials.network_guard(seen),
+        trials.root_guard(seen),
+        trials.capability_guard(seen),
+        trials.privilege_guard(seen),
+        _filter_guard(seen, required=system_call_filter),
+        _user_guard(seen),
+        trials.socket_guard(seen),
+        _mount_guard(seen),
+        trials.sight_guard(seen),
+        trials.scratch_guard(probes),
+        trials.memory_guard(probes),
+        _process_guard(probes),
+        _cpu_guard(probes),
+        trials.log_guard(probes),
+        _nothing_left(probes, client),
+    ]
+
+
+def _filter_guard(seen: dict[str, Any], *, required: bool) -> Guard:
+    state = seen["status"]["Seccomp"]
+    return Guard("system call filter", state == "2", f"Seccomp {state} (2 is a filter)", required)
+
+
+def _user_guard(seen: dict[str, Any]) -> Guard:
+    return Guard("unprivileged user", 0 not in seen["user"], f"user and groups {seen['user']}")
+
+
+def _mount_guard(seen: dict[str, Any]) -> Guard:
+    foreign = [
+        place
+        for place in seen["mounts"]
+        if place not in (*_ENGINE_MOUNTS, *_INIT, _SOCKET_DIRECTORY)
+        and not place.startswith(("/proc/", "/sys/", "/dev/"))
+    ]
+    held = not foreign and _SOCKET_DIRECTORY in seen["mounts"]
+    return Guard("nothing of the host but the socket", held, f"besides: {', '.join(foreign) or 'nothing'}")
+
+
+def _process_guard(probes: Trials) -> Guard:
+    found = probes.answer("fork", str(4 * TRIAL.processes))
+    held = found["children"] < TRIAL.processes and found["error"] == "EAGAIN"
+    return Guard("process limit", held, f"{found['children']} children, then {found['error'] or 'stopped'}")
+
+
+def _cpu_guard(probes: Trials) -> Guard:
+    used = probes.answer("spin", "1.0")["cpus"]
+    # the kernel grants by slices of a tenth of a second, so a short measurement may be a slice over
+    return Guard("CPU limit", used <= 1.4 * TRIAL.cpus, f"{used:.2f} CPUs used of {TRIAL.cpus} allowed")
+
+
+def _nothing_left(probes: Trials, client: DockerClient) -> Guard:
+    with probes.running("wait") as run:
+        identity = str(getattr(run, "container_id", ""))
+        known = bool(client.containers.get(identity))
+        run.end()
+    try:
+        client.containers.get(identity)
+    except NotFound:
+        return Guard("nothing left behind", known, "container removed")
+    return Guard("nothing left behind", False, f"container {identity[:12]} is still there")

@@ -1,0 +1,46 @@
+"""What `gauntlet doctor` shows: every guard of every sandbox, tried on this host."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evaluation.domain.errors import Fault
+from evaluation.sandbox.base import Guard
+from evaluation.sandbox.docker import DockerSandbox
+from evaluation.sandbox.process import ProcessSandbox
+
+
+@dataclass(frozen=True)
+class Examination:
+    """One sandbox on this host.
+
+    `usable` is False where it cannot start anything, and then `remark` says why; else `remark` says what it does not
+    stop. `fit_for_untrusted_code` needs a sandbox made for it in which every required guard held.
+    """
+
+    sandbox: str
+    usable: bool
+    fit_for_untrusted_code: bool
+    guards: tuple[Guard, ...]
+    remark: str
+
+
+def examine(runtime: str | None = None) -> list[Examination]:
+    """Try all guards of the process sandbox, then of the docker sandbox (with `runtime`); seconds each."""
+    return [_examine_process(), _examine_docker(runtime)]
+
+
+def _examine_process() -> Examination:
+    sandbox = ProcessSandbox()
+    return Examination(sandbox.name, True, False, tuple(sandbox.self_test()), sandbox.what_it_does_not_stop())
+
+
+def _examine_docker(runtime: str | None) -> Examination:
+    try:
+        guards = tuple(DockerSandbox(runtime).self_test())
+    except Fault as fault:
+        return Examination(DockerSandbox.name, False, False, (), str(fault))
+    fit = all(guard.held for guard in guards if guard.required)
+    return Examination(
+        DockerSandbox.name, True, fit, guards, "Does not stop attacks on the kernel; gVisor is for those."
+    )

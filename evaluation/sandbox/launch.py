@@ -1,0 +1,41 @@
+"""Run as a script: limit this process, tie it to its parent, become the command.
+
+    python -I -S launch.py PARENT-PID DATA-BYTES FILE-BYTES COMMAND...
+
+A script of its own rather than code between fork and exec, which is not safe in a runner that has threads.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import sys
+
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
+_OPEN_FILES = 1024
+
+
+def main() -> None:
+    parent, data_bytes, file_bytes = (int(argument) for argument in sys.argv[1:4])
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it died before the call above
+            sys.exit(1)
+    # DATA and not AS: torch reserves far more addresses than it ever uses
+    _lower(resource.RLIMIT_DATA, data_bytes)
+    _lower(resource.RLIMIT_FSIZE, file_bytes)
+    _lower(resource.RLIMIT_NOFILE, _OPEN_FILES)
+    _lower(resource.RLIMIT_CORE, 0)
+    os.execvp(sys.argv[4], sys.argv[4:])  # noqa: S606 - no shell is wanted
+
+
+def _lower(kind: int, limit: int) -> None:
+    _, hard = resource.getrlimit(kind)
+    allowed = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+    resource.setrlimit(kind, (allowed, allowed))
+
+
+if __name__ == "__main__":
+    main()

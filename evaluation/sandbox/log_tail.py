@@ -1,0 +1,35 @@
+"""The last bytes of an endless output."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+_CHUNK = 1 << 16
+
+
+class LogTail:
+    """Reads a pipe to its end in a thread and keeps its last `limit` bytes; memory stays below 2 `limit` + 64 KiB."""
+
+    def __init__(self, descriptor: int, limit: int) -> None:
+        """Take over `descriptor`, the reading end of a pipe: the thread closes it."""
+        self._descriptor = descriptor
+        self._limit = limit
+        self._kept = bytearray()
+        self._thread = threading.Thread(target=self._read, name="player log", daemon=True)
+        self._thread.start()
+
+    def text(self, *, patience: float) -> str:
+        """What is kept, once the writers are gone or `patience` seconds are over; what is no UTF-8 is replaced."""
+        self._thread.join(patience)
+        kept = bytes(self._kept)
+        return kept[max(0, len(kept) - self._limit) :].decode("utf-8", errors="replace")
+
+    def _read(self) -> None:
+        try:
+            while chunk := os.read(self._descriptor, _CHUNK):
+                self._kept += chunk
+                if len(self._kept) > 2 * self._limit:
+                    del self._kept[: len(self._kept) - self._limit]
+        finally:
+            os.close(self._descriptor)

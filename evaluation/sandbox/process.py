@@ -1,0 +1,239 @@
+"""Players as processes of this host, with the current interpreter: for trusted code on a laptop.
+
+With bubblewrap the player sees no network, no other process and no file it could write except in a small /tmp of its
+own. Without bubblewrap it is a plain process that can do whatever the user can; `what_it_does_not_stop` says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import uuid
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import ClassVar
+
+from evaluation.domain.errors import Fault
+from evaluation.domain.players import Player
+from evaluation.sandbox import bubblewrap
+from evaluation.sandbox.base import SOCKET_NAME, Ending, Guard, Resources, Run, Sandbox
+from evaluation.sandbox.environment import player_environment
+from evaluation.sandbox.host_process import HostProcess
+from evaluation.sandbox.log_tail import LogTail
+from evaluation.sandbox.process_guards import examine_process
+from evaluation.sandbox.register import MARK, Entry, sweep_register
+from evaluation.sandbox.sdk_tree import sdk_digest, write_sdk_tree
+from evaluation.sandbox.state import state_directory
+
+_PYTHON_NAMES = ("python", "python3")
+_LAUNCHER = Path(__file__).with_name("launch.py")
+_MEMORY_COMPLAINTS = ("MemoryError", "std::bad_alloc", "can't allocate memory", "Cannot allocate memory")
+_PATIENCE = 5.0
+_starters: dict[int, ThreadPoolExecutor] = {}
+_starters_lock = threading.Lock()
+
+
+class ProcessSandbox(Sandbox):
+    """Starts players as processes of this user. Not for untrusted code."""
+
+    name: ClassVar[str] = "process"
+    for_untrusted_code: ClassVar[bool] = False
+
+    def __init__(self, *, bubblewrapped: bool | None = None) -> None:
+        """Use bubblewrap where it works; True or False decides it by hand."""
+        self.bubblewrapped = bubblewrap.bubblewrap_works() if bubblewrapped is None else bubblewrapped
+
+    def start(self, player: Player, *, socket_directory: Path, resources: Resources) -> ProcessRun:
+        if player.directory is None:
+            raise Fault(f"{player.name} was built as an image; the process sandbox runs directories")
+        sdk = _sdk_tree()
+        mark = uuid.uuid4().hex
+        scratch = Path(tempfile.mkdtemp(prefix="gauntlet-scratch-"))
+        socket = bubblewrap.SOCKET_DIRECTORY if self.bubblewrapped else str(socket_directory)
+        environment = {
+            **player_environment(
+                resources,
+                socket=f"{socket}/{SOCKET_NAME}",
+                home=bubblewrap.HOME if self.bubblewrapped else str(scratch),
+            ),
+            "PATH": os.environ.get("PATH", os.defpath),
+            "PYTHONPATH": str(sdk),
+            MARK: mark,
+        }
+        command = list(player.command)
+        if command[0] in _PYTHON_NAMES:
+            command[0] = sys.executable
+        if self.bubblewrapped:
+            command = bubblewrap.wrapped(
+                command,
+                directory=player.directory,
+                visible=[sdk],
+                socket_directory=socket_directory,
+                scratch_bytes=resources.scratch_bytes,
+                devices=player.gpu and resources.gpu is not None,
+            )
+        limits = [str(os.getpid()), str(resources.memory_bytes), str(resources.scratch_bytes)]
+        command = [sys.executable, "-I", "-S", str(_LAUNCHER), *limits, *command]
+        try:
+            process, output = _start(command, environment, player.directory)
+        except BaseException:
+            shutil.rmtree(scratch, ignore_errors=True)
+            raise
+        return ProcessRun(process, LogTail(output, resources.log_bytes), mark, scratch, socket_directory)
+
+    def sweep(self) -> int:
+        return sweep_register()
+
+    def self_test(self) -> list[Guard]:
+        return examine_process(self, bubblewrapped=self.bubblewrapped)
+
+    def what_it_does_not_stop(self) -> str:
+        """What this sandbox does not protect against, in words for whoever starts it."""
+        if self.bubblewrapped:
+            return (
+                "The process sandbox (with bubblewrap) is for code you trust. It does not stop: a fork bomb, which lasts"
+                " until the match ends; use of all CPUs; several processes that each take the memory of one; reading"
+                " files of this host outside homes and temporary directories; attacks on the kernel."
+            )
+        return (
+            "The process sandbox (without bubblewrap) is for code you trust. It does not stop anything but a single"
+            " process that takes too much memory, files that grow too large, and endless output. A player can read"
+            " and write all that you can, use the network, and see other processes. Install bubblewrap for more."
+        )
+
+
+class ProcessRun(Run):
+    """One started process, its children, and what was made for them."""
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], log: LogTail, mark: str, scratch: Path, socket_directory: Path
+    ) -> None:
+        self._process = process
+        self._log = log
+        self._scratch = scratch
+        self._ending: Ending | None = None
+        runner = HostProcess.current()
+        self._entry = Entry(
+            mark=mark,
+            runner_pid=runner.pid,
+            runner_started=runner.started,
+            pid=process.pid,
+            started=0,
+            scratch=str(scratch),
+            socket_directory=str(socket_directory),
+        )
+        try:
+            self._entry.write()
+        except BaseException:
+            self.end()
+            raise
+
+    @property
+    def pid(self) -> int:
+        """The number of its first process, as the host sees it."""
+        return self._process.pid
+
+    def ended(self) -> bool:
+        return self._process.poll() is not None
+
+    def end(self) -> Ending:
+        if self._ending is None:
+            exit_code = self._process.poll()
+            self._kill()
+            log = self._log.text(patience=_PATIENCE)
+            shutil.rmtree(self._scratch, ignore_errors=True)
+            self._entry.strike()
+            # a shell's convention, and bubblewrap's: 128 + signal
+            status = 128 - exit_code if exit_code is not None and exit_code < 0 else exit_code
+            complained = any(complaint in log for complaint in _MEMORY_COMPLAINTS)
+            self._ending = Ending(status, bool(status) and complained, log)
+        return self._ending
+
+    def _kill(self) -> None:
+        # children first: of a wrapped player this is the first process of its namespace, and with it go all others
+        for child in _children(self._process.pid):
+            _kill_quietly(child)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._entry.kill()
+
+
+def _start(command: list[str], environment: dict[str, str], directory: Path) -> tuple[subprocess.Popen[bytes], int]:
+    """Start `command` in a session of its own; it and the reading end of its output."""
+
+    def start() -> tuple[subprocess.Popen[bytes], int]:
+        reading, writing = os.pipe()
+        try:
+            process = subprocess.Popen(
+                command,
+                cwd=directory,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=writing,
+                stderr=writing,
+                start_new_session=True,
+            )
+        except BaseException as failure:
+            os.close(reading)
+            raise Fault(f"{command[0]} could not be started: {failure}") from failure
+        finally:
+            os.close(writing)
+        return process, reading
+
+    future = _starter().submit(start)
+    try:
+        return future.result()
+    except BaseException:  # Ctrl-C while it was being started
+        future.add_done_callback(_abandon)
+        raise
+
+
+def _abandon(future: Future[tuple[subprocess.Popen[bytes], int]]) -> None:
+    if future.exception() is None:
+        process, reading = future.result()
+        os.close(reading)
+        process.kill()
+        process.wait()
+
+
+def _starter() -> ThreadPoolExecutor:
+    """The thread that starts all players of this process.
+
+    "Die with your parent" means the parent's thread (prctl(2)): a player started by a thread that ends would die early.
+    """
+    with _starters_lock:
+        if os.getpid() not in _starters:
+            _starters[os.getpid()] = ThreadPoolExecutor(max_workers=1, thread_name_prefix="player starter")
+        return _starters[os.getpid()]
+
+
+def _sdk_tree() -> Path:
+    """A directory that holds the SDK of this version; made once."""
+    directory = state_directory("sdk") / sdk_digest()[:16]
+    if not directory.exists():
+        fresh = Path(tempfile.mkdtemp(dir=directory.parent))
+        write_sdk_tree(fresh)
+        try:
+            fresh.rename(directory)
+        except OSError:  # another process was first
+            shutil.rmtree(fresh)
+    return directory
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:  # no such process, or no /proc
+        return []
+
+
+def _kill_quietly(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,37 @@
+"""The guards of the process sandbox, proved on this host."""
+
+from __future__ import annotations
+
+from evaluation.sandbox import trials
+from evaluation.sandbox.base import Guard, Sandbox
+from evaluation.sandbox.trials import Trials
+
+
+def examine_process(sandbox: Sandbox, *, bubblewrapped: bool) -> list[Guard]:
+    """Try to break out of `sandbox`. Without bubblewrap most guards are not required, since nobody is promised them."""
+    probes = Trials(sandbox.start)
+    seen = probes.answer("look")
+    return [
+        trials.network_guard(seen, required=bubblewrapped),
+        trials.root_guard(seen, required=bubblewrapped),
+        trials.capability_guard(seen, required=bubblewrapped),
+        trials.privilege_guard(seen, required=bubblewrapped),
+        trials.socket_guard(seen, required=bubblewrapped),
+        trials.sight_guard(seen, required=bubblewrapped),
+        trials.scratch_guard(probes, required=bubblewrapped),
+        trials.memory_guard(probes),
+        trials.log_guard(probes),
+        _nothing_left(probes, sandbox),
+        Guard("process limit", False, "not offered by this sandbox", required=False),
+        Guard("CPU limit", False, "not offered by this sandbox", required=False),
+        Guard("unprivileged user", False, f"runs as user {seen['user'][0]}", required=False),
+    ]
+
+
+def _nothing_left(probes: Trials, sandbox: Sandbox) -> Guard:
+    with probes.running("wait") as run:
+        before = run.ended()
+        run.end()
+        held = not before and run.ended()
+    leftovers = sandbox.sweep()
+    return Guard("nothing left behind", held, f"ended: {held}; swept {leftovers} of runners that died earlier")
