@@ -1,0 +1,50 @@
+"""The commands of the Makefile: the ones that others rely on exist, and no test is left out in silence."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+PROMISED = {"setup", "demo", "test", "check", "bench", "base-image", "clean", "help"}
+
+
+def make(root: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run make without the set-up, on a host where no Docker engine answers."""
+    inherited = {name: value for name, value in os.environ.items() if name not in {"CI", "MAKEFLAGS", "MAKELEVEL"}}
+    return subprocess.run(
+        ["make", "--no-print-directory", "--assume-old=.venv/.set-up", *arguments],
+        cwd=root,
+        env=inherited | {"DOCKER_HOST": "unix:///nowhere/docker.sock"} | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def test_it_works(root: Path) -> None:
+    result = make(root)
+    listed = {line.split()[1] for line in result.stdout.splitlines()}
+    assert result.returncode == 0
+    assert listed >= PROMISED
+
+
+def test_the_readme_names_commands_that_exist(root: Path) -> None:
+    lines = (line.split() for line in (root / "README.md").read_text().splitlines())
+    named = {words[1] for words in lines if len(words) > 1 and words[0] == "make"}
+    assert {"demo", "test"} <= named <= PROMISED
+
+
+def test_a_laptop_is_told_in_one_line_what_was_left_out(root: Path) -> None:
+    result = make(root, "test", "ARGS=--version")
+    assert result.returncode == 0, result.stderr
+    assert [line for line in result.stdout.splitlines() if "Docker" in line] == [
+        "Left out: the tests of the Docker sandbox. Start a Docker engine, then: make base-image test"
+    ]
+
+
+def test_it_rejects_a_ci_without_docker(root: Path) -> None:
+    result = make(root, "test", "ARGS=--version", CI="true")
+    assert result.returncode != 0
+    assert "in CI that is an error" in result.stderr
