@@ -69,7 +69,9 @@ _TEXTS: dict[Reason, str] = {
     Reason.CRASHED: "its process ended with an error",
     Reason.OUT_OF_MEMORY: "it was stopped for using more memory than the limit",
     Reason.INVALID_LABEL: "the model gave no valid label for the image",
-    Reason.INCONSISTENT: "replayed images got other labels: the model is not a stateless, deterministic function of one image",
+    Reason.INCONSISTENT: (
+        "replayed images got other labels: the model is not a stateless, deterministic function of one image"
+    ),
     Reason.ATTACK_RAISED: "the attack raised an exception on this sample",
     Reason.NO_ADVERSARIAL: "the attack found no adversarial",
     Reason.NOT_CONFIRMED: "none of the closest adversarials was confirmed by a verdict query",
