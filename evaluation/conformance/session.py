@@ -1,0 +1,23 @@
+"""A session: one connection of a player under test, and the checks that are tried on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from evaluation.conformance.check import Step
+from evaluation.conformance.launcher import LaunchedPlayer
+from evaluation.domain.players import Track
+from evaluation.domain.rules import QueryRules
+
+
+@dataclass(frozen=True)
+class Session:
+    """What WELCOME says (`budget` is 0 for a model), and `steps`: the checks that follow it.
+
+    `steps` takes the player, the rules (shape and classes) and the seconds for each answer or piece.
+    """
+
+    track: Track
+    budget: int
+    steps: Callable[[LaunchedPlayer, QueryRules, float], list[Step]]
