@@ -38,6 +38,15 @@ class Environment:
         """A list of names separated by commas."""
         return [part.strip() for part in self.text(name, ",".join(default)).split(",") if part.strip()]
 
+    def folder(self, name: str, default: Path) -> Path:
+        """A folder, made where it does not exist; raises `ImproperlyConfigured` where that fails."""
+        path = Path(self.text(name, str(default)))
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ImproperlyConfigured(f"{path} cannot be made ({error}). Set {name} to a writable folder.") from error
+        return path
+
     def database(self, name: str, default: str) -> dict[str, Any]:
         """A database address as Django's settings for it; raises `ImproperlyConfigured` for one that it cannot read.
 

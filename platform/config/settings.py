@@ -12,9 +12,8 @@ from config.env import Environment
 env = Environment()
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-STATE = Path(env.text("GAUNTLET_STATE", str(ROOT / ".gauntlet")))
+STATE = env.folder("GAUNTLET_STATE", ROOT / ".gauntlet")
 """The folder of everything the site keeps on disk."""
-STATE.mkdir(parents=True, exist_ok=True)
 
 DEBUG = env.flag("GAUNTLET_DEBUG", default=False)
 SECRET_KEY = env.secret("GAUNTLET_SECRET_KEY", kept_in=STATE / "secret-key")

@@ -83,3 +83,14 @@ def test_it_rejects_a_place_for_the_secret_that_cannot_be_written(tmp_path: Path
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(ImproperlyConfigured, match=r"Set KEY\."):
         Environment({}).secret("KEY", kept_in=tmp_path / "file" / "key")
+
+
+def test_it_makes_a_folder(tmp_path: Path) -> None:
+    assert Environment({}).folder("STATE", tmp_path / "a" / "b").is_dir()
+    assert Environment({"STATE": str(tmp_path)}).folder("STATE", tmp_path / "c") == tmp_path
+
+
+def test_it_rejects_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(ImproperlyConfigured, match="Set STATE to a writable folder"):
+        Environment({}).folder("STATE", tmp_path / "file" / "state")
