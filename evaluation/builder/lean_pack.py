@@ -1,0 +1,128 @@
+"""Our one build pack: a plain pip repository on the base image, in seconds and without a notebook server."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+from evaluation.builder.requirements import read_requirements
+from evaluation.builder.tree import configuration_directory
+from evaluation.domain.errors import BuildRefusal
+
+WORK_DIRECTORY = "/submission"
+SDK_DIRECTORY = "/opt/gauntlet"
+PLAYER_USER = "65534:65534"
+"""Who players are at run time: `nobody`, who owns nothing else in the image."""
+
+OPERATOR_DIRECTORY = "operator"
+"""Where the operator's mirrors and certificates stand in the context; mounted for single steps, never copied."""
+
+_SOURCE_DIRECTORY = "src"
+
+# a step that installs: with the operator's settings in sight, and a scratch place that is gone afterwards
+_INSTALL = (
+    f"RUN --mount=type=bind,source={OPERATOR_DIRECTORY},target=/run/operator "
+    "--mount=type=tmpfs,target=/run/scratch sh /run/operator/install"
+)
+
+INSTALL_SCRIPT = rb"""#!/bin/sh
+# Runs an installing step of a build under the operator's settings, and leaves nothing of them in the image.
+set -eu
+cat /etc/ssl/certs/ca-certificates.crt /run/operator/certificates.pem >/run/scratch/trusted.pem
+trusted=/run/scratch/trusted.pem
+export PIP_CERT=$trusted REQUESTS_CA_BUNDLE=$trusted SSL_CERT_FILE=$trusted
+export PIP_CONFIG_FILE=/run/operator/pip.conf PIP_ROOT_USER_ACTION=ignore PIP_NO_INPUT=1 PIP_PROGRESS_BAR=off
+export DEBIAN_FRONTEND=noninteractive
+exec "$@"
+"""
+
+_PACKAGE_NAME = re.compile(r"[a-z0-9][a-z0-9.+-]+(?:=[A-Za-z0-9.+~:-]+)?")
+
+
+def lean_dockerfile(source: Path, base_image: str) -> str:
+    """The recipe for `source`: apt.txt, requirements.txt, the SDK, the repository, itself if a package, postBuild.
+
+    Steps that change least come first, so that the engine's cache serves them to the next commit.
+    Expects a context with `src/`, `sdk/` and `operator/`. Raises `BuildRefusal` for files it cannot follow.
+    """
+    return "\n".join(_steps(source, configuration_directory(source), base_image)) + "\n"
+
+
+def _steps(source: Path, configuration: Path, base_image: str) -> Iterator[str]:
+    yield f"FROM {base_image}"
+    yield "USER root"
+    yield f"WORKDIR {WORK_DIRECTORY}"
+    yield from _apt_steps(configuration / "apt.txt")
+    early, late = _pip_steps(source, configuration)
+    yield from early
+    yield f"COPY sdk/ {SDK_DIRECTORY}/"
+    yield f"COPY --chown={PLAYER_USER} {_SOURCE_DIRECTORY}/ {WORK_DIRECTORY}/"
+    yield from late
+    yield "ENV HOME=/tmp PYTHONUNBUFFERED=1"
+    yield sdk_path_step()
+    yield "ENTRYPOINT []"
+    # the directory itself was made by root; with it, postBuild may write beside the files
+    yield f"RUN chown {PLAYER_USER} {WORK_DIRECTORY}"
+    yield f"USER {PLAYER_USER}"
+    post_build = configuration / "postBuild"
+    if post_build.is_file():
+        relative = post_build.relative_to(source)
+        yield f"RUN chmod +x {relative} && ./{relative}"
+
+
+def sdk_path_step() -> str:
+    """The line that makes `evaluation.sdk` importable, and leaves a PYTHONPATH that is there in force."""
+    return f"ENV PYTHONPATH={SDK_DIRECTORY}${{PYTHONPATH:+:$PYTHONPATH}}"
+
+
+def _apt_steps(path: Path) -> Iterator[str]:
+    if not path.is_file():
+        return
+    packages = set()
+    for number, raw in enumerate(path.read_text("utf-8", errors="replace").splitlines(), 1):
+        package = raw.partition("#")[0].strip()
+        if package and not _PACKAGE_NAME.fullmatch(package):
+            raise BuildRefusal(
+                f"apt.txt, line {number}: {package!r} is no package name", fix="write one Debian package on each line"
+            )
+        packages.add(package)
+    if names := " ".join(sorted(packages - {""})):
+        command = f"apt-get -qq update && apt-get install --yes --no-install-recommends {names}"
+        yield f"{_INSTALL} sh -c '{command} && rm -rf /var/lib/apt/lists/*'"
+
+
+def _pip_steps(source: Path, configuration: Path) -> tuple[list[str], list[str]]:
+    """The steps before the repository is copied, and those after."""
+    pip = f"{_INSTALL} python3 -m pip install --no-cache-dir"
+    early: list[str] = []
+    late: list[str] = []
+    path = configuration / "requirements.txt"
+    if path.is_file():
+        relative = path.relative_to(source)
+        lines = read_requirements(path, name=str(relative))
+        if all(line.requirement is not None for line in lines):
+            mounted = f"/run/src/{relative}"
+            mount = f"RUN --mount=type=bind,source={_SOURCE_DIRECTORY}/{relative},target={mounted} "
+            early.append(f"{pip} -r {mounted}".replace("RUN ", mount, 1))
+        else:
+            # a path, another file or an option: only the whole repository answers it
+            late.append(f"{pip} -r {relative}")
+    if configuration == source and _is_package(source):
+        late.append(f"{pip} .")
+    return early, late
+
+
+def _is_package(source: Path) -> bool:
+    if (source / "setup.py").is_file():
+        return True
+    path = source / "pyproject.toml"
+    if not path.is_file():
+        return False
+    try:
+        document = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BuildRefusal(f"pyproject.toml: not valid TOML: {error}", fix="correct pyproject.toml") from error
+    # as repo2docker tells a package from a file of tool settings
+    return "project" in document and "build-system" in document

@@ -1,0 +1,35 @@
+"""SPDX licence expressions."""
+
+from __future__ import annotations
+
+import difflib
+from functools import lru_cache
+
+from license_expression import ExpressionError, Licensing, get_spdx_licensing
+
+
+@lru_cache(maxsize=1)
+def _licensing() -> Licensing:
+    return get_spdx_licensing()
+
+
+def normal_licence(expression: str) -> str:
+    """`expression` as SPDX writes it; raises `ValueError` saying what is unknown in it.
+
+    >>> normal_licence("mit or apache-2.0")
+    'MIT OR Apache-2.0'
+    """
+    if not expression.strip():
+        raise ValueError("licence is empty")
+    licensing = _licensing()
+    try:
+        unknown = licensing.unknown_license_keys(expression)
+        if not unknown:
+            return str(licensing.parse(expression, validate=True, strict=True).render())
+    except (ExpressionError, AttributeError) as error:
+        # its parser raises AttributeError, too, for some broken expressions
+        raise ValueError(f"licence {expression!r} is no SPDX expression") from error
+    keys = {str(key).lower(): str(key) for key in licensing.known_symbols}
+    near = difflib.get_close_matches(str(unknown[0]).lower(), keys, n=1)
+    hint = f"; did you mean {keys[near[0]]!r}?" if near else ""
+    raise ValueError(f"unknown licence {str(unknown[0])!r}{hint}")

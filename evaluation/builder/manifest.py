@@ -1,0 +1,195 @@
+"""`submission.toml`: what a submission says of itself."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import shlex
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from evaluation.builder.licences import normal_licence
+from evaluation.domain.errors import ManifestRefusal
+from evaluation.domain.players import Track
+
+MANIFEST_NAME = "submission.toml"
+MAX_MANIFEST_BYTES = 64 << 10
+MAX_TITLE_CHARACTERS = 120
+
+_TABLE = "submission"
+_TYPES: dict[str, type] = {"track": str, "run": str, "title": str, "licence": str, "gpu": bool}
+_OPTIONAL = frozenset({"gpu"})
+_EXAMPLES = {
+    "track": 'track = "model"',
+    "run": 'run = "python main.py"',
+    "title": 'title = "What this submission is"',
+    "licence": 'licence = "Apache-2.0"',
+    "gpu": "gpu = true",
+}
+_SHELL_WORDS = frozenset({"&&", "||", "|", ";", "&", ">", ">>", "<"})
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The table `[submission]`, checked. `run` is the command split as a shell would, `licence` an SPDX expression."""
+
+    track: Track
+    run: tuple[str, ...]
+    title: str
+    licence: str
+    gpu: bool = False
+
+
+@dataclass(frozen=True)
+class _Text:
+    """The manifest's text, to name lines in: `tomllib` gives values without their places."""
+
+    lines: tuple[str, ...]
+
+    def refuse(self, line: int, problem: str, fix: str) -> NoReturn:
+        raise ManifestRefusal(f"{MANIFEST_NAME}, line {line}: {problem}", fix=fix)
+
+    def line_of_table(self, name: str) -> int:
+        header = re.compile(rf"\s*\[\[?\s*[\"']?{re.escape(name)}[\"']?\s*[\].]")
+        return self._first(header, 1) or self._first(re.compile(rf"\s*[\"']?{re.escape(name)}[\"']?\s*[.=]"), 1) or 1
+
+    def line_of_key(self, key: str) -> int:
+        table = self.line_of_table(_TABLE)
+        return self._first(re.compile(rf"(?:.*[\s{{,.])?[\"']?{re.escape(key)}[\"']?\s*[.=]"), table) or table
+
+    def _first(self, pattern: re.Pattern[str], start: int) -> int | None:
+        return next((i for i, line in enumerate(self.lines[start - 1 :], start) if pattern.match(line)), None)
+
+
+def read_manifest(source: Path) -> Manifest:
+    """Read and check `source/submission.toml`; raises `ManifestRefusal` naming the file, the line and the fix."""
+    text = _read_text(source / MANIFEST_NAME)
+    lines = _Text(tuple(text.splitlines()))
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        place = re.search(r"line (\d+)", str(error))
+        lines.refuse(
+            int(place[1]) if place else max(1, len(lines.lines)),
+            f"not valid TOML: {error}",
+            "text values stand in double quotes, true and false without; one `key = value` per line",
+        )
+    table = _submission_table(document, lines)
+    _check_keys(table, lines)
+    return Manifest(
+        track=_track(table["track"], lines),
+        run=_run(table["run"], lines),
+        title=_title(table["title"], lines),
+        licence=_licence(table["licence"], lines),
+        gpu=table.get("gpu", False),
+    )
+
+
+def _read_text(path: Path) -> str:
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise ManifestRefusal(f"{MANIFEST_NAME} is not a plain file", fix="replace it by a plain text file")
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_MANIFEST_BYTES + 1)
+    except FileNotFoundError:
+        example = "; ".join(_EXAMPLES[key] for key in _TYPES if key not in _OPTIONAL)
+        raise ManifestRefusal(
+            f"{MANIFEST_NAME} is missing in {path.parent}",
+            fix=f"add it at the top of the repository, with a table [{_TABLE}]: {example}",
+        ) from None
+    except OSError as error:
+        raise ManifestRefusal(f"{MANIFEST_NAME} cannot be read: {error}", fix="make the file readable") from error
+    if len(content) > MAX_MANIFEST_BYTES:
+        raise ManifestRefusal(
+            f"{MANIFEST_NAME} is larger than {MAX_MANIFEST_BYTES:,} bytes", fix=f"keep only the table [{_TABLE}]"
+        )
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ManifestRefusal(f"{MANIFEST_NAME}, line {line}: not UTF-8", fix="save the file as UTF-8") from error
+
+
+def _submission_table(document: dict[str, Any], lines: _Text) -> dict[str, Any]:
+    for name in document:
+        if name != _TABLE:
+            kind = f"table [{name}]" if isinstance(document[name], dict) else f"key {name!r} outside of [{_TABLE}]"
+            fix = f"put it below the line [{_TABLE}]" if name in _TYPES else f"remove it{_did_you_mean(name, [_TABLE])}"
+            lines.refuse(lines.line_of_table(name), f"unknown {kind}", fix)
+    if _TABLE not in document:
+        lines.refuse(
+            1, f"the table [{_TABLE}] is missing", f"write the line [{_TABLE}] above track, run, title, licence"
+        )
+    table = document[_TABLE]
+    if not isinstance(table, dict):
+        lines.refuse(
+            lines.line_of_table(_TABLE), f"{_TABLE} is no table", f"write the line [{_TABLE}], in single brackets"
+        )
+    return table
+
+
+def _check_keys(table: dict[str, Any], lines: _Text) -> None:
+    for key, value in table.items():
+        if key not in _TYPES:
+            lines.refuse(lines.line_of_key(key), f"unknown key {key!r}", f"remove it{_did_you_mean(key, _TYPES)}")
+        if type(value) is not _TYPES[key]:
+            wanted = "true or false" if _TYPES[key] is bool else "a text in double quotes"
+            lines.refuse(lines.line_of_key(key), f"{key} must be {wanted}", f"write for example: {_EXAMPLES[key]}")
+    for key in _TYPES:
+        if key not in table and key not in _OPTIONAL:
+            where = lines.line_of_table(_TABLE)
+            lines.refuse(where, f"the key {key!r} is missing in [{_TABLE}]", f"add for example: {_EXAMPLES[key]}")
+
+
+def _did_you_mean(word: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(word.lower(), list(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(known)}"
+
+
+def _track(value: str, lines: _Text) -> Track:
+    try:
+        return Track(value)
+    except ValueError:
+        near = _did_you_mean(value, [str(track) for track in Track])
+        lines.refuse(lines.line_of_key("track"), f"unknown track {value!r}", f"name one of the tracks{near}")
+
+
+def _run(value: str, lines: _Text) -> tuple[str, ...]:
+    line = lines.line_of_key("run")
+    try:
+        words = tuple(shlex.split(value))
+    except ValueError:
+        lines.refuse(line, f"the quotes or backslashes of run = {value!r} do not balance", "close every quote")
+    if not words or not words[0]:
+        lines.refuse(line, "run is empty", f"write the command that starts the player: {_EXAMPLES['run']}")
+    if "\0" in value:
+        lines.refuse(line, "run holds a NUL character", "remove it")
+    shell = next((word for word in words if word in _SHELL_WORDS), None)
+    if shell or re.match(r"[A-Za-z_]\w*=", words[0]):
+        what = shell or words[0]
+        lines.refuse(line, f"run holds {what!r}, and no shell reads it", "put it in a script, and run the script")
+    return words
+
+
+def _title(value: str, lines: _Text) -> str:
+    title = value.strip()
+    line = lines.line_of_key("title")
+    if not title:
+        lines.refuse(line, "title is empty", f"write for example: {_EXAMPLES['title']}")
+    if len(title) > MAX_TITLE_CHARACTERS:
+        problem = f"title has {len(title)} characters"
+        lines.refuse(line, problem, f"shorten it to {MAX_TITLE_CHARACTERS}; the rest belongs in README.md")
+    if not title.isprintable():
+        lines.refuse(line, "title holds a line break or a control character", "keep it to one plain line")
+    return title
+
+
+def _licence(value: str, lines: _Text) -> str:
+    try:
+        return normal_licence(value)
+    except ValueError as error:
+        fix = "use an SPDX identifier (https://spdx.org/licenses), for example: " + _EXAMPLES["licence"]
+        lines.refuse(lines.line_of_key("licence"), str(error), fix)

@@ -1,0 +1,122 @@
+"""Recipes: everything that decides what an image will hold, and the name that follows from it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from evaluation.builder.context import ContextEntry, tree_context
+from evaluation.builder.detection import DOCKERFILE, LEAN, detect_pack, dockerfile_of, render_pack
+from evaluation.builder.digest import tree_digest
+from evaluation.builder.lean_pack import (
+    INSTALL_SCRIPT,
+    OPERATOR_DIRECTORY,
+    PLAYER_USER,
+    SDK_DIRECTORY,
+    lean_dockerfile,
+    sdk_path_step,
+)
+from evaluation.builder.settings import BuildSettings
+
+_RECIPE_FILE = "gauntlet.Dockerfile"
+
+_TOP = f"""USER root
+COPY sdk/ {SDK_DIRECTORY}/
+ENV HOME=/tmp PYTHONUNBUFFERED=1
+{sdk_path_step()}
+ENTRYPOINT []
+CMD []
+HEALTHCHECK NONE
+USER {PLAYER_USER}
+"""
+"""What lies on top of an image that our lean pack did not make: the SDK, and the user of players."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to build one submission. `dockerfile` is its text, `file` the Dockerfile's place in the context.
+
+    `top` tells that the SDK's layer still has to be put on top.
+    """
+
+    pack: str
+    source: Path
+    dockerfile: str
+    file: str
+    digest: str
+    top: bool = False
+    arguments: tuple[tuple[str, str], ...] = ()
+    files: tuple[ContextEntry, ...] = ()
+
+    @property
+    def image_name(self) -> str:
+        """`gauntlet/` and the first sixteen hexadecimal digits of the digest."""
+        return f"gauntlet/{self.digest.removeprefix('sha256:')[:16]}"
+
+    def context(self, settings: BuildSettings, sdk: Path) -> Iterator[ContextEntry]:
+        """The build context, with the SDK from the directory `sdk` where the recipe wants it."""
+        if self.pack == DOCKERFILE:
+            yield from tree_context(self.source)
+            return
+        yield ContextEntry(self.file, self.dockerfile.encode())
+        yield from self.files
+        yield from tree_context(self.source, "src")
+        if self.pack == LEAN:
+            yield from tree_context(sdk, "sdk")
+            yield from operator_files(settings)
+
+
+def make_recipe(source: Path, settings: BuildSettings, *, base_id: str, sdk_digest: str) -> Recipe:
+    """The recipe for `source`; the same for the same tree, base image and SDK. Raises `BuildRefusal`.
+
+    base_id: the id of the base image, so that a new base image under the old name gives new images.
+    """
+    pack = detect_pack(source, settings.base_python)
+    file = _RECIPE_FILE
+    arguments: tuple[tuple[str, str], ...] = ()
+    files: tuple[ContextEntry, ...] = ()
+    if pack == LEAN:
+        dockerfile = lean_dockerfile(source, settings.base_image)
+    elif pack == DOCKERFILE:
+        file = dockerfile_of(source)
+        dockerfile = (source / file).read_text("utf-8", errors="replace")
+    else:
+        rendered = render_pack(source, pack, settings.base_image)
+        dockerfile, arguments, files = rendered.dockerfile, rendered.arguments, rendered.files
+    top = "" if pack == LEAN else _TOP
+    digest = _digest([pack, dockerfile, top, repr(arguments), tree_digest(source), base_id, sdk_digest])
+    return Recipe(pack, source, dockerfile, file, digest, bool(top), arguments, files)
+
+
+def top_context(stage_image: str, sdk: Path) -> Iterator[ContextEntry]:
+    """The context that puts the SDK's layer on the image `stage_image`."""
+    yield ContextEntry(_RECIPE_FILE, f"FROM {stage_image}\n{_TOP}".encode())
+    yield from tree_context(sdk, "sdk")
+
+
+TOP_FILE = _RECIPE_FILE
+
+
+def operator_files(settings: BuildSettings) -> Iterator[ContextEntry]:
+    """What the installing steps of a lean build see of the operator's settings."""
+    yield ContextEntry(f"{OPERATOR_DIRECTORY}/install", INSTALL_SCRIPT, executable=True)
+    certificates = settings.certificates.read_bytes() if settings.certificates else b""
+    yield ContextEntry(f"{OPERATOR_DIRECTORY}/certificates.pem", certificates)
+    links = settings.find_links
+    if links and Path(links).is_dir():
+        for wheel in sorted(Path(links).glob("*.whl")):
+            yield ContextEntry(f"{OPERATOR_DIRECTORY}/wheels/{wheel.name}", wheel)
+        links = f"/run/{OPERATOR_DIRECTORY}/wheels"
+    options = {"index-url": settings.index_url, "extra-index-url": settings.extra_index_url, "find-links": links}
+    lines = ["[global]", *(f"{name} = {value}" for name, value in options.items() if value)]
+    yield ContextEntry(f"{OPERATOR_DIRECTORY}/pip.conf", ("\n".join(lines) + "\n").encode())
+
+
+def _digest(parts: Iterable[str]) -> str:
+    whole = hashlib.sha256()
+    for part in parts:
+        encoded = part.encode()
+        whole.update(b"%d " % len(encoded) + encoded)
+    return f"sha256:{whole.hexdigest()}"

@@ -1,0 +1,70 @@
+"""`requirements.txt`, line by line: which packages it asks for, and what only pip itself can do."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.requirements import InvalidRequirement, Requirement
+
+from evaluation.domain.errors import BuildRefusal
+
+# pip's options that say where packages come from, and nothing about which
+_INDEX_OPTIONS = (
+    "-i", "--index-url", "--extra-index-url", "--no-index", "-f", "--find-links", "--trusted-host", "--pre",
+    "--prefer-binary", "--no-binary", "--only-binary", "--require-hashes", "--use-feature",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RequirementLine:
+    """One line: a requirement by name, or (`requirement` is None) something for pip alone: a path, an option."""
+
+    file: str
+    line: int
+    text: str
+    requirement: Requirement | None
+
+    @property
+    def place(self) -> str:
+        return f"{self.file}, line {self.line}"
+
+
+def read_requirements(path: Path, *, name: str) -> list[RequirementLine]:
+    """The lines of the requirements file `path`, called `name` in messages, without those that only name indexes.
+
+    Raises `BuildRefusal` where the file is no text.
+    """
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BuildRefusal(f"{name}: cannot be read as UTF-8 text", fix="save the file as UTF-8") from error
+    found = []
+    pending, first = "", 0
+    for number, raw in enumerate(text.splitlines(), 1):
+        first = first if pending else number
+        pending += raw
+        if pending.endswith("\\"):
+            pending = pending[:-1]
+            continue
+        line, pending = re.sub(r"(^|\s)#.*$", "", pending).strip(), ""
+        if line and not _names_an_index(line):
+            found.append(RequirementLine(name, first, line, _requirement(line)))
+    return found
+
+
+def _names_an_index(line: str) -> bool:
+    option, _, value = re.sub(r"[\s=]+", " ", line, count=1).partition(" ")
+    local = option in ("-f", "--find-links") and "://" not in value
+    return option in _INDEX_OPTIONS and not local
+
+
+def _requirement(line: str) -> Requirement | None:
+    if line.startswith("-"):
+        return None
+    try:
+        # hashes and other options of one requirement follow it
+        return Requirement(re.split(r"\s--", line, maxsplit=1)[0])
+    except InvalidRequirement:
+        return None

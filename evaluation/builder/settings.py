@@ -1,0 +1,87 @@
+"""The operator's settings for builds with Docker."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from evaluation.domain.errors import HostRefusal
+
+NETWORKS = ("default", "host", "none")
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class BuildSettings:
+    """What an operator decides about builds. None of it stays in an image, save the base image itself."""
+
+    base_image: str = "gauntlet-base:latest"
+    """The image that lean builds and repo2docker's own packs start from; it must be on the engine."""
+    base_python: str = "3.11"
+    """Its Python: a `runtime.txt` that asks for another one is built by repo2docker's conda pack."""
+    certificates: Path | None = None
+    """A PEM file of certificates that pip shall trust beside those of the base image."""
+    index_url: str | None = None
+    extra_index_url: str | None = None
+    """Mirrors of the package index; several extra ones are separated by spaces."""
+    find_links: str | None = None
+    """A URL with packages, or a directory of this host with wheels in it (sent along with every build)."""
+    network: str = "default"
+    """`default` (the engine's bridge), `host` or `none`."""
+    seconds: float = 1800.0
+    """How long one build may take, wall clock."""
+    max_image_bytes: int = 4 << 30
+    """How much an image may hold beyond the base image."""
+    docker_client: str | None = None
+    """Path of the `docker` program; None: the first on the PATH that speaks BuildKit."""
+
+
+def build_settings_from_environment(environment: Mapping[str, str] = os.environ) -> BuildSettings:
+    """The settings that the `GAUNTLET_*` variables give; raises `HostRefusal` naming the variable that is wrong."""
+    plain = BuildSettings()
+
+    def read(name: str, convert: Callable[[str], Value], otherwise: Value) -> Value:
+        text = environment.get(name, "").strip()
+        if not text:
+            return otherwise
+        try:
+            return convert(text)
+        except ValueError as error:
+            raise HostRefusal(f"{name}={text!r}: {error}", fix=f"correct {name}, or unset it") from error
+
+    return BuildSettings(
+        base_image=read("GAUNTLET_BASE_IMAGE", str, plain.base_image),
+        base_python=read("GAUNTLET_BASE_PYTHON", str, plain.base_python),
+        certificates=read("GAUNTLET_BUILD_CERTIFICATES", _file, None),
+        index_url=read("GAUNTLET_PIP_INDEX_URL", str, None),
+        extra_index_url=read("GAUNTLET_PIP_EXTRA_INDEX_URL", str, None),
+        find_links=read("GAUNTLET_PIP_FIND_LINKS", str, None),
+        network=read("GAUNTLET_BUILD_NETWORK", _network, plain.network),
+        seconds=read("GAUNTLET_BUILD_SECONDS", _positive, plain.seconds),
+        max_image_bytes=int(read("GAUNTLET_MAX_IMAGE_BYTES", _positive, float(plain.max_image_bytes))),
+        docker_client=read("GAUNTLET_DOCKER_CLIENT", str, None),
+    )
+
+
+def _file(text: str) -> Path:
+    path = Path(text)
+    if not path.is_file():
+        raise ValueError("is no file")
+    return path
+
+
+def _network(text: str) -> str:
+    if text not in NETWORKS:
+        raise ValueError(f"must be one of {', '.join(NETWORKS)}")
+    return text
+
+
+def _positive(text: str) -> float:
+    number = float(text)
+    if not 0 < number < float("inf"):
+        raise ValueError("must be a number above 0")
+    return number

@@ -1,0 +1,92 @@
+"""The files of a submission: what is part of it, and what no submission may hold."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from evaluation.domain.errors import BuildRefusal
+
+IGNORED_NAMES = frozenset({".git", "__pycache__"})
+"""Names that are never part of a submission, at any depth: they change without the commit changing."""
+
+BINDER_DIRECTORIES = ("binder", ".binder")
+"""Where repo2docker looks for configuration files before it looks at the top."""
+
+
+@dataclass(frozen=True)
+class TreeEntry:
+    """One file or symbolic link: its path below the tree, and what git would keep of it."""
+
+    path: PurePosixPath
+    executable: bool = False
+    link: str | None = None
+    """Where a symbolic link points, as written; None for a plain file."""
+
+
+def tree_entries(source: Path) -> list[TreeEntry]:
+    """Every file and link below `source`, sorted by path bytes; raises `BuildRefusal` naming a path that may not be.
+
+    Directories count only through what they hold, as in git.
+    """
+    if not source.is_dir():
+        raise BuildRefusal(f"{source} is no directory", fix="give the directory that holds submission.toml")
+    if os.path.lexists(source / ".gitmodules"):
+        raise BuildRefusal(
+            ".gitmodules: submodules are not fetched", fix="copy what the submission needs into the repository"
+        )
+    return sorted(_walk(source, source.resolve(), PurePosixPath()), key=lambda entry: os.fsencode(entry.path))
+
+
+def _walk(directory: Path, root: Path, below: PurePosixPath) -> Iterator[TreeEntry]:
+    with os.scandir(directory) as found:
+        for item in found:
+            if item.name in IGNORED_NAMES:
+                continue
+            path = below / item.name
+            if item.is_symlink():
+                yield TreeEntry(path, link=_link_inside(Path(item.path), root, path))
+            elif item.is_dir(follow_symlinks=False):
+                yield from _walk(Path(item.path), root, path)
+            else:
+                yield _plain_file(item, path)
+
+
+def _link_inside(link: Path, root: Path, path: PurePosixPath) -> str:
+    target = os.readlink(link)  # noqa: PTH115 - as written: Path would tidy it up
+    fix = "use a relative link to a file of the repository, or a copy of the file"
+    if target.startswith("/"):
+        raise BuildRefusal(f"{path}: the symbolic link is absolute ({target})", fix=fix)
+    # every link on the way counts, so the name is resolved as the kernel would
+    try:
+        reached = (link.parent / target).resolve()
+    except (OSError, RuntimeError) as error:
+        raise BuildRefusal(f"{path}: the symbolic link cannot be followed", fix=fix) from error
+    if not reached.is_relative_to(root):
+        raise BuildRefusal(f"{path}: the symbolic link leaves the repository ({target})", fix=fix)
+    return target
+
+
+def _plain_file(item: os.DirEntry[str], path: PurePosixPath) -> TreeEntry:
+    mode = item.stat(follow_symlinks=False).st_mode
+    if not stat.S_ISREG(mode):
+        raise BuildRefusal(f"{path}: is a {_kind(mode)}", fix="only plain files, directories and links are allowed")
+    if not os.access(item.path, os.R_OK):
+        raise BuildRefusal(f"{path}: cannot be read", fix="make the file readable")
+    return TreeEntry(path, executable=bool(mode & stat.S_IXUSR))
+
+
+def _kind(mode: int) -> str:
+    kinds = ((stat.S_ISFIFO, "fifo"), (stat.S_ISSOCK, "socket"), (stat.S_ISCHR, "device"), (stat.S_ISBLK, "device"))
+    return next((name for matches, name in kinds if matches(mode)), "special file")
+
+
+def configuration_directory(source: Path) -> Path:
+    """Where repo2docker's configuration files of `source` lie: `binder/`, `.binder/` or the top itself."""
+    present = [source / name for name in BINDER_DIRECTORIES if (source / name).is_dir()]
+    if len(present) == 2:
+        raise BuildRefusal("the repository holds both binder/ and .binder/", fix="keep one of the two")
+    return present[0] if present else source

@@ -1,0 +1,166 @@
+"""The corpus below `tests/repos/builds`: each repository with the pack, and what both builders make of it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tomllib
+import uuid
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluation.builder.base import Builder
+from evaluation.builder.detection import detect_pack
+from evaluation.builder.docker_builder import DIGEST_LABEL, DockerBuilder
+from evaluation.builder.docker_client import find_client
+from evaluation.builder.process_builder import ProcessBuilder
+from evaluation.builder.settings import BuildSettings
+from evaluation.domain.errors import BuildRefusal, Fault, ManifestRefusal
+from evaluation.domain.players import Player
+
+CORPUS = Path(__file__).resolve().parents[2] / "repos" / "builds"
+EXPECTED: dict[str, dict[str, Any]] = {
+    path.parent.name: tomllib.loads(path.read_text()) for path in sorted(CORPUS.glob("*/expected.toml"))
+}
+FOR_DOCKER = [name for name, expected in EXPECTED.items() if "docker" in expected]
+
+
+@dataclass(frozen=True)
+class Seen:
+    player: Player | None
+    text: str
+
+
+def outcome(builder: Builder, source: Path) -> Seen:
+    log: list[str] = []
+    try:
+        player = builder.build(source, on_log=log.append)
+    except BuildRefusal as refusal:
+        return Seen(None, f"{refusal.problem}\nfix: {refusal.fix}")
+    return Seen(player, "\n".join(log))
+
+
+@pytest.fixture
+def fresh(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A copy of a repository of the corpus that no engine has seen; its image goes when the test ends."""
+    source = tmp_path / "repository"
+    shutil.copytree(CORPUS / request.param, source)
+    (source / "unique.txt").write_text(uuid.uuid4().hex)
+    before = image_names()
+    yield source
+    if left := image_names() - before:
+        docker("image", "rm", "--force", *left)
+
+
+def docker(*words: str) -> str:
+    return subprocess.run([find_client(), *words], capture_output=True, text=True, check=True, timeout=120).stdout
+
+
+def image_names() -> set[str]:
+    return set(docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}", "gauntlet/*").split())
+
+
+def run(player: Player) -> str:
+    """What the player prints when it is run as sandboxes run it."""
+    assert player.image is not None
+    limits = ["--network", "none", "--read-only", "--tmpfs", "/tmp", "--user", "65534:65534", "--cap-drop", "ALL"]
+    return docker("run", "--rm", *limits, player.image, *player.command)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_its_pack_is_detected(name: str) -> None:
+    assert detect_pack(CORPUS / name, "3.11") == EXPECTED[name]["pack"]
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_process_does_as_expected(name: str) -> None:
+    expected = EXPECTED[name]["process"]
+
+    seen = outcome(ProcessBuilder(), CORPUS / name)
+
+    assert expected["text"] in seen.text
+    assert "fix: " in seen.text or seen.player
+    assert ("built" if seen.player else "refused") == expected["outcome"]
+    if seen.player:
+        assert seen.player.directory == CORPUS / name
+        assert seen.player.image is None
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize(("name", "fresh"), [(name, name) for name in FOR_DOCKER], indirect=["fresh"], ids=FOR_DOCKER)
+def test_docker_does_as_expected(name: str, fresh: Path) -> None:
+    expected = EXPECTED[name]["docker"]
+    builder = DockerBuilder(BuildSettings(**EXPECTED[name].get("settings", {})))
+
+    seen = outcome(builder, fresh)
+
+    if expected["outcome"] == "refused":
+        assert seen.player is None
+        assert expected["text"] in seen.text
+    else:
+        assert seen.player is not None, seen.text
+        assert expected["text"] in run(seen.player)
+        assert seen.player.digest == seen.player.image
+    assert not [image for image in image_names() if image.endswith(":stage")]
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("fresh", ["nothing-needed"], indirect=True)
+def test_docker_reuses_an_image(fresh: Path) -> None:
+    first = outcome(DockerBuilder(), fresh)
+    second = outcome(DockerBuilder(), fresh)
+
+    assert first.player == second.player
+    assert "already built" in second.text
+    assert "already built" not in first.text
+    assert second.player is not None
+    assert docker("image", "inspect", "-f", f'{{{{index .Config.Labels "{DIGEST_LABEL}"}}}}', str(second.player.image))
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("fresh", ["nothing-needed"], indirect=True)
+def test_docker_installs_from_the_operators_wheels(fresh: Path, tmp_path: Path) -> None:
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    with zipfile.ZipFile(wheels / "tiny_thing-1.0-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("tiny_thing.py", "WORD = 'from a wheel'\n")
+        wheel.writestr("tiny_thing-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: tiny-thing\nVersion: 1.0\n")
+        wheel.writestr(
+            "tiny_thing-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        wheel.writestr("tiny_thing-1.0.dist-info/RECORD", "")
+    (fresh / "requirements.txt").write_text("--no-index\ntiny-thing==1.0\n")
+    (fresh / "main.py").write_text("import tiny_thing\nprint(tiny_thing.WORD)\n")
+
+    seen = outcome(DockerBuilder(BuildSettings(network="none", find_links=str(wheels))), fresh)
+
+    assert seen.player is not None, seen.text
+    assert run(seen.player) == "from a wheel\n"
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("fresh", ["nothing-needed"], indirect=True)
+def test_docker_keeps_a_build_off_the_network(fresh: Path) -> None:
+    (fresh / "postBuild").write_text('#!/bin/sh\nexec python3 -c "import socket; print(socket.if_nameindex())" >seen\n')
+    (fresh / "main.py").write_text("print(open('seen').read())\n")
+
+    seen = outcome(DockerBuilder(BuildSettings(network="none")), fresh)
+
+    assert seen.player is not None, seen.text
+    assert run(seen.player).strip() == "[(1, 'lo')]"
+
+
+@pytest.mark.docker
+def test_docker_names_a_missing_base_image() -> None:
+    with pytest.raises(Fault, match="no-such-base is not on this engine"):
+        DockerBuilder(BuildSettings(base_image="no-such-base")).build(CORPUS / "nothing-needed", on_log=print)
+
+
+def test_it_rejects_a_repository_without_a_manifest(tmp_path: Path) -> None:
+    with pytest.raises(ManifestRefusal):
+        ProcessBuilder().build(tmp_path, on_log=print)

@@ -1,0 +1,133 @@
+"""Recipes: the same for the same tree, base image and SDK; and what each pack writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evaluation.builder.recipe import Recipe, make_recipe, operator_files
+from evaluation.builder.settings import BuildSettings
+from evaluation.domain.errors import BuildRefusal
+
+Make = Callable[..., Path]
+
+
+def recipe(source: Path, *, base_id: str = "sha256:base", sdk_digest: str = "sdk") -> Recipe:
+    return make_recipe(source, BuildSettings(), base_id=base_id, sdk_digest=sdk_digest)
+
+
+def test_it_works(make_repository: Make) -> None:
+    source = make_repository(files={"requirements.txt": "numpy\n", "apt.txt": "sl\nfile\n", "postBuild": "#!/bin/sh\n"})
+
+    made = recipe(source)
+
+    assert made.pack == "lean"
+    assert made.image_name == f"gauntlet/{made.digest[7:23]}"
+    assert not made.top
+    steps = ["FROM gauntlet-base:latest", "--no-install-recommends file sl", "-r /run/src/requirements.txt",
+             "COPY sdk/", "COPY --chown=65534:65534 src/", "USER 65534:65534", "./postBuild"]  # fmt: skip
+    places = [made.dockerfile.index(step) for step in steps]
+    assert places == sorted(places)
+    assert "jupyter" not in made.dockerfile
+
+
+REPOSITORIES: dict[str, dict[str, str]] = {
+    "lean": {"requirements.txt": "numpy\n"},
+    "dockerfile": {"Dockerfile": "FROM gauntlet-base:latest\n"},
+    "CondaBuildPack": {"environment.yml": "dependencies: [python=3.12, numpy, scipy]\n", "apt.txt": "sl\n"},
+    "PythonBuildPack": {"runtime.txt": "python-3.12", "requirements.txt": "numpy\n"},
+    "PipfileBuildPack": {"Pipfile": '[packages]\nnumpy = "*"\n'},
+}
+
+
+@pytest.mark.parametrize("pack", REPOSITORIES)
+def test_it_is_the_same_for_the_same_tree(make_repository: Make, pack: str) -> None:
+    first = recipe(make_repository("one", REPOSITORIES[pack]))
+    second = recipe(make_repository("two", REPOSITORIES[pack]))
+
+    assert first.pack == pack
+    assert (first.dockerfile, first.digest, first.arguments) == (second.dockerfile, second.digest, second.arguments)
+    assert first.digest != recipe(first.source, base_id="sha256:newer").digest
+    assert first.digest != recipe(first.source, sdk_digest="newer").digest
+
+
+def test_it_follows_repo2docker_for_everything_but_pip(make_repository: Make, tmp_path: Path) -> None:
+    made = recipe(make_repository(files=REPOSITORIES["CondaBuildPack"]))
+
+    assert made.top
+    assert made.dockerfile.lstrip().startswith("FROM gauntlet-base:latest")
+    assert "environment.yml" in made.dockerfile
+    names = {entry.name: entry for entry in made.context(BuildSettings(), tmp_path)}
+    copied = [line.split()[-2] for line in made.dockerfile.splitlines() if line.startswith("COPY ")]
+    for name in copied:
+        assert name.strip("/") in names or any(known.startswith(name) for known in names), name
+
+
+@pytest.mark.parametrize(
+    ("files", "pack"),
+    [
+        ({}, "lean"),
+        ({"runtime.txt": "python-3.11", "requirements.txt": "numpy\n"}, "lean"),
+        ({"pyproject.toml": "[tool.ruff]\n"}, "lean"),
+        ({"binder/Dockerfile": "FROM x\n", "requirements.txt": ""}, "dockerfile"),
+        ({".binder/environment.yml": "dependencies: []\n", "Dockerfile": "FROM x\n"}, "CondaBuildPack"),
+    ],
+)
+def test_it_detects_as_repo2docker_does(make_repository: Make, files: dict[str, str], pack: str) -> None:
+    assert recipe(make_repository(files=files)).pack == pack
+
+
+def test_it_installs_late_what_needs_the_whole_repository(make_repository: Make) -> None:
+    files = {
+        "requirements.txt": "./helper\n",
+        "pyproject.toml": '[build-system]\nrequires = []\n[project]\nname = "x"\nversion = "1"\n',
+    }
+
+    text = recipe(make_repository(files=files)).dockerfile
+
+    assert text.index("src/ /submission/") < text.index("-r requirements.txt") < text.index("--no-cache-dir .\n")
+
+
+def test_it_keeps_the_operators_settings_out_of_the_recipe(make_repository: Make, tmp_path: Path) -> None:
+    source = make_repository(files={"requirements.txt": "numpy\n"})
+    wheels, certificates = tmp_path / "wheels", tmp_path / "extra.pem"
+    wheels.mkdir()
+    (wheels / "six-1-py3-none-any.whl").write_bytes(b"wheel")
+    certificates.write_text("PEM")
+    settings = BuildSettings(
+        index_url="https://mirror.example/simple", find_links=str(wheels), certificates=certificates, network="host"
+    )
+
+    made = make_recipe(source, settings, base_id="sha256:base", sdk_digest="sdk")
+    files = {entry.name: entry.content for entry in operator_files(settings)}
+
+    assert made.digest == recipe(source).digest
+    assert files["operator/pip.conf"] == (
+        b"[global]\nindex-url = https://mirror.example/simple\nfind-links = /run/operator/wheels\n"
+    )
+    assert files["operator/certificates.pem"] == b"PEM"
+    assert files["operator/wheels/six-1-py3-none-any.whl"] == wheels / "six-1-py3-none-any.whl"
+
+
+@pytest.mark.parametrize(
+    ("files", "problem"),
+    [
+        ({"apt.txt": "file\nsl; rm -rf x\n"}, "apt.txt, line 2: 'sl; rm -rf x' is no package name"),
+        ({"apt.txt": "--purge\n"}, "apt.txt, line 1: '--purge' is no package name"),
+        ({"pyproject.toml": "[project\n"}, "cannot read the configuration files"),
+        ({"environment.yml": "dependencies: [\n"}, "cannot read the configuration files"),
+        ({"runtime.txt": "three"}, "cannot read the configuration files"),
+        ({"runtime.txt": "cobol-85"}, "runtime.txt: nothing here builds 'cobol'"),
+        ({"binder/x": "", ".binder/x": ""}, "both"),
+    ],
+)
+def test_it_rejects_configuration_that_cannot_be_followed(
+    make_repository: Make, files: dict[str, str], problem: str
+) -> None:
+    with pytest.raises(BuildRefusal) as caught:
+        recipe(make_repository(files=files))
+
+    assert problem in caught.value.problem
+    assert caught.value.fix

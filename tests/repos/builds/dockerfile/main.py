@@ -1,0 +1,8 @@
+from __future__ import annotations
+
+import os
+
+import beside
+from evaluation.sdk import serve_model
+
+print("player runs", callable(serve_model), beside.WORD, os.getuid() == 65534)
