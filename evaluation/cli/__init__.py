@@ -1,1 +1,7 @@
 """The `gauntlet` command: one file for each subcommand."""
+
+from __future__ import annotations
+
+from evaluation.cli.main import main
+
+__all__ = ["main"]

@@ -15,6 +15,11 @@ class Budget:
     def __contains__(self, number: int) -> bool:
         return number in self._left
 
+    def stranger(self, numbers: Sequence[int]) -> int | None:
+        """The first of `numbers` that is no sample of the piece."""
+        left = self._left
+        return next((number for number in numbers if number not in left), None)
+
     def charge(self, numbers: Sequence[int]) -> list[int]:
         """Charge one query for each image, in order.
 
@@ -32,9 +37,10 @@ class Budget:
                 ordinals.append(0)
         return ordinals
 
-    def left(self, number: int) -> int:
-        """Queries left of one sample."""
-        return self._left[number]
+    def left(self, numbers: Sequence[int]) -> list[int]:
+        """Queries left of each of these samples."""
+        left = self._left
+        return [left[number] for number in numbers]
 
     def used(self, number: int) -> int:
         """Queries charged to one sample."""

@@ -15,7 +15,7 @@ from evaluation.referee.audit import Audit
 from evaluation.referee.piece import Piece, Table
 from evaluation.referee.players import Contestant, Model
 from evaluation.referee.seat import Seat
-from evaluation.referee.verdict import ask_or_unclassified
+from evaluation.referee.verdict import ask_or_none
 
 
 def derive_seed(seed: int, *parts: object) -> int:
@@ -71,14 +71,14 @@ class Match:
         if table.model.gone or not replays:
             return
         table.model.leave()
-        ask_or_unclassified(table.model, np.stack([sample.image.reshape(-1) for sample in samples]))
+        ask_or_none(table.model, np.stack([sample.image.reshape(-1) for sample in samples]))
         half = len(replays) // 2
         alone, together = replays[:half], replays[half:]
         for part in [[replay] for replay in alone] + [together[i : i + 8] for i in range(0, len(together), 8)]:
             if table.model.gone:
                 return
-            labels = ask_or_unclassified(table.model, np.stack([replay.image for replay in part]))
-            for replay, label in zip(part, labels, strict=True):
+            labels = ask_or_none(table.model, np.stack([replay.image for replay in part]))
+            for replay, label in zip(part, labels or (), strict=labels is not None):
                 table.audit.count(replay.label, label)
 
     @property

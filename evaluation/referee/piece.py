@@ -20,7 +20,7 @@ from evaluation.referee.budget import Budget
 from evaluation.referee.clock import TimeBank
 from evaluation.referee.players import Contestant, Model, PlayerFailedError
 from evaluation.referee.record import Candidate, Record, is_adversarial
-from evaluation.referee.verdict import Verdict, ask_or_unclassified
+from evaluation.referee.verdict import Verdict, ask_or_none
 from evaluation.scoring.distances import worst_case
 
 
@@ -80,10 +80,16 @@ class Piece:
         )
 
     def _ask_clean(self) -> None:
-        images = np.stack([s.image.reshape(-1) for s in self._samples])
-        labels = ask_or_unclassified(self._table.model, images) if not self._table.model.gone else None
-        for index, sample in enumerate(self._samples):
-            self._clean_label[sample.number] = labels[index] if labels else frames.UNCLASSIFIED
+        model = self._table.model
+        labels = [frames.UNCLASSIFIED] * len(self._samples)
+        if not model.gone:
+            images = np.stack([sample.image.reshape(-1) for sample in self._samples])
+            answered = ask_or_none(model, images)
+            if answered is not None:
+                labels = answered
+                self._table.audit.watch(images, labels)
+        for sample, label in zip(self._samples, labels, strict=True):
+            self._clean_label[sample.number] = label
 
     def _is_clean_wrong(self, sample: Sample) -> bool:
         return is_adversarial(self._clean_label[sample.number], sample, self._table.track)
@@ -125,8 +131,10 @@ class Piece:
                     self._read_statuses(frame)
                     return
                 reply = self._table.last_reply = self._answer(frame)
-            deadline = time.monotonic() + bank.left
-            channel.send(frames.ANSWERS, frame.count, frame.sequence, *reply, deadline=deadline)
+            answered_at = time.monotonic()
+            count = len(reply[0]) // 2  # a repeated frame may claim another count than the one that was answered
+            channel.send(frames.ANSWERS, count, frame.sequence, *reply, deadline=answered_at + bank.left)
+            bank.used += time.monotonic() - answered_at
 
     def _repeated(self, frame: Frame) -> tuple[bytes, bytes] | None:
         """The last reply, where this is the last query again: it is sent again and not charged twice."""
@@ -149,18 +157,16 @@ class Piece:
         """Charge, forward, note: the payload of ANSWERS for one QUERY."""
         count = frame.count
         numbers = struct.unpack_from(f"<{count}H", frame.payload)
-        budget = self._budget
-        for number in numbers:
-            if number not in budget:
-                raise ChannelError(Reason.UNKNOWN_SAMPLE, f"sample {number} is not part of this piece")
-        ordinals = budget.charge(numbers)
+        stranger = self._budget.stranger(numbers)
+        if stranger is not None:
+            raise ChannelError(Reason.UNKNOWN_SAMPLE, f"sample {stranger} is not part of this piece")
+        ordinals = self._budget.charge(numbers)
         pixels = frame.payload[2 * count :]
         if 0 not in ordinals:
             labels = self._forward(numbers, ordinals, pixels)
         else:
             labels = self._forward_granted(numbers, ordinals, pixels)
-        left = [budget.left(number) for number in numbers]
-        return struct.pack(f"<{count}h", *labels), struct.pack(f"<{count}I", *left)
+        return struct.pack(f"<{count}h", *labels), struct.pack(f"<{count}I", *self._budget.left(numbers))
 
     def _forward_granted(self, numbers: tuple[int, ...], ordinals: list[int], pixels: memoryview) -> list[int]:
         """Forward only what the budget still covers; the rest is answered EXHAUSTED."""

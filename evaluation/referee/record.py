@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,12 @@ from evaluation.protocol import frames
 
 CANDIDATES = 3
 """How many of the closest adversarials of a sample are kept for the verdict."""
+
+_STRETCH = 256
+"""Squared differences of so many bytes sum up to less than 2^24, which single precision still holds exactly."""
+
+_ENTRY = struct.Struct("<HIhf")
+_ENTRY_TYPE = np.dtype([("sample", "<u2"), ("query", "<u4"), ("label", "<i2"), ("distance", "<f4")])
 
 
 def is_adversarial(label: int, sample: Sample, track: Track) -> bool:
@@ -40,21 +47,21 @@ class Record:
     def __init__(self, samples: Sequence[Sample], track: Track, budget: int) -> None:
         self._track = track
         self._samples = {sample.number: sample for sample in samples}
-        self._clean = {sample.number: sample.image.ravel().astype(np.float64) for sample in samples}
-        size = len(samples) * budget
-        self._sample = np.empty(size, np.uint16)
-        self._query = np.empty(size, np.uint32)
-        self._label = np.empty(size, np.int16)
-        self._distance = np.empty(size, np.float32)
-        self._length = 0
+        self._clean = {sample.number: sample.image.ravel().astype(np.float32) for sample in samples}
+        self._entries = bytearray(len(samples) * budget * _ENTRY.size)
+        self._end = 0
         self.candidates: dict[int, list[Candidate]] = {sample.number: [] for sample in samples}
+        size = max((clean.size for clean in self._clean.values()), default=0)
+        self._stretches = np.zeros((-(-size // _STRETCH), _STRETCH), np.float32)
+        self._difference = self._stretches.reshape(-1)[:size]
 
     def squared_distances(self, numbers: Sequence[int], images: Images) -> list[float]:
-        """Squared L2 in units of (1/255)^2, exact: integers far below 2^53. `images` is (n, bytes of an image)."""
+        """Squared L2 in units of (1/255)^2, exact: whole numbers all the way. `images` is (n, bytes of an image)."""
         squared = []
         for number, image in zip(numbers, images, strict=True):
-            difference = image - self._clean[number]
-            squared.append(float(difference @ difference))
+            np.subtract(image, self._clean[number], out=self._difference)
+            sums = np.vecdot(self._stretches, self._stretches)
+            squared.append(float(sums.sum(dtype=np.float64)))
         return squared
 
     def add(
@@ -68,17 +75,13 @@ class Record:
         confirmed: bool = False,
     ) -> None:
         """Note answered queries. `images` may be a view that changes afterwards; what is kept is copied."""
-        start, end = self._length, self._length + len(numbers)
-        self._sample[start:end] = numbers
-        self._query[start:end] = queries
-        self._label[start:end] = labels
-        self._distance[start:end] = [value**0.5 / 255.0 for value in squared]
-        self._length = end
-        for number, image, label, value in zip(numbers, images, labels, squared, strict=True):
+        for index, (number, query, label, value) in enumerate(zip(numbers, queries, labels, squared, strict=True)):
+            _ENTRY.pack_into(self._entries, self._end, number, query, label, value**0.5 / 255.0)
+            self._end += _ENTRY.size
             kept = self.candidates[number]
             nearer = len(kept) < CANDIDATES or value < kept[-1].squared
             if nearer and is_adversarial(label, self._samples[number], self._track):
-                self._keep(kept, Candidate(value, image.copy(), label, confirmed))
+                self._keep(kept, Candidate(value, images[index].copy(), label, confirmed))
 
     def _keep(self, kept: list[Candidate], new: Candidate) -> None:
         """Insert in order of distance; the first seen goes first among equals, and no image stands twice."""
@@ -89,11 +92,6 @@ class Record:
         del kept[CANDIDATES:]
 
     def trace(self) -> Trace:
-        """Everything noted so far, trimmed copies."""
-        end = self._length
-        return Trace(
-            self._sample[:end].copy(),
-            self._query[:end].copy(),
-            self._label[:end].copy(),
-            self._distance[:end].copy(),
-        )
+        """Everything noted so far, as copies."""
+        entries = np.frombuffer(self._entries, _ENTRY_TYPE, self._end // _ENTRY.size)
+        return Trace(*(entries[name].copy() for name in ("sample", "query", "label", "distance")))

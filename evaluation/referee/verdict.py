@@ -14,7 +14,7 @@ from evaluation.domain.images import Image, Images
 from evaluation.domain.players import Track
 from evaluation.domain.samples import Sample
 from evaluation.protocol import frames
-from evaluation.referee.audit import Audit, Replay
+from evaluation.referee.audit import LEAST_PER_PIECE, Audit, Replay
 from evaluation.referee.players import Model, PlayerFailedError
 from evaluation.referee.record import CANDIDATES, Candidate, Record, is_adversarial
 
@@ -50,7 +50,8 @@ class Verdict:
                     self.accepted[number] = candidates[rank]
                 else:
                     standing[number] = candidates[rank]
-            self._ask(standing, replays if rank == 0 else [])
+            # later ranks travel in company too, or a frame of the same image many times would give them away
+            self._ask(standing, replays if rank == 0 else replays[:LEAST_PER_PIECE] if standing else [])
 
     def _ask(self, standing: dict[int, Candidate], replays: list[Replay]) -> None:
         questions = [_Question(number, c.image, c.label) for number, c in standing.items()]
@@ -60,30 +61,34 @@ class Verdict:
             if self._model.gone:
                 break
             images = np.stack([questions[i].image for i in part])
-            labels = ask_or_unclassified(self._model, images)
-            for index, label in zip(part, labels, strict=True):
+            labels = ask_or_none(self._model, images)
+            for position, index in enumerate(part):
                 if index not in answered:
                     answered.add(index)
-                    self._settle(questions[index], label, standing)
+                    self._settle(questions[index], labels[position] if labels else None, standing)
         if self._model.gone:
             # it classifies nothing any more, so whatever was not asked about yet counts as adversarial
             self.accepted |= {n: c for n, c in standing.items() if n not in self.accepted}
 
-    def _settle(self, question: _Question, label: int, standing: dict[int, Candidate]) -> None:
-        self._audit.count(question.label, label)
+    def _settle(self, question: _Question, label: int | None, standing: dict[int, Candidate]) -> None:
+        """`label` is None where the model failed: that has a name of its own and is no other label."""
+        if label is None:
+            label = frames.UNCLASSIFIED
+        else:
+            self._audit.count(question.label, label)
         if question.number is not None and is_adversarial(label, self._samples[question.number], self._track):
             self.accepted[question.number] = standing[question.number]
 
     def accept_all(self, record: Record) -> None:
         """The model failed its audit: what it answered first stands, for it has no other answer to give."""
         for number, candidates in record.candidates.items():
-            if candidates and number not in self.accepted:
+            if candidates:
                 self.accepted[number] = candidates[0]
 
 
-def ask_or_unclassified(model: Model, images: Images) -> list[int]:
-    """The labels of uint8 `images` (n, bytes of an image); -1 for all of them where the model fails on the frame."""
+def ask_or_none(model: Model, images: Images) -> list[int] | None:
+    """The labels of uint8 `images` (n, bytes of an image), None where the model fails on the frame."""
     try:
         return model.classify(images.tobytes(), len(images))
     except PlayerFailedError:
-        return [frames.UNCLASSIFIED] * len(images)
+        return None

@@ -1,0 +1,24 @@
+"""`gauntlet baselines`: the bundled submissions."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from evaluation.baselines.catalogue import baselines
+from evaluation.cli.output import print_json, print_table
+
+
+def add_parser(subcommands: Any) -> None:
+    command: argparse.ArgumentParser = subcommands.add_parser("baselines", help="list the bundled models and attacks")
+    command.add_argument("--json", action="store_true", help="print them as JSON")
+    command.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    rows = [(baseline.name, str(baseline.track), str(baseline.path)) for baseline in baselines()]
+    if given.json:
+        print_json([{"name": name, "track": track, "path": path} for name, track, path in rows])
+    else:
+        print_table("Bundled submissions", ("name", "track", "path"), rows)
+    return 0

@@ -1,0 +1,87 @@
+"""`gauntlet check`: what the arena will ask of a submission, asked here first, with everything it prints."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from evaluation.baselines.catalogue import baselines
+from evaluation.cli.options import add_samples, add_sandbox, build_players, chosen_samples, open_sandbox
+from evaluation.cli.output import OUT, print_json, say
+from evaluation.domain.players import Player, Track
+from evaluation.referee.clock import calibrate
+from evaluation.runner.smoke import Smoke, check_attack, check_model
+
+OPPONENT = "numpy-classifier"
+"""The bundled model that an attack is checked against: needs numpy alone."""
+
+
+def add_parser(subcommands: Any) -> None:
+    command: argparse.ArgumentParser = subcommands.add_parser(
+        "check", help="check a submission: manifest, build, smoke stage on development images"
+    )
+    command.add_argument("directory", type=Path, metavar="DIR")
+    add_samples(command, split="dev", samples=20, budget=1000)
+    add_sandbox(command)
+    command.add_argument(
+        "--least-accuracy", type=float, default=0.5, help="clean accuracy that a model needs (default 0.5)"
+    )
+    command.add_argument("--json", action="store_true", help="print the checks as JSON")
+    command.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    chosen = chosen_samples(given)
+    (player,) = build_players([given.directory], given.sandbox)
+    say(f"{player.name}: manifest and build are fine ({player.track} track); smoke stage ...")
+    smoke = _smoke(player, given, chosen)
+    if given.json:
+        print_json(
+            {
+                "passed": smoke.passed,
+                "checks": [{"name": c.name, "passed": c.passed, "seen": c.seen} for c in smoke.checks],
+                "log": smoke.log,
+            }
+        )
+    else:
+        _show(smoke)
+    return 0 if smoke.passed else 3
+
+
+def _smoke(player: Player, given: argparse.Namespace, chosen: Any) -> Smoke:
+    sandbox = open_sandbox(given.sandbox)
+    if player.track is Track.MODEL:
+        return check_model(
+            player,
+            samples=chosen.samples,
+            rules=chosen.rules,
+            sandbox=sandbox,
+            seed=given.seed,
+            calibration=calibrate(),
+            least_accuracy=given.least_accuracy,
+        )
+    path = next(baseline.path for baseline in baselines() if baseline.name == OPPONENT)
+    (opponent,) = build_players([path], "process")
+    return check_attack(
+        player,
+        model=opponent,
+        model_sandbox=open_sandbox("process"),
+        samples=chosen.samples,
+        rules=chosen.rules,
+        sandbox=sandbox,
+        seed=given.seed,
+        calibration=calibrate(),
+    )
+
+
+def _show(smoke: Smoke) -> None:
+    if smoke.log:
+        OUT.rule("what it printed")
+        OUT.print(smoke.log.rstrip(), markup=False, highlight=False)
+        OUT.rule()
+    for check in smoke.checks:
+        mark = "[green]passed[/green]" if check.passed else "[red]FAILED[/red]"
+        OUT.print(f"{mark}  {check.name}: ", end="")
+        OUT.print(check.seen, markup=False, highlight=False)
+    OUT.print("The arena would take it." if smoke.passed else "The arena would refuse it.")

@@ -1,0 +1,32 @@
+"""`gauntlet conformance`: does a player, in whatever language, speak the protocol?"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from evaluation.cli.output import OUT, print_json
+from evaluation.conformance import check_player
+
+
+def add_parser(subcommands: Any) -> None:
+    command: argparse.ArgumentParser = subcommands.add_parser(
+        "conformance", help="test any player against the protocol (docs/protocol.md)"
+    )
+    command.add_argument("--json", action="store_true", help="print the checks as JSON")
+    command.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND ...", help="starts the player")
+    command.set_defaults(run=lambda given: run(given, command))
+
+
+def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    words = given.command[1:] if given.command[:1] == ["--"] else given.command
+    if not words:
+        parser.error("give the command that starts the player, e.g.: gauntlet conformance ./my-player")
+    checks = check_player(words)
+    if given.json:
+        print_json([{"name": check.name, "passed": check.passed, "seen": check.seen} for check in checks])
+    else:
+        for check in checks:
+            OUT.print("[green]passed[/green]" if check.passed else "[red]FAILED[/red]", end="  ")
+            OUT.print(f"{check.name}: {check.seen}", markup=False, highlight=False)
+    return 0 if all(check.passed for check in checks) else 3

@@ -1,0 +1,51 @@
+"""`gauntlet demo`: all bundled models and attacks against each other, in minutes, on a laptop."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+
+from evaluation.baselines.catalogue import baselines
+from evaluation.cli import boards
+from evaluation.cli.gallery import exhibits, write_gallery
+from evaluation.cli.options import add_samples, add_sandbox, build_players, chosen_samples, positive
+from evaluation.cli.output import print_json, say
+from evaluation.cli.tournament import play_tournament
+from evaluation.datasets.load import load_dataset
+from evaluation.domain.players import Track
+from evaluation.tournament.table import boards as make_boards
+
+
+def add_parser(subcommands: Any) -> None:
+    command: argparse.ArgumentParser = subcommands.add_parser(
+        "demo", help="play all bundled submissions against each other"
+    )
+    add_samples(command, split="validation", samples=20, budget=1000)
+    add_sandbox(command)
+    command.add_argument("--workers", type=positive, default=os.cpu_count() or 1, help="matches at a time")
+    command.add_argument("--out", type=Path, default=Path("demo"), metavar="DIR", help="where results go (demo)")
+    command.add_argument("--json", action="store_true", help="print the boards as JSON")
+    command.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    players = build_players([baseline.path for baseline in baselines()], given.sandbox)
+    chosen = chosen_samples(given)
+    models = sum(player.track is Track.MODEL for player in players)
+    say(
+        f"{models} models meet {len(players) - models} attacks on {len(chosen.samples)} {given.split} samples of "
+        f"{given.dataset}, {given.budget:,} queries a sample, {given.sandbox} sandbox."
+    )
+    results = play_tournament(players, chosen, given)
+    if given.json:
+        print_json(boards.for_json(results))
+    else:
+        boards.show(results)
+    best = {board.rows[0].name for board in make_boards(results) if board.track is not Track.MODEL}
+    shown = exhibits([result for result in results if result.attack in best], chosen.samples, each=2)
+    gallery = given.out / "gallery.png"
+    write_gallery(shown, load_dataset(given.dataset).class_names, gallery)
+    say(f"Each match lies below {given.out}; the picture is {gallery}")
+    return 0

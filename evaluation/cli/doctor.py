@@ -1,0 +1,52 @@
+"""`gauntlet doctor`: what protects this host from the players, proved by trying."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from evaluation.cli.output import OUT, print_json, say
+from evaluation.sandbox.doctor import Examination, examine
+
+
+def add_parser(subcommands: Any) -> None:
+    command: argparse.ArgumentParser = subcommands.add_parser("doctor", help="prove each guard of the sandboxes here")
+    command.add_argument("--json", action="store_true", help="print the findings as JSON")
+    command.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    say("starting small players that try to break out ...")
+    examined = examine()
+    if given.json:
+        print_json(
+            [
+                {
+                    "sandbox": found.sandbox,
+                    "for_untrusted_code": found.fit_for_untrusted_code,
+                    "guards": [
+                        {"name": g.name, "held": g.held, "required": g.required, "seen": g.seen} for g in found.guards
+                    ],
+                }
+                for found in examined
+            ]
+        )
+    else:
+        for found in examined:
+            _show(found)
+    return 0 if any(found.fit_for_untrusted_code for found in examined) else 3
+
+
+def _show(found: Examination) -> None:
+    OUT.rule(found.sandbox, align="left")
+    for guard in found.guards:
+        mark = (
+            "[green]holds  [/green]"
+            if guard.held
+            else "[red]MISSING[/red]"
+            if guard.required
+            else "[yellow]no[/yellow]     "
+        )
+        OUT.print(f"{mark} {guard.name}: ", end="")
+        OUT.print(guard.seen, markup=False, highlight=False)
+    OUT.print(found.remark, markup=False, highlight=False)

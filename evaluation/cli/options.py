@@ -1,0 +1,90 @@
+"""Options that several subcommands share, and what they stand for."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from evaluation.builder.choose import choose_builder
+from evaluation.cli.output import say
+from evaluation.datasets.base import with_targets
+from evaluation.datasets.load import load_dataset
+from evaluation.domain.players import Player
+from evaluation.domain.rules import QueryRules
+from evaluation.domain.samples import Sample
+from evaluation.sandbox.base import Sandbox
+from evaluation.sandbox.docker import DockerSandbox
+from evaluation.sandbox.process import ProcessSandbox
+
+TARGET_SEED = 2018
+"""Draws the target classes where a data set brings none; fixed, so that all local results can be compared."""
+
+
+def positive(text: str) -> int:
+    """A whole number from 1, for argparse."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def add_sandbox(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--sandbox",
+        choices=("process", "docker"),
+        default="process",
+        help="process: quick, for code you trust (default); docker: isolated, for anybody's",
+    )
+    command.add_argument("--seed", type=int, default=0, help="repeats a match exactly (default 0)")
+
+
+def add_samples(command: argparse.ArgumentParser, *, split: str, samples: int | None, budget: int) -> None:
+    command.add_argument(
+        "--dataset",
+        default="digits",
+        help="digits (default), tiny-imagenet:DIR, nips2017:DIR or folder:DIR",
+    )
+    command.add_argument("--split", default=split, help=f"which split (default {split})")
+    every = f"{samples}" if samples else "all"
+    command.add_argument("--samples", type=positive, default=samples, metavar="N", help=f"how many (default {every})")
+    command.add_argument("--budget", type=positive, default=budget, help=f"queries a sample (default {budget:,})")
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """What a match is played on and under."""
+
+    rules: QueryRules
+    samples: tuple[Sample, ...]
+
+
+def chosen_samples(given: argparse.Namespace) -> Chosen:
+    """The samples, with target classes, and the rules that the options ask for. Raises `DatasetRefusal`."""
+    dataset = load_dataset(given.dataset)
+    samples = with_targets(dataset.samples(given.split, given.samples), dataset.classes, TARGET_SEED)
+    rules = QueryRules(shape=dataset.shape, classes=dataset.classes, query_budget=given.budget)
+    return Chosen(rules, samples)
+
+
+def open_sandbox(name: str) -> Sandbox:
+    """The sandbox of that name, swept of leftovers. Raises `HostRefusal` where this host lacks one of its guards."""
+    if name == "docker":
+        docker = DockerSandbox()
+        docker.require_guards()
+        docker.sweep()
+        return docker
+    process = ProcessSandbox()
+    process.sweep()
+    return process
+
+
+def build_players(directories: Sequence[Path], sandbox: str) -> list[Player]:
+    """Build each submission for that sandbox; log lines go to standard error as they appear.
+
+    Here a player is called like its directory: titles may be long, and equal.
+    """
+    builder = choose_builder(sandbox)
+    built = [builder.build(directory, on_log=lambda line: say(f"  {line}")) for directory in directories]
+    return [replace(player, name=path.resolve().name) for player, path in zip(built, directories, strict=True)]

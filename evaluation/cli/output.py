@@ -1,0 +1,65 @@
+"""How the command speaks: tables and progress for people, JSON for machines, complaints on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+OUT = Console(soft_wrap=True)
+ERR = Console(stderr=True, soft_wrap=True)
+
+
+def say(text: str) -> None:
+    """One line for people, on standard error, so that standard output stays for results."""
+    ERR.print(text, markup=False, highlight=False)
+
+
+def complain(text: str) -> None:
+    """What went wrong, on standard error."""
+    ERR.print(f"gauntlet: {text}", style="red", markup=False, highlight=False)
+
+
+def print_json(value: Any) -> None:
+    """`value` as JSON on standard output."""
+    sys.stdout.write(json.dumps(value, indent=1) + "\n")
+
+
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table on standard output; columns after the first two are numbers and stand right."""
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for index, column in enumerate(columns):
+        table.add_column(column, justify="left" if index < 2 else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    OUT.print(table)
+
+
+class Bar:
+    """A progress bar that is being shown, or a silent one."""
+
+    def __init__(self, progress: Progress | None, total: int, text: str) -> None:
+        self._progress = progress
+        self._task = progress.add_task(text, total=total) if progress else None
+
+    def step(self, count: int = 1, text: str | None = None) -> None:
+        """Go on by `count`; `text` replaces what stands before the bar."""
+        if self._progress is not None and self._task is not None:
+            self._progress.update(self._task, advance=count, description=text)
+
+
+@contextmanager
+def progress_bar(total: int, text: str) -> Iterator[Bar]:
+    """A bar on standard error with time passed and time left; silent where that is no terminal."""
+    if not ERR.is_terminal:
+        yield Bar(None, total, text)
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=ERR, transient=True) as progress:
+        yield Bar(progress, total, text)

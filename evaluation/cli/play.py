@@ -1,0 +1,79 @@
+"""`gauntlet play`: one attack against one model."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from evaluation.cli.options import add_samples, add_sandbox, build_players, chosen_samples, open_sandbox
+from evaluation.cli.output import complain, print_json, print_table, progress_bar
+from evaluation.domain.errors import ManifestRefusal
+from evaluation.domain.players import Player, Track
+from evaluation.domain.results import MatchResult, Outcome
+from evaluation.referee.clock import calibrate
+from evaluation.runner.artefacts import as_dict, median_distance, write_result
+from evaluation.runner.play import play
+
+
+def add_parser(subcommands: Any) -> None:
+    command: argparse.ArgumentParser = subcommands.add_parser("play", help="play one attack against one model")
+    command.add_argument("--model", type=Path, required=True, metavar="DIR", help="the model's repository")
+    command.add_argument("--attack", type=Path, required=True, metavar="DIR", help="the attack's repository")
+    command.add_argument("--track", choices=("untargeted", "targeted"), required=True)
+    add_samples(command, split="validation", samples=None, budget=1000)
+    add_sandbox(command)
+    command.add_argument("--out", type=Path, required=True, metavar="DIR", help="where the results go")
+    command.add_argument("--json", action="store_true", help="print result.json on standard output")
+    command.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    chosen = chosen_samples(given)
+    model, attack = build_players([given.model, given.attack], given.sandbox)
+    require_track(model, Track.MODEL, given.model)
+    require_track(attack, Track(given.track), given.attack)
+    sandbox = open_sandbox(given.sandbox)
+    with progress_bar(len(chosen.samples), f"{attack.name} against {model.name}") as bar:
+        result = play(
+            model=model,
+            attack=attack,
+            samples=chosen.samples,
+            rules=chosen.rules,
+            sandbox=sandbox,
+            seed=given.seed,
+            calibration=calibrate(),
+            on_piece=lambda piece: bar.step(len(piece.samples)),
+        ).result
+    write_result(result, chosen.samples, given.out)
+    if given.json:
+        print_json(as_dict(result))
+    else:
+        _show(result, given.out)
+    for failure in result.failures:
+        complain(str(failure))
+    return 3 if any(failure.in_setup for failure in result.failures) else 0
+
+
+def require_track(player: Player, track: Track, directory: Path) -> None:
+    """Raises `ManifestRefusal` where a submission is of another track than it was given for."""
+    if player.track is not track:
+        raise ManifestRefusal(
+            f"{directory} is a submission to the {player.track} track, not to the {track} track",
+            fix=f'set track = "{track}" in its submission.toml, or give another directory',
+        )
+
+
+def _show(result: MatchResult, out: Path) -> None:
+    counts = (
+        (str(outcome).replace("_", " "), sum(row.outcome is outcome for row in result.samples)) for outcome in Outcome
+    )
+    rows = [
+        ("median distance", f"{median_distance(result):.4f}"),
+        *((name, str(count)) for name, count in counts),
+        ("queries", f"{sum(row.queries for row in result.samples):,}"),
+        ("replayed", f"{result.audit.replayed}, {result.audit.changed} with another label"),
+        ("written to", str(out)),
+    ]
+    title = f"{result.attack} against {result.model}, {result.track}, {len(result.samples)} samples"
+    print_table(title, ("", ""), rows)

@@ -1,0 +1,92 @@
+"""`gauntlet tournament`: all given attacks against all given models."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+
+from evaluation.cli import boards
+from evaluation.cli.options import (
+    Chosen,
+    add_samples,
+    add_sandbox,
+    build_players,
+    chosen_samples,
+    open_sandbox,
+    positive,
+)
+from evaluation.cli.output import complain, print_json, progress_bar
+from evaluation.domain.errors import ManifestRefusal
+from evaluation.domain.players import Player, Track
+from evaluation.domain.results import MatchResult
+from evaluation.referee.clock import calibrate
+from evaluation.runner.artefacts import write_result
+from evaluation.runner.tournament import Pairing, pairings, play_all
+from evaluation.sandbox.docker import DockerSandbox
+from evaluation.sandbox.process import ProcessSandbox
+
+
+def add_parser(subcommands: Any) -> None:
+    command: argparse.ArgumentParser = subcommands.add_parser(
+        "tournament", help="play all attacks against all models and print the boards"
+    )
+    command.add_argument("players", nargs="+", type=Path, metavar="DIR", help="repositories of models and attacks")
+    add_samples(command, split="validation", samples=20, budget=1000)
+    add_sandbox(command)
+    command.add_argument("--workers", type=positive, default=os.cpu_count() or 1, help="matches at a time")
+    command.add_argument("--out", type=Path, metavar="DIR", help="keep the results of each match below DIR")
+    command.add_argument("--json", action="store_true", help="print the boards as JSON")
+    command.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    players = build_players(given.players, given.sandbox)
+    results = play_tournament(players, chosen_samples(given), given)
+    if given.json:
+        print_json(boards.for_json(results))
+    else:
+        boards.show(results)
+    return 0
+
+
+def play_tournament(players: list[Player], chosen: Chosen, given: argparse.Namespace) -> list[MatchResult]:
+    """Play all pairs with a progress bar; write the matches below `given.out` if that is set."""
+    _require_distinct(players)
+    models = [player for player in players if player.track is Track.MODEL]
+    attacks = [player for player in players if player.track is not Track.MODEL]
+    if not models or not attacks:
+        raise ManifestRefusal("a tournament needs a model and an attack", fix="name repositories of both sides")
+    open_sandbox(given.sandbox)
+    sandbox = DockerSandbox if given.sandbox == "docker" else ProcessSandbox
+    matches = pairings(models, attacks)
+    failures: list[str] = []
+    with progress_bar(len(matches), "matches") as bar:
+
+        def on_match(match: Pairing, result: MatchResult) -> None:
+            bar.step(text=f"{match.attack.name} against {match.model.name}")
+            failures.extend(f"{match.attack.name} against {match.model.name}: {f}" for f in result.failures)
+            if given.out:
+                write_result(result, chosen.samples, given.out / f"{match.attack.name}--{match.model.name}")
+
+        results = play_all(
+            matches,
+            samples=chosen.samples,
+            rules=chosen.rules,
+            sandbox=sandbox,
+            seed=given.seed,
+            calibration=calibrate(),
+            workers=given.workers,
+            on_match=on_match,
+        )
+    for failure in failures:
+        complain(failure)
+    return results
+
+
+def _require_distinct(players: list[Player]) -> None:
+    names = [player.name for player in players]
+    for name in names:
+        if names.count(name) > 1:
+            raise ManifestRefusal(f"two players are called {name}", fix="rename one of the directories")

@@ -1,0 +1,97 @@
+"""The other subcommands, each as a person calls it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image as Picture
+
+
+def test_baselines_lists_both_sides(gauntlet: Callable[..., Any]) -> None:
+    status, out, _ = gauntlet("baselines", "--json")
+    rows = json.loads(out)
+    assert status == 0
+    assert {row["track"] for row in rows} == {"model", "untargeted", "targeted"}
+    assert all(set(row) == {"name", "track", "path"} for row in rows)
+    assert all((Path(row["path"]) / "submission.toml").is_file() for row in rows)
+
+
+@pytest.mark.parametrize("side", ["model", "attack"])
+def test_a_new_submission_passes_its_check(gauntlet: Callable[..., Any], tmp_path: Path, side: str) -> None:
+    assert gauntlet("new", side, tmp_path / "mine")[0] == 0
+    status, out, err = gauntlet("check", tmp_path / "mine", "--samples", 6, "--budget", 300)
+    assert status == 0, out + err
+    assert "The arena would take it." in out
+
+
+def test_new_keeps_what_is_there(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("mine")
+    status, _, err = gauntlet("new", "model", tmp_path)
+    assert status == 3
+    assert "not empty" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["notes"]
+
+
+def test_check_names_what_a_random_model_breaks(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
+    gauntlet("new", "model", tmp_path / "mine")
+    (tmp_path / "mine" / "main.py").write_text(
+        "import numpy as np\nfrom evaluation.sdk import serve_model\n"
+        "rng = np.random.default_rng()\nprint('hello from the model')\n"
+        "serve_model(lambda images: rng.integers(0, 10, len(images)))\n"
+    )
+    status, out, _ = gauntlet("check", tmp_path / "mine", "--samples", 10, "--json")
+    found = json.loads(out)
+    failed = {check["name"] for check in found["checks"] if not check["passed"]}
+    assert status == 3
+    assert {"accuracy", "stateless"} <= failed
+    assert "hello from the model" in found["log"]
+
+
+def test_check_names_an_attack_that_finds_nothing(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
+    gauntlet("new", "attack", tmp_path / "mine")
+    (tmp_path / "mine" / "main.py").write_text(
+        "from evaluation.sdk import serve_attack\nserve_attack(lambda model, image, label, *, target, rng: image)\n"
+    )
+    status, out, _ = gauntlet("check", tmp_path / "mine", "--samples", 3, "--json")
+    failed = [check for check in json.loads(out)["checks"] if not check["passed"]]
+    assert status == 3
+    assert [check["name"] for check in failed] == ["success"]
+    assert "no_adversarial" in failed[0]["seen"]
+
+
+def test_a_tournament_makes_boards(
+    gauntlet: Callable[..., Any], path_of: Callable[[str], Path], tmp_path: Path
+) -> None:
+    names = ("numpy-classifier", "gaussian-noise", "salt-and-pepper", "targeted-interpolation")
+    words = ("--samples", 3, "--budget", 60, "--workers", 2, "--out", tmp_path, "--json")
+    status, out, err = gauntlet("tournament", *map(path_of, names), *words)
+    assert status == 0, err
+    boards = json.loads(out)["boards"]
+    assert [board["track"] for board in boards] == ["model", "untargeted", "targeted"]
+    assert {row["name"] for row in boards[1]["rows"]} == {"gaussian-noise", "salt-and-pepper"}
+    assert (tmp_path / "gaussian-noise--numpy-classifier" / "result.json").is_file()
+
+
+def test_a_tournament_needs_both_sides(gauntlet: Callable[..., Any], path_of: Callable[[str], Path]) -> None:
+    status, _, err = gauntlet("tournament", path_of("numpy-classifier"))
+    assert status == 3
+    assert "a model and an attack" in err
+
+
+def test_the_demo_draws_a_gallery(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
+    status, out, err = gauntlet("demo", "--samples", 2, "--budget", 30, "--out", tmp_path)
+    assert status == 0, err
+    assert "Models, against the untargeted attacks" in out
+    with Picture.open(tmp_path / "gallery.png") as picture:
+        assert picture.width > 500
+        assert len(picture.getcolors(1 << 24) or []) > 50
+
+
+def test_conformance_wants_a_command(gauntlet: Callable[..., Any]) -> None:
+    status, _, err = gauntlet("conformance")
+    assert status == 2
+    assert "command that starts the player" in err
