@@ -54,13 +54,12 @@ class Audit:
         """
         if len(self._sizes) < MOST_SIZES:
             self._sizes.append(len(labels))
-        draw = self._rng.random
         for index, label in enumerate(labels):
-            self._seen = seen = self._seen + 1
-            room = max(LEAST_PER_PIECE, int(seen * RATE))
+            self._seen += 1
+            room = max(LEAST_PER_PIECE, int(self._seen * RATE))
             if len(self._pending) < room:
                 self._pending.append(Replay(images[index].copy(), label))
-            elif draw() * seen < room:
+            elif self._rng.random() * self._seen < room:
                 self._pending[self._rng.randrange(room)] = Replay(images[index].copy(), label)
 
     def take_pending(self) -> list[Replay]:
@@ -91,8 +90,9 @@ class Audit:
         while order:
             size = self._rng.choice(self._sizes) if self._sizes else 1
             part, order = order[:size], order[size:]
+            # no image twice in a frame, as long as there are others
             others = sorted(set(range(count)) - set(part))
-            part += self._rng.sample(others, min(size - len(part), len(others)))  # no image twice, while there are others
+            part += self._rng.sample(others, min(size - len(part), len(others)))
             part += [self._rng.randrange(count) for _ in range(size - len(part))]
             cut.append(part)
         return cut

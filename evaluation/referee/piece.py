@@ -132,8 +132,7 @@ class Piece:
                     return
                 reply = self._table.last_reply = self._answer(frame)
             answered_at = time.monotonic()
-            count = len(reply[0]) // 2  # a repeated frame may claim another count than the one that was answered
-            channel.send(frames.ANSWERS, count, frame.sequence, *reply, deadline=answered_at + bank.left)
+            channel.send(frames.ANSWERS, frame.count, frame.sequence, *reply, deadline=answered_at + bank.left)
             bank.used += time.monotonic() - answered_at
 
     def _repeated(self, frame: Frame) -> tuple[bytes, bytes] | None:

@@ -1,0 +1,206 @@
+"""Models that are no function of one image: the audit names them, and their first answers stand."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evaluation.domain.players import Side
+from evaluation.domain.results import Outcome, Reason
+
+Predict = Callable[[np.ndarray], np.ndarray]
+
+
+def scan(model: Any, image: Any, label: int | None, **_: Any) -> None:
+    """Ask about twenty brightnesses, a third of them adversarial; none twice."""
+    for step in range(20):
+        model(image + float(step))
+
+
+def _stateful(honest: Predict) -> Predict:
+    """Every third frame gets other labels."""
+    calls: list[int] = []
+
+    def predict(images: np.ndarray) -> np.ndarray:
+        calls.append(1)
+        return (honest(images) + (len(calls) % 3 == 0)) % 10
+
+    return predict
+
+
+def _ageing(honest: Predict) -> Predict:
+    """Is good for its first frames only, as one that reads the clock would be."""
+    calls: list[int] = []
+
+    def predict(images: np.ndarray) -> np.ndarray:
+        calls.append(1)
+        return np.where(len(calls) > 15, 9, honest(images))
+
+    return predict
+
+
+def _random(honest: Predict) -> Predict:
+    rng = np.random.default_rng()
+    return lambda images: np.where(rng.random(len(images)) < 0.5, honest(images), rng.integers(0, 10, len(images)))
+
+
+def _reads_the_batch(honest: Predict) -> Predict:
+    """All images of a frame get the label of the brightest."""
+    return lambda images: np.full(len(images), honest(images).max())
+
+
+def _reads_the_order(honest: Predict) -> Predict:
+    """The first image of a frame gets another label."""
+    return lambda images: (honest(images) + (np.arange(len(images)) == 0)) % 10
+
+
+def _other_for_one(honest: Predict) -> Predict:
+    """Batches of one get another label."""
+    return lambda images: (honest(images) + (len(images) == 1)) % 10
+
+
+def _hunts_verdicts(honest: Predict) -> Predict:
+    """Gives an image that it has seen before its true label: no adversarial would ever be confirmed."""
+    seen: set[bytes] = set()
+
+    def predict(images: np.ndarray) -> np.ndarray:
+        labels = honest(images)
+        for index, image in enumerate(images):
+            if image.tobytes() in seen:
+                labels[index] = 3
+            seen.add(image.tobytes())
+        return labels
+
+    return predict
+
+
+DISHONEST = [_stateful, _ageing, _random, _reads_the_batch, _reads_the_order, _other_for_one, _hunts_verdicts]
+
+
+@pytest.mark.parametrize("dishonest", DISHONEST, ids=lambda function: str(function.__name__).strip("_"))
+def test_it_catches_what_is_no_function_of_one_image(game: Any, dishonest: Callable[[Predict], Predict]) -> None:
+    rules = replace(game.rules, piece_samples=4)
+    game.play(attack=scan, model=dishonest(game.brightness), samples=game.samples(8), rules=rules)
+    assert not game.audit.passed
+    assert (Side.MODEL, Reason.INCONSISTENT) in [(failure.side, failure.reason) for failure in game.failures]
+
+
+def test_an_honest_model_passes(game: Any) -> None:
+    game.play(attack=scan, samples=game.samples(4))
+    assert game.audit.passed
+    assert (game.audit.changed, game.failures) == (0, ())
+    assert game.audit.replayed >= 16
+
+
+def test_hunting_verdicts_costs_the_attack_nothing(game: Any) -> None:
+    honest = [row.distance for row in game.play(attack=scan)]
+    rows = game.play(attack=scan, model=_hunts_verdicts(game.brightness))
+    assert [row.outcome for row in rows] == [Outcome.ADVERSARIAL] * 3
+    assert [row.distance for row in rows] == honest
+    assert [row.reason for row in rows] == [Reason.INCONSISTENT] * 3
+
+
+def test_a_single_label_that_changes_is_within_the_tolerance(game: Any) -> None:
+    """Floating point at the boundary: batching may flip a label of an honest network."""
+    flipped: list[bytes] = []
+    clean = {sample.image.tobytes() for sample in game.samples(3)}
+
+    def predict(images: np.ndarray) -> np.ndarray:
+        labels = np.asarray(game.brightness(images))
+        for index, image in enumerate(images):
+            if image.tobytes() not in clean and labels[index] == 3 and not flipped:
+                flipped.append(image.tobytes())
+                labels[index] = 4
+        return labels
+
+    rows = game.play(attack=scan, model=predict)
+    assert flipped
+    assert game.audit.passed
+    assert game.audit.changed <= 2
+    # the flipped label was the nearest adversarial, and is not confirmed; the next is
+    assert [row.outcome for row in rows] == [Outcome.ADVERSARIAL] * 3
+    assert all(row.distance > 1 / 255 for row in rows)
+
+
+def test_what_no_candidate_confirms_is_not_confirmed(game: Any) -> None:
+    """One sample with one adversarial answer that was a slip: within the tolerance, and worth nothing."""
+    asked: list[bytes] = []
+
+    def predict(images: np.ndarray) -> np.ndarray:
+        labels = np.asarray(game.brightness(images))
+        for index, image in enumerate(images):
+            if image.max() == 255 and not asked:
+                asked.append(image.tobytes())
+                labels[index] = 5
+            elif image.max() == 255:
+                labels[index] = 3
+        return labels
+
+    def attack(model: Any, image: Any, label: int | None, **_: Any) -> None:
+        for value in range(30):
+            image[0, 0, 1] = value
+            model(image)
+        image[0, 0, 0] = 255
+        model(image)
+
+    rows = game.play(attack=attack, model=predict)
+    assert [(row.outcome, row.reason) for row in rows] == [
+        (Outcome.FAILED, Reason.NOT_CONFIRMED),
+        (Outcome.FAILED, Reason.NO_ADVERSARIAL),
+        (Outcome.FAILED, Reason.NO_ADVERSARIAL),
+    ]
+    assert game.audit.passed
+
+
+def test_verdict_and_audit_frames_look_like_the_attacks_own(game: Any, wire: Any) -> None:
+    lives: list[list[tuple[int, int, int, int]]] = []
+
+    def recording_model(connected: socket.socket) -> None:
+        player = wire(connected)
+        player.hello(1)
+        frames: list[tuple[int, int, int, int]] = []
+        lives.append(frames)
+        while (told := player.receive()).kind == 19:
+            frames.append((told.kind, told.count, told.sequence, len(told.payload)))
+            images = np.frombuffer(told.payload, np.uint8).reshape(told.count, -1)
+            player.labels(told, game.brightness(images).tolist())
+
+    sizes = [2, 3, 7, 2, 5, 3, 2, 7, 3]
+
+    def attack(connected: socket.socket) -> None:
+        player = wire(connected)
+        player.sit_down_to_attack()
+        for sequence, size in enumerate(sizes, 1):
+            places = [index % len(player.samples) for index in range(size)]
+            images = [player.brighter(place, 10 + sequence + index) for index, place in enumerate(places)]
+            player.ask(sequence, [player.samples[place] for place in places], images)
+        player.finish(len(sizes) + 1)
+        player.wait_for_the_end()
+
+    rows = game.play(raw_model=recording_model, raw_attack=attack)
+    assert [row.outcome for row in rows] == [Outcome.ADVERSARIAL] * 3
+    match_frames = lives[0]
+    asked_by_attack = 1 + len(sizes)  # behind the clean images
+    assert len(match_frames) > asked_by_attack
+    assert {count for _, count, _, _ in match_frames[asked_by_attack:]} <= {3, *sizes}
+    assert [sequence for _, _, sequence, _ in match_frames] == list(range(1, len(match_frames) + 1))
+    assert all(payload == count * game.rules.shape.size for _, count, _, payload in match_frames)
+    assert len(lives) == 2  # the fresh model of the audit: it begins like every match
+    assert lives[1][0] == match_frames[0]
+
+
+def test_no_verdict_frame_holds_an_image_twice_where_others_could_fill_it(game: Any) -> None:
+    """A model that denies what stands alone in its frame would otherwise know when it is being judged."""
+    after_clean: list[list[bytes]] = []
+
+    def predict(images: np.ndarray) -> np.ndarray:
+        after_clean.append([image.tobytes() for image in images])
+        return np.asarray(game.brightness(images))
+
+    game.play(attack=scan, model=predict, samples=game.samples(10))
+    assert all(len(set(images)) == len(images) for images in after_clean)
