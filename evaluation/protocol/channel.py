@@ -104,10 +104,9 @@ class Channel:
         return max(count, 0)
 
     def send(self, kind: int, count: int, sequence: int, *parts: memoryview | bytes, deadline: float) -> None:
-        """Send one frame whose payload is `parts`, whole, before `deadline`; raises `ChannelError`."""
-        views = [memoryview(part).cast("B") for part in parts]
-        header = frames.HEADER.pack(sum(map(len, views)), kind, count, sequence)
-        pending = [memoryview(header), *views]
+        """Send one frame whose payload is `parts`, views of bytes, whole, before `deadline`; raises `ChannelError`."""
+        header = frames.HEADER.pack(sum(map(len, parts)), kind, count, sequence)
+        pending: list[memoryview | bytes] = [header, *parts]
         while pending:
             try:
                 sent = self._socket.sendmsg(pending)
@@ -118,7 +117,7 @@ class Channel:
             while pending and sent >= len(pending[0]):
                 sent -= len(pending.pop(0))
             if pending:
-                pending[0] = pending[0][sent:]
+                pending[0] = memoryview(pending[0])[sent:]
                 if time.monotonic() > deadline:
                     raise ChannelError(Reason.TOO_SLOW, "it did not read what was sent to it")
 
