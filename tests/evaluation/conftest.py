@@ -23,7 +23,8 @@ RULES = QueryRules(shape=ImageShape(8, 8, 3), classes=10, query_budget=50, setup
 
 def brightness(images: np.ndarray) -> np.ndarray:
     """A model that a test can reason about: the class is the mean brightness in tenths."""
-    return np.minimum(images.reshape(len(images), -1).mean(axis=1) / 25.6, 9).astype(np.int64)
+    classes: np.ndarray = np.minimum(images.reshape(len(images), -1).mean(axis=1) / 25.6, 9).astype(np.int64)
+    return classes
 
 
 def make_samples(count: int, target: int | None = None) -> list[Sample]:
