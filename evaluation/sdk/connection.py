@@ -6,7 +6,7 @@ import os
 import socket
 import sys
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Optional, Tuple
+from typing import Any, List, NamedTuple, Optional, Tuple
 
 from evaluation.protocol import frames
 
@@ -46,11 +46,21 @@ class Connection:
         self.welcome = Welcome((height, width, channels), classes, max_count, targeted, budget)
 
     def send(self, kind: int, count: int, sequence: int, *parts: Any) -> None:
-        """Send one frame whose payload is `parts`, one after the other; each is anything with a buffer."""
+        """Send one frame whose payload is `parts`, one after the other; each is anything with a buffer.
+
+        Ends the process when the referee is gone, with its last words where it left some.
+        """
         views = [memoryview(part).cast("B") for part in parts if len(part)]
         header = frames.HEADER.pack(sum(map(len, views)), kind, count, sequence)
-        sent = self._socket.sendmsg([header, *views])
-        for view in (memoryview(header), *views):
+        try:
+            self._send_all([memoryview(header), *views])
+        except (BrokenPipeError, ConnectionResetError):
+            while True:
+                self.receive()
+
+    def _send_all(self, views: List[memoryview]) -> None:
+        sent = self._socket.sendmsg(views)
+        for view in views:
             if sent >= len(view):
                 sent -= len(view)
                 continue
