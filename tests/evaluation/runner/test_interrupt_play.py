@@ -1,0 +1,75 @@
+"""A match that is interrupted leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluation.baselines.catalogue import baselines
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A register of our own, so that other matches on this host are not seen."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "gauntlet" / "processes"
+
+
+@pytest.fixture
+def playing(state: Path, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A `gauntlet play` in which both players run."""
+    path = {baseline.name: str(baseline.path) for baseline in baselines()}
+    command = [sys.executable, "-m", "evaluation", "play", "--track", "untargeted", "--samples", "200"]
+    command += ["--model", path["numpy-classifier"], "--attack", path["boundary"], "--out", str(tmp_path / "out")]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        _wait_until(lambda: len(list(state.glob("*.json"))) == 2)
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _wait_until(true: Any) -> None:
+    deadline = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def _running(entries: list[dict[str, Any]]) -> list[int]:
+    return [entry["pid"] for entry in entries if Path(f"/proc/{entry['pid']}/status").exists()]
+
+
+def _entries(state: Path) -> list[dict[str, Any]]:
+    return [json.loads(file.read_text()) for file in state.glob("*.json")]
+
+
+def test_ctrl_c_ends_both_players(playing: subprocess.Popen[bytes], state: Path) -> None:
+    entries = _entries(state)
+    os.kill(playing.pid, signal.SIGINT)
+    assert playing.wait(timeout=30) == 130
+    assert _running(entries) == []
+    assert _entries(state) == []
+    assert not any(Path(entry["socket_directory"]).exists() for entry in entries)
+
+
+def test_a_sweep_ends_what_a_killed_runner_left(playing: subprocess.Popen[bytes], state: Path) -> None:
+    entries = _entries(state)
+    os.kill(playing.pid, signal.SIGKILL)
+    playing.wait(timeout=30)
+    sweep = "from evaluation.sandbox.process import ProcessSandbox; print(ProcessSandbox().sweep())"
+    swept = subprocess.run([sys.executable, "-c", sweep], capture_output=True, text=True, check=True)
+    assert swept.stdout.strip() == "2"
+    _wait_until(lambda: _running(entries) == [])
+    assert _entries(state) == []
+    assert not any(Path(entry["socket_directory"]).exists() for entry in entries)
