@@ -11,11 +11,11 @@ import contextlib
 import os
 import threading
 import uuid
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import docker
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.types import DeviceRequest, LogConfig, Ulimit
 
@@ -23,6 +23,7 @@ from evaluation.domain.errors import BuildRefusal, Fault
 from evaluation.domain.players import Player
 from evaluation.sandbox.base import SOCKET_NAME, Ending, Guard, Resources, Run, Sandbox
 from evaluation.sandbox.docker_guards import examine_docker
+from evaluation.sandbox.engine import connect_engine, docker_available
 from evaluation.sandbox.environment import player_environment
 from evaluation.sandbox.host_process import runner_is_dead, runner_label
 from evaluation.sandbox.proved_guards import ProvedGuards
@@ -30,6 +31,8 @@ from evaluation.sandbox.register import remove_socket_directory
 
 if TYPE_CHECKING:
     from docker.models.containers import Container
+
+__all__ = ["RUNNER_LABEL", "DockerRun", "DockerSandbox", "docker_available"]
 
 RUNNER_LABEL = "gauntlet.runner"
 """The label of each container that names the process that started it (see `runner_label`)."""
@@ -42,20 +45,6 @@ _NOBODY = "65534:65534"
 _SHARED_MEMORY_BYTES = 64 << 20
 _OPEN_FILES = 1024
 _KILLED = 137  # 128 + SIGKILL
-
-
-def docker_available() -> bool:
-    """Whether a Docker engine answers where DOCKER_HOST, or its default, points."""
-    try:
-        client = docker.from_env(timeout=10)
-    except DockerException:
-        return False
-    try:
-        return bool(client.ping())
-    except (DockerException, OSError):
-        return False
-    finally:
-        client.close()
 
 
 class DockerSandbox(Sandbox):
@@ -72,11 +61,10 @@ class DockerSandbox(Sandbox):
         """
         self.runtime = runtime
         self.base_image = base_image or os.environ.get("GAUNTLET_BASE_IMAGE") or "gauntlet-base:latest"
-        try:
-            self.client = docker.from_env(timeout=120)
+        self.client = connect_engine()
+        weakref.finalize(self, self.client.close)
+        with _as_fault("asking for its name"):
             self._guards = ProvedGuards(f"{self.client.info()['ID']} {runtime} {self.base_image}")
-        except (DockerException, OSError) as failure:
-            raise Fault(f"no Docker engine answers (DOCKER_HOST, or a local dockerd): {failure}") from failure
 
     def start(self, player: Player, *, socket_directory: Path, resources: Resources) -> DockerRun:
         self.require_guards()

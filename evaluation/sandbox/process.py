@@ -97,9 +97,9 @@ class ProcessSandbox(Sandbox):
         """What this sandbox does not protect against, in words for whoever starts it."""
         if self.bubblewrapped:
             return (
-                "The process sandbox (with bubblewrap) is for code you trust. It does not stop: a fork bomb, which lasts"
-                " until the match ends; use of all CPUs; several processes that each take the memory of one; reading"
-                " files of this host outside homes and temporary directories; attacks on the kernel."
+                "The process sandbox (with bubblewrap) is for code you trust. It does not stop: a fork bomb, which"
+                " lasts until the match ends; use of all CPUs; several processes that each take the memory of one;"
+                " reading files of this host outside homes and temporary directories; attacks on the kernel."
             )
         return (
             "The process sandbox (without bubblewrap) is for code you trust. It does not stop anything but a single"
