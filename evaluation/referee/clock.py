@@ -15,7 +15,7 @@ import numpy as np
 MODEL_GRACE_SECONDS = 10.0
 """What a model may overdraw: a hiccup of a busy host costs nobody a match, an endless loop ends within it."""
 
-REFERENCE_SECONDS = 0.0080
+REFERENCE_SECONDS = 0.0025
 """What `measure` gives on the reference machine (one core of a 2.x GHz server, 2026); slower workers get more time."""
 
 
