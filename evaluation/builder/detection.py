@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from repo2docker import buildpacks
 from repo2docker.utils import chdir, get_platform
 
 from evaluation.builder.context import ContextEntry
+from evaluation.builder.settings import MIRROR_ARGUMENTS
 from evaluation.domain.errors import BuildRefusal, Fault
 
 LEAN = "lean"
@@ -37,6 +39,11 @@ _USER = {"NB_USER": "player", "NB_UID": "1000"}
 
 # what runs at match time is somebody else: without a start script, with every file readable
 _APPENDIX = "USER root\nRUN chmod -R a+rX ${REPO_DIR}\nWORKDIR ${REPO_DIR}\n"
+
+_MIRRORS = "".join(f"ARG {name}\n" for name in MIRROR_ARGUMENTS)
+
+# what its packs find in their usual base image, buildpack-deps, and a lean base image need not hold
+_BASE_PACKAGES = frozenset({"bzip2", "ca-certificates", "curl", "git", "wget"})
 
 _BUILDPACKS_DIRECTORY = Path(buildpacks.__file__).parent
 _ENTRYPOINT_FILES = ("repo2docker-entrypoint", "python3-login")
@@ -89,10 +96,14 @@ def render_pack(source: Path, name: str, base_image: str) -> PackRecipe:
         pack.platform = get_platform()
         # the stock names hold the place where repo2docker is installed, and would differ between hosts
         pack.generate_build_context_filename = _context_name
+        packages = pack.get_base_packages() | _BASE_PACKAGES
+        pack.get_base_packages = lambda: packages
         dockerfile = _asking(kind, lambda: pack.render(dict(_USER)))
         scripts = [_context_name(path) for path in sorted(_asking(kind, pack.get_build_script_files))]
     files = [ContextEntry(target, Path(path), executable=True) for target, path in scripts]
     files += [ContextEntry(file, _BUILDPACKS_DIRECTORY / file, executable=True) for file in _ENTRYPOINT_FILES]
+    # declared without a value: the operator's mirrors reach the steps as build arguments, and no image keeps them
+    dockerfile = re.sub(r"^(FROM .*\n)", r"\1" + _MIRRORS, dockerfile.lstrip(), count=1)
     return PackRecipe(dockerfile, tuple(sorted(_USER.items())), tuple(files))
 
 

@@ -74,7 +74,8 @@ class DockerBuilder(Builder):
         stage = f"{recipe.image_name}:stage"
         label = ((DIGEST_LABEL, recipe.digest),)
         with _sdk_directory() as sdk, self._removed_afterwards(stage):
-            order = BuildOrder(recipe.file, stage, label, recipe.arguments, self._settings.network)
+            mirrors = self._settings.mirror_arguments() if recipe.top else ()
+            order = BuildOrder(recipe.file, stage, label, recipe.arguments + mirrors, self._settings.network)
             self._docker.build(order, recipe.context(self._settings, sdk), on_log, watch)
             image = self._checked(stage, base)
             if recipe.top:

@@ -122,7 +122,7 @@ def _is_package(source: Path) -> bool:
         return False
     try:
         document = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise BuildRefusal(f"pyproject.toml: not valid TOML: {error}", fix="correct pyproject.toml") from error
     # as repo2docker tells a package from a file of tool settings
     return "project" in document and "build-system" in document

@@ -70,7 +70,7 @@ def read_manifest(source: Path) -> Manifest:
     lines = _Text(tuple(text.splitlines()))
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # beside its own, tomllib lets those of numbers, dates and depth pass
         place = re.search(r"line (\d+)", str(error))
         lines.refuse(
             int(place[1]) if place else max(1, len(lines.lines)),

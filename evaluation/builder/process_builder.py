@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.markers import UndefinedComparison
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from evaluation.builder.base import Builder, LogLine
@@ -109,7 +110,7 @@ def _project_requirements(path: Path) -> Iterator[tuple[str, Requirement]]:
         project: dict[str, Any] = tomllib.loads(path.read_text("utf-8")).get("project", {})
         wanted = SpecifierSet(project.get("requires-python", ""))
         requirements = [Requirement(text) for text in project.get("dependencies", [])]
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, InvalidRequirement, InvalidSpecifier) as error:
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:  # what was written may have any type
         raise BuildRefusal(f"pyproject.toml: {error}", fix="correct [project] in pyproject.toml") from error
     if not wanted.contains(platform.python_version(), prereleases=True):
         raise BuildRefusal(
@@ -120,8 +121,11 @@ def _project_requirements(path: Path) -> Iterator[tuple[str, Requirement]]:
 
 
 def _check_requirement(place: str, requirement: Requirement, *, extra: str = "") -> None:
-    if requirement.marker is not None and not requirement.marker.evaluate({"extra": extra}):
-        return
+    try:
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": extra}):
+            return
+    except UndefinedComparison as error:
+        raise BuildRefusal(f"{place}: {error}", fix="correct what follows the semicolon") from error
     try:
         distribution = importlib.metadata.distribution(requirement.name)
     except importlib.metadata.PackageNotFoundError:

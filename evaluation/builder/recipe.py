@@ -19,6 +19,7 @@ from evaluation.builder.lean_pack import (
     sdk_path_step,
 )
 from evaluation.builder.settings import BuildSettings
+from evaluation.domain.errors import BuildRefusal
 
 _RECIPE_FILE = "gauntlet.Dockerfile"
 
@@ -81,6 +82,8 @@ def make_recipe(source: Path, settings: BuildSettings, *, base_id: str, sdk_dige
         dockerfile = lean_dockerfile(source, settings.base_image)
     elif pack == DOCKERFILE:
         file = dockerfile_of(source)
+        if not (source / file).is_file():
+            raise BuildRefusal(f"{file} is no file", fix="write a Dockerfile, or remove what is in its place")
         dockerfile = (source / file).read_text("utf-8", errors="replace")
     else:
         rendered = render_pack(source, pack, settings.base_image)

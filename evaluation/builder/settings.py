@@ -12,6 +12,9 @@ from evaluation.domain.errors import HostRefusal
 
 NETWORKS = ("default", "host", "none")
 
+MIRROR_ARGUMENTS = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS")
+"""The build arguments by which the mirrors reach builds that our lean pack does not make."""
+
 Value = TypeVar("Value")
 
 
@@ -24,7 +27,9 @@ class BuildSettings:
     base_python: str = "3.11"
     """Its Python: a `runtime.txt` that asks for another one is built by repo2docker's conda pack."""
     certificates: Path | None = None
-    """A PEM file of certificates that pip shall trust beside those of the base image."""
+    """A PEM file of certificates that installing steps of lean builds trust beside those of the base image.
+
+    Other builds trust what the image they start from trusts."""
     index_url: str | None = None
     extra_index_url: str | None = None
     """Mirrors of the package index; several extra ones are separated by spaces."""
@@ -38,6 +43,12 @@ class BuildSettings:
     """How much an image may hold beyond the base image."""
     docker_client: str | None = None
     """Path of the `docker` program; None: the first on the PATH that speaks BuildKit."""
+
+    def mirror_arguments(self) -> tuple[tuple[str, str], ...]:
+        """The mirrors that are set, by name; a directory of this host is for lean builds only."""
+        links = self.find_links if self.find_links and not Path(self.find_links).is_dir() else None
+        values = zip(MIRROR_ARGUMENTS, (self.index_url, self.extra_index_url, links), strict=True)
+        return tuple((name, value) for name, value in values if value)
 
 
 def build_settings_from_environment(environment: Mapping[str, str] = os.environ) -> BuildSettings:

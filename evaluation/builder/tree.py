@@ -38,21 +38,29 @@ def tree_entries(source: Path) -> list[TreeEntry]:
         raise BuildRefusal(
             ".gitmodules: submodules are not fetched", fix="copy what the submission needs into the repository"
         )
-    return sorted(_walk(source, source.resolve(), PurePosixPath()), key=lambda entry: os.fsencode(entry.path))
+    try:
+        return sorted(_walk(source), key=lambda entry: os.fsencode(entry.path))
+    except PermissionError as error:
+        raise BuildRefusal(f"{error.filename}: cannot be read", fix="make it readable") from error
 
 
-def _walk(directory: Path, root: Path, below: PurePosixPath) -> Iterator[TreeEntry]:
-    with os.scandir(directory) as found:
-        for item in found:
-            if item.name in IGNORED_NAMES:
-                continue
-            path = below / item.name
-            if item.is_symlink():
-                yield TreeEntry(path, link=_link_inside(Path(item.path), root, path))
-            elif item.is_dir(follow_symlinks=False):
-                yield from _walk(Path(item.path), root, path)
-            else:
-                yield _plain_file(item, path)
+def _walk(source: Path) -> Iterator[TreeEntry]:
+    root = source.resolve()
+    # a stack of our own: a hostile tree may be deeper than Python's
+    waiting = [PurePosixPath()]
+    while waiting:
+        below = waiting.pop()
+        with os.scandir(source / below) as found:
+            for item in found:
+                path = below / item.name
+                if item.name in IGNORED_NAMES:
+                    continue
+                if item.is_symlink():
+                    yield TreeEntry(path, link=_link_inside(Path(item.path), root, path))
+                elif item.is_dir(follow_symlinks=False):
+                    waiting.append(path)
+                else:
+                    yield _plain_file(item, path)
 
 
 def _link_inside(link: Path, root: Path, path: PurePosixPath) -> str:

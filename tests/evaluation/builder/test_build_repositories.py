@@ -7,7 +7,7 @@ import subprocess
 import tomllib
 import uuid
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -159,6 +159,32 @@ def test_docker_keeps_a_build_off_the_network(fresh: Path) -> None:
 def test_docker_names_a_missing_base_image() -> None:
     with pytest.raises(Fault, match="no-such-base is not on this engine"):
         DockerBuilder(BuildSettings(base_image="no-such-base")).build(CORPUS / "nothing-needed", on_log=print)
+
+
+@pytest.mark.parametrize(
+    ("files", "problem"),
+    [
+        ({"requirements.txt": "numpy[no-such-extra]\n"}, ""),
+        ({"requirements.txt": 'numpy; python_version < "3"\nno-such-package; sys_platform == "other"\n'}, ""),
+        ({"requirements.txt": "--index-url https://mirror.example\nnumpy \\\n  >=1 --hash=sha256:00  # why\n"}, ""),
+        ({"requirements.txt": "numpy @ https://mirror.example/numpy.whl\n"}, "no package by name"),
+        ({"requirements.txt": "numpy\n\n-e .\n"}, "requirements.txt, line 3: '-e .'"),
+        ({"requirements.txt": "--find-links wheels\n"}, "requirements.txt, line 1"),
+        ({"pyproject.toml": '[project]\ndependencies = ["no-such-package"]\n'}, "pyproject.toml: the requirement"),
+        ({"pyproject.toml": '[project]\nrequires-python = ">=4"\n'}, "asks for Python >=4"),
+        ({"pyproject.toml": "project = 3\n"}, "pyproject.toml: "),
+        ({"pyproject.toml": "[project]\ndependencies = [1]\n"}, "pyproject.toml: "),
+        ({"binder/requirements.txt": "no-such-package\n"}, "binder/requirements.txt, line 1"),
+        ({"binder/requirements.txt": "", "pyproject.toml": "project = 3\n"}, ""),
+    ],
+)
+def test_process_checks_each_requirement(
+    make_repository: Callable[..., Path], files: dict[str, str], problem: str
+) -> None:
+    seen = outcome(ProcessBuilder(), make_repository(files=files))
+
+    assert (seen.player is None) == bool(problem), seen.text
+    assert problem in seen.text
 
 
 def test_it_rejects_a_repository_without_a_manifest(tmp_path: Path) -> None:

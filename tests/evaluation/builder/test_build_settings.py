@@ -35,6 +35,7 @@ def test_it_works(tmp_path: Path) -> None:
         seconds=60.0,
         max_image_bytes=10**9,
     )
+    assert settings.mirror_arguments() == (("PIP_INDEX_URL", "https://mirror.example/simple"),)
     assert build_settings_from_environment({}) == BuildSettings()
 
 

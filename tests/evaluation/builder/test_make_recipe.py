@@ -59,6 +59,9 @@ def test_it_follows_repo2docker_for_everything_but_pip(make_repository: Make, tm
     assert made.top
     assert made.dockerfile.lstrip().startswith("FROM gauntlet-base:latest")
     assert "environment.yml" in made.dockerfile
+    assert "ARG PIP_INDEX_URL\n" in made.dockerfile
+    # what its packs expect of their usual base image
+    assert {"wget", "bzip2"} <= set(made.dockerfile.split())
     names = {entry.name: entry for entry in made.context(BuildSettings(), tmp_path)}
     copied = [line.split()[-2] for line in made.dockerfile.splitlines() if line.startswith("COPY ")]
     for name in copied:
@@ -116,6 +119,7 @@ def test_it_keeps_the_operators_settings_out_of_the_recipe(make_repository: Make
     [
         ({"apt.txt": "file\nsl; rm -rf x\n"}, "apt.txt, line 2: 'sl; rm -rf x' is no package name"),
         ({"apt.txt": "--purge\n"}, "apt.txt, line 1: '--purge' is no package name"),
+        ({"binder/Dockerfile/x": ""}, "binder/Dockerfile is no file"),
         ({"pyproject.toml": "[project\n"}, "cannot read the configuration files"),
         ({"environment.yml": "dependencies: [\n"}, "cannot read the configuration files"),
         ({"runtime.txt": "three"}, "cannot read the configuration files"),
