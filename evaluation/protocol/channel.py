@@ -105,8 +105,8 @@ class Channel:
 
     def send(self, kind: int, count: int, sequence: int, *parts: memoryview | bytes, deadline: float) -> None:
         """Send one frame whose payload is `parts`, views of bytes, whole, before `deadline`; raises `ChannelError`."""
-        header = frames.HEADER.pack(sum(map(len, parts)), kind, count, sequence)
-        pending: list[memoryview | bytes] = [header, *parts]
+        size = sum(map(len, parts))
+        pending: list[memoryview | bytes] = [frames.HEADER.pack(size, kind, count, sequence), *parts]
         while pending:
             try:
                 sent = self._socket.sendmsg(pending)
@@ -114,6 +114,8 @@ class Channel:
                 sent = 0
             except OSError as error:
                 raise ChannelError(Reason.DISCONNECTED, error.strerror or "") from None
+            if sent == frames.HEADER.size + size:
+                return
             while pending and sent >= len(pending[0]):
                 sent -= len(pending.pop(0))
             if pending:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 from typing import Any, Callable, Optional
 
 import numpy as np
@@ -33,6 +34,7 @@ def serve_model(predict: Callable[[Any], Any], *, connected: Optional[socket.soc
                 )
             )
         # what int16 cannot hold is no valid label either way; clipping keeps it invalid instead of wrapping round
-        encoded = np.clip(labels, -1, 32767).astype("<i2")
+        clipped = [min(max(label, -1), 32767) for label in labels.tolist()]
+        encoded = struct.pack("<{}h".format(frame.count), *clipped)
         connection.send(frames.LABELS, frame.count, frame.sequence, encoded)
     connection.close()
