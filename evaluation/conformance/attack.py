@@ -94,7 +94,9 @@ class _Host:
 
     def _is_new(self, frame: Frame) -> bool:
         """Whether this frame is the next one, not the last one again."""
-        if frame.type == frames.QUERY and frame.sequence == self._sequence and self._last_reply is not None:
+        last = self._last_reply
+        same = last is not None and frame.type == frames.QUERY and frame.sequence == self._sequence
+        if same and last is not None and len(last[0]) == 2 * frame.count:
             return False
         if frame.sequence != self._sequence + 1:
             raise ChannelError(Reason.BAD_SEQUENCE, f"sequence {frame.sequence}, expected {self._sequence + 1}")
@@ -127,8 +129,7 @@ class _Host:
         seen.exhausted += ordinals.count(0)
         if seen.exhausted > MOST_EXHAUSTED:
             raise ChannelError(Reason.TOO_SLOW, f"{seen.exhausted} queries beyond the budget, and no FINISH")
-        left = [budget.left(number) for number in numbers]
-        return struct.pack(f"<{frame.count}h", *labels), struct.pack(f"<{frame.count}I", *left)
+        return struct.pack(f"<{frame.count}h", *labels), struct.pack(f"<{frame.count}I", *budget.left(numbers))
 
     def _finish(self, frame: Frame, budget: Budget, seen: _Seen) -> None:
         for number, status in frames.FINISH_SAMPLE.iter_unpack(frame.payload):
