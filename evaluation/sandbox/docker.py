@@ -209,7 +209,7 @@ def _options(player: Player, socket_directory: Path, resources: Resources, runti
             Ulimit(name="nofile", soft=_OPEN_FILES, hard=_OPEN_FILES),
             Ulimit(name="core", soft=0, hard=0),
         ],
-        # two files: when the first is full the last `log_bytes` are still in the two
+        # two files: when one is full the other still holds its end; the engine's own words around each line count too
         "log_config": LogConfig(type="json-file", config={"max-size": str(resources.log_bytes), "max-file": "2"}),
         "device_requests": [DeviceRequest(device_ids=[gpu], capabilities=[["gpu"]])] if gpu is not None else [],
         "runtime": runtime,
