@@ -20,5 +20,5 @@ def run(given: argparse.Namespace) -> int:
     if given.json:
         print_json([{"name": name, "track": track, "path": path} for name, track, path in rows])
     else:
-        print_table("Bundled submissions", ("name", "track", "path"), rows)
+        print_table("Bundled submissions", ("name", "track", "path"), rows, text=(0, 1, 2))
     return 0

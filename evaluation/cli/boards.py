@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from evaluation.cli.output import print_table
+from evaluation.cli.output import OUT, print_table
 from evaluation.domain.players import Track
 from evaluation.domain.results import MatchResult
-from evaluation.tournament.table import Board, Matrix, boards, matrices
+from evaluation.tournament.table import Board, Matrix, Row, boards, matrices
+
+_WIDE = 110
+"""Terminal columns from which the two least important columns are shown too."""
 
 _TITLES = {
     Track.MODEL: "Models, against the untargeted attacks (larger is better)",
@@ -35,28 +38,29 @@ def for_json(results: Sequence[MatchResult]) -> dict[str, Any]:
 
 
 def _show_board(board: Board) -> None:
-    rows = []
-    for row in board.rows:
-        score = row.score
-        rows.append(
-            [
-                str(row.rank),
-                row.name,
-                f"{score.value:.3f}",
-                f"{score.low:.3f} to {score.high:.3f}",
-                str(score.failures),
-                row.worst_opponent,
-                "-" if score.mean_queries is None else f"{score.mean_queries:.0f}",
-                "-" if score.median_seconds is None else f"{score.median_seconds:.2f} s",
-            ]
-        )
-    columns = ("rank", "name", "score", "95 % interval", "failures", "worst opponent", "queries", "time a sample")
-    print_table(_TITLES[board.track], columns, rows)
+    columns = ("rank", "name", "score", "95 % interval", "failures", "worst opponent", "queries", "seconds")
+    shown = len(columns) if OUT.width >= _WIDE else len(columns) - 2
+    rows = [_cells(row)[:shown] for row in board.rows]
+    print_table(_TITLES[board.track], columns[:shown], rows, text=(1, 5))
+
+
+def _cells(row: Row) -> list[str]:
+    score = row.score
+    return [
+        str(row.rank),
+        row.name,
+        f"{score.value:.3f}",
+        f"{score.low:.3f} to {score.high:.3f}",
+        str(score.failures),
+        row.worst_opponent,
+        "" if score.mean_queries is None else f"{score.mean_queries:.0f}",
+        "" if score.median_seconds is None else f"{score.median_seconds:.2f}",
+    ]
 
 
 def _show_matrix(matrix: Matrix) -> None:
     rows = [
-        [attack, "", *(f"{median:.3f}" for median in medians)]
+        [attack, *(f"{median:.3f}" for median in medians)]
         for attack, medians in zip(matrix.attacks, matrix.medians, strict=True)
     ]
-    print_table(f"Median distances, {matrix.track} attacks against models", ("attack", "", *matrix.models), rows)
+    print_table(f"Median distances, {matrix.track} attacks against models", ("attack", *matrix.models), rows, text=(0,))

@@ -8,11 +8,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-OUT = Console(soft_wrap=True)
+_FILE_WIDTH = 132
+"""Columns that a table may take where it goes to a file or a pipe."""
+
+OUT = Console(soft_wrap=True, width=None if sys.stdout.isatty() else _FILE_WIDTH)
 ERR = Console(stderr=True, soft_wrap=True)
 
 
@@ -31,11 +35,14 @@ def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, indent=1) + "\n")
 
 
-def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table on standard output; columns after the first two are numbers and stand right."""
-    table = Table(title=title, title_justify="left", title_style="bold")
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, text: Sequence[int] = ()) -> None:
+    """A table on standard output. Columns named in `text` hold words and may wrap; the others hold numbers."""
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for index, column in enumerate(columns):
-        table.add_column(column, justify="left" if index < 2 else "right", no_wrap=True)
+        if index in text:
+            table.add_column(column, overflow="fold", min_width=min(12, max(len(row[index]) for row in rows)))
+        else:
+            table.add_column(column, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(*row)
     OUT.print(table)

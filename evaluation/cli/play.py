@@ -76,4 +76,4 @@ def _show(result: MatchResult, out: Path) -> None:
         ("written to", str(out)),
     ]
     title = f"{result.attack} against {result.model}, {result.track}, {len(result.samples)} samples"
-    print_table(title, ("", ""), rows)
+    print_table(title, ("", ""), rows, text=(0, 1))
