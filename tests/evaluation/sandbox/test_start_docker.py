@@ -131,7 +131,7 @@ def test_there_is_no_network_and_no_name_service(
     """)
     run = docker_sandbox.start(player, socket_directory=socket_directory, resources=Resources())
     ending = wait_for_end(run)
-    assert ending.log.startswith("[]\n")
+    assert "[]\n" in ending.log  # the engine orders each stream by itself, not the two together
     assert "gaierror" in ending.log
 
 
