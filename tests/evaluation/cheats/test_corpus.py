@@ -1,0 +1,177 @@
+"""Every cheat of the corpus against an honest opponent, in each sandbox that claims to stop it."""
+
+from __future__ import annotations
+
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import docker
+import pytest
+
+from evaluation.builder.choose import choose_builder
+from evaluation.datasets.load import load_dataset
+from evaluation.domain.players import Player
+from evaluation.domain.rules import QueryRules
+from evaluation.domain.samples import Sample
+from evaluation.referee import players
+from evaluation.runner.play import Played, play
+from evaluation.sandbox.base import Resources, Sandbox
+from evaluation.sandbox.bubblewrap import bubblewrap_works
+from evaluation.sandbox.docker import RUNNER_LABEL, DockerSandbox
+from evaluation.sandbox.host_process import runner_label
+from evaluation.sandbox.process import ProcessSandbox
+
+REPOSITORIES = Path(__file__).resolve().parents[2] / "repos"
+CHEATS = sorted(folder for folder in (REPOSITORIES / "cheats").iterdir() if folder.is_dir())
+RULES = QueryRules(classes=10, query_budget=60, setup_seconds=6.0, attack_seconds_per_sample=1.0)
+RESOURCES = Resources(memory_bytes=512 << 20, processes=64, scratch_bytes=32 << 20, log_bytes=64 << 10)
+LABELLED_WELL = slice(1, 4)
+"""Samples of digits dev whose clean image the honest model labels correctly."""
+
+
+def expected(cheat: Path) -> dict[str, Any]:
+    """What `expected.toml` of a cheat says."""
+    return tomllib.loads((cheat / "expected.toml").read_text(encoding="utf-8"))
+
+
+def stopped_by_process(cheat: Path) -> bool:
+    claim = expected(cheat)["process"]
+    return bubblewrap_works() if claim == "bubblewrap" else bool(claim)
+
+
+GAMES = [pytest.param(cheat, "process", id=f"{cheat.name}-process") for cheat in CHEATS if stopped_by_process(cheat)]
+GAMES += [
+    pytest.param(cheat, "docker", id=f"{cheat.name}-docker", marks=pytest.mark.docker)
+    for cheat in CHEATS
+    if expected(cheat)["docker"]
+]
+
+
+class Hall:
+    """The sandboxes, and the players built for them: each at most once in a session."""
+
+    def __init__(self) -> None:
+        self._sandboxes: dict[str, Sandbox] = {}
+        self._players: dict[tuple[str, Path], Player] = {}
+
+    def sandbox(self, name: str) -> Sandbox:
+        if name not in self._sandboxes:
+            self._sandboxes[name] = DockerSandbox() if name == "docker" else ProcessSandbox()
+        return self._sandboxes[name]
+
+    def player(self, sandbox: str, repository: Path) -> Player:
+        key = sandbox, repository
+        if key not in self._players:
+            self._players[key] = choose_builder(sandbox).build(repository, on_log=lambda line: None)
+        return self._players[key]
+
+
+@pytest.fixture(scope="session")
+def hall() -> Hall:
+    return Hall()
+
+
+@pytest.fixture(scope="session")
+def samples() -> list[Sample]:
+    return list(load_dataset("digits").samples("dev")[LABELLED_WELL])
+
+
+@pytest.fixture
+def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty place for temporary files. Not pytest's own: the path of a unix socket is short."""
+    with tempfile.TemporaryDirectory(prefix="cheat-") as directory:
+        monkeypatch.setattr(tempfile, "tempdir", directory)
+        yield Path(directory)
+
+
+def processes_of_ours() -> set[str]:
+    """The children of this process."""
+    return {pid for listing in Path("/proc/self/task").glob("*/children") for pid in listing.read_text().split()}
+
+
+def containers_of_ours() -> list[Any]:
+    client = docker.from_env()
+    try:
+        return client.containers.list(all=True, filters={"label": f"{RUNNER_LABEL}={runner_label()}"})
+    finally:
+        client.close()
+
+
+def meet(hall: Hall, cheat: Path, sandbox: str, samples: list[Sample]) -> Played:
+    """The cheat's match against an honest opponent."""
+    wanted = expected(cheat)
+    opponent = REPOSITORIES / "players" / ("honest-attack" if wanted["side"] == "model" else "honest-model")
+    pair = {wanted["side"]: cheat, "attack" if wanted["side"] == "model" else "model": opponent}
+    return play(
+        model=hall.player(sandbox, pair["model"]),
+        attack=hall.player(sandbox, pair["attack"]),
+        samples=samples,
+        rules=RULES,
+        sandbox=hall.sandbox(sandbox),
+        seed=1,
+        resources=RESOURCES,
+        fresh_audit=wanted.get("reason") == "inconsistent",
+    )
+
+
+def check(played: Played, wanted: dict[str, Any]) -> None:
+    rows = played.result.samples
+    failures = [(str(failure.side), str(failure.reason)) for failure in played.result.failures]
+    assert set(failures) == ({(wanted["side"], wanted["reason"])} if "reason" in wanted else set())
+    assert [str(row.outcome) for row in rows] == wanted["outcomes"]
+    assert [row.distance for row in rows if row.outcome == "failed"] == [
+        row.worst_case for row in rows if row.outcome == "failed"
+    ]
+    if "queries" in wanted:
+        assert [row.queries for row in rows] == wanted["queries"]
+    if "row_reasons" in wanted:
+        assert [str(row.reason) for row in rows] == wanted["row_reasons"]
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(("cheat", "sandbox"), GAMES)
+def test_it_is_stopped(
+    hall: Hall, samples: list[Sample], temporary: Path, monkeypatch: pytest.MonkeyPatch, cheat: Path, sandbox: str
+) -> None:
+    monkeypatch.setattr(players, "MODEL_GRACE_SECONDS", 1.5)
+    processes_before = processes_of_ours()
+    played = meet(hall, cheat, sandbox, samples)
+    check(played, expected(cheat))
+    for log in (*played.model_logs, *played.attack_logs):
+        assert len(log) <= RESOURCES.log_bytes
+    assert list(temporary.iterdir()) == []
+    assert processes_of_ours() <= processes_before
+    if sandbox == "docker":
+        assert containers_of_ours() == []
+
+
+@pytest.mark.parametrize("sandbox", ["process", pytest.param("docker", marks=pytest.mark.docker)])
+def test_the_honest_players_play(hall: Hall, samples: list[Sample], sandbox: str) -> None:
+    """The opponents are honest, and good enough that a cheat has something to spoil."""
+    played = play(
+        model=hall.player(sandbox, REPOSITORIES / "players" / "honest-model"),
+        attack=hall.player(sandbox, REPOSITORIES / "players" / "honest-attack"),
+        samples=samples,
+        rules=replace(RULES, attack_seconds_per_sample=10.0),
+        sandbox=hall.sandbox(sandbox),
+        seed=1,
+        resources=RESOURCES,
+    )
+    assert [str(row.outcome) for row in played.result.samples] == ["adversarial"] * 3
+    assert all(row.distance < row.worst_case for row in played.result.samples)
+    assert played.result.failures == ()
+    assert played.result.audit.passed
+
+
+@pytest.mark.parametrize("cheat", CHEATS, ids=lambda folder: folder.name)
+def test_every_cheat_says_what_is_expected(cheat: Path) -> None:
+    wanted = expected(cheat)
+    assert wanted["side"] == cheat.name.split("-", 1)[0]
+    assert wanted["docker"] is True
+    assert wanted["process"] in (True, False, "bubblewrap")
+    assert len(wanted["outcomes"]) == 3
+    assert set(wanted) <= {"side", "reason", "docker", "process", "outcomes", "queries", "row_reasons"}

@@ -1,0 +1,5 @@
+"""Ends before it has connected."""
+
+from __future__ import annotations
+
+raise SystemExit("no")

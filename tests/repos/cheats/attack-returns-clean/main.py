@@ -1,0 +1,12 @@
+"""Returns the clean image."""
+
+from __future__ import annotations
+
+from evaluation.sdk import serve_attack
+
+
+def attack(model, image, label, *, target, rng):
+    return image
+
+
+serve_attack(attack)

@@ -1,0 +1,14 @@
+"""Returns NaN."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evaluation.sdk import serve_attack
+
+
+def attack(model, image, label, *, target, rng):
+    return np.full(image.shape, np.nan)
+
+
+serve_attack(attack)

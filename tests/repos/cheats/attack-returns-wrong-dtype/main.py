@@ -1,0 +1,12 @@
+"""Returns complex numbers."""
+
+from __future__ import annotations
+
+from evaluation.sdk import serve_attack
+
+
+def attack(model, image, label, *, target, rng):
+    return image.astype(complex)
+
+
+serve_attack(attack)
