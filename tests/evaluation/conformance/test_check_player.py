@@ -34,7 +34,7 @@ serve_attack(attack)
 
 @pytest.fixture(scope="session")
 def players(root: Path) -> Path:
-    return root / "tests" / "repos" / "players"
+    return root / "tests" / "repos" / "protocol"
 
 
 def faults(checks: list[Check]) -> list[str]:
