@@ -125,20 +125,20 @@ BROKEN_ATTACKS = [
 ]
 
 
-@pytest.fixture
-def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evaluation.conformance.launcher.ENDING_SECONDS", 0.5)
-
-
-@pytest.mark.usefixtures("short_waits")
 @pytest.mark.parametrize(
     ("script", "behaviour", "check", "seen"),
     [("model.py", *row) for row in BROKEN_MODELS] + [("attack.py", *row) for row in BROKEN_ATTACKS],
 )
-def test_it_rejects_a_player_that(players: Path, script: str, behaviour: str, check: str, seen: str) -> None:
+def test_it_rejects_a_player_that(
+    players: Path, monkeypatch: pytest.MonkeyPatch, script: str, behaviour: str, check: str, seen: str
+) -> None:
+    if behaviour.startswith("stays"):
+        monkeypatch.setattr("evaluation.conformance.launcher.ENDING_SECONDS", 0.5)
+    if behaviour.startswith("speaks"):
+        monkeypatch.setattr("evaluation.conformance.launcher.QUIET_SECONDS", 2.0)
     slow = behaviour in ("never connects", "hangs at the second frame", "never finishes")
     command = [sys.executable, str(players / "broken" / script), behaviour]
-    checks = check_player(command, seconds=1.5 if slow else 20.0, rules=RULES)
+    checks = check_player(command, seconds=3.0 if slow else 20.0, rules=RULES)
     failed = [c for c in checks if not c.passed]
     assert failed[0].name == check
     assert seen in failed[0].seen

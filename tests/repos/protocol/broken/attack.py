@@ -47,7 +47,7 @@ class Attack:
             payload = b"".join(struct.pack("<HH", number, 0) for number in numbers)
             send(self.referee, 3, len(numbers), self.sequence, payload)
             if WRONG == "speaks after FINISH" and self.pieces == 3:
-                time.sleep(0.05)
+                time.sleep(0.3)  # so that it does not come with the frame before
                 self.query(numbers[0], bytes(self.size))
 
     def attack(self, number: int, image: bytes) -> None:

@@ -24,7 +24,7 @@ def main() -> None:
     role = 7 if WRONG == "wrong role" else 1
     send(referee, 4 if WRONG == "wrong first frame" else 1, 0, 0, struct.pack("<4sHH", magic, version, role))
     if WRONG == "speaks before WELCOME":
-        time.sleep(0.05)
+        time.sleep(0.3)  # so that it does not come with the frame before
         send(referee, 4, 1, 1, struct.pack("<h", 0))
     receive(referee)
     calls = 0
@@ -82,7 +82,7 @@ def answer(referee, calls, count, sequence, images) -> None:
         send(referee, 2, len(labels), sequence, payload)
     send(referee, 4, len(labels), sequence, payload)
     if WRONG == "speaks unasked" and calls == 12:
-        time.sleep(0.05)
+        time.sleep(0.3)  # so that it does not come with the frame before
         send(referee, 4, 1, sequence, payload[:2])
 
 
