@@ -1,0 +1,38 @@
+"""The bundled submissions, read from their folders."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from evaluation.domain.errors import Fault
+from evaluation.domain.players import Track
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """One bundled submission: `path` is its repository."""
+
+    name: str
+    track: Track
+    path: Path
+
+
+@cache
+def baselines() -> tuple[Baseline, ...]:
+    """All bundled submissions: models, untargeted, then targeted attacks; by name within a track.
+
+    Raises `Fault` where a folder of ours has no readable manifest.
+    """
+    manifests = sorted(Path(__file__).parent.glob("*/submission.toml"))
+    found = [Baseline(manifest.parent.name, _track(manifest), manifest.parent) for manifest in manifests]
+    return tuple(sorted(found, key=lambda baseline: list(Track).index(baseline.track)))
+
+
+def _track(manifest: Path) -> Track:
+    try:
+        return Track(tomllib.loads(manifest.read_text(encoding="utf-8"))["submission"]["track"])
+    except (OSError, KeyError, ValueError) as error:
+        raise Fault(f"the bundled submission {manifest.parent.name} has no readable manifest: {error}") from error

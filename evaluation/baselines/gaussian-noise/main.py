@@ -1,0 +1,35 @@
+"""Additive Gaussian noise: the smallest size at which some draw out of many fools the model."""
+
+from __future__ import annotations
+
+import numpy as np
+from foolbox.attacks import L2RepeatedAdditiveGaussianNoiseAttack
+from foolbox.criteria import Misclassification
+
+from evaluation.sdk import serve_attack
+from evaluation.sdk.foolbox_adapter import FoolboxModel
+
+DRAWS = 40  # for each size that is tried
+ROUNDS = 12  # of bisection: at most 480 queries in all
+LARGEST = 100.0  # L2 before clipping; there the image has all but vanished in the noise
+
+
+def attack(model, image, label, *, target, rng):
+    """Bisect the size of the noise. The closest adversarial that was seen counts, so nothing is returned."""
+    foolbox_model = FoolboxModel(model)
+    clean = image[np.newaxis].astype(np.float32) / 255
+    criterion = Misclassification(np.array([label]))
+    noise = L2RepeatedAdditiveGaussianNoiseAttack(repeats=DRAWS, check_trivial=False)
+    low, high = 0.0, LARGEST
+    size = high
+    for _ in range(ROUNDS):
+        noisy = noise.run(foolbox_model, clean, criterion, epsilon=size)
+        if (noisy != clean).any():
+            high = size
+        else:
+            low = size
+        size = (low + high) / 2
+
+
+if __name__ == "__main__":
+    serve_attack(attack)

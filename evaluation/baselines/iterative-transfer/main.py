@@ -1,0 +1,65 @@
+"""Iterative transfer: the basic iterative method on two surrogates, at growing sizes, then a line search."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from foolbox import PyTorchModel
+from foolbox.attacks import L2BasicIterativeAttack
+from foolbox.criteria import Misclassification
+from network import as_input, load_network
+
+from evaluation.sdk import serve_attack
+
+HERE = Path(__file__).parent
+ROBUST = load_network(HERE / "surrogate-robust.safetensors").requires_grad_(False)
+PLAIN = load_network(HERE / "surrogate-plain.safetensors").requires_grad_(False)
+# L2 balls in which a surrogate is attacked: each gives one direction
+DIRECTIONS = [(ROBUST, radius) for radius in (2, 4, 6.5, 9, 13, 18)] + [(PLAIN, radius) for radius in (1.5, 2.5, 4, 6)]
+GRADIENT_STEPS = 10
+LINE = np.geomspace(0.3, 60, 28)  # L2 distances that are tried along a direction, smallest first
+BISECTIONS = 10
+
+
+def attack(model, image, label, *, target, rng):
+    """Search along each direction. The closest adversarial that was seen counts, so nothing is returned."""
+    clean = image.astype(np.float64)
+    for network, radius in DIRECTIONS:
+        search_line(model, clean, direction(network, image, label, radius))
+
+
+def direction(network, image, label, radius):
+    """The unit vector from the image to its adversarial for a surrogate in a ball of this radius."""
+    surrogate = PyTorchModel(network, bounds=(0, 1), device="cpu")
+    method = L2BasicIterativeAttack(rel_stepsize=2 / GRADIENT_STEPS, steps=GRADIENT_STEPS)
+    images = as_input(image[np.newaxis])
+    moved = method.run(surrogate, images, Misclassification(torch.tensor([label])), epsilon=float(radius))
+    change = (moved - images)[0].permute(1, 2, 0).double().numpy()
+    return change / np.linalg.norm(change)
+
+
+def search_line(model, clean, unit):
+    """Find the boundary along `unit`, as far as that comes closer than what is known."""
+
+    def errs_at(size):
+        return model.is_adversarial(model(clean + 255 * size * unit))
+
+    low = 0.0
+    sizes = [0.9 * model.best_distance] if model.best is not None else LINE
+    for size in sizes:
+        if errs_at(size):
+            high = size
+            for _ in range(BISECTIONS):
+                middle = (low + high) / 2
+                if errs_at(middle):
+                    high = middle
+                else:
+                    low = middle
+            return
+        low = size
+
+
+if __name__ == "__main__":
+    serve_attack(attack)

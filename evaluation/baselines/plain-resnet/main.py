@@ -1,0 +1,22 @@
+"""Serves the network whose weights lie beside this file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from network import load_network, predict_labels
+from numpy.typing import NDArray
+
+from evaluation.sdk import serve_model
+
+NETWORK = load_network(Path(__file__).with_name("weights.safetensors"))
+
+
+def predict(images: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """The label of each image; images are (n, 64, 64, 3)."""
+    return predict_labels(NETWORK, images)
+
+
+if __name__ == "__main__":
+    serve_model(predict)

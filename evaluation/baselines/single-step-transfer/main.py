@@ -1,0 +1,46 @@
+"""Single-step transfer: one gradient of a robust surrogate, followed until the model errs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from foolbox import PyTorchModel
+from foolbox.attacks import L2FastGradientAttack
+from foolbox.criteria import Misclassification
+from network import as_input, load_network
+
+from evaluation.sdk import serve_attack
+
+SURROGATE = load_network(Path(__file__).with_name("surrogate-robust.safetensors")).requires_grad_(False)
+SIZES = np.geomspace(0.3, 60, 28)  # L2 distances that are tried, smallest first
+BISECTIONS = 10
+
+
+def attack(model, image, label, *, target, rng):
+    """Search along the gradient. The closest adversarial that was seen counts, so nothing is returned."""
+    low = 0.0
+    for size in SIZES:
+        if errs_at(model, image, label, size):
+            high = size
+            for _ in range(BISECTIONS):
+                middle = (low + high) / 2
+                if errs_at(model, image, label, middle):
+                    high = middle
+                else:
+                    low = middle
+            return
+        low = size
+
+
+def errs_at(model, image, label, size):
+    """Whether the image, moved by `size` along the surrogate's gradient, fools the model."""
+    surrogate = PyTorchModel(SURROGATE, bounds=(0, 1), device="cpu")
+    criterion = Misclassification(torch.tensor([label]))
+    moved = L2FastGradientAttack().run(surrogate, as_input(image[np.newaxis]), criterion, epsilon=float(size))
+    return model.is_adversarial(model(moved[0].permute(1, 2, 0).numpy() * 255))
+
+
+if __name__ == "__main__":
+    serve_attack(attack)

@@ -1,0 +1,70 @@
+"""Iterative targeted transfer: gradient steps on two surrogates towards the target, then a line search."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from foolbox import PyTorchModel
+from foolbox.attacks import L2BasicIterativeAttack
+from foolbox.criteria import TargetedMisclassification
+from network import as_input, load_network
+
+from evaluation.sdk import serve_attack
+
+HERE = Path(__file__).parent
+ROBUST = load_network(HERE / "surrogate-robust.safetensors").requires_grad_(False)
+PLAIN = load_network(HERE / "surrogate-plain.safetensors").requires_grad_(False)
+STARTS = dict(np.load(HERE / "starts.npz", allow_pickle=False))
+# L2 balls in which a surrogate is attacked: each gives one direction
+DIRECTIONS = [(ROBUST, radius) for radius in (4, 7, 11, 15, 20)] + [(PLAIN, radius) for radius in (2.5, 4, 6, 10)]
+GRADIENT_STEPS = 10
+SHARES = (0.2, 0.35, 0.5, 0.65, 0.8, 0.95)  # of the distance that is known, tried along a direction
+BISECTIONS = 10
+
+
+def attack(model, image, label, *, target, rng):
+    """Search lines to known images of the class, then the surrogates' directions. The closest one seen counts."""
+    clean = image.astype(np.float64)
+    far = STARTS["images"][STARTS["labels"] == target].astype(np.float64)
+    for point, found in zip(far, model.many(far), strict=True):
+        if model.is_adversarial(found):
+            bisect(model, clean, (point - clean) / 255, 0.0, 1.0)
+    for network, radius in DIRECTIONS:
+        search_line(model, clean, direction(network, image, target, radius), radius)
+
+
+def direction(network, image, target, radius):
+    """The unit vector from the image to what a surrogate holds most for the target in a ball of this radius."""
+    surrogate = PyTorchModel(network, bounds=(0, 1), device="cpu")
+    method = L2BasicIterativeAttack(rel_stepsize=2 / GRADIENT_STEPS, steps=GRADIENT_STEPS)
+    images = as_input(image[np.newaxis])
+    moved = method.run(surrogate, images, TargetedMisclassification(torch.tensor([target])), epsilon=float(radius))
+    change = (moved - images)[0].permute(1, 2, 0).double().numpy()
+    return change / np.linalg.norm(change)
+
+
+def search_line(model, clean, unit, radius):
+    """Find the boundary of the target class along `unit`, as far as that comes closer than what is known."""
+    known = model.best_distance if np.isfinite(model.best_distance) else 3.0 * radius
+    low = 0.0
+    for size in known * np.array(SHARES):
+        if model.is_adversarial(model(clean + 255 * size * unit)):
+            bisect(model, clean, unit, low, size)
+            return
+        low = size
+
+
+def bisect(model, clean, line, low, high):
+    """Halve the stretch between a share of `line` that is not adversarial and one that is."""
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        if model.is_adversarial(model(clean + 255 * middle * line)):
+            high = middle
+        else:
+            low = middle
+
+
+if __name__ == "__main__":
+    serve_attack(attack)

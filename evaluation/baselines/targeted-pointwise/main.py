@@ -1,0 +1,60 @@
+"""The Pointwise attack (Schott et al. 2019) on blocks of pixels, from an image of the target class."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from foolbox.attacks import PointwiseAttack
+from foolbox.criteria import TargetedMisclassification
+from foolbox.models.base import Model
+from foolbox.types import Bounds
+
+from evaluation.sdk import serve_attack
+from evaluation.sdk.foolbox_adapter import FoolboxModel
+
+STARTS = dict(np.load(Path(__file__).with_name("starts.npz"), allow_pickle=False))
+BLOCKS = 16  # along each side: one value at a time would need many times the budget for 12,288 of them
+
+
+class BlockModel(Model):
+    """The model as a function of (n, 16, 16, 1) mixing shares: 0 leaves a block clean, 1 takes it from the start."""
+
+    def __init__(self, model, clean, start):
+        self._model = FoolboxModel(model)
+        self._clean = clean.astype(np.float32) / 255
+        self._change = start.astype(np.float32) / 255 - self._clean
+
+    @property
+    def bounds(self):
+        return Bounds(0, 1)
+
+    def __call__(self, shares):
+        side = len(self._clean) // BLOCKS
+        mask = np.repeat(np.repeat(shares.raw, side, axis=1), side, axis=2)
+        return type(shares)(self._model(self._clean + mask * self._change))
+
+
+def attack(model, image, label, *, target, rng):
+    """Reset block after block, until the budget is spent or nothing is left to gain."""
+    start = closest_start(model, image.astype(np.float64), target)
+    if start is None:
+        return
+    clean = np.zeros((1, BLOCKS, BLOCKS, 1), np.float32)
+    PointwiseAttack().run(
+        BlockModel(model, image, start),
+        clean,
+        TargetedMisclassification(np.array([target])),
+        starting_points=np.ones_like(clean),
+    )
+
+
+def closest_start(model, image, target):
+    """The known image of the target class nearest to `image` among those that the model takes for it, or None."""
+    images = STARTS["images"][STARTS["labels"] == target].astype(np.float64)
+    found = [start for start, label in zip(images, model.many(images), strict=True) if model.is_adversarial(label)]
+    return min(found, key=lambda start: np.linalg.norm(start - image), default=None)
+
+
+if __name__ == "__main__":
+    serve_attack(attack)

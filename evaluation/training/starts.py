@@ -1,0 +1,25 @@
+"""Start images for targeted attacks: a few public ones of each class."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from evaluation.datasets.load import load_dataset
+
+SPLIT = "dev"
+
+
+def write_starts(file: Path, *, dataset: str = "digits", per_class: int = 5) -> int:
+    """Write the first `per_class` dev images of each class as arrays `images` and `labels`; how many there are."""
+    source = load_dataset(dataset)
+    chosen = [
+        sample
+        for label in range(source.classes)
+        for sample in [sample for sample in source.samples(SPLIT) if sample.label == label][:per_class]
+    ]
+    images = np.stack([sample.image for sample in chosen])
+    labels = np.array([sample.label for sample in chosen], np.int16)
+    np.savez_compressed(file, allow_pickle=False, images=images, labels=labels)
+    return len(chosen)

@@ -1,0 +1,34 @@
+"""The bundled submissions as importable modules."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import TypeAlias
+
+import pytest
+
+from evaluation.baselines.catalogue import baselines
+
+LoadMain: TypeAlias = Callable[[str], ModuleType]
+
+
+@pytest.fixture
+def load_main(monkeypatch: pytest.MonkeyPatch) -> LoadMain:
+    """Imports a bundled submission's main.py as its own process would: with the network.py of its folder."""
+
+    def load(name: str) -> ModuleType:
+        path = next(baseline.path for baseline in baselines() if baseline.name == name)
+        monkeypatch.syspath_prepend(path)
+        monkeypatch.delitem(sys.modules, "network", raising=False)
+        spec = importlib.util.spec_from_file_location("main", path / "main.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        sys.modules.pop("network", None)
+        return module
+
+    return load
