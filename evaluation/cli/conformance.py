@@ -7,6 +7,8 @@ from typing import Any
 
 from evaluation.cli.output import OUT, print_json
 from evaluation.conformance import check_player
+from evaluation.datasets.load import load_dataset
+from evaluation.domain.rules import QueryRules
 
 
 def add_parser(subcommands: Any) -> None:
@@ -14,6 +16,7 @@ def add_parser(subcommands: Any) -> None:
         "conformance", help="test any player against the protocol (docs/protocol.md)"
     )
     command.add_argument("--json", action="store_true", help="print the checks as JSON")
+    command.add_argument("--dataset", default="digits", help="whose image size and classes the player expects (digits)")
     command.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND ...", help="starts the player")
     command.set_defaults(run=lambda given: run(given, command))
 
@@ -22,7 +25,8 @@ def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     words = given.command[1:] if given.command[:1] == ["--"] else given.command
     if not words:
         parser.error("give the command that starts the player, e.g.: gauntlet conformance ./my-player")
-    checks = check_player(words)
+    dataset = load_dataset(given.dataset)
+    checks = check_player(words, rules=QueryRules(shape=dataset.shape, classes=dataset.classes))
     if given.json:
         print_json([{"name": check.name, "passed": check.passed, "seen": check.seen} for check in checks])
     else:
