@@ -141,17 +141,27 @@ class PieceResult:
 
 @dataclass(frozen=True)
 class AuditReport:
-    """How many images were replayed, how many got another label, and whether that is within the tolerance."""
+    """What came of asking the model again, and whether that is within the tolerance.
+
+    `replayed` images got an answer again, `changed` of them another label. Among them were `judged` verdict queries, of
+    which `denied` found the image adversarial no more: they decide scores, and audit replays must not dilute them.
+    """
 
     replayed: int = 0
     changed: int = 0
+    judged: int = 0
+    denied: int = 0
     allowed_share: float = 0.05
     allowed_count: int = 2
+    allowed_denied_share: float = 0.10
+    allowed_denied_count: int = 3
 
     @property
     def passed(self) -> bool:
-        """True unless more than `allowed_count` labels changed and they are more than `allowed_share` of all."""
-        return self.changed <= self.allowed_count or self.changed <= self.allowed_share * self.replayed
+        """True unless too many labels changed or too many verdicts were denied: in number, and as a share of all."""
+        return self.changed <= max(self.allowed_count, self.allowed_share * self.replayed) and self.denied <= max(
+            self.allowed_denied_count, self.allowed_denied_share * self.judged
+        )
 
 
 @dataclass(frozen=True, eq=False)

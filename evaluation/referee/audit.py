@@ -46,6 +46,8 @@ class Audit:
         self._fresh: list[Replay] = []
         self.replayed = 0
         self.changed = 0
+        self.judged = 0
+        self.denied = 0
 
     def watch(self, images: Images, labels: Sequence[int]) -> None:
         """Note a forwarded frame: its size, and perhaps some of its images, (n, bytes of an image).
@@ -80,6 +82,11 @@ class Audit:
         self.replayed += 1
         self.changed += before != now
 
+    def judge(self, *, denied: bool) -> None:
+        """Note the outcome of one verdict query."""
+        self.judged += 1
+        self.denied += denied
+
     def shuffled_frames(self, count: int) -> list[list[int]]:
         """Indices 0 to count-1 in random order, cut into frames whose sizes are drawn from the match's own.
 
@@ -99,4 +106,4 @@ class Audit:
 
     def report(self) -> AuditReport:
         """The standing of the audit so far."""
-        return AuditReport(self.replayed, self.changed)
+        return AuditReport(self.replayed, self.changed, self.judged, self.denied)

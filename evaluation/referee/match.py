@@ -98,7 +98,8 @@ class Match:
         failures = (*self._table.model.failures, *self._table.attack.failures)
         if self.audit.passed:
             return failures
-        detail = f"{self.audit.changed} of {self.audit.replayed} replays"
+        audit = self.audit
+        detail = f"{audit.changed} of {audit.replayed} replays, {audit.denied} of {audit.judged} verdicts"
         return (*failures, Failure(Side.MODEL, Reason.INCONSISTENT, detail))
 
     def close(self) -> None:

@@ -13,7 +13,6 @@ import numpy as np
 from evaluation.domain.images import Image, Images
 from evaluation.domain.players import Track
 from evaluation.domain.samples import Sample
-from evaluation.protocol import frames
 from evaluation.referee.audit import LEAST_PER_PIECE, Audit, Replay
 from evaluation.referee.players import Model, PlayerFailedError
 from evaluation.referee.record import CANDIDATES, Candidate, Record, is_adversarial
@@ -72,11 +71,13 @@ class Verdict:
 
     def _settle(self, question: _Question, label: int | None, standing: dict[int, Candidate]) -> None:
         """`label` is None where the model failed: that has a name of its own and is no other label."""
-        if label is None:
-            label = frames.UNCLASSIFIED
-        else:
+        if label is not None:
             self._audit.count(question.label, label)
-        if question.number is not None and is_adversarial(label, self._samples[question.number], self._track):
+        if question.number is None:
+            return
+        holds = label is None or is_adversarial(label, self._samples[question.number], self._track)
+        self._audit.judge(denied=not holds)
+        if holds:
             self.accepted[question.number] = standing[question.number]
 
     def accept_all(self, record: Record) -> None:

@@ -29,6 +29,8 @@ def as_dict(result: MatchResult) -> dict[str, Any]:
         "audit": {
             "replayed": result.audit.replayed,
             "changed": result.audit.changed,
+            "judged": result.audit.judged,
+            "denied": result.audit.denied,
             "passed": result.audit.passed,
         },
         "failures": [

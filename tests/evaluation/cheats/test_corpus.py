@@ -27,7 +27,10 @@ from evaluation.sandbox.process import ProcessSandbox
 
 REPOSITORIES = Path(__file__).resolve().parents[2] / "repos"
 CHEATS = sorted(folder for folder in (REPOSITORIES / "cheats").iterdir() if folder.is_dir())
-RULES = QueryRules(classes=10, query_budget=60, setup_seconds=6.0, attack_seconds_per_sample=1.0)
+RULES = QueryRules(classes=10, query_budget=60, setup_seconds=30.0, attack_seconds_per_sample=1.0)
+SHORT_SETUP = 6.0
+"""Seconds of set-up in the matches of those that use up all of it."""
+
 RESOURCES = Resources(memory_bytes=512 << 20, processes=64, scratch_bytes=32 << 20, log_bytes=64 << 10)
 LABELLED_WELL = slice(1, 4)
 """Samples of digits dev whose clean image the honest model labels correctly."""
@@ -106,11 +109,12 @@ def meet(hall: Hall, cheat: Path, sandbox: str, samples: list[Sample]) -> Played
     wanted = expected(cheat)
     opponent = REPOSITORIES / "players" / ("honest-attack" if wanted["side"] == "model" else "honest-model")
     pair = {wanted["side"]: cheat, "attack" if wanted["side"] == "model" else "model": opponent}
+    rules = replace(RULES, setup_seconds=SHORT_SETUP) if wanted.get("reason") == "never_connected" else RULES
     return play(
         model=hall.player(sandbox, pair["model"]),
         attack=hall.player(sandbox, pair["attack"]),
         samples=samples,
-        rules=RULES,
+        rules=rules,
         sandbox=hall.sandbox(sandbox),
         seed=1,
         resources=RESOURCES,

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from evaluation.domain.players import Side
-from evaluation.domain.results import Outcome, Reason
+from evaluation.domain.results import AuditReport, Outcome, Reason
+from evaluation.referee import audit
 
 Predict = Callable[[np.ndarray], np.ndarray]
 
@@ -103,6 +104,34 @@ def test_hunting_verdicts_costs_the_attack_nothing(game: Any) -> None:
     assert [row.outcome for row in rows] == [Outcome.ADVERSARIAL] * 3
     assert [row.distance for row in rows] == honest
     assert [row.reason for row in rows] == [Reason.INCONSISTENT] * 3
+
+
+def test_lies_that_replays_would_dilute_are_caught(game: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that denies the adversarials of two samples in ten, and is honest about everything else."""
+    monkeypatch.setattr(audit, "LEAST_PER_PIECE", 400)
+    nearest: dict[int, dict[bytes, float]] = {0: {}, 1: {}}
+    clean = [sample.image.astype(float) for sample in game.samples(10)]
+
+    def predict(images: np.ndarray) -> np.ndarray:
+        labels = np.asarray(game.brightness(images))
+        for index, image in enumerate(images):
+            patterns = [float(np.ptp(image - each)) for each in clean]  # 0 for the image that was brightened
+            known = nearest.get(int(np.argmin(patterns)))
+            if known is None or labels[index] == 3:
+                continue
+            if image.tobytes() in sorted(known, key=known.__getitem__)[:3]:
+                labels[index] = 3
+            known[image.tobytes()] = float(image.mean())
+        return labels
+
+    def attack(model: Any, image: Any, label: int | None, **_: Any) -> None:
+        for step in range(40, 0, -1):  # the nearest last: until the verdict, the model has nothing to deny
+            model(image + float(step))
+
+    rows = game.play(attack=attack, model=predict, samples=game.samples(10))
+    assert game.audit.changed <= 0.05 * game.audit.replayed
+    assert not game.audit.passed
+    assert [row.outcome for row in rows] == [Outcome.ADVERSARIAL] * 10
 
 
 def test_a_single_label_that_changes_is_within_the_tolerance(game: Any) -> None:
@@ -204,3 +233,21 @@ def test_no_verdict_frame_holds_an_image_twice_where_others_could_fill_it(game: 
 
     game.play(attack=scan, model=predict, samples=game.samples(10))
     assert all(len(set(images)) == len(images) for images in after_clean)
+
+
+@pytest.mark.parametrize(
+    ("report", "passed"),
+    [
+        (AuditReport(), True),
+        (AuditReport(replayed=10, changed=2), True),
+        (AuditReport(replayed=10, changed=3), False),
+        (AuditReport(replayed=100, changed=5), True),
+        (AuditReport(replayed=100, changed=6), False),
+        (AuditReport(replayed=100, changed=4, judged=10, denied=3), True),
+        (AuditReport(replayed=100, changed=4, judged=10, denied=4), False),
+        (AuditReport(replayed=1000, changed=20, judged=200, denied=20), True),
+        (AuditReport(replayed=1000, changed=21, judged=200, denied=21), False),
+    ],
+)
+def test_the_tolerance_is_what_the_rules_say(report: AuditReport, passed: bool) -> None:
+    assert report.passed is passed
