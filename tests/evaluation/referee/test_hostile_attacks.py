@@ -19,10 +19,10 @@ def test_a_late_attack_keeps_its_best(game: Any) -> None:
     def late(model: Any, image: Any, label: int | None, **_: Any) -> Any:
         for step in (200.0, 20.0, 40.0):
             model(image + step)
-        never.wait(1.5)
+        never.wait(3)
         return image + 8.0
 
-    rows = game.play(attack=late, samples=game.samples(2), rules=replace(game.rules, attack_seconds_per_sample=0.4))
+    rows = game.play(attack=late, samples=game.samples(2), rules=replace(game.rules, attack_seconds_per_sample=1.0))
     assert rows[0].outcome is Outcome.ADVERSARIAL
     assert rows[0].distance < 1.2
     assert [failure.reason for failure in game.failures] == [Reason.TOO_SLOW]
