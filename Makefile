@@ -42,13 +42,19 @@ format: setup ## put code into the house's format
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
 
-bench: setup ## measure the speeds that docs/performance.md reports
+bench: setup .venv-bench/.set-up ## measure the speeds of docs/performance.md (ARGS="--write docs/performance.md")
 	@$(BIN)/python -m bench $(ARGS)
+
+.venv-bench/.set-up: bench/requirements.txt | setup
+	@echo "bench: making .venv-bench for the Flask hop"
+	@$(BIN)/python -m venv --clear .venv-bench
+	@.venv-bench/bin/python -m pip install --disable-pip-version-check --quiet --requirement bench/requirements.txt
+	@touch $@
 
 base-image: ## make the image that submissions are built on (needs a Docker engine; the first time also root)
 	@.ci/docker-engine
 	@.ci/base-image
 
 clean: ## remove the virtual environment, the tools' caches and the demo's output
-	rm -rf .venv demo .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-bench demo .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
