@@ -1,0 +1,43 @@
+"""`python -m bench [names] [--write PAGE]`: run measurements, print their tables."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from pathlib import Path
+
+from bench.programs import NotAvailableError
+from bench.report import machine, write_generated
+from bench.turns import say
+
+NAMES = ("chain", "lockstep", "sandboxes", "memory")
+
+
+def main() -> int:
+    """Exit status 1 where a measurement could not be made; the others are made all the same."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure; Markdown tables on stdout.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which measurements: {', '.join(NAMES)}; default all")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the tables into this page, between its marks")
+    chosen = parser.parse_args()
+    unknown = set(chosen.names) - set(NAMES)
+    if unknown:
+        parser.error(f"no measurement is called {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
+    texts = []
+    missing = 0
+    for name in chosen.names or NAMES:
+        try:
+            texts.append(importlib.import_module(f"bench.{name}").measure().text())
+        except NotAvailableError as error:
+            missing += 1
+            say(f"{name}: left out. {error}")
+            texts.append(f"*{name}: left out. {error}*\n")
+    text = f"{machine()}.\n\n" + "\n".join(texts)
+    print(text)
+    if chosen.write:
+        write_generated(chosen.write, text)
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

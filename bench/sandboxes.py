@@ -1,0 +1,76 @@
+"""The same match in the Docker sandbox and in the process sandbox, after start-up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+
+import docker
+
+from bench.programs import BENCH, ROOT, NotAvailableError
+from bench.report import Section, table
+from bench.turns import Spread, ratios, say, take_turns
+from evaluation.builder.choose import choose_builder
+from evaluation.datasets.load import load_dataset
+from evaluation.domain.errors import GauntletError
+from evaluation.domain.rules import QueryRules
+from evaluation.domain.samples import Sample
+from evaluation.referee.match import Match
+from evaluation.runner.seat import SandboxSeat
+from evaluation.sandbox.base import Resources, Sandbox
+from evaluation.sandbox.docker import DockerSandbox
+from evaluation.sandbox.process import ProcessSandbox
+
+ROUNDS = 7
+SANDBOXES: dict[str, Callable[[], Sandbox]] = {"process": ProcessSandbox, "docker": DockerSandbox}
+MODEL = ROOT / "evaluation" / "baselines" / "numpy-classifier"
+ATTACK = BENCH / "players" / "noise-attack"
+
+
+def measure() -> Section:
+    """A piece of ten samples, 3,000 queries, again and again; raises `NotAvailableError` without Docker."""
+    dataset = load_dataset("digits")
+    samples = list(dataset.samples("validation", 10))
+    rules = QueryRules(shape=dataset.shape, classes=dataset.classes)
+    with ExitStack() as stack:
+        matches = {name: _match(stack, name, rules) for name in SANDBOXES}
+        turns = {name: partial(_play, match, samples) for name, match in matches.items()}
+        seconds = take_turns("sandboxes", turns, ROUNDS)  # the round that warms up holds the start of the players
+        for name, match in matches.items():
+            if match.failures:
+                raise RuntimeError(f"{name}: {match.failures[0]}")
+    rows = [[name, f"{Spread.of(taken).median:.3f} s"] for name, taken in seconds.items()]
+    over = ratios(seconds["docker"], seconds["process"])
+    lines = [
+        *table(["sandbox", "one piece: 10 samples, 3,000 queries"], rows),
+        "",
+        *table(
+            ["", "target", "measured: median of rounds (smallest to largest)"],
+            [["docker's time to process's", "0.90 to 1.10", over.text()]],
+        ),
+    ]
+    return Section("Docker sandbox and process sandbox", lines)
+
+
+def _match(stack: ExitStack, name: str, rules: QueryRules) -> Match:
+    try:
+        builder = choose_builder(name)
+        model, attack = (builder.build(path, on_log=lambda line: say(f"  {line}")) for path in (MODEL, ATTACK))
+        sandbox = SANDBOXES[name]()
+    except (GauntletError, docker.errors.DockerException) as error:
+        raise NotAvailableError(f"{name}: {error}") from error
+    match = Match(
+        rules=rules,
+        track=attack.track,
+        model=SandboxSeat(sandbox, model, Resources()),
+        attack=SandboxSeat(sandbox, attack, Resources()),
+        seed=0,
+    )
+    stack.callback(match.close)
+    return match
+
+
+def _play(match: Match, samples: list[Sample]) -> float:
+    """Seconds of a piece: the clean images, the attack, the verdict and the audit's replays."""
+    return match.play_piece(samples).seconds

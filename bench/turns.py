@@ -1,0 +1,56 @@
+"""The common core: contenders take turns in rounds, so that a noisy neighbour hits all of them alike."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+Seen = TypeVar("Seen")
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A median over rounds, and the smallest and largest that were seen."""
+
+    median: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Spread:
+        return cls(statistics.median(values), min(values), max(values))
+
+    def text(self, digits: int = 2, unit: str = "") -> str:
+        """Like `1.23x (1.10 to 1.40)`."""
+        return f"{self.median:.{digits}f}{unit} ({self.low:.{digits}f} to {self.high:.{digits}f})"
+
+
+def take_turns(
+    title: str, contenders: Mapping[str, Callable[[], Seen]], rounds: int, *, warm_up: int = 1
+) -> dict[str, list[Seen]]:
+    """Run every contender once a round, forwards and backwards in turn; what each gave, round by round.
+
+    The first `warm_up` rounds are thrown away. Progress goes to stderr.
+    """
+    seen: dict[str, list[Seen]] = {name: [] for name in contenders}
+    names = list(contenders)
+    for turn in range(-warm_up, rounds):
+        say(f"{title}: round {turn + 1} of {rounds}" if turn >= 0 else f"{title}: warming up")
+        for name in names if turn % 2 == 0 else reversed(names):
+            value = contenders[name]()
+            if turn >= 0:
+                seen[name].append(value)
+    return seen
+
+
+def ratios(first: Sequence[float], second: Sequence[float]) -> Spread:
+    """`first` to `second`, round by round: the two of a pair were measured within the same second or two."""
+    return Spread.of([a / b for a, b in zip(first, second, strict=True)])
+
+
+def say(text: str) -> None:
+    """Progress, on stderr."""
+    print(f"bench: {text}", file=sys.stderr, flush=True)
