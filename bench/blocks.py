@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Callable
 
-
 LEAST_REQUESTS = 5
 """A block goes on until it has so many, so that its median stands for something."""
 
