@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,7 +42,7 @@ class ProgramSeat(Seat):
         self._cpu = cpu
         self._process: subprocess.Popen[bytes] | None = None
 
-    def open(self, deadline: float) -> socket.socket:
+    def open(self, seconds: float) -> tuple[socket.socket, float]:
         with tempfile.TemporaryDirectory(prefix="gauntlet-bench-") as folder:
             path = Path(folder) / SOCKET_NAME
             listener = Listener(path)
@@ -50,7 +51,8 @@ class ProgramSeat(Seat):
             self._process = process
             if self._cpu is not None:
                 os.sched_setaffinity(process.pid, {self._cpu})
-            return listener.accept(deadline, lambda: process.poll() is not None)
+            deadline = time.monotonic() + seconds
+            return listener.accept(deadline, lambda: process.poll() is not None), deadline
 
     def dismiss(self, *, patience: float = 0.0) -> Departure:
         if self._process is not None:

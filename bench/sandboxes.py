@@ -22,7 +22,7 @@ from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.docker import DockerSandbox
 from evaluation.sandbox.process import ProcessSandbox
 
-ROUNDS = 7
+ROUNDS = 9
 SANDBOXES: dict[str, Callable[[], Sandbox]] = {"process": ProcessSandbox, "docker": DockerSandbox}
 MODEL = ROOT / "evaluation" / "baselines" / "numpy-classifier"
 ATTACK = BENCH / "players" / "noise-attack"
