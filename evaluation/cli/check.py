@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.baselines.catalogue import baselines
-from evaluation.cli.options import add_samples, add_sandbox, build_players, chosen_samples, open_sandbox
-from evaluation.cli.output import OUT, print_json, say
+from evaluation.cli.options import Chosen, add_samples, add_sandbox, build_players, chosen_samples, open_sandbox
+from evaluation.cli.output import OUT, print_json, printable, progress_bar, say
 from evaluation.domain.players import Player, Track
+from evaluation.domain.results import PieceResult
 from evaluation.referee.clock import calibrate
 from evaluation.runner.smoke import Smoke, check_attack, check_model
 
@@ -22,11 +23,12 @@ def add_parser(subcommands: Any) -> None:
         "check", help="check a submission: manifest, build, smoke stage on development images"
     )
     command.add_argument("directory", type=Path, metavar="DIR")
-    add_samples(command, split="dev", samples=20, budget=1000)
+    add_samples(command, split="dev", samples=20, queries=1000)
     add_sandbox(command)
     command.add_argument(
         "--least-accuracy", type=float, default=0.5, help="clean accuracy that a model needs (default 0.5)"
     )
+    command.add_argument("--model", type=Path, metavar="DIR", help=f"whom an attack meets (default {OPPONENT})")
     command.add_argument("--json", action="store_true", help="print the checks as JSON")
     command.set_defaults(run=run)
 
@@ -49,39 +51,51 @@ def run(given: argparse.Namespace) -> int:
     return 0 if smoke.passed else 3
 
 
-def _smoke(player: Player, given: argparse.Namespace, chosen: Any) -> Smoke:
+def _smoke(player: Player, given: argparse.Namespace, chosen: Chosen) -> Smoke:
     sandbox = open_sandbox(given.sandbox)
-    if player.track is Track.MODEL:
-        return check_model(
+    with progress_bar(len(chosen.samples), f"smoke stage of {player.name}") as bar:
+
+        def on_piece(piece: PieceResult) -> None:
+            bar.step(len(piece.samples))
+
+        if player.track is Track.MODEL:
+            return check_model(
+                player,
+                samples=chosen.samples,
+                rules=chosen.rules,
+                sandbox=sandbox,
+                seed=given.seed,
+                calibration=calibrate(),
+                least_accuracy=given.least_accuracy,
+                on_piece=on_piece,
+            )
+        # ours is trusted; one that was named runs like the attack itself
+        opponent_sandbox = given.sandbox if given.model else "process"
+        (opponent,) = build_players([given.model or _bundled_opponent()], opponent_sandbox)
+        return check_attack(
             player,
+            model=opponent,
+            model_sandbox=open_sandbox(opponent_sandbox),
             samples=chosen.samples,
             rules=chosen.rules,
             sandbox=sandbox,
             seed=given.seed,
             calibration=calibrate(),
-            least_accuracy=given.least_accuracy,
+            on_piece=on_piece,
         )
-    path = next(baseline.path for baseline in baselines() if baseline.name == OPPONENT)
-    (opponent,) = build_players([path], "process")
-    return check_attack(
-        player,
-        model=opponent,
-        model_sandbox=open_sandbox("process"),
-        samples=chosen.samples,
-        rules=chosen.rules,
-        sandbox=sandbox,
-        seed=given.seed,
-        calibration=calibrate(),
-    )
+
+
+def _bundled_opponent() -> Path:
+    return next(baseline.path for baseline in baselines() if baseline.name == OPPONENT)
 
 
 def _show(smoke: Smoke) -> None:
     if smoke.log:
         OUT.rule("what it printed")
-        OUT.print(smoke.log.rstrip(), markup=False, highlight=False)
+        OUT.print(printable(smoke.log.rstrip()), markup=False, highlight=False)
         OUT.rule()
     for check in smoke.checks:
         mark = "[green]passed[/green]" if check.passed else "[red]FAILED[/red]"
         OUT.print(f"{mark}  {check.name}: ", end="")
-        OUT.print(check.seen, markup=False, highlight=False)
+        OUT.print(printable(check.seen), markup=False, highlight=False)
     OUT.print("The arena would take it." if smoke.passed else "The arena would refuse it.")

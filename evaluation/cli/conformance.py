@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from evaluation.cli.output import OUT, print_json
+from evaluation.cli.output import OUT, print_json, printable, working
 from evaluation.conformance import check_player
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.rules import QueryRules
@@ -26,11 +26,12 @@ def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     if not words:
         parser.error("give the command that starts the player, e.g.: gauntlet conformance ./my-player")
     dataset = load_dataset(given.dataset)
-    checks = check_player(words, rules=QueryRules(shape=dataset.shape, classes=dataset.classes))
+    with working(f"testing {words[0]} ..."):
+        checks = check_player(words, rules=QueryRules(shape=dataset.shape, classes=dataset.classes))
     if given.json:
         print_json([{"name": check.name, "passed": check.passed, "seen": check.seen} for check in checks])
     else:
         for check in checks:
             OUT.print("[green]passed[/green]" if check.passed else "[red]FAILED[/red]", end="  ")
-            OUT.print(f"{check.name}: {check.seen}", markup=False, highlight=False)
+            OUT.print(printable(f"{check.name}: {check.seen}"), markup=False, highlight=False)
     return 0 if all(check.passed for check in checks) else 3

@@ -22,7 +22,7 @@ def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser(
         "demo", help="play all bundled submissions against each other"
     )
-    add_samples(command, split="validation", samples=20, budget=1000)
+    add_samples(command, split="validation", samples=20, queries=1000)
     add_sandbox(command)
     command.add_argument("--workers", type=positive, default=os.cpu_count() or 1, help="matches at a time")
     command.add_argument("--out", type=Path, default=Path("demo"), metavar="DIR", help="where results go (demo)")

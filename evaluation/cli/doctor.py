@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from evaluation.cli.output import OUT, print_json, say
+from evaluation.cli.output import OUT, print_json, working
 from evaluation.sandbox.doctor import Examination, examine
 
 
@@ -16,8 +16,8 @@ def add_parser(subcommands: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    say("starting small players that try to break out ...")
-    examined = examine()
+    with working("small players try to break out ..."):
+        examined = examine()
     if given.json:
         print_json(
             [

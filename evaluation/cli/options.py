@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,12 +12,18 @@ from evaluation.builder.choose import choose_builder
 from evaluation.cli.output import say
 from evaluation.datasets.base import with_targets
 from evaluation.datasets.load import load_dataset
+from evaluation.domain.errors import Refusal
 from evaluation.domain.players import Player
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.sandbox.base import Sandbox
 from evaluation.sandbox.docker import DockerSandbox
 from evaluation.sandbox.process import ProcessSandbox
+
+MOST_QUERIES = 1_000_000
+
+MOST_SAMPLES = 65_536
+"""Sample numbers are 16 bits wide on the wire."""
 
 TARGET_SEED = 2018
 """Draws the target classes where a data set brings none; fixed, so that all local results can be compared."""
@@ -30,6 +37,25 @@ def positive(text: str) -> int:
     return number
 
 
+def budget(text: str) -> int:
+    """A query budget, for argparse: bounded, since the referee keeps a record of every query of a piece."""
+    number = positive(text)
+    if number > MOST_QUERIES:
+        raise argparse.ArgumentTypeError(f"must be at most {MOST_QUERIES:,}")
+    return number
+
+
+def results_directory(path: Path) -> Path:
+    """`path`, made if need be before anything is played. Raises `Refusal` where nothing can be written there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Refusal(f"no results can be written to {path}: {error.strerror}", fix="name another directory") from None
+    if not os.access(path, os.W_OK):
+        raise Refusal(f"no results can be written to {path}", fix="name another directory")
+    return path
+
+
 def add_sandbox(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--sandbox",
@@ -40,7 +66,7 @@ def add_sandbox(command: argparse.ArgumentParser) -> None:
     command.add_argument("--seed", type=int, default=0, help="repeats a match exactly (default 0)")
 
 
-def add_samples(command: argparse.ArgumentParser, *, split: str, samples: int | None, budget: int) -> None:
+def add_samples(command: argparse.ArgumentParser, *, split: str, samples: int | None, queries: int) -> None:
     command.add_argument(
         "--dataset",
         default="digits",
@@ -49,7 +75,7 @@ def add_samples(command: argparse.ArgumentParser, *, split: str, samples: int | 
     command.add_argument("--split", default=split, help=f"which split (default {split})")
     every = f"{samples}" if samples else "all"
     command.add_argument("--samples", type=positive, default=samples, metavar="N", help=f"how many (default {every})")
-    command.add_argument("--budget", type=positive, default=budget, help=f"queries a sample (default {budget:,})")
+    command.add_argument("--budget", type=budget, default=queries, help=f"queries a sample (default {queries:,})")
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +90,8 @@ def chosen_samples(given: argparse.Namespace) -> Chosen:
     """The samples, with target classes, and the rules that the options ask for. Raises `DatasetRefusal`."""
     dataset = load_dataset(given.dataset)
     samples = with_targets(dataset.samples(given.split, given.samples), dataset.classes, TARGET_SEED)
+    if len(samples) > MOST_SAMPLES:
+        raise Refusal(f"a match takes at most {MOST_SAMPLES:,} samples", fix=f"add --samples {MOST_SAMPLES}")
     rules = QueryRules(shape=dataset.shape, classes=dataset.classes, query_budget=given.budget)
     return Chosen(rules, samples)
 

@@ -20,14 +20,19 @@ OUT = Console(soft_wrap=True, width=None if sys.stdout.isatty() else _FILE_WIDTH
 ERR = Console(stderr=True, soft_wrap=True)
 
 
+def printable(text: str) -> str:
+    """`text` without control characters but line ends and tabs: what a player printed must not steer a terminal."""
+    return "".join(c if c in "\n\t" or (c >= " " and not "\x7f" <= c <= "\x9f") else "\ufffd" for c in text)
+
+
 def say(text: str) -> None:
     """One line for people, on standard error, so that standard output stays for results."""
-    ERR.print(text, markup=False, highlight=False)
+    ERR.print(printable(text), markup=False, highlight=False)
 
 
 def complain(text: str) -> None:
     """What went wrong, on standard error."""
-    ERR.print(f"gauntlet: {text}", style="red", markup=False, highlight=False)
+    ERR.print(f"gauntlet: {printable(text)}", style="red", markup=False, highlight=False)
 
 
 def print_json(value: Any) -> None:
@@ -46,6 +51,16 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     for row in rows:
         table.add_row(*row)
     OUT.print(table)
+
+
+@contextmanager
+def working(text: str) -> Iterator[None]:
+    """Shows that something goes on, where standard error is a terminal."""
+    if not ERR.is_terminal:
+        yield
+        return
+    with ERR.status(text):
+        yield
 
 
 class Bar:

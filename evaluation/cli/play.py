@@ -6,14 +6,24 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from evaluation.cli.options import add_samples, add_sandbox, build_players, chosen_samples, open_sandbox
-from evaluation.cli.output import complain, print_json, print_table, progress_bar
+from evaluation.cli.options import (
+    add_samples,
+    add_sandbox,
+    build_players,
+    chosen_samples,
+    open_sandbox,
+    results_directory,
+)
+from evaluation.cli.output import complain, print_json, print_table, progress_bar, say
 from evaluation.domain.errors import ManifestRefusal
-from evaluation.domain.players import Player, Track
+from evaluation.domain.players import Player, Side, Track
 from evaluation.domain.results import MatchResult, Outcome
 from evaluation.referee.clock import calibrate
 from evaluation.runner.artefacts import as_dict, median_distance, write_result
 from evaluation.runner.play import play
+
+LAST_WORDS = 2000
+"""Characters of a failed player's output that are shown."""
 
 
 def add_parser(subcommands: Any) -> None:
@@ -21,7 +31,7 @@ def add_parser(subcommands: Any) -> None:
     command.add_argument("--model", type=Path, required=True, metavar="DIR", help="the model's repository")
     command.add_argument("--attack", type=Path, required=True, metavar="DIR", help="the attack's repository")
     command.add_argument("--track", choices=("untargeted", "targeted"), required=True)
-    add_samples(command, split="validation", samples=None, budget=1000)
+    add_samples(command, split="validation", samples=None, queries=1000)
     add_sandbox(command)
     command.add_argument("--out", type=Path, required=True, metavar="DIR", help="where the results go")
     command.add_argument("--json", action="store_true", help="print result.json on standard output")
@@ -30,12 +40,13 @@ def add_parser(subcommands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     chosen = chosen_samples(given)
+    out = results_directory(given.out)
     model, attack = build_players([given.model, given.attack], given.sandbox)
     require_track(model, Track.MODEL, given.model)
     require_track(attack, Track(given.track), given.attack)
     sandbox = open_sandbox(given.sandbox)
     with progress_bar(len(chosen.samples), f"{attack.name} against {model.name}") as bar:
-        result = play(
+        played = play(
             model=model,
             attack=attack,
             samples=chosen.samples,
@@ -44,14 +55,19 @@ def run(given: argparse.Namespace) -> int:
             seed=given.seed,
             calibration=calibrate(),
             on_piece=lambda piece: bar.step(len(piece.samples)),
-        ).result
-    write_result(result, chosen.samples, given.out)
+        )
+    result = played.result
+    write_result(result, chosen.samples, out)
     if given.json:
         print_json(as_dict(result))
     else:
         _show(result, given.out)
+    logs = {Side.MODEL: played.model_logs, Side.ATTACK: played.attack_logs}
     for failure in result.failures:
         complain(str(failure))
+        last_words = "".join(logs[failure.side]).strip()[-LAST_WORDS:]
+        if last_words:
+            say(f"the last that the {failure.side} printed:\n{last_words}")
     return 3 if any(failure.in_setup for failure in result.failures) else 0
 
 

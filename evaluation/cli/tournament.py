@@ -16,6 +16,7 @@ from evaluation.cli.options import (
     chosen_samples,
     open_sandbox,
     positive,
+    results_directory,
 )
 from evaluation.cli.output import complain, print_json, progress_bar
 from evaluation.domain.errors import ManifestRefusal
@@ -33,7 +34,7 @@ def add_parser(subcommands: Any) -> None:
         "tournament", help="play all attacks against all models and print the boards"
     )
     command.add_argument("players", nargs="+", type=Path, metavar="DIR", help="repositories of models and attacks")
-    add_samples(command, split="validation", samples=20, budget=1000)
+    add_samples(command, split="validation", samples=20, queries=1000)
     add_sandbox(command)
     command.add_argument("--workers", type=positive, default=os.cpu_count() or 1, help="matches at a time")
     command.add_argument("--out", type=Path, metavar="DIR", help="keep the results of each match below DIR")
@@ -58,6 +59,8 @@ def play_tournament(players: list[Player], chosen: Chosen, given: argparse.Names
     attacks = [player for player in players if player.track is not Track.MODEL]
     if not models or not attacks:
         raise ManifestRefusal("a tournament needs a model and an attack", fix="name repositories of both sides")
+    if given.out:
+        results_directory(given.out)
     open_sandbox(given.sandbox)
     sandbox = DockerSandbox if given.sandbox == "docker" else ProcessSandbox
     matches = pairings(models, attacks)

@@ -61,8 +61,9 @@ def welcome(connected: socket.socket, side: Side, track: Track, rules: QueryRule
             raise ChannelError(Reason.BAD_HELLO, f"protocol version {version}, this referee speaks {frames.VERSION}")
         if role != _ROLES[side]:
             raise ChannelError(Reason.BAD_HELLO, f"role {role}, the {side} has role {_ROLES[side]}")
-        flags = frames.FLAG_TARGETED if track is Track.TARGETED else 0
-        budget = rules.query_budget if side is Side.ATTACK else 0
+        attacks = side is Side.ATTACK  # a model learns nothing of who plays against it
+        flags = frames.FLAG_TARGETED if attacks and track is Track.TARGETED else 0
+        budget = rules.query_budget if attacks else 0
         payload = frames.WELCOME_PAYLOAD.pack(
             frames.VERSION, role, *rules.shape, rules.classes, frames.MAX_COUNT, flags, budget
         )

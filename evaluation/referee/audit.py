@@ -1,15 +1,15 @@
 """The audit: is the model a stateless, deterministic function of one image?
 
 About one forwarded image in a hundred is kept and asked about again: later, in another order and other company, among
-the verdict queries of its piece, and once more by a freshly started model, where some travel alone. A model cannot
-know which image will be replayed, and the frames have the sizes of the match's own.
+the verdict queries of its piece, in frames of the match's own sizes; and, from all pieces, once more by a freshly
+started model, which has seen nothing yet and gets some of them alone. Which image will be replayed nobody can know.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evaluation.domain.images import Image, Images
 from evaluation.domain.results import AuditReport
@@ -35,57 +35,89 @@ class Replay:
     label: int
 
 
+class Reservoir:
+    """A uniform choice of at most `room` from a stream of unknown length (Vitter 1985, algorithm R)."""
+
+    def __init__(self, room: int, rng: random.Random) -> None:
+        self._room = room
+        self._rng = rng
+        self._seen = 0
+        self._kept: list[Replay] = []
+
+    def slot(self) -> int | None:
+        """Where the next of the stream goes, None where it is passed over."""
+        self._seen += 1
+        if len(self._kept) < self._room:
+            return len(self._kept)
+        slot = int(self._rng.random() * self._seen)
+        return slot if slot < self._room else None
+
+    def put(self, slot: int, replay: Replay) -> None:
+        """Keep `replay` in the slot that was given for it."""
+        self._kept[slot : slot + 1] = [replay]
+
+    def take(self) -> list[Replay]:
+        """All that was kept, in random order; the reservoir is empty afterwards and begins a new stream."""
+        taken, self._kept, self._seen = self._kept, [], 0
+        self._rng.shuffle(taken)
+        return taken
+
+
 class Audit:
     """What is kept of one match, and what came out of asking again."""
 
     def __init__(self, seed: int) -> None:
         self._rng = random.Random(seed)
         self._sizes: list[int] = []
-        self._seen = 0
-        self._pending: list[Replay] = []
-        self._fresh: list[Replay] = []
-        self.replayed = 0
-        self.changed = 0
-        self.judged = 0
-        self.denied = 0
+        self._pending: Reservoir = Reservoir(LEAST_PER_PIECE, self._rng)
+        self._fresh = Reservoir(MOST_FRESH, self._rng)
+        self._report = AuditReport()
+
+    def begin_piece(self, most_queries: int) -> None:
+        """A piece begins in which at most so many images are forwarded."""
+        self._pending = Reservoir(max(LEAST_PER_PIECE, int(most_queries * RATE)), self._rng)
 
     def watch(self, images: Images, labels: Sequence[int]) -> None:
-        """Note a forwarded frame: its size, and perhaps some of its images, (n, bytes of an image).
-
-        Reservoir sampling: at any moment what is kept is a uniform choice from all that the piece has forwarded.
-        """
+        """Note a forwarded frame: its size, and perhaps some of its images, (n, bytes of an image)."""
         if len(self._sizes) < MOST_SIZES:
             self._sizes.append(len(labels))
         for index, label in enumerate(labels):
-            self._seen += 1
-            room = max(LEAST_PER_PIECE, int(self._seen * RATE))
-            if len(self._pending) < room:
-                self._pending.append(Replay(images[index].copy(), label))
-            elif self._rng.random() * self._seen < room:
-                self._pending[self._rng.randrange(room)] = Replay(images[index].copy(), label)
+            slot = self._pending.slot()
+            if slot is not None:
+                self._pending.put(slot, Replay(images[index].copy(), label))
 
     def take_pending(self) -> list[Replay]:
-        """What the piece contributes, to be replayed now; a part of it is kept for the fresh model."""
-        taken, self._pending, self._seen = self._pending, [], 0
-        self._rng.shuffle(taken)
-        self._fresh += taken[: max(0, MOST_FRESH - len(self._fresh))]
+        """What the piece contributes, to be replayed now; some of it is kept for the fresh model."""
+        taken = self._pending.take()
+        for replay in taken:
+            slot = self._fresh.slot()
+            if slot is not None:
+                self._fresh.put(slot, replay)
         return taken
 
     def take_fresh(self) -> list[Replay]:
-        """What the freshly started model is asked about, in random order."""
-        taken, self._fresh = self._fresh, []
-        self._rng.shuffle(taken)
-        return taken
+        """What the freshly started model is asked about, from all pieces, in random order."""
+        return self._fresh.take()
 
     def count(self, before: int, now: int) -> None:
-        """Note the outcome of one replay."""
-        self.replayed += 1
-        self.changed += before != now
+        """Note the outcome of one replay by the model of the match."""
+        self._add(replayed=1, changed=before != now)
 
     def judge(self, *, denied: bool) -> None:
         """Note the outcome of one verdict query."""
-        self.judged += 1
-        self.denied += denied
+        self._add(judged=1, denied=denied)
+
+    def count_fresh(self, before: int, now: int) -> None:
+        """Note the outcome of one replay by the freshly started model."""
+        self._add(fresh=1, fresh_changed=before != now)
+
+    def _add(self, **more: int) -> None:
+        self._report = replace(self._report, **{name: getattr(self._report, name) + n for name, n in more.items()})
+
+    @property
+    def report(self) -> AuditReport:
+        """The standing of the audit so far."""
+        return self._report
 
     def shuffled_frames(self, count: int) -> list[list[int]]:
         """Indices 0 to count-1 in random order, cut into frames whose sizes are drawn from the match's own.
@@ -103,7 +135,3 @@ class Audit:
             part += [self._rng.randrange(count) for _ in range(size - len(part))]
             cut.append(part)
         return cut
-
-    def report(self) -> AuditReport:
-        """The standing of the audit so far."""
-        return AuditReport(self.replayed, self.changed, self.judged, self.denied)

@@ -13,7 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 MODEL_GRACE_SECONDS = 10.0
-"""What a model may overdraw: a hiccup of a busy host costs nobody a match, an endless loop ends within it."""
+"""What a model may overdraw: a hiccup of a busy host costs nobody a match, an endless loop ends within it.
+
+It is drawn from when a frame takes longer than its images allow, and filled up again by frames that take less.
+"""
 
 REFERENCE_SECONDS = 0.0025
 """What `measure` gives on the reference machine (one core of a 2.x GHz server, 2026); slower workers get more time."""

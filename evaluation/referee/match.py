@@ -61,30 +61,29 @@ class Match:
         """Play one piece. Its seed depends on its first sample alone, not on what was played before."""
         return Piece(self._table, samples, derive_seed(self._seed, "piece", samples[0].number)).play()
 
-    def ask_fresh_model(self, samples: Sequence[Sample]) -> None:
+    def ask_fresh_model(self) -> None:
         """The second half of the audit: a freshly started model is asked again about what the match kept.
 
-        `samples` are those of the first piece: a match always begins with their clean images, and so does this.
+        It has seen nothing yet: what a model makes of earlier images, times or orders is missing there and shows.
         """
         table = self._table
         replays = table.audit.take_fresh()
         if table.model.gone or not replays:
             return
         table.model.leave()
-        ask_or_none(table.model, np.stack([sample.image.reshape(-1) for sample in samples]))
         half = len(replays) // 2
         alone, together = replays[:half], replays[half:]
         for part in [[replay] for replay in alone] + [together[i : i + 8] for i in range(0, len(together), 8)]:
-            if table.model.gone:
-                return
             labels = ask_or_none(table.model, np.stack([replay.image for replay in part]))
-            for replay, label in zip(part, labels or (), strict=labels is not None):
-                table.audit.count(replay.label, label)
+            if labels is None:
+                return  # its failure has a name of its own
+            for replay, label in zip(part, labels, strict=True):
+                table.audit.count_fresh(replay.label, label)
 
     @property
     def audit(self) -> AuditReport:
         """How the audit stands."""
-        return self._table.audit.report()
+        return self._table.audit.report
 
     @property
     def model_seconds_per_image(self) -> float:
@@ -98,11 +97,11 @@ class Match:
         failures = (*self._table.model.failures, *self._table.attack.failures)
         if self.audit.passed:
             return failures
-        audit = self.audit
-        detail = f"{audit.changed} of {audit.replayed} replays, {audit.denied} of {audit.judged} verdicts"
-        return (*failures, Failure(Side.MODEL, Reason.INCONSISTENT, detail))
+        return (*failures, Failure(Side.MODEL, Reason.INCONSISTENT, str(self.audit)))
 
     def close(self) -> None:
         """End both players."""
-        self._table.attack.leave()
-        self._table.model.leave()
+        try:
+            self._table.attack.leave()
+        finally:
+            self._table.model.leave()

@@ -45,6 +45,7 @@ class Piece:
         self._samples = samples
         self._seed = seed
         self._clean_label: dict[int, int] = {}
+        self._clean_failure: Failure | None = None
         self._raised: set[int] = set()
         self._cut_short: Failure | None = None
 
@@ -66,7 +67,7 @@ class Piece:
         elif table.attack.gone:
             self._cut_short = table.attack.failures[-1]
         verdict.reach(self._record)
-        if not table.audit.report().passed:
+        if not table.audit.report.passed:
             verdict.accept_all(self._record)
         seconds = time.monotonic() - started
         rows = [self._row(s, verdict.accepted.get(s.number), seconds / len(self._samples)) for s in self._samples]
@@ -80,16 +81,16 @@ class Piece:
         )
 
     def _ask_clean(self) -> None:
-        model = self._table.model
-        labels = [frames.UNCLASSIFIED] * len(self._samples)
-        if not model.gone:
-            images = np.stack([sample.image.reshape(-1) for sample in self._samples])
-            answered = ask_or_none(model, images)
-            if answered is not None:
-                labels = answered
-                self._table.audit.watch(images, labels)
-        for sample, label in zip(self._samples, labels, strict=True):
-            self._clean_label[sample.number] = label
+        table = self._table
+        table.audit.begin_piece(len(self._samples) * (table.rules.query_budget + 1))
+        images = np.stack([sample.image.reshape(-1) for sample in self._samples])
+        labels = None if table.model.gone else ask_or_none(table.model, images)
+        if labels is None:
+            self._clean_failure = table.model.failures[-1]
+            labels = [frames.UNCLASSIFIED] * len(self._samples)
+        else:
+            table.audit.watch(images, labels)
+        self._clean_label = {sample.number: label for sample, label in zip(self._samples, labels, strict=True)}
 
     def _is_clean_wrong(self, sample: Sample) -> bool:
         return is_adversarial(self._clean_label[sample.number], sample, self._table.track)
@@ -194,7 +195,7 @@ class Piece:
         except PlayerFailedError as failure:
             failed, labels = failure, [frames.UNCLASSIFIED] * count
         squared = squared if squared is not None else self._record.squared_distances(numbers, images)
-        self._record.add(numbers, ordinals, images, labels, squared, confirmed=failed is not None)
+        self._record.add(numbers, ordinals, images, labels, squared, failure=failed.failure if failed else None)
         if failed is not None and failed.final:
             raise failed
         if failed is None:
@@ -233,9 +234,9 @@ class Piece:
         model = self._table.model
         if self._is_clean_wrong(sample):
             unclassified = self._clean_label[sample.number] == frames.UNCLASSIFIED
-            reason = Reason.MISCLASSIFIED if not unclassified else Reason.INVALID_LABEL
-            if unclassified and model.failures:
-                reason = model.failures[-1].reason
+            reason = Reason.INVALID_LABEL if unclassified else Reason.MISCLASSIFIED
+            if self._clean_failure is not None:
+                reason = self._clean_failure.reason
             return Outcome.CLEAN_WRONG, 0.0, reason, sample.image
         if accepted is not None:
             distance = min(float(accepted.squared**0.5 / 255.0), worst)
@@ -246,10 +247,10 @@ class Piece:
         return Outcome.FAILED, worst, self._reason_of_failed(sample), grey_image(self._table.rules.shape)
 
     def _reason_of_found(self, accepted: Candidate) -> Reason | None:
-        if not self._table.audit.report().passed:
+        if not self._table.audit.report.passed:
             return Reason.INCONSISTENT
-        if accepted.confirmed and self._table.model.failures:
-            return self._table.model.failures[-1].reason
+        if accepted.failure is not None:
+            return accepted.failure.reason
         if accepted.label == frames.UNCLASSIFIED:
             return Reason.INVALID_LABEL
         return self._cut_short.reason if self._cut_short else None

@@ -44,6 +44,7 @@ class Contestant:
         self._seat = seat
         self._track = track
         self._channel: Channel | None = None
+        self._started = False
 
     @property
     def gone(self) -> bool:
@@ -58,16 +59,20 @@ class Contestant:
     def channel(self) -> Channel:
         """The open connection; starts a player where there is none. Raises `PlayerFailedError`."""
         if self._channel is None:
-            deadline = time.monotonic() + self.rules.setup_seconds * self.calibration
+            first = not self._started
+            self._started = True
             try:
-                connected = self._seat.open(deadline)
+                connected, deadline = self._seat.open(self.rules.setup_seconds * self.calibration)
                 self._channel = handshake.welcome(connected, self.side, self._track, self.rules, deadline)
             except ChannelError as error:
-                raise self.fail(error, in_setup=True) from None
+                raise self.fail(error, starting=True, in_setup=first) from None
         return self._channel
 
-    def fail(self, error: ChannelError, *, in_setup: bool = False) -> PlayerFailedError:
-        """Send the player away for `error`; the exception to raise, with the reason that tells most."""
+    def fail(self, error: ChannelError, *, starting: bool = False, in_setup: bool = False) -> PlayerFailedError:
+        """Send the player away for `error`; the exception to raise, with the reason that tells most.
+
+        `starting`: it had not said HELLO yet; `in_setup`: and that was its first start in this match.
+        """
         if self._channel is not None:
             self._channel.reject(str(error))
             self._channel = None
@@ -75,7 +80,7 @@ class Contestant:
         departure = self._seat.dismiss(patience=PATIENCE if hung_up else 0.0)
         reason, detail = error.reason, error.detail
         if departure.reason is not None and reason in (Reason.DISCONNECTED, Reason.EXITED_IN_SETUP):
-            reason = Reason.EXITED_IN_SETUP if in_setup and departure.reason is Reason.CRASHED else departure.reason
+            reason = Reason.EXITED_IN_SETUP if starting and departure.reason is Reason.CRASHED else departure.reason
             detail = departure.detail
         failure = Failure(self.side, reason, detail, in_setup)
         self.failures.append(failure)
@@ -113,7 +118,11 @@ class Model(Contestant):
         """Send `count` images; `labels` fetches the answer. Raises `PlayerFailedError`."""
         channel = self.channel()
         self._sequence += 1
-        self._bank.allowed += count * self.rules.model_seconds_per_image * self.calibration
+        # what it did not need earlier is not saved up: a fast model that hangs must not hold a worker for hours
+        self._bank = TimeBank(
+            min(self._bank.left, MODEL_GRACE_SECONDS * self.calibration)
+            + count * self.rules.model_seconds_per_image * self.calibration
+        )
         self._asked_at = time.monotonic()
         try:
             channel.send(frames.PREDICT, count, self._sequence, pixels, deadline=self._asked_at + self._bank.left)

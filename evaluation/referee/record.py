@@ -10,7 +10,7 @@ import numpy as np
 
 from evaluation.domain.images import Image, Images
 from evaluation.domain.players import Track
-from evaluation.domain.results import Trace
+from evaluation.domain.results import Failure, Trace
 from evaluation.domain.samples import Sample
 from evaluation.protocol import frames
 
@@ -33,12 +33,12 @@ def is_adversarial(label: int, sample: Sample, track: Track) -> bool:
 
 @dataclass(eq=False)
 class Candidate:
-    """An adversarial seen in the queries. `confirmed` needs no verdict: the referee saw the model fail on it."""
+    """An adversarial seen in the queries. One on which the referee saw the model fail (`failure`) needs no verdict."""
 
     squared: float
     image: Image
     label: int
-    confirmed: bool = False
+    failure: Failure | None = None
 
 
 class Record:
@@ -72,7 +72,7 @@ class Record:
         labels: Sequence[int],
         squared: Sequence[float],
         *,
-        confirmed: bool = False,
+        failure: Failure | None = None,
     ) -> None:
         """Note answered queries. `images` may be a view that changes afterwards; what is kept is copied."""
         for index, (number, query, label, value) in enumerate(zip(numbers, queries, labels, squared, strict=True)):
@@ -81,7 +81,7 @@ class Record:
             kept = self.candidates[number]
             nearer = len(kept) < CANDIDATES or value < kept[-1].squared
             if nearer and is_adversarial(label, self._samples[number], self._track):
-                self._keep(kept, Candidate(value, images[index].copy(), label, confirmed))
+                self._keep(kept, Candidate(value, images[index].copy(), label, failure))
 
     def _keep(self, kept: list[Candidate], new: Candidate) -> None:
         """Insert in order of distance; the first seen goes first among equals, and no image stands twice."""

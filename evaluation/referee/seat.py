@@ -24,8 +24,12 @@ class Seat(ABC):
     """One side of the table. A player that failed is sent away and a fresh one may be asked for."""
 
     @abstractmethod
-    def open(self, deadline: float) -> socket.socket:
-        """Start a fresh player and wait for its connection until `deadline`; raises `ChannelError` or `Fault`."""
+    def open(self, seconds: float) -> tuple[socket.socket, float]:
+        """Start a fresh player and wait for its connection, `seconds` from when its process was started.
+
+        Our own work before that is not on the player's clock. Gives the connection and the deadline of the set-up
+        (`time.monotonic()`), until which it may say HELLO; raises `ChannelError` or `Fault`.
+        """
 
     @abstractmethod
     def dismiss(self, *, patience: float = 0.0) -> Departure:

@@ -13,18 +13,22 @@ import numpy as np
 from evaluation.domain.images import Image, Images
 from evaluation.domain.players import Track
 from evaluation.domain.samples import Sample
-from evaluation.referee.audit import LEAST_PER_PIECE, Audit, Replay
+from evaluation.referee.audit import LEAST_PER_PIECE, Audit
 from evaluation.referee.players import Model, PlayerFailedError
 from evaluation.referee.record import CANDIDATES, Candidate, Record, is_adversarial
 
 
 @dataclass(frozen=True, eq=False)
 class _Question:
-    """One image to ask about again: a candidate of a sample, or a replay (`number` is None)."""
+    """One image to ask about again: a candidate of a sample, or a replay (`number` is None).
+
+    A replay that does not count is company only: its answer was counted before.
+    """
 
     number: int | None
     image: Image
     label: int
+    counts: bool = True
 
 
 class Verdict:
@@ -45,16 +49,21 @@ class Verdict:
             for number, candidates in record.candidates.items():
                 if number in self.accepted or rank >= len(candidates):
                     continue
-                if candidates[rank].confirmed or self._model.gone:
+                if candidates[rank].failure is not None or self._model.gone:
                     self.accepted[number] = candidates[rank]
                 else:
                     standing[number] = candidates[rank]
             # later ranks travel in company too, or a frame of the same image many times would give them away
-            self._ask(standing, replays if rank == 0 else replays[:LEAST_PER_PIECE] if standing else [])
+            company = replays if rank == 0 else replays[:LEAST_PER_PIECE] if standing else []
+            self._ask(standing, [_Question(None, replay.image, replay.label, rank == 0) for replay in company])
 
-    def _ask(self, standing: dict[int, Candidate], replays: list[Replay]) -> None:
+    def _ask(self, standing: dict[int, Candidate], company: list[_Question]) -> None:
         questions = [_Question(number, c.image, c.label) for number, c in standing.items()]
-        questions += [_Question(None, replay.image, replay.label) for replay in replays]
+        asked = {question.image.tobytes() for question in questions}
+        for question in company:  # no image twice: an attack's own frames do not repeat themselves
+            if question.image.tobytes() not in asked:
+                asked.add(question.image.tobytes())
+                questions.append(question)
         answered: set[int] = set()
         for part in self._audit.shuffled_frames(len(questions)):
             if self._model.gone:
@@ -71,7 +80,7 @@ class Verdict:
 
     def _settle(self, question: _Question, label: int | None, standing: dict[int, Candidate]) -> None:
         """`label` is None where the model failed: that has a name of its own and is no other label."""
-        if label is not None:
+        if label is not None and question.counts:
             self._audit.count(question.label, label)
         if question.number is None:
             return

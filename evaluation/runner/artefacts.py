@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +28,7 @@ def as_dict(result: MatchResult) -> dict[str, Any]:
         "attack": result.attack,
         "median_distance": median_distance(result),
         "audit": {
-            "replayed": result.audit.replayed,
-            "changed": result.audit.changed,
-            "judged": result.audit.judged,
-            "denied": result.audit.denied,
+            **asdict(result.audit),
             "passed": result.audit.passed,
         },
         "failures": [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -19,7 +20,7 @@ class FunctionSeat(Seat):
         self._theirs: socket.socket | None = None
         self.opened = 0
 
-    def open(self, deadline: float) -> socket.socket:
+    def open(self, seconds: float) -> tuple[socket.socket, float]:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self.opened += 1
         self._theirs = theirs
@@ -31,7 +32,7 @@ class FunctionSeat(Seat):
 
         self._thread = threading.Thread(target=body, daemon=True)
         self._thread.start()
-        return ours
+        return ours, time.monotonic() + seconds
 
     def dismiss(self, *, patience: float = 0.0) -> Departure:
         if self._thread is not None and self._theirs is not None:

@@ -54,7 +54,7 @@ def play(
             if on_piece is not None:
                 on_piece(piece)
         if fresh_audit:
-            match.ask_fresh_model(samples[: rules.piece_samples])
+            match.ask_fresh_model()
         result = MatchResult(
             rules=rules,
             track=track,

@@ -26,28 +26,30 @@ class SandboxSeat(Seat):
         self._directory: Path | None = None
         self.logs: list[str] = []
 
-    def open(self, deadline: float) -> socket.socket:
+    def open(self, seconds: float) -> tuple[socket.socket, float]:
         self._directory = Path(tempfile.mkdtemp(prefix="gauntlet-"))
         self._directory.chmod(0o755)  # the player runs as another user
         listener = Listener(self._directory / SOCKET_NAME)
         try:
             self._run = self._sandbox.start(self._player, socket_directory=self._directory, resources=self._resources)
-            return listener.accept(deadline, self._run.ended)
+            deadline = time.monotonic() + seconds
+            return listener.accept(deadline, self._run.ended), deadline
         finally:
             listener.close()
 
     def dismiss(self, *, patience: float = 0.0) -> Departure:
-        departure = Departure()
-        if self._run is not None:
-            self._wait(self._run, patience)
-            ending = self._run.end()
-            self._run = None
+        run, self._run = self._run, None
+        try:
+            if run is None:
+                return Departure()
+            self._wait(run, patience)
+            ending = run.end()
             self.logs.append(ending.log)
-            departure = _departure(ending)
-        if self._directory is not None:
-            shutil.rmtree(self._directory, ignore_errors=True)
-            self._directory = None
-        return departure
+            return _departure(ending)
+        finally:
+            if self._directory is not None:
+                shutil.rmtree(self._directory, ignore_errors=True)
+                self._directory = None
 
     def _wait(self, run: Run, patience: float) -> None:
         deadline = time.monotonic() + patience
@@ -59,6 +61,6 @@ def _departure(ending: Ending) -> Departure:
     if ending.out_of_memory:
         return Departure(Reason.OUT_OF_MEMORY)
     if ending.exit_code:
-        last = ending.log.strip().rsplit("\n", 1)[-1][:200]
-        return Departure(Reason.CRASHED, f"exit status {ending.exit_code}" + (f": {last}" if last else ""))
+        # nothing of what it printed: a result may be shown where its output must not (secret images)
+        return Departure(Reason.CRASHED, f"exit status {ending.exit_code}")
     return Departure()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from evaluation.domain.errors import Refusal
 from evaluation.domain.players import Player, Side, Track
-from evaluation.domain.results import Failure, Outcome, SampleResult
+from evaluation.domain.results import Failure, Outcome, PieceResult, SampleResult
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.referee.match import Match
@@ -53,6 +54,7 @@ def check_model(
     calibration: float,
     least_accuracy: float,
     resources: Resources | None = None,
+    on_piece: Callable[[PieceResult], None] | None = None,
 ) -> Smoke:
     """Play a probe of noise against a model: set-up, shape, accuracy, time, determinism, statelessness."""
     seat = SandboxSeat(sandbox, player, resources or Resources())
@@ -60,8 +62,8 @@ def check_model(
     probe = FunctionSeat(lambda connected: serve_attack(_probe, connected=connected))
     match = Match(rules=rules, track=Track.UNTARGETED, model=seat, attack=probe, seed=seed, calibration=calibration)
     try:
-        rows = [row for piece in match.play(samples) for row in piece.samples]
-        match.ask_fresh_model(samples[: rules.piece_samples])
+        rows = _rows(match, samples, on_piece)
+        match.ask_fresh_model()
         audit, failures, seconds = match.audit, match.failures, match.model_seconds_per_image
     finally:
         match.close()
@@ -73,7 +75,7 @@ def check_model(
         checks += [
             Check("accuracy", right >= least_accuracy * len(rows), seen),
             Check("time", seconds <= limit, f"{seconds * 1000:.2f} ms an image, at most {limit * 1000:.0f} ms"),
-            Check("stateless", audit.passed, f"{audit.changed} of {audit.replayed} replayed images got another label"),
+            Check("stateless", audit.passed, str(audit)),
         ]
     return Smoke(tuple(checks), "".join(seat.logs))
 
@@ -89,25 +91,51 @@ def check_attack(
     seed: int,
     calibration: float,
     resources: Resources | None = None,
+    on_piece: Callable[[PieceResult], None] | None = None,
 ) -> Smoke:
-    """Play an attack against a bundled model: set-up, rules, success, queries used."""
+    """Play an attack against `model`: set-up, rules, success, queries used.
+
+    Raises `Refusal` where `model` itself fails or gets no image right.
+    """
     seat = SandboxSeat(sandbox, player, resources or Resources())
     opponent = SandboxSeat(model_sandbox, model, Resources())
     match = Match(rules=rules, track=player.track, model=opponent, attack=seat, seed=seed, calibration=calibration)
     try:
-        rows = [row for piece in match.play(samples) for row in piece.samples]
+        rows = _rows(match, samples, on_piece)
         failures = match.failures
     finally:
         match.close()
+    _require_opponent(failures, rows, model)
     checks = [_kept_the_rules(failures, Side.ATTACK)]
     if checks[0].passed:
         checks += _success(rows, rules)
     return Smoke(tuple(checks), "".join(seat.logs))
 
 
+def _rows(
+    match: Match, samples: Sequence[Sample], on_piece: Callable[[PieceResult], None] | None
+) -> list[SampleResult]:
+    rows: list[SampleResult] = []
+    for piece in match.play(samples):
+        rows += piece.samples
+        if on_piece is not None:
+            on_piece(piece)
+    return rows
+
+
 def _kept_the_rules(failures: Sequence[Failure], side: Side) -> Check:
     mine = [failure for failure in failures if failure.side is side]
     return Check("rules", not mine, "; ".join(map(str, mine)) or "connected, spoke the protocol, ended in order")
+
+
+def _require_opponent(failures: Sequence[Failure], rows: Sequence[SampleResult], model: Player) -> None:
+    """Raises `Refusal` where the opponent and not the attack is why nothing can be seen."""
+    fix = "name a model that knows these images: --model DIR"
+    theirs = [str(failure) for failure in failures if failure.side is Side.MODEL]
+    if theirs:
+        raise Refusal(f"the model {model.name} failed: {'; '.join(theirs)}", fix=fix)
+    if all(row.outcome is Outcome.CLEAN_WRONG for row in rows):
+        raise Refusal(f"the model {model.name} gets none of these images right, so none can be attacked", fix=fix)
 
 
 def _success(rows: Sequence[SampleResult], rules: QueryRules) -> list[Check]:

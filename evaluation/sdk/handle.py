@@ -12,7 +12,11 @@ from evaluation.protocol import frames
 from evaluation.sdk.images import as_uint8
 
 TIME_MARGIN = 0.5
-"""Seconds before the end of the attack's time at which its queries are refused, so that it can finish in order."""
+"""Seconds before the end of the attack's time at which its queries are refused, so that it can finish in order.
+
+To them comes the longest time that all samples together have computed between two frames: another such stretch must
+still fit.
+"""
 
 
 class BudgetExhausted(Exception):
@@ -20,18 +24,25 @@ class BudgetExhausted(Exception):
 
 
 class Clock:
-    """The attack's own seconds: it stands still while the referee and the model work."""
+    """The attack's own seconds: it stands still while the referee and the model work.
+
+    `longest_stretch`: the most seconds it has run without standing still.
+    """
 
     def __init__(self, seconds: float) -> None:
-        self._end = time.monotonic() + seconds
+        self._running_since = time.monotonic()
+        self._end = self._running_since + seconds
         self._stopped: Optional[float] = None
+        self.longest_stretch = 0.0
 
     def stop(self) -> None:
         self._stopped = time.monotonic()
+        self.longest_stretch = max(self.longest_stretch, self._stopped - self._running_since)
 
     def go_on(self) -> None:
         if self._stopped is not None:
-            self._end += time.monotonic() - self._stopped
+            self._running_since = time.monotonic()
+            self._end += self._running_since - self._stopped
             self._stopped = None
 
     @property
@@ -96,7 +107,7 @@ class ModelHandle:
         new = {key: image for key, image in zip(keys, rounded) if key not in self._seen}
         asked = list(new)[: self.queries_left]
         if asked:
-            if self.seconds_left < TIME_MARGIN:
+            if self.seconds_left < TIME_MARGIN + self._clock.longest_stretch:
                 raise BudgetExhausted("the attack's time is used up")
             self._query(asked, [new[key] for key in asked])
         if len(asked) < len(new):
@@ -112,7 +123,7 @@ class ModelHandle:
             if self.is_adversarial(label):
                 distance = float(np.linalg.norm((image - self._clean).ravel() / 255.0))
                 if distance < self.best_distance:
-                    self.best, self.best_distance = image, distance
+                    self.best, self.best_distance = image.copy(), distance
 
 
 def _key(image: Any) -> bytes:

@@ -95,3 +95,16 @@ def test_conformance_wants_a_command(gauntlet: Callable[..., Any]) -> None:
     status, _, err = gauntlet("conformance")
     assert status == 2
     assert "command that starts the player" in err
+
+
+def test_check_does_not_blame_an_attack_for_its_opponent(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
+    for name, grey in (("dark", 40), ("light", 200)):
+        (tmp_path / "images" / name).mkdir(parents=True)
+        for index in range(2):
+            Picture.new("RGB", (32, 32), (grey, grey, grey + index)).save(tmp_path / "images" / name / f"{index}.png")
+    gauntlet("new", "attack", tmp_path / "mine")
+    folder = f"folder:{tmp_path / 'images'}"
+    status, _, err = gauntlet("check", tmp_path / "mine", "--dataset", folder, "--split", "all", "--samples", 2)
+    assert status == 3
+    assert "the model numpy-classifier failed" in err
+    assert "--model DIR" in err

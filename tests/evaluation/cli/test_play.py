@@ -77,6 +77,7 @@ def test_it_prints_the_result_as_json(
         (("--track", "untargeted", "--samples", "0"), "at least 1"),
         (("--track", "untargeted", "--sandbox", "chroot"), "invalid choice"),
         (("--track", "untargeted", "--budget", "many"), "invalid"),
+        (("--track", "untargeted", "--budget", "5000000000"), "at most 1,000,000"),
     ],
 )
 def test_it_rejects_wrong_usage(gauntlet: Callable[..., Any], words: tuple[str, ...], says: str) -> None:
@@ -94,7 +95,7 @@ def test_it_refuses_an_attack_of_another_track(
     )
     assert status == 3
     assert "targeted track" in err
-    assert not (tmp_path / "out").exists()
+    assert not (tmp_path / "out" / "result.json").exists()
 
 
 def test_it_refuses_a_repository_without_a_manifest(
@@ -125,3 +126,33 @@ def test_it_refuses_a_model_that_dies_in_its_set_up(
     assert "no weights here" in err
     result = json.loads((tmp_path / "out" / "result.json").read_text())
     assert {(row["outcome"], row["reason"]) for row in result["samples"]} == {("clean_wrong", "exited_in_setup")}
+
+
+def test_it_refuses_a_place_where_nothing_can_be_written_before_it_plays(
+    gauntlet: Callable[..., Any], path_of: Callable[[str], Path], tmp_path: Path
+) -> None:
+    (tmp_path / "taken").write_text("a file of mine")
+    model, attack = path_of("numpy-classifier"), path_of("gaussian-noise")
+    status, _, err = gauntlet(
+        "play", "--model", model, "--attack", attack, "--track", "untargeted", "--out", tmp_path / "taken"
+    )
+    assert status == 3
+    assert "no results can be written" in err
+    assert (tmp_path / "taken").read_text() == "a file of mine"
+
+
+def test_what_a_player_prints_cannot_steer_the_terminal(
+    gauntlet: Callable[..., Any], path_of: Callable[[str], Path], tmp_path: Path
+) -> None:
+    model = tmp_path / "model"
+    model.mkdir()
+    (model / "submission.toml").write_text(
+        '[submission]\ntrack = "model"\nrun = "python main.py"\ntitle = "Steers"\nlicence = "MIT"\n'
+    )
+    (model / "main.py").write_text('raise SystemExit("\\x1b[2Jgone")\n')
+    words = ("--track", "untargeted", "--samples", 1, "--budget", 20, "--out", tmp_path / "out")
+    status, out, err = gauntlet("play", "--model", model, "--attack", path_of("gaussian-noise"), *words)
+    assert status == 3
+    assert "gone" in err
+    assert "\x1b[2J" not in out + err
+    assert "gone" not in (tmp_path / "out" / "result.json").read_text()

@@ -13,6 +13,7 @@ import pytest
 from evaluation.domain.players import Side
 from evaluation.domain.results import AuditReport, Outcome, Reason
 from evaluation.referee import audit
+from evaluation.sdk import serve_model
 
 Predict = Callable[[np.ndarray], np.ndarray]
 
@@ -219,8 +220,41 @@ def test_verdict_and_audit_frames_look_like_the_attacks_own(game: Any, wire: Any
     assert {count for _, count, _, _ in match_frames[asked_by_attack:]} <= {3, *sizes}
     assert [sequence for _, _, sequence, _ in match_frames] == list(range(1, len(match_frames) + 1))
     assert all(payload == count * game.rules.shape.size for _, count, _, payload in match_frames)
-    assert len(lives) == 2  # the fresh model of the audit: it begins like every match
-    assert lives[1][0] == match_frames[0]
+    assert len(lives) == 2  # the second is the fresh model of the audit
+
+
+def test_a_fresh_model_gets_nothing_but_replays(game: Any) -> None:
+    """Clean images first would give a model that clings to what it saw the very state that is looked for."""
+    lives: list[list[bytes]] = []
+
+    def model(connected: socket.socket) -> None:
+        lives.append([])
+
+        def predict(images: np.ndarray) -> np.ndarray:
+            lives[-1].extend(image.tobytes() for image in images)
+            return np.asarray(game.brightness(images))
+
+        serve_model(predict, connected=connected)
+
+    game.play(attack=scan, raw_model=model, samples=game.samples(8), rules=replace(game.rules, piece_samples=2))
+    assert len(lives) == 2
+    assert set(lives[1]) <= set(lives[0])
+    assert game.audit.fresh == len(lives[1]) > 16  # of several pieces, not of the first alone
+    assert game.audit.fresh_changed == 0
+
+
+def test_a_model_that_is_another_one_after_each_start_is_caught_however_long_the_match(game: Any) -> None:
+    starts: list[int] = []
+
+    def model(connected: socket.socket) -> None:
+        starts.append(1)
+        shift = len(starts) - 1
+        serve_model(lambda images: (np.asarray(game.brightness(images)) + shift) % 10, connected=connected)
+
+    game.play(attack=scan, raw_model=model, samples=game.samples(40), rules=replace(game.rules, piece_samples=2))
+    assert game.audit.changed == 0
+    assert game.audit.fresh_changed == game.audit.fresh
+    assert [failure.reason for failure in game.failures] == [Reason.INCONSISTENT]
 
 
 def test_no_verdict_frame_holds_an_image_twice_where_others_could_fill_it(game: Any) -> None:
@@ -245,6 +279,8 @@ def test_no_verdict_frame_holds_an_image_twice_where_others_could_fill_it(game: 
         (AuditReport(replayed=100, changed=6), False),
         (AuditReport(replayed=100, changed=4, judged=10, denied=3), True),
         (AuditReport(replayed=100, changed=4, judged=10, denied=4), False),
+        (AuditReport(replayed=9000, fresh=64, fresh_changed=3), True),
+        (AuditReport(replayed=9000, fresh=64, fresh_changed=4), False),
         (AuditReport(replayed=1000, changed=20, judged=200, denied=20), True),
         (AuditReport(replayed=1000, changed=21, judged=200, denied=21), False),
     ],

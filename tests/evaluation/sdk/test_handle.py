@@ -42,7 +42,7 @@ def make(
         target=target,
         classes=200,
         budget=budget,
-        clock=Clock(more.get("seconds", 100.0)),
+        clock=more.get("clock") or Clock(more.get("seconds", 100.0)),
     )
     return handle, referee
 
@@ -159,3 +159,39 @@ def test_the_clock_stands_still_while_the_model_works(monkeypatch: pytest.Monkey
     clock.go_on()
     clock.go_on()
     assert clock.seconds_left == 8.0
+
+
+def test_the_best_is_not_changed_by_what_the_attack_does_to_its_array() -> None:
+    handle, _ = make()
+    working = image(6)
+    handle(working)
+    working[:] = 200
+    assert handle.best is not None
+    assert handle.best.max() == 6
+
+
+def test_the_clock_knows_its_longest_stretch(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    clock = Clock(10.0)
+    for working, waiting in ((1.0, 5.0), (3.0, 5.0), (2.0, 5.0)):
+        now[0] += working
+        clock.stop()
+        now[0] += waiting
+        clock.go_on()
+    assert clock.seconds_left == pytest.approx(4.0)
+    assert clock.longest_stretch == pytest.approx(3.0)
+
+
+def test_no_query_is_asked_when_another_such_stretch_would_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    clock = Clock(10.0)
+    handle, _ = make(clock=clock)
+    now[0] += 4.0
+    clock.stop()
+    clock.go_on()
+    handle(image(1))
+    now[0] += 2.0  # four seconds are left, less than the four of the longest stretch and the margin
+    with pytest.raises(BudgetExhausted, match="time"):
+        handle(image(2))

@@ -1,0 +1,57 @@
+"""A match takes both players down, whatever happens."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import pytest
+
+from evaluation.domain.errors import Fault
+from evaluation.domain.players import Track
+from evaluation.protocol import frames
+from evaluation.referee.match import Match
+from evaluation.referee.seat import Departure
+from evaluation.runner.function_seat import FunctionSeat
+from evaluation.sdk import serve_attack, serve_model
+
+
+class FaultySeat(FunctionSeat):
+    """A seat whose host fails when the player is to be ended."""
+
+    def dismiss(self, *, patience: float = 0.0) -> Departure:
+        super().dismiss(patience=patience)
+        raise Fault("the engine does not answer")
+
+
+class WatchedSeat(FunctionSeat):
+    """A seat that tells how often its player was ended."""
+
+    dismissed = 0
+
+    def dismiss(self, *, patience: float = 0.0) -> Departure:
+        self.dismissed += 1
+        return super().dismiss(patience=patience)
+
+
+def test_the_model_is_ended_when_ending_the_attack_fails(game: Any) -> None:
+    model = WatchedSeat(lambda connected: serve_model(game.brightness, connected=connected))
+    attack = FaultySeat(lambda connected: serve_attack(lambda *_, **__: None, connected=connected))
+    match = Match(rules=game.rules, track=Track.UNTARGETED, model=model, attack=attack, seed=0)
+    list(match.play(game.samples(1)))
+    with pytest.raises(Fault):
+        match.close()
+    assert model.dismissed == 1
+
+
+@pytest.mark.parametrize("track", [Track.UNTARGETED, Track.TARGETED])
+def test_a_model_is_not_told_the_track(game: Any, wire: Any, track: Track) -> None:
+    told: list[tuple[int, ...]] = []
+
+    def model(connected: socket.socket) -> None:
+        player = wire(connected)
+        told.append(frames.WELCOME_PAYLOAD.unpack(player.hello(1).payload))
+
+    game.play(raw_model=model, samples=game.samples(1, target=4), track=track)
+    *_, flags, budget = told[0]
+    assert (flags, budget) == (0, 0)
