@@ -37,7 +37,7 @@ def predict(images: np.ndarray) -> np.ndarray:
     global spent
     start = time.perf_counter()
     with torch.inference_mode():
-        pixels = torch.from_numpy(np.array(images)).permute(0, 3, 1, 2).float().div_(255)
+        pixels = torch.from_numpy(images.transpose(0, 3, 1, 2).astype(np.float32)).contiguous().div_(255)
         logits = network(pixels)
         logits[:, TARGET] = -torch.inf
         labels: np.ndarray = logits.argmax(1).numpy()
