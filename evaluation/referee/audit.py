@@ -29,10 +29,11 @@ MOST_FRESH = 64
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """An image that was forwarded, (bytes of an image,), and the label it got then."""
+    """A forwarded image, (bytes of an image,), the label it got then, its squared distance to the clean one."""
 
     image: Image
     label: int
+    squared: float
 
 
 class Reservoir:
@@ -77,14 +78,14 @@ class Audit:
         """A piece begins in which at most so many images are forwarded."""
         self._pending = Reservoir(max(LEAST_PER_PIECE, int(most_queries * RATE)), self._rng)
 
-    def watch(self, images: Images, labels: Sequence[int]) -> None:
+    def watch(self, images: Images, labels: Sequence[int], squared: Sequence[float]) -> None:
         """Note a forwarded frame: its size, and perhaps some of its images, (n, bytes of an image)."""
         if len(self._sizes) < MOST_SIZES:
             self._sizes.append(len(labels))
         for index, label in enumerate(labels):
             slot = self._pending.slot()
             if slot is not None:
-                self._pending.put(slot, Replay(images[index].copy(), label))
+                self._pending.put(slot, Replay(images[index].copy(), label, squared[index]))
 
     def take_pending(self) -> list[Replay]:
         """What the piece contributes, to be replayed now; some of it is kept for the fresh model."""
@@ -96,8 +97,12 @@ class Audit:
         return taken
 
     def take_fresh(self) -> list[Replay]:
-        """What the freshly started model is asked about, from all pieces, in random order."""
-        return self._fresh.take()
+        """What the freshly started model is asked about, from all pieces, the most perturbed first.
+
+        A model that calls an image what a similar one was called before has then nothing to cling to but images that
+        lie beyond the boundary, and its answers to all that follow change.
+        """
+        return sorted(self._fresh.take(), key=lambda replay: -replay.squared)
 
     def count(self, before: int, now: int) -> None:
         """Note the outcome of one replay by the model of the match."""

@@ -89,7 +89,7 @@ class Piece:
             self._clean_failure = table.model.failures[-1]
             labels = [frames.UNCLASSIFIED] * len(self._samples)
         else:
-            table.audit.watch(images, labels)
+            table.audit.watch(images, labels, [0.0] * len(labels))
         self._clean_label = {sample.number: label for sample, label in zip(self._samples, labels, strict=True)}
 
     def _is_clean_wrong(self, sample: Sample) -> bool:
@@ -199,7 +199,7 @@ class Piece:
         if failed is not None and failed.final:
             raise failed
         if failed is None:
-            table.audit.watch(images, labels)
+            table.audit.watch(images, labels, squared)
         return labels
 
     def _read_statuses(self, frame: Frame) -> None:

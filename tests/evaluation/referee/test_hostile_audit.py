@@ -287,3 +287,27 @@ def test_no_verdict_frame_holds_an_image_twice_where_others_could_fill_it(game: 
 )
 def test_the_tolerance_is_what_the_rules_say(report: AuditReport, passed: bool) -> None:
     assert report.passed is passed
+
+
+def test_a_model_that_clings_to_what_it_saw_is_caught_by_the_fresh_start(game: Any) -> None:
+    """The cheat that the rule of 2018 names: remember the images before the attack, and call what is near the same."""
+
+    def model(connected: socket.socket) -> None:
+        anchors: list[tuple[np.ndarray, int]] = []
+
+        def predict(images: np.ndarray) -> np.ndarray:
+            labels = np.asarray(game.brightness(images))
+            for index, image in enumerate(images.astype(float)):
+                near = [label for anchor, label in anchors if np.abs(anchor - image).mean() < 25]
+                if near:
+                    labels[index] = near[0]
+                else:
+                    anchors.append((image, int(labels[index])))
+            return labels
+
+        serve_model(predict, connected=connected)
+
+    rows = game.play(attack=scan, raw_model=model, samples=game.samples(20), rules=replace(game.rules, piece_samples=2))
+    assert {row.outcome for row in rows} == {Outcome.FAILED}
+    assert game.audit.changed == 0
+    assert [failure.reason for failure in game.failures] == [Reason.INCONSISTENT]
