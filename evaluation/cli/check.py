@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.baselines.catalogue import baselines
-from evaluation.cli.options import Chosen, add_samples, add_sandbox, build_players, chosen_samples, open_sandbox
+from evaluation.cli.options import (
+    Chosen,
+    add_samples,
+    add_sandbox,
+    build_players,
+    chosen_samples,
+    directory,
+    open_sandbox,
+)
 from evaluation.cli.output import OUT, print_json, printable, progress_bar, say
 from evaluation.domain.players import Player, Track
 from evaluation.domain.results import PieceResult
@@ -22,13 +30,13 @@ def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser(
         "check", help="check a submission: manifest, build, smoke stage on development images"
     )
-    command.add_argument("directory", type=Path, metavar="DIR")
+    command.add_argument("directory", type=directory, metavar="DIR")
     add_samples(command, split="dev", samples=20, queries=1000)
     add_sandbox(command)
     command.add_argument(
         "--least-accuracy", type=float, default=0.5, help="clean accuracy that a model needs (default 0.5)"
     )
-    command.add_argument("--model", type=Path, metavar="DIR", help=f"whom an attack meets (default {OPPONENT})")
+    command.add_argument("--model", type=directory, metavar="DIR", help=f"whom an attack meets (default {OPPONENT})")
     command.add_argument("--json", action="store_true", help="print the checks as JSON")
     command.set_defaults(run=run)
 

@@ -1,7 +1,7 @@
 """Reads the command line, runs one subcommand, turns errors into exit statuses.
 
-Exit status: 0 done, 2 wrong usage, 3 refused (the cause lies with the submission, the data or this host, and is
-named), 4 our fault, 130 interrupted.
+Exit status: 0 done, 2 wrong usage (options, data or places that cannot be used), 3 refused (a submission, or this host
+for want of a guard; the cause is named), 4 our fault, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from evaluation import __version__
 from evaluation.cli import baselines, check, conformance, demo, doctor, new, play, tournament, train
 from evaluation.cli.output import complain
-from evaluation.domain.errors import Fault, Refusal
+from evaluation.domain.errors import BuildRefusal, Fault, HostRefusal, ManifestRefusal, Refusal
 
 DONE, USAGE, REFUSED, FAULT, INTERRUPTED = 0, 2, 3, 4, 130
 
@@ -38,9 +38,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser().parse_args(arguments)
     try:
         status: int = given.run(given)
-    except Refusal as refusal:
+    except (ManifestRefusal, BuildRefusal, HostRefusal) as refusal:
         complain(str(refusal))
         return REFUSED
+    except Refusal as refusal:
+        complain(str(refusal))
+        return USAGE
     except Fault as fault:
         complain(f"our fault: {fault}")
         return FAULT

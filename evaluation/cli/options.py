@@ -37,6 +37,14 @@ def positive(text: str) -> int:
     return number
 
 
+def directory(text: str) -> Path:
+    """A directory that exists, for argparse."""
+    path = Path(text)
+    if not path.is_dir():
+        raise argparse.ArgumentTypeError(f"{text} is no directory")
+    return path
+
+
 def budget(text: str) -> int:
     """A query budget, for argparse: bounded, since the referee keeps a record of every query of a piece."""
     number = positive(text)

@@ -11,6 +11,7 @@ from evaluation.cli.options import (
     add_sandbox,
     build_players,
     chosen_samples,
+    directory,
     open_sandbox,
     results_directory,
 )
@@ -28,8 +29,8 @@ LAST_WORDS = 2000
 
 def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser("play", help="play one attack against one model")
-    command.add_argument("--model", type=Path, required=True, metavar="DIR", help="the model's repository")
-    command.add_argument("--attack", type=Path, required=True, metavar="DIR", help="the attack's repository")
+    command.add_argument("--model", type=directory, required=True, metavar="DIR", help="the model's repository")
+    command.add_argument("--attack", type=directory, required=True, metavar="DIR", help="the attack's repository")
     command.add_argument("--track", choices=("untargeted", "targeted"), required=True)
     add_samples(command, split="validation", samples=None, queries=1000)
     add_sandbox(command)

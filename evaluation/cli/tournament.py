@@ -14,12 +14,13 @@ from evaluation.cli.options import (
     add_sandbox,
     build_players,
     chosen_samples,
+    directory,
     open_sandbox,
     positive,
     results_directory,
 )
 from evaluation.cli.output import complain, print_json, progress_bar
-from evaluation.domain.errors import ManifestRefusal
+from evaluation.domain.errors import Refusal
 from evaluation.domain.players import Player, Track
 from evaluation.domain.results import MatchResult
 from evaluation.referee.clock import calibrate
@@ -33,7 +34,7 @@ def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser(
         "tournament", help="play all attacks against all models and print the boards"
     )
-    command.add_argument("players", nargs="+", type=Path, metavar="DIR", help="repositories of models and attacks")
+    command.add_argument("players", nargs="+", type=directory, metavar="DIR", help="repositories of models and attacks")
     add_samples(command, split="validation", samples=20, queries=1000)
     add_sandbox(command)
     command.add_argument("--workers", type=positive, default=os.cpu_count() or 1, help="matches at a time")
@@ -58,7 +59,7 @@ def play_tournament(players: list[Player], chosen: Chosen, given: argparse.Names
     models = [player for player in players if player.track is Track.MODEL]
     attacks = [player for player in players if player.track is not Track.MODEL]
     if not models or not attacks:
-        raise ManifestRefusal("a tournament needs a model and an attack", fix="name repositories of both sides")
+        raise Refusal("a tournament needs a model and an attack", fix="name repositories of both sides")
     if given.out:
         results_directory(given.out)
     open_sandbox(given.sandbox)
@@ -92,4 +93,4 @@ def _require_distinct(players: list[Player]) -> None:
     names = [player.name for player in players]
     for name in names:
         if names.count(name) > 1:
-            raise ManifestRefusal(f"two players are called {name}", fix="rename one of the directories")
+            raise Refusal(f"two players are called {name}", fix="rename one of the directories")

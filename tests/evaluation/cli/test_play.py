@@ -77,11 +77,15 @@ def test_it_prints_the_result_as_json(
         (("--track", "untargeted", "--samples", "0"), "at least 1"),
         (("--track", "untargeted", "--sandbox", "chroot"), "invalid choice"),
         (("--track", "untargeted", "--budget", "many"), "invalid"),
+        (("--track", "untargeted", "--model", "nowhere"), "nowhere is no directory"),
+        (("--track", "untargeted", "--dataset", "nonsense"), "nonsense"),
+        (("--track", "untargeted", "--split", "secret"), "no split 'secret'"),
+        (("--track", "untargeted", "--samples", "201"), "holds 200"),
         (("--track", "untargeted", "--budget", "5000000000"), "at most 1,000,000"),
     ],
 )
 def test_it_rejects_wrong_usage(gauntlet: Callable[..., Any], words: tuple[str, ...], says: str) -> None:
-    status, _, err = gauntlet("play", "--model", "m", "--attack", "a", "--out", "o", *words)
+    status, _, err = gauntlet("play", "--model", ".", "--attack", ".", "--out", "o", *words)
     assert status == 2
     assert says in err
 
@@ -136,7 +140,7 @@ def test_it_refuses_a_place_where_nothing_can_be_written_before_it_plays(
     status, _, err = gauntlet(
         "play", "--model", model, "--attack", attack, "--track", "untargeted", "--out", tmp_path / "taken"
     )
-    assert status == 3
+    assert status == 2
     assert "no results can be written" in err
     assert (tmp_path / "taken").read_text() == "a file of mine"
 
