@@ -139,8 +139,9 @@ class Piece:
     def _repeated(self, frame: Frame) -> tuple[bytes, bytes] | None:
         """The last reply, where this is the last query again: it is sent again and not charged twice."""
         last = self._table.last_reply
-        same = last is not None and frame.type == frames.QUERY and frame.sequence == self._table.sequence
-        return last if same and last is not None and len(last[0]) == 2 * frame.count else None
+        if last is None or frame.type != frames.QUERY or frame.sequence != self._table.sequence:
+            return None
+        return last if len(last[0]) == 2 * frame.count else None
 
     def _send_piece(self, channel: Channel, attackable: list[Sample], bank: TimeBank) -> None:
         targeted = self._table.track is Track.TARGETED

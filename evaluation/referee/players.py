@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Sequence
 
 from evaluation.domain.errors import Fault
 from evaluation.domain.players import Side, Track
@@ -101,7 +100,6 @@ class Model(Contestant):
         super().__init__(Side.MODEL, seat, track, rules, calibration)
         self.seconds = 0.0
         self.images = 0
-        self.invalid_labels = 0
         self._sequence = 0
         self._bank = TimeBank(0.0)
         self._asked_at = 0.0
@@ -145,7 +143,7 @@ class Model(Contestant):
             self.images += count
         labels = list(struct.unpack(f"<{count}h", reply.payload))
         if min(labels) < 0 or max(labels) >= self.rules.classes:
-            return self._without_invalid(labels)
+            return [label if 0 <= label < self.rules.classes else frames.UNCLASSIFIED for label in labels]
         return labels
 
     def _check(self, reply: Frame, count: int) -> None:
@@ -153,11 +151,6 @@ class Model(Contestant):
             raise ChannelError(Reason.BAD_COUNT, f"{reply.count} labels for {count} images")
         if reply.sequence != self._sequence:
             raise ChannelError(Reason.BAD_SEQUENCE, f"sequence {reply.sequence}, expected {self._sequence}")
-
-    def _without_invalid(self, labels: Sequence[int]) -> list[int]:
-        valid = [label if 0 <= label < self.rules.classes else frames.UNCLASSIFIED for label in labels]
-        self.invalid_labels += valid.count(frames.UNCLASSIFIED)
-        return valid
 
     def classify(self, images: memoryview | bytes, count: int) -> list[int]:
         """Ask and fetch in one; for the referee's own questions. Raises `PlayerFailedError`."""
