@@ -38,6 +38,20 @@ class Environment:
         """A list of names separated by commas."""
         return [part.strip() for part in self.text(name, ",".join(default)).split(",") if part.strip()]
 
+    def number(self, name: str, default: int) -> int:
+        """A whole number above 0; raises `ImproperlyConfigured` for anything else."""
+        value = self.text(name, str(default)).replace("_", "")
+        if not value.isdecimal() or int(value) == 0:
+            raise ImproperlyConfigured(f"{name} is {value!r}. Set it to a whole number above 0.")
+        return int(value)
+
+    def choice(self, name: str, choices: tuple[str, ...]) -> str:
+        """One of `choices`, by default the first; raises `ImproperlyConfigured` for anything else."""
+        value = self.text(name, choices[0])
+        if value not in choices:
+            raise ImproperlyConfigured(f"{name} is {value!r}. Set it to one of: {', '.join(choices)}.")
+        return value
+
     def folder(self, name: str, default: Path) -> Path:
         """A folder, made where it does not exist; raises `ImproperlyConfigured` where that fails."""
         path = Path(self.text(name, str(default)))
@@ -63,6 +77,21 @@ class Environment:
             f"{name} is no database address. Set it to sqlite:///PATH or postgresql://USER:PASSWORD@HOST:PORT/NAME."
         )
 
+    def broker(self, name: str, default: str) -> tuple[str, dict[str, Any]]:
+        """A broker's address and Celery's transport options for it.
+
+        `redis://HOST:PORT/NUMBER`, or `filesystem:///absolute/folder`: Celery's transport of plain files, for one host
+        without services. Raises `ImproperlyConfigured` for an address that it cannot read.
+        """
+        address = self.text(name, default)
+        scheme, _, rest = address.partition("://")
+        if scheme in {"redis", "rediss"} and rest:
+            # a message is taken at once, so nothing is ever delivered twice for taking long
+            return address, {}
+        if scheme == "filesystem" and rest.startswith("/"):
+            return "filesystem://", _file_broker(Path(rest))
+        raise ImproperlyConfigured(f"{name} is no broker address. Set it to redis://HOST:PORT/NUMBER.")
+
     def secret(self, name: str, *, kept_in: Path) -> str:
         """The secret in the variable, or else one that is made at the first start and kept in the file `kept_in`.
 
@@ -75,10 +104,24 @@ class Environment:
         return value
 
 
+def _file_broker(folder: Path) -> dict[str, Any]:
+    messages, control = folder / "messages", folder / "control"
+    for made in (messages, control):
+        made.mkdir(parents=True, exist_ok=True)
+    return {
+        "data_folder_in": str(messages),
+        "data_folder_out": str(messages),
+        "control_folder": str(control),
+        "polling_interval": 0.2,
+    }
+
+
 def _sqlite(path: str) -> dict[str, Any]:
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": path,
+        # a file for tests, too: one in memory would be shared by all threads, unlike anything a site runs on
+        "TEST": {"NAME": f"{path}.test"},
         # writers wait for each other at the start of a transaction, instead of failing in its middle
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",

@@ -1,11 +1,15 @@
 """Every setting of the site, once. What an operator chooses comes from the environment through `config.env`.
 
-A start with nothing set is safe: no debug pages, a secret key of its own, SQLite, only this host's names answered.
+A start with nothing set is safe: no debug pages, a secret key of its own, SQLite, only this host's names answered,
+and players in Docker.
 """
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
+
+from csp.constants import NONCE, SELF
 
 from config.env import Environment
 
@@ -19,12 +23,44 @@ DEBUG = env.flag("GAUNTLET_DEBUG", default=False)
 SECRET_KEY = env.secret("GAUNTLET_SECRET_KEY", kept_in=STATE / "secret-key")
 ALLOWED_HOSTS = env.names("GAUNTLET_HOSTS", ("localhost", "127.0.0.1", "[::1]"))
 
-INSTALLED_APPS = ["django.contrib.staticfiles", "pages.apps.PagesConfig"]
+INSTALLED_APPS = [
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "django_htmx",
+    "csp",
+    "allauth",
+    "allauth.account",
+    "rest_framework",
+    "core.apps.CoreConfig",
+    "accounts.apps.AccountsConfig",
+    "competitions.apps.CompetitionsConfig",
+    "repositories.apps.RepositoriesConfig",
+    "submissions.apps.SubmissionsConfig",
+    "matches.apps.MatchesConfig",
+    "leaderboards.apps.LeaderboardsConfig",
+    "api.apps.ApiConfig",
+    "pages.apps.PagesConfig",
+    "demo.apps.DemoConfig",
+]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "csp.middleware.CSPMiddleware",
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
@@ -34,8 +70,14 @@ TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [ROOT / "templates"],
-        "APP_DIRS": False,
-        "OPTIONS": {"context_processors": ["django.template.context_processors.request"]},
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
     }
 ]
 
@@ -49,7 +91,90 @@ USE_I18N = False
 
 STATIC_URL = "static/"
 STATIC_ROOT = STATE / "static"
+STATIC_ROOT.mkdir(exist_ok=True)
 STATICFILES_DIRS = [ROOT / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+
+# what the site keeps on disk; hosts that share work share these folders
+REPOSITORIES = STATE / "repositories"
+OBJECTS = STATE / "objects"
+CHECKOUTS = STATE / "checkouts"
+
+# people
+AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = [
+    "django.contrib.auth.backends.ModelBackend",
+    "allauth.account.auth_backends.AuthenticationBackend",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "pages:home"
+ACCOUNT_LOGIN_METHODS = {"username", "email"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_USERNAME_BLACKLIST = ["admin", "organiser", "gauntlet"]
+
+# pushes
+MAX_PUSH_BYTES = env.number("GAUNTLET_MAX_PUSH_BYTES", 512 << 20)
+MAX_REPOSITORY_BYTES = env.number("GAUNTLET_MAX_REPOSITORY_BYTES", 4 << 30)
+MAX_FILE_BYTES = env.number("GAUNTLET_MAX_FILE_BYTES", 256 << 20)
+MAX_FILES = env.number("GAUNTLET_MAX_FILES", 10_000)
+
+# players and those who run them
+SANDBOX = env.choice("GAUNTLET_SANDBOX", ("docker", "process"))
+WORKER_NAME = env.text("GAUNTLET_WORKER_NAME", socket.gethostname())
+WORKER_CLASS = env.choice("GAUNTLET_WORKER_CLASS", ("cpu", "gpu"))
+WORKER_DEVICES = env.names("GAUNTLET_WORKER_DEVICES", ())
+
+# the queue
+CELERY_BROKER_URL, CELERY_BROKER_TRANSPORT_OPTIONS = env.broker(
+    "GAUNTLET_BROKER", f"filesystem://{(STATE / 'broker').resolve()}"
+)
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TIMEZONE = "UTC"
+# a message is only a doorbell: taken early, never waited for, found again by the sweeps
+CELERY_TASK_ACKS_LATE = False
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_TASK_DEFAULT_QUEUE = "default"
+CELERY_TASK_ROUTES = {"submissions.*": {"queue": "build"}, "matches.play": {"queue": "play"}}
+CELERY_BEAT_SCHEDULE_FILENAME = str(STATE / "beat-schedule")
+CELERY_BEAT_SCHEDULE = {
+    "submissions.sweep": {"task": "submissions.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
+    "matches.sweep": {"task": "matches.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
+    "leaderboards.sweep": {"task": "leaderboards.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
+    "submissions.collect_images": {"task": "submissions.collect_images", "schedule": 3600.0},
+}
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
+}
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "script-src": [SELF, NONCE],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "base-uri": [SELF],
+        "form-action": [SELF],
+        "frame-ancestors": ["'none'"],
+        "object-src": ["'none'"],
+    }
+}
 
 # behind a proxy that ends TLS and sets X-Forwarded-Proto itself
 HTTPS = env.flag("GAUNTLET_HTTPS", default=False)

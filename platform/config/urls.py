@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from django.contrib import admin
 from django.urls import include, path
 
-urlpatterns = [path("", include("pages.urls"))]
+urlpatterns = [
+    path("admin/", admin.site.urls),
+    path("accounts/", include("allauth.urls")),
+    path("", include("pages.urls")),
+]

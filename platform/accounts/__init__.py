@@ -1,0 +1,1 @@
+"""People, teams, memberships and access tokens."""

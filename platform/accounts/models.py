@@ -1,0 +1,88 @@
+"""People, the teams they form, and the tokens that let their programs in."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import AbstractUser
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import Q, UniqueConstraint
+
+RESERVED_SLUGS = frozenset({"new", "admin", "git", "api", "static", "accounts", "baselines"})
+
+
+class User(AbstractUser):
+    """A person with an account."""
+
+
+class Team(models.Model):
+    """The people who submit together, and the subject of quotas. Its slug is its name in addresses."""
+
+    slug = models.CharField(
+        max_length=40,
+        unique=True,
+        validators=[
+            RegexValidator(
+                r"^[a-z0-9]+(-[a-z0-9]+)*$", "Use lower-case letters, digits and single hyphens, as in robust-owls."
+            )
+        ],
+    )
+    name = models.CharField(max_length=80, unique=True)
+    created_at = models.DateTimeField()
+    members = models.ManyToManyField(User, through="Membership", related_name="teams")
+
+    class Meta:
+        ordering = ["slug"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Membership(models.Model):
+    """A person's place in a team. Every team has one captain, who adds and removes members."""
+
+    class Role(models.TextChoices):
+        CAPTAIN = "captain", "captain"
+        MEMBER = "member", "member"
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role.choices)
+    joined_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["joined_at", "pk"]
+        constraints = [
+            UniqueConstraint(fields=["team", "user"], name="one_membership_per_team_and_user"),
+            UniqueConstraint(fields=["team"], condition=Q(role="captain"), name="one_captain_per_team"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} ({self.role}) of {self.team}"
+
+
+class AccessToken(models.Model):
+    """Lets a program act for its owner, within `scopes`, until `expires_at`. Only a hash of it is kept.
+
+    A token is 256 random bits, so a plain SHA-256 is enough: there is nothing to guess.
+    """
+
+    class Scope(models.TextChoices):
+        READ = "read", "read: clone repositories, read the API"
+        SUBMIT = "submit", "submit: push, submit, withdraw"
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="tokens")
+    name = models.CharField(max_length=60)
+    scopes = models.JSONField(default=list)
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    start = models.CharField(max_length=12, editable=False)
+    """Its first characters, by which people tell tokens apart."""
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.start}...)"

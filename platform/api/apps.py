@@ -1,0 +1,11 @@
+"""The Django app of the API."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class ApiConfig(AppConfig):
+    """The REST face; it owns no table."""
+
+    name = "api"

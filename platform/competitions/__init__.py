@@ -1,0 +1,1 @@
+"""Competitions: their tracks, rules, sample sets, windows, entries and organisers."""

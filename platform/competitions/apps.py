@@ -1,0 +1,11 @@
+"""The Django app of competitions."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class CompetitionsConfig(AppConfig):
+    """Competitions and what organisers set in them."""
+
+    name = "competitions"

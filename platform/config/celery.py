@@ -1,0 +1,13 @@
+"""The Celery app. It carries keys only: the database is the truth, and sweeps find what a lost message leaves."""
+
+from __future__ import annotations
+
+import os
+
+from celery import Celery
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+app = Celery("gauntlet")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()

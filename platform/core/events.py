@@ -1,0 +1,25 @@
+"""Write to the event log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Model
+
+from core import clock
+from core.models import Event
+
+if TYPE_CHECKING:
+    from django.contrib.auth.base_user import AbstractBaseUser
+
+
+def record(verb: str, subject: Model, *, by: AbstractBaseUser | None = None, reason: str = "", **data: Any) -> Event:
+    """Note that `by` (None: the site) did `verb` to `subject`; `data` holds plain values, ready for JSON."""
+    return Event.objects.create(
+        at=clock.now(), verb=verb, subject=name_of(subject), by_id=by.pk if by else None, reason=reason, data=data
+    )
+
+
+def name_of(subject: Model) -> str:
+    """How the log names a row: "submission:12"."""
+    return f"{subject._meta.model_name}:{subject.pk}"

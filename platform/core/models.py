@@ -1,0 +1,33 @@
+"""The event log: who did what to which thing, when and why. Rows are added and never changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+
+
+class Event(models.Model):
+    """One act. `subject` names a row as "submission:12"; `by` is None where the site itself acted."""
+
+    at = models.DateTimeField(db_index=True)
+    verb = models.CharField(max_length=60, db_index=True)
+    subject = models.CharField(max_length=80, db_index=True)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    reason = models.TextField(blank=True)
+    data = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.at:%Y-%m-%d %H:%M:%S} {self.verb} {self.subject}"
+
+    def save(self, *args: Any, **options: Any) -> None:
+        if self.pk is not None:
+            raise TypeError("events are never changed")
+        super().save(*args, **options)
+
+    def delete(self, *args: Any, **options: Any) -> tuple[int, dict[str, int]]:
+        raise TypeError("events are never deleted")

@@ -1,0 +1,44 @@
+"""Content-addressed files outside the web root: equal bytes are kept once, under their SHA-256."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+from django.conf import settings
+
+from core.errors import Fault
+
+
+def put(content: bytes) -> str:
+    """Keep `content` and return its digest, 64 hexadecimal digits. Whole or not at all, safe to repeat."""
+    digest = hashlib.sha256(content).hexdigest()
+    path = path_of(digest)
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".")
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    return digest
+
+
+def get(digest: str) -> bytes:
+    """What was kept under `digest`; raises `Fault` where it is missing or no longer what it was."""
+    try:
+        content = path_of(digest).read_bytes()
+    except OSError as error:
+        raise Fault(f"object {digest} cannot be read: {error}") from error
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise Fault(f"object {digest} is damaged: its bytes have another digest")
+    return content
+
+
+def path_of(digest: str) -> Path:
+    """Where the object `digest` lies, whether or not it is there."""
+    folder: Path = settings.OBJECTS
+    return folder / digest[:2] / digest[2:]

@@ -1,0 +1,11 @@
+"""The Django app of the demo."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class DemoConfig(AppConfig):
+    """The commands that start the site on one host."""
+
+    name = "demo"

@@ -1,0 +1,1 @@
+"""Pools, evaluations and the public boards."""

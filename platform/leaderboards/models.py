@@ -1,0 +1,105 @@
+"""Pools of opponents, evaluations against them, and the standings that follow."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import UniqueConstraint
+
+from competitions.models import Entry, RulesVersion, SampleSet, Track
+from matches.models import Match
+from submissions.models import Player, Submission
+
+
+class Pool(models.Model):
+    """The frozen list of a track's players that the other side is measured against. The newest one is in force."""
+
+    track = models.ForeignKey(Track, on_delete=models.PROTECT, related_name="pools")
+    number = models.PositiveIntegerField()
+    made_at = models.DateTimeField()
+    reason = models.CharField(max_length=200)
+    players = models.ManyToManyField(Player, through="PoolPlace", related_name="pools")
+
+    class Meta:
+        ordering = ["-number"]
+        constraints = [UniqueConstraint(fields=["track", "number"], name="pool_number_once")]
+
+    def __str__(self) -> str:
+        return f"pool {self.number} of {self.track}"
+
+
+class PoolPlace(models.Model):
+    """A player's place in a pool."""
+
+    pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="places")
+    place = models.PositiveSmallIntegerField()
+    player = models.ForeignKey(Player, on_delete=models.PROTECT, related_name="pool_places")
+
+    class Meta:
+        ordering = ["place"]
+        constraints = [
+            UniqueConstraint(fields=["pool", "place"], name="pool_place_once"),
+            UniqueConstraint(fields=["pool", "player"], name="player_once_per_pool"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.place}. {self.player}"
+
+
+class Evaluation(models.Model):
+    """A submission measured against a pool on a sample set under one version of the rules.
+
+    The score columns are empty until it is scored; `per_opponent` has a row for each, in the pool's order:
+    {"player": id, "title": ..., "median": ..., "failures": ...}.
+    """
+
+    class State(models.TextChoices):
+        PLAYING = "playing", "playing"
+        SCORED = "scored", "scored"
+        VOID = "void", "void"
+
+    submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="evaluations")
+    pool = models.ForeignKey(Pool, on_delete=models.PROTECT, related_name="evaluations")
+    sample_set = models.ForeignKey(SampleSet, on_delete=models.PROTECT, related_name="evaluations")
+    rules = models.ForeignKey(RulesVersion, on_delete=models.PROTECT, related_name="evaluations")
+    matches = models.ManyToManyField(Match, related_name="evaluations")
+    state = models.CharField(max_length=8, choices=State.choices, default=State.PLAYING, db_index=True)
+    created_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True, blank=True)
+    cause = models.CharField(max_length=10, choices=Submission.Cause.choices, blank=True)
+    reason = models.CharField(max_length=40, blank=True)
+    problem = models.TextField(blank=True)
+
+    value = models.FloatField(null=True, blank=True)
+    low = models.FloatField(null=True, blank=True)
+    high = models.FloatField(null=True, blank=True)
+    samples = models.PositiveIntegerField(null=True, blank=True)
+    failures = models.PositiveIntegerField(null=True, blank=True)
+    worst_opponent = models.ForeignKey(Player, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    per_opponent = models.JSONField(default=list, blank=True)
+    median_seconds = models.FloatField(null=True, blank=True)
+    mean_queries = models.FloatField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"evaluation {self.pk}"
+
+
+class Standing(models.Model):
+    """One row of a leaderboard: the newest scored submission of a team. Recomputed, never edited."""
+
+    track = models.ForeignKey(Track, on_delete=models.CASCADE, related_name="standings")
+    entry = models.ForeignKey(Entry, on_delete=models.CASCADE, related_name="standings")
+    evaluation = models.ForeignKey(Evaluation, on_delete=models.PROTECT, related_name="standings")
+    rank = models.PositiveIntegerField()
+    previous_rank = models.PositiveIntegerField(null=True, blank=True)
+    """The rank a day before the newest score of the track; None where there was none."""
+
+    class Meta:
+        ordering = ["track", "rank", "entry"]
+        constraints = [UniqueConstraint(fields=["track", "entry"], name="one_standing_per_track_and_entry")]
+        indexes = [models.Index(fields=["track", "rank"])]
+
+    def __str__(self) -> str:
+        return f"{self.rank}. {self.entry}"

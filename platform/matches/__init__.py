@@ -1,0 +1,1 @@
+"""Matches: the claim queue, the workers that play pieces, and what comes of them."""

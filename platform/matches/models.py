@@ -1,0 +1,126 @@
+"""Workers, matches, their pieces, and one row for each sample."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import UniqueConstraint
+
+from competitions.models import RulesVersion, SampleSet
+from submissions.models import Player
+
+
+class Worker(models.Model):
+    """A process that plays pieces, as it last reported itself."""
+
+    class Class(models.TextChoices):
+        CPU = "cpu", "CPU"
+        GPU = "gpu", "GPU"
+
+    name = models.CharField(max_length=120, unique=True)
+    """Host, worker and slot, e.g. "arena-1/play/0"."""
+    worker_class = models.CharField(max_length=3, choices=Class.choices)
+    device = models.CharField(max_length=20, blank=True)
+    calibration = models.FloatField(default=1.0)
+    started_at = models.DateTimeField()
+    last_seen_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Match(models.Model):
+    """One attack against one model over a sample set under one version of the rules. Played once, for everyone."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting", "waiting"
+        PLAYING = "playing", "playing"
+        PLAYED = "played", "played"
+        FAILED = "failed", "failed"
+
+    rules = models.ForeignKey(RulesVersion, on_delete=models.PROTECT, related_name="matches")
+    sample_set = models.ForeignKey(SampleSet, on_delete=models.PROTECT, related_name="matches")
+    model = models.ForeignKey(Player, on_delete=models.PROTECT, related_name="matches_as_model")
+    attack = models.ForeignKey(Player, on_delete=models.PROTECT, related_name="matches_as_attack")
+    seed = models.BigIntegerField()
+    needs_gpu = models.BooleanField(default=False)
+    state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING, db_index=True)
+    created_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True, blank=True)
+    audit = models.JSONField(default=dict, blank=True)
+    """The counts of `AuditReport`, summed over the workers that played; `passed` beside them."""
+    fault = models.TextField(blank=True)
+    """What of ours went wrong where the state is `failed`."""
+
+    class Meta:
+        verbose_name_plural = "matches"
+        ordering = ["pk"]
+        constraints = [UniqueConstraint(fields=["rules", "sample_set", "model", "attack"], name="match_played_once")]
+
+    def __str__(self) -> str:
+        return f"match {self.pk}"
+
+
+class Piece(models.Model):
+    """A batch of a match's samples, claimed, played and committed as one.
+
+    Whoever claims it raises `fence`; only the holder of the newest fence may write a result or prolong the lease.
+    """
+
+    class State(models.TextChoices):
+        WAITING = "waiting", "waiting"
+        CLAIMED = "claimed", "claimed"
+        PLAYED = "played", "played"
+        FAILED = "failed", "failed"
+
+    match = models.ForeignKey(Match, on_delete=models.CASCADE, related_name="pieces")
+    number = models.PositiveIntegerField()
+    first = models.PositiveIntegerField()
+    """The place of its first sample in the sample set."""
+    count = models.PositiveSmallIntegerField()
+    state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
+    worker = models.ForeignKey(Worker, null=True, blank=True, on_delete=models.SET_NULL, related_name="pieces")
+    fence = models.PositiveIntegerField(default=0)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    faults = models.PositiveSmallIntegerField(default=0)
+    """How often our side failed on it: a fault raised, or a lease that ran out."""
+    played_at = models.DateTimeField(null=True, blank=True)
+    seconds = models.FloatField(null=True, blank=True)
+    worker_class = models.CharField(max_length=3, choices=Worker.Class.choices, blank=True)
+    calibration = models.FloatField(null=True, blank=True)
+    artefact = models.CharField(max_length=64, blank=True)
+    """Digest of the compressed images and query trace in the object store."""
+    audit = models.JSONField(default=dict, blank=True)
+    failures = models.JSONField(default=list, blank=True)
+
+    class Meta:
+        ordering = ["match", "number"]
+        constraints = [UniqueConstraint(fields=["match", "number"], name="piece_once_per_match")]
+        indexes = [models.Index(fields=["state", "match", "number"])]
+
+    def __str__(self) -> str:
+        return f"piece {self.number} of {self.match}"
+
+
+class SampleResult(models.Model):
+    """How one sample of a match ended. Distances are L2 over pixels / 255; the label stays with the sample set."""
+
+    match = models.ForeignKey(Match, on_delete=models.CASCADE, related_name="sample_results")
+    piece = models.ForeignKey(Piece, on_delete=models.CASCADE, related_name="sample_results")
+    sample = models.PositiveIntegerField()
+    outcome = models.CharField(max_length=12)
+    distance = models.FloatField()
+    worst_case = models.FloatField()
+    queries = models.PositiveIntegerField()
+    seconds = models.FloatField()
+    reason = models.CharField(max_length=20, blank=True)
+    found_label = models.SmallIntegerField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["match", "sample"]
+        constraints = [UniqueConstraint(fields=["match", "sample"], name="sample_once_per_match")]
+
+    def __str__(self) -> str:
+        return f"sample {self.sample} of {self.match}"

@@ -1,0 +1,1 @@
+"""The teams' git repositories, served over HTTP."""

@@ -1,0 +1,35 @@
+"""A team's repository for one track."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from django.conf import settings
+from django.db import models
+from django.db.models import UniqueConstraint
+
+from competitions.models import Entry, Track
+
+
+class Repository(models.Model):
+    """A bare git repository on this host. Its row is also what quota decisions are serialised on."""
+
+    entry = models.ForeignKey(Entry, on_delete=models.PROTECT, related_name="repositories")
+    track = models.ForeignKey(Track, on_delete=models.PROTECT, related_name="repositories")
+    created_at = models.DateTimeField()
+    pushed_at = models.DateTimeField(null=True, blank=True)
+    size_bytes = models.PositiveBigIntegerField(default=0)
+
+    class Meta:
+        verbose_name_plural = "repositories"
+        ordering = ["pk"]
+        constraints = [UniqueConstraint(fields=["entry", "track"], name="one_repository_per_entry_and_track")]
+
+    def __str__(self) -> str:
+        return f"{self.entry.team.slug}/{self.track.kind}"
+
+    @property
+    def path(self) -> Path:
+        """Where it lies. Named by its number, so that a renamed team keeps it."""
+        folder: Path = settings.REPOSITORIES
+        return folder / f"{self.pk}.git"

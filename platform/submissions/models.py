@@ -1,0 +1,166 @@
+"""A submission, the slot it took, the tries to build it, their log, and the player that comes of it."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q, UniqueConstraint
+
+from competitions.models import Competition, Track
+from repositories.models import Repository
+
+
+class Player(models.Model):
+    """A submission or baseline made ready to run, named by its digest: equal digests are the same player.
+
+    It can be made again anywhere from `repository` and `commit`, or from the bundled `baseline`.
+    """
+
+    competition = models.ForeignKey(Competition, on_delete=models.PROTECT, related_name="players")
+    kind = models.CharField(max_length=12, choices=Track.Kind.choices)
+    digest = models.CharField(max_length=80)
+    title = models.CharField(max_length=120)
+    command = models.JSONField()
+    gpu = models.BooleanField(default=False)
+    image = models.CharField(max_length=200, blank=True)
+    """The image's id where Docker built it."""
+    repository = models.ForeignKey(Repository, null=True, blank=True, on_delete=models.PROTECT, related_name="players")
+    commit = models.CharField(max_length=64, blank=True)
+    baseline = models.CharField(max_length=60, blank=True)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            UniqueConstraint(fields=["competition", "kind", "digest"], name="player_once"),
+            models.CheckConstraint(condition=Q(repository__isnull=False) | ~Q(baseline=""), name="player_has_a_source"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.title} ({self.digest.removeprefix('sha256:')[:12]})"
+
+
+class Submission(models.Model):
+    """One commit of a team's repository, sent to its track. Never edited, only superseded."""
+
+    class State(models.TextChoices):
+        RECEIVED = "received", "received"
+        BUILDING = "building", "building"
+        CHECKING = "checking", "checking"
+        READY = "ready", "ready"
+        REFUSED = "refused", "refused"
+        WITHDRAWN = "withdrawn", "withdrawn"
+
+    class Cause(models.TextChoices):
+        TEAM = "team", "the team's"
+        PLATFORM = "platform", "ours"
+
+    UNDER_WAY = (State.RECEIVED, State.BUILDING, State.CHECKING)
+
+    repository = models.ForeignKey(Repository, on_delete=models.PROTECT, related_name="submissions")
+    commit = models.CharField(max_length=64)
+    tag = models.CharField(max_length=200)
+    submitted_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="submissions")
+    received_at = models.DateTimeField(db_index=True)
+    title = models.CharField(max_length=120)
+    licence = models.CharField(max_length=200)
+
+    state = models.CharField(max_length=10, choices=State.choices, default=State.RECEIVED, db_index=True)
+    state_since = models.DateTimeField()
+    deadline = models.DateTimeField(null=True, blank=True)
+    """When a state that is not final must be over; None in final states."""
+    player = models.ForeignKey(Player, null=True, blank=True, on_delete=models.PROTECT, related_name="submissions")
+
+    cause = models.CharField(max_length=10, choices=Cause.choices, blank=True)
+    reason = models.CharField(max_length=40, blank=True)
+    problem = models.TextField(blank=True)
+    fix = models.TextField(blank=True)
+
+    disqualified_at = models.DateTimeField(null=True, blank=True)
+    disqualified_for = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["-pk"]
+        constraints = [
+            UniqueConstraint(
+                fields=["repository", "commit"],
+                condition=~Q(state__in=["refused", "withdrawn"]),
+                name="commit_under_way_or_ready_once",
+            ),
+            UniqueConstraint(fields=["repository", "tag"], name="tag_once_per_repository"),
+        ]
+
+    def __str__(self) -> str:
+        return f"submission {self.pk}"
+
+
+class QuotaSlot(models.Model):
+    """One line of the quota ledger: a slot is reserved at the door, then used or refunded; the line stays."""
+
+    class State(models.TextChoices):
+        RESERVED = "reserved", "reserved"
+        USED = "used", "used"
+        REFUNDED = "refunded", "refunded"
+
+    repository = models.ForeignKey(Repository, on_delete=models.PROTECT, related_name="quota_slots")
+    commit = models.CharField(max_length=64)
+    tag = models.CharField(max_length=200)
+    reserved_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    reserved_at = models.DateTimeField(db_index=True)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.RESERVED)
+    settled_at = models.DateTimeField(null=True, blank=True)
+    reason = models.CharField(max_length=40, blank=True)
+    """Why it was refunded, e.g. `build_refused`, `fault`, `push_broken_off`, `withdrawn`."""
+    submission = models.OneToOneField(
+        Submission, null=True, blank=True, on_delete=models.PROTECT, related_name="quota_slot"
+    )
+
+    class Meta:
+        ordering = ["-pk"]
+        indexes = [models.Index(fields=["repository", "reserved_at"])]
+
+    def __str__(self) -> str:
+        return f"slot of {self.repository} at {self.reserved_at:%Y-%m-%d %H:%M} ({self.state})"
+
+
+class Build(models.Model):
+    """One try at turning a submission into a player: build and smoke stage. Its worker holds it by a lease."""
+
+    submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="builds")
+    attempt = models.PositiveSmallIntegerField()
+    worker = models.CharField(max_length=120)
+    started_at = models.DateTimeField()
+    lease_until = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    outcome = models.CharField(max_length=40, blank=True)
+    """`ready`, the reason of a refusal or fault, or `lost` where the worker died."""
+    checks = models.JSONField(default=list, blank=True)
+    """What the smoke stage looked at: a list of {name, passed, seen}."""
+
+    class Meta:
+        ordering = ["attempt"]
+        constraints = [UniqueConstraint(fields=["submission", "attempt"], name="build_attempt_once")]
+
+    def __str__(self) -> str:
+        return f"build {self.attempt} of {self.submission}"
+
+
+class LogChunk(models.Model):
+    """Some lines of a build's log, in order and never changed: a line keeps its number for ever."""
+
+    class Stage(models.TextChoices):
+        BUILD = "build", "build"
+        SMOKE = "smoke", "smoke stage"
+
+    build = models.ForeignKey(Build, on_delete=models.CASCADE, related_name="log_chunks")
+    stage = models.CharField(max_length=5, choices=Stage.choices)
+    first_line = models.PositiveIntegerField()
+    lines = models.PositiveIntegerField()
+    text = models.TextField()
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["first_line"]
+        constraints = [UniqueConstraint(fields=["build", "first_line"], name="log_line_once")]
+
+    def __str__(self) -> str:
+        return f"lines {self.first_line} to {self.first_line + self.lines - 1} of {self.build}"

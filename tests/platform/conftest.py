@@ -1,0 +1,170 @@
+"""The cast and the stage of the site's tests.
+
+Alice captains the Owls and Bob is her team mate; Charlie is a stranger; Olga organises the competition.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from pytest_django import Settings
+
+from accounts.models import Membership, Team, User
+from competitions.models import Competition, Entry, Organiser, RulesVersion, SampleSet, Track
+from competitions.rules import query_rules
+from competitions.samples import keep_samples
+from core import clock
+from repositories.models import Repository
+
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+PASSWORD = "a long enough password"  # noqa: S105 - of nobody
+
+
+class FakeClock:
+    """Stands still until it is told to go on."""
+
+    def __init__(self, at: datetime) -> None:
+        self.at = at
+
+    def forward(self, **by: float) -> datetime:
+        self.at += timedelta(**by)
+        return self.at
+
+
+@pytest.fixture
+def the_clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
+    """`core.clock`, stopped at noon."""
+    fake = FakeClock(NOON)
+    monkeypatch.setattr(clock, "now", lambda: fake.at)
+    return fake
+
+
+@pytest.fixture(autouse=True)
+def _own_folders(settings: Settings, tmp_path: Path) -> None:
+    """Nothing that a test keeps outlives it, and static files need no collecting."""
+    settings.REPOSITORIES = tmp_path / "repositories"
+    settings.OBJECTS = tmp_path / "objects"
+    settings.CHECKOUTS = tmp_path / "checkouts"
+    settings.SANDBOX = "process"
+    settings.STORAGES = settings.STORAGES | {
+        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    }
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+def _user(name: str) -> User:
+    return User.objects.create_user(name, f"{name}@example.org", PASSWORD)
+
+
+@pytest.fixture
+def alice(db: None) -> User:
+    """Captain of the Owls."""
+    return _user("alice")
+
+
+@pytest.fixture
+def bob(db: None) -> User:
+    """Member of the Owls."""
+    return _user("bob")
+
+
+@pytest.fixture
+def charlie(db: None) -> User:
+    """In no team."""
+    return _user("charlie")
+
+
+@pytest.fixture
+def olga(competition: Competition) -> User:
+    """Organiser of the competition."""
+    user = _user("olga")
+    Organiser.objects.create(competition=competition, user=user)
+    return user
+
+
+@pytest.fixture
+def competition(db: None) -> Competition:
+    """A small competition on digits, under way at noon."""
+    made = Competition.objects.create(
+        slug="digits",
+        title="Digits",
+        summary="Handwritten digits.",
+        starts_at=NOON - timedelta(days=365),
+        ends_at=NOON + timedelta(days=3650),
+        public=True,
+        created_at=NOON - timedelta(days=366),
+    )
+    for kind in Track.Kind:
+        Track.objects.create(competition=made, kind=kind, title=kind.label.capitalize(), quota=5)
+    return made
+
+
+@pytest.fixture
+def tracks(competition: Competition) -> dict[str, Track]:
+    """The three tracks by kind."""
+    return {track.kind: track for track in competition.tracks.all()}
+
+
+@pytest.fixture
+def rules(competition: Competition) -> RulesVersion:
+    """Version 1: digits, 50 queries a sample, pieces of 2."""
+    values = {
+        "name": "digits",
+        "shape": [64, 64, 3],
+        "classes": 10,
+        "query_budget": 50,
+        "piece_samples": 2,
+        "least_accuracy": 0.5,
+    }
+    return RulesVersion.objects.create(
+        competition=competition, version=1, values=values, created_at=competition.created_at
+    )
+
+
+@pytest.fixture
+def sample_sets(competition: Competition, rules: RulesVersion) -> dict[str, SampleSet]:
+    """Ten development and six validation samples, kept for real."""
+    made = {}
+    for purpose, split, count in (("development", "dev", 10), ("validation", "validation", 6)):
+        digest, class_names = keep_samples(
+            source="digits", split=split, count=count, target_seed=7, rules=query_rules(rules.values, rules.version)
+        )
+        made[purpose] = SampleSet.objects.create(
+            competition=competition,
+            name=purpose,
+            purpose=purpose,
+            source="digits",
+            split=split,
+            count=count,
+            target_seed=7,
+            digest=digest,
+            class_names=list(class_names),
+            imported_at=competition.created_at,
+        )
+    return made
+
+
+@pytest.fixture
+def owls(alice: User, bob: User) -> Team:
+    """Alice's and Bob's team."""
+    team = Team.objects.create(slug="owls", name="The Owls", created_at=NOON - timedelta(days=30))
+    Membership.objects.create(team=team, user=alice, role=Membership.Role.CAPTAIN, joined_at=team.created_at)
+    Membership.objects.create(team=team, user=bob, role=Membership.Role.MEMBER, joined_at=team.created_at)
+    return team
+
+
+@pytest.fixture
+def entry(owls: Team, competition: Competition) -> Entry:
+    """The Owls take part."""
+    return Entry.objects.create(team=owls, competition=competition, joined_at=owls.created_at)
+
+
+@pytest.fixture
+def repositories(entry: Entry, tracks: dict[str, Track]) -> dict[str, Repository]:
+    """Rows of the Owls' repositories by kind of track; nothing on disk yet."""
+    return {
+        kind: Repository.objects.create(entry=entry, track=track, created_at=entry.joined_at)
+        for kind, track in tracks.items()
+    }
