@@ -13,7 +13,7 @@ from typing import Any
 from evaluation.builder.base import Builder, LogLine
 from evaluation.builder.docker_client import BuildOrder, DockerClient, Watch
 from evaluation.builder.manifest import read_manifest
-from evaluation.builder.recipe import TOP_FILE, Recipe, make_recipe, top_context
+from evaluation.builder.recipe import TOP_FILE, Recipe, image_name, make_recipe, top_context
 from evaluation.builder.settings import BuildSettings
 from evaluation.builder.tree import tree_entries
 from evaluation.domain.errors import BuildRefusal, Fault
@@ -37,12 +37,15 @@ class DockerBuilder(Builder):
         self._docker = DockerClient(self._settings.docker_client)
 
     def build(self, source: Path, *, on_log: LogLine) -> Player:
-        """The image of the submission in `source`, as a player whose digest is the image's id."""
+        """The image of the submission in `source`, as a player whose digest is that of its recipe.
+
+        The image's id is no name for it: the same recipe gives another id on every engine that builds it.
+        """
         tree_entries(source)
         manifest = read_manifest(source)
         base = self._base_image()
         recipe = make_recipe(source.resolve(), self._settings, base_id=base["Id"], sdk_digest=sdk_digest())
-        image = self._present(recipe)
+        image = self._present(recipe.digest)
         if image is None:
             image = self._make(recipe, base, on_log)
         else:
@@ -51,10 +54,15 @@ class DockerBuilder(Builder):
             name=manifest.title,
             track=manifest.track,
             command=manifest.run,
-            digest=image["Id"],
+            digest=recipe.digest,
             image=image["Id"],
             gpu=manifest.gpu,
         )
+
+    def image_of(self, digest: str) -> str | None:
+        """The id of the image that the player called `digest` has on this engine; None where it has none."""
+        image = self._present(digest)
+        return str(image["Id"]) if image else None
 
     def _base_image(self) -> dict[str, Any]:
         base = self._docker.image(self._settings.base_image)
@@ -62,10 +70,10 @@ class DockerBuilder(Builder):
             raise Fault(f"the base image {self._settings.base_image} is not on this engine: run `make base-image`")
         return base
 
-    def _present(self, recipe: Recipe) -> dict[str, Any] | None:
-        image = self._docker.image(recipe.image_name)
+    def _present(self, digest: str) -> dict[str, Any] | None:
+        image = self._docker.image(image_name(digest))
         labels = (image or {}).get("Config", {}).get("Labels") or {}
-        return image if labels.get(DIGEST_LABEL) == recipe.digest else None
+        return image if labels.get(DIGEST_LABEL) == digest else None
 
     def _make(self, recipe: Recipe, base: dict[str, Any], on_log: LogLine) -> dict[str, Any]:
         on_log(f"building {recipe.image_name} with the {recipe.pack} pack")
@@ -83,7 +91,7 @@ class DockerBuilder(Builder):
                 self._docker.build(order, top_context(stage, sdk), on_log, watch)
             else:
                 self._docker.tag(image["Id"], recipe.image_name)
-        final = self._present(recipe)
+        final = self._present(recipe.digest)
         if final is None:
             raise Fault(f"{recipe.image_name} vanished after its build")
         return final

@@ -53,8 +53,8 @@ class Recipe:
 
     @property
     def image_name(self) -> str:
-        """`gauntlet/` and the first sixteen hexadecimal digits of the digest."""
-        return f"gauntlet/{self.digest.removeprefix('sha256:')[:16]}"
+        """How its image is called."""
+        return image_name(self.digest)
 
     def context(self, settings: BuildSettings, sdk: Path) -> Iterator[ContextEntry]:
         """The build context, with the SDK from the directory `sdk` where the recipe wants it."""
@@ -67,6 +67,11 @@ class Recipe:
         if self.pack == LEAN:
             yield from tree_context(sdk, "sdk")
             yield from operator_files(settings)
+
+
+def image_name(digest: str) -> str:
+    """`gauntlet/` and the first sixteen hexadecimal digits of a recipe's digest."""
+    return f"gauntlet/{digest.removeprefix('sha256:')[:16]}"
 
 
 def make_recipe(source: Path, settings: BuildSettings, *, base_id: str, sdk_digest: str) -> Recipe:

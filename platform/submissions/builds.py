@@ -1,0 +1,189 @@
+"""Adapter: from a commit, or a bundled baseline, to a player on this host."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+from django.conf import settings
+
+from competitions.models import Competition
+from core import clock
+from core.errors import Fault
+from evaluation.baselines.catalogue import baselines
+from evaluation.builder.base import Builder
+from evaluation.builder.choose import choose_builder
+from evaluation.builder.docker_builder import DockerBuilder
+from evaluation.builder.settings import build_settings_from_environment
+from evaluation.domain.errors import HostRefusal, ManifestRefusal, Refusal
+from evaluation.domain.players import Player as EnginePlayer
+from evaluation.domain.players import Track
+from repositories.checkout import check_out
+from repositories.models import Repository
+from submissions.models import Player, Submission
+
+LogLine = Callable[[str], None]
+"""Called with each line of a build's log as it appears, without the newline."""
+
+_UNUSED = timedelta(days=1)
+"""How long an unused checkout is kept: longer than any match holds on to its own. It is made again where missing."""
+
+
+def build(submission: Submission, on_log: LogLine) -> Player:
+    """Build the commit of `submission`; the row of the player that it is.
+
+    Raises `Refusal` (of the manifest, of the build) with the fix, or `Fault`.
+    """
+    repository = submission.repository
+    built = _builder().build(checkout_of(repository, submission.commit), on_log=on_log)
+    if built.track != repository.track.kind:
+        raise ManifestRefusal(
+            f'submission.toml: track is "{built.track}", and this is the repository of the {repository.track.kind} track',
+            fix=f'write track = "{repository.track.kind}", or push to the other repository',
+        )
+    return _row(repository.track.competition, built, repository=repository, commit=submission.commit)
+
+
+def baseline_player(competition: Competition, name: str, on_log: LogLine) -> Player:
+    """The row of the bundled submission `name`, built on this host; raises `Fault` where none is called so."""
+    built = _build_ours(_builder(), _baseline_path(name), on_log)
+    return _row(competition, built, baseline=name)
+
+
+def ready_player(player: Player, on_log: LogLine) -> EnginePlayer:
+    """`player` as the engine starts it here, built again where this host has it no more.
+
+    Raises `Fault` where that fails or gives another digest: it played its matches as something else then.
+    """
+    builder = _builder()
+    if isinstance(builder, DockerBuilder) and (image := builder.image_of(player.digest)):
+        return EnginePlayer(
+            name=player.title,
+            track=Track(player.kind),
+            command=tuple(player.command),
+            digest=player.digest,
+            image=image,
+            gpu=player.gpu,
+        )
+    built = _build_ours(builder, _source_of(player), on_log)
+    if built.digest != player.digest and player.repository is not None:
+        # something wrote into the checkout, perhaps the player itself
+        shutil.rmtree(_checkout_path(player.repository, player.commit), ignore_errors=True)
+        built = _build_ours(builder, _source_of(player), on_log)
+    if built.digest != player.digest:
+        raise Fault(f"{player} was built again and is now {built.digest}: the base image or the SDK changed")
+    return built
+
+
+def trusted_baseline(name: str) -> EnginePlayer:
+    """The bundled submission `name`, built for the process sandbox whatever the players of the teams run in."""
+    return _build_ours(choose_builder("process"), _baseline_path(name), lambda line: None)
+
+
+def build_limit() -> timedelta:
+    """How long one build may take before its builder stops it."""
+    try:
+        return timedelta(seconds=build_settings_from_environment().seconds)
+    except HostRefusal as refusal:
+        raise Fault(f"this host is set up wrongly: {refusal}") from refusal
+
+
+def checkout_of(repository: Repository, commit: str) -> Path:
+    """The files of `commit`, checked out once and kept; raises `Refusal` or `Fault` as `check_out` does."""
+    target = _checkout_path(repository, commit)
+    if not target.is_dir():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # made beside it and moved: another process sees all of it or nothing
+        work = Path(tempfile.mkdtemp(prefix=".new-", dir=target.parent))
+        try:
+            check_out(repository.path, commit, work / "tree")
+            _move(work / "tree", target)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+    os.utime(target)
+    return target
+
+
+def remove_unused_checkouts() -> int:
+    """Remove the checkouts that nobody asked for in a day; how many there were."""
+    removed = 0
+    last = (clock.now() - _UNUSED).timestamp()
+    for folder in settings.CHECKOUTS.glob("*"):
+        if folder.stat().st_mtime < last:
+            shutil.rmtree(folder, ignore_errors=True)
+            removed += 1
+    return removed
+
+
+def _builder() -> Builder:
+    try:
+        return choose_builder(settings.SANDBOX)
+    except HostRefusal as refusal:
+        raise Fault(f"this host is set up wrongly: {refusal}") from refusal
+
+
+def _build_ours(builder: Builder, source: Path, on_log: LogLine) -> EnginePlayer:
+    """Build what was built before, or came with us: that it fails now is our fault."""
+    try:
+        return builder.build(source, on_log=on_log)
+    except Refusal as refusal:
+        raise Fault(f"{source.name} can be built no more: {refusal}") from refusal
+
+
+def _source_of(player: Player) -> Path:
+    if player.repository is None:
+        return _baseline_path(player.baseline)
+    try:
+        return checkout_of(player.repository, player.commit)
+    except Refusal as refusal:
+        raise Fault(f"{player} can be checked out no more: {refusal}") from refusal
+
+
+def _baseline_path(name: str) -> Path:
+    found = next((baseline.path for baseline in baselines() if baseline.name == name), None)
+    if found is None:
+        raise Fault(f"no bundled submission is called {name!r}")
+    return found
+
+
+def _checkout_path(repository: Repository, commit: str) -> Path:
+    folder: Path = settings.CHECKOUTS
+    return folder / f"{repository.pk}-{commit}"
+
+
+def _move(fresh: Path, target: Path) -> None:
+    try:
+        fresh.rename(target)
+    except OSError:
+        if not target.is_dir():
+            raise  # otherwise another process was first, with the same files
+
+
+def _row(
+    competition: Competition,
+    built: EnginePlayer,
+    *,
+    repository: Repository | None = None,
+    commit: str = "",
+    baseline: str = "",
+) -> Player:
+    row, _ = Player.objects.get_or_create(
+        competition=competition,
+        kind=built.track,
+        digest=built.digest,
+        defaults={
+            "title": built.name,
+            "command": list(built.command),
+            "gpu": built.gpu,
+            "image": built.image or "",
+            "repository": repository,
+            "commit": commit,
+            "baseline": baseline,
+            "created_at": clock.now(),
+        },
+    )
+    return row

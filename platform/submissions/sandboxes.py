@@ -1,0 +1,63 @@
+"""Adapter: the sandbox that players run in on this host, and what each of them may use."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from django.conf import settings
+
+from core.errors import Fault
+from evaluation.domain.errors import HostRefusal
+from evaluation.sandbox.base import Resources, Sandbox
+from evaluation.sandbox.docker import DockerSandbox
+from evaluation.sandbox.process import ProcessSandbox
+
+__all__ = ["Resources", "Sandbox", "needs_trusted_code", "open_sandbox", "resources", "trusted_sandbox"]
+
+_KINDS: dict[str, type[Sandbox]] = {"docker": DockerSandbox, "process": ProcessSandbox}
+_open: dict[tuple[str, int], Sandbox] = {}
+_opening = threading.Lock()
+
+
+def open_sandbox() -> Sandbox:
+    """The sandbox that `settings.SANDBOX` names, swept of leftovers when this process first opens it.
+
+    Raises `Fault` where the host lacks the engine or one of its guards: no team is to blame for that.
+    """
+    return _opened(settings.SANDBOX)
+
+
+def trusted_sandbox() -> Sandbox:
+    """The process sandbox, for what is bundled with us and nothing else."""
+    return _opened("process")
+
+
+def needs_trusted_code() -> bool:
+    """Whether the chosen sandbox stops nobody who means harm."""
+    return not _KINDS[settings.SANDBOX].for_untrusted_code
+
+
+def resources(device: str | None = None) -> Resources:
+    """What one player may use here; `device` is the GPU that a player with `gpu = true` gets."""
+    return Resources(gpu=device)
+
+
+def _opened(name: str) -> Sandbox:
+    # by process, too: a connection to an engine does not survive a fork
+    key = (name, os.getpid())
+    with _opening:
+        if key not in _open:
+            _open[key] = _start(name)
+        return _open[key]
+
+
+def _start(name: str) -> Sandbox:
+    sandbox = _KINDS[name]()
+    if isinstance(sandbox, DockerSandbox):
+        try:
+            sandbox.require_guards()
+        except HostRefusal as refusal:
+            raise Fault(f"this host cannot run untrusted code: {refusal}") from refusal
+    sandbox.sweep()
+    return sandbox
