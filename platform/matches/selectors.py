@@ -1,0 +1,107 @@
+"""What is known of matches: how far they are, what stands before them, what came out, and who plays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db.models import Count, Prefetch, Q, QuerySet
+
+from core import clock
+from matches.models import Match, Piece, SampleResult, Worker
+
+SIGN_OF_LIFE = timedelta(seconds=60)
+"""A worker that was not seen for so long does not count as live."""
+
+RECENT_PIECES = 50
+"""How many pieces the estimate of a piece's seconds is drawn from."""
+
+OPEN_PIECES = Q(
+    state__in=[Piece.State.WAITING, Piece.State.CLAIMED],
+    match__state__in=[Match.State.WAITING, Match.State.PLAYING],
+)
+"""The pieces that are still to be played."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far some matches are."""
+
+    pieces_played: int
+    pieces: int
+
+
+@dataclass(frozen=True)
+class QueuePlace:
+    """What stands before some matches: pieces of older ones, and seconds until their own last piece is played.
+
+    `seconds` is an estimate, None where nothing is known to draw it from: no piece played yet, or no live worker.
+    """
+
+    pieces_ahead: int
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class WorkerStatus:
+    """A worker, whether it was seen lately, and the pieces it holds (with their matches)."""
+
+    worker: Worker
+    live: bool
+    holds: tuple[Piece, ...]
+
+
+def progress(matches: Iterable[Match]) -> Progress:
+    """How many pieces of `matches` are played, of how many."""
+    counts = Piece.objects.filter(match__in=_keys(matches)).aggregate(
+        pieces=Count("pk"), played=Count("pk", filter=Q(state=Piece.State.PLAYED))
+    )
+    return Progress(pieces_played=counts["played"], pieces=counts["pieces"])
+
+
+def queue_of(matches: Iterable[Match]) -> QueuePlace:
+    """Where `matches` stand in the queue; (0, 0.0) where nothing of them is left to play."""
+    own = set(Piece.objects.filter(OPEN_PIECES, match__in=_keys(matches)).values_list("match", flat=True))
+    if not own:
+        return QueuePlace(0, 0.0)
+    still_open = Piece.objects.filter(OPEN_PIECES)
+    ahead = still_open.filter(match__lt=min(own)).count()
+    until_done = still_open.filter(match__lte=max(own)).count()
+    recent = Piece.objects.filter(state=Piece.State.PLAYED).order_by("-played_at").values_list("seconds", flat=True)
+    seconds = [each for each in recent[:RECENT_PIECES] if each is not None]
+    live = _live_workers().count()
+    if not seconds or not live:
+        return QueuePlace(ahead, None)
+    return QueuePlace(ahead, until_done * sum(seconds) / len(seconds) / live)
+
+
+def results(match: Match) -> QuerySet[SampleResult]:
+    """The rows of `match` so far, by sample."""
+    return match.sample_results.order_by("sample")
+
+
+def workers() -> list[WorkerStatus]:
+    """Every worker that ever played, by name."""
+    held = Piece.objects.filter(state=Piece.State.CLAIMED).select_related("match__model", "match__attack")
+    rows = Worker.objects.prefetch_related(Prefetch("pieces", held, to_attr="held"))
+    since = clock.now() - SIGN_OF_LIFE
+    return [WorkerStatus(row, row.last_seen_at >= since, tuple(getattr(row, "held", ()))) for row in rows]
+
+
+def idle_workers() -> int:
+    """How many live workers hold no piece."""
+    return _live_workers().exclude(pieces__state=Piece.State.CLAIMED).count()
+
+
+def no_live_worker() -> bool:
+    """Whether no worker was seen lately."""
+    return not _live_workers().exists()
+
+
+def _live_workers() -> QuerySet[Worker]:
+    return Worker.objects.filter(last_seen_at__gte=clock.now() - SIGN_OF_LIFE)
+
+
+def _keys(matches: Iterable[Match]) -> list[int]:
+    return [match.pk for match in matches]
