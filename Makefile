@@ -17,8 +17,9 @@ setup: .venv/.set-up ## make .venv with everything pinned in constraints.txt; no
 	@.ci/virtual-environment
 	@touch $@
 
-demo: setup ## play all bundled models and attacks against each other, with tables and a picture
-	@$(BIN)/gauntlet demo $(ARGS)
+demo: setup ## start the whole site on this laptop, with virtual teams (ARGS=--exit: print the boards and leave)
+	@GAUNTLET_STATE="$${GAUNTLET_STATE:-.gauntlet/demo}" GAUNTLET_SANDBOX="$${GAUNTLET_SANDBOX:-process}" \
+	  $(BIN)/python manage.py demo $(ARGS)
 
 test: setup ## run the tests; ARGS are pytest's (make test ARGS="-k budget")
 	@if docker image inspect '$(BASE_IMAGE)' >/dev/null 2>&1; then \

@@ -16,7 +16,7 @@ from config.env import Environment
 env = Environment()
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-STATE = env.folder("GAUNTLET_STATE", ROOT / ".gauntlet")
+STATE = env.folder("GAUNTLET_STATE", ROOT / ".gauntlet").resolve()
 """The folder of everything the site keeps on disk."""
 
 DEBUG = env.flag("GAUNTLET_DEBUG", default=False)
@@ -136,7 +136,7 @@ WORKER_DEVICES = env.names("GAUNTLET_WORKER_DEVICES", ())
 
 # the queue
 CELERY_BROKER_URL, CELERY_BROKER_TRANSPORT_OPTIONS = env.broker(
-    "GAUNTLET_BROKER", f"filesystem://{(STATE / 'broker').resolve()}"
+    "GAUNTLET_BROKER", f"filesystem://{STATE / 'broker'}"
 )
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_IGNORE_RESULT = True

@@ -1,0 +1,86 @@
+"""`manage.py demo`: the whole site on a laptop, with virtual teams (`make demo`)."""
+
+from __future__ import annotations
+
+import signal
+import time
+from argparse import ArgumentParser
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from rich.console import Console
+
+from core.errors import GauntletError
+from demo.boards import print_boards
+from demo.purse import Purse
+from demo.story import COMPETITION_FILE, ORGANISER, READER, Story, boards
+from demo.supervisor import Supervisor, host_processes
+
+
+class Command(BaseCommand):
+    """Starts web and worker, lets virtual teams play, and stays until Ctrl-C."""
+
+    help = "Start the whole site on this host, with virtual teams that register over HTTP and push with git."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--port", type=int, default=8000, help="of the site on 127.0.0.1 (default 8000)")
+        parser.add_argument("--exit", action="store_true", help="wait for all scores, print the boards, and leave")
+        parser.add_argument("--processes", type=int, default=host_processes(), help="pieces played at a time")
+        parser.add_argument("--limit", type=float, default=1800, help="seconds to wait for all scores (default 1800)")
+        parser.add_argument("--competition", type=Path, default=COMPETITION_FILE, help="another TOML file")
+
+    def handle(self, *args: Any, **given: Any) -> None:
+        signal.signal(signal.SIGTERM, _interrupt)
+        supervisor = Supervisor(port=given["port"], processes=given["processes"], logs=settings.STATE / "logs")
+        story = Story(
+            supervisor=supervisor,
+            purse=Purse(settings.STATE / "demo.json"),
+            say=self.stdout.write,
+            competition_file=given["competition"],
+        )
+        try:
+            self._tell(story, supervisor, given)
+        except GauntletError as error:
+            raise CommandError(str(error)) from error
+        except KeyboardInterrupt:
+            self.stdout.write("\nThe site is closed. Started again, it goes on where it was.")
+        finally:
+            supervisor.stop()
+
+    def _tell(self, story: Story, supervisor: Supervisor, given: dict[str, Any]) -> None:
+        competition = story.open()
+        supervisor.start()
+        self.stdout.write(_welcome(supervisor.url, story.settings()))
+        story.tell()
+        command = story.prepare_reader()
+        self.stdout.write(self._logins(story, command))
+        story.watch(limit=given["limit"])
+        print_boards(boards(competition), Console(width=100))
+        if given["exit"]:
+            return
+        self.stdout.write(self._logins(story, command) + "\nCtrl-C ends the site.")
+        while True:
+            supervisor.check()
+            time.sleep(1)
+
+    def _logins(self, story: Story, command: str) -> str:
+        return (
+            f"\n  boards        {story.front_page()}"
+            f"\n  organiser     {ORGANISER} / {story.password_of(ORGANISER)}, at {story.front_page('/admin/')}"
+            f"\n  participant   {READER.slug} / {story.password_of(READER.slug)}"
+            f"\n\nYour first own submission, in any empty folder:\n\n  {command}\n"
+        )
+
+
+def _welcome(url: str, rules: str) -> str:
+    return (
+        f"Gauntlet listens on {url}, for this laptop alone. Players run without a container, so whoever can push\n"
+        f"here runs code on this laptop; a site for others uses Docker. {rules}\n"
+    )
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

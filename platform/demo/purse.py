@@ -1,0 +1,33 @@
+"""What the demo must remember between two starts: passwords and tokens of its own people."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from pathlib import Path
+
+
+class Purse:
+    """A small JSON file, readable by its owner only."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._kept: dict[str, dict[str, str]] = json.loads(path.read_text()) if path.exists() else {}
+
+    def password_of(self, user: str) -> str:
+        """The user's password, made up the first time."""
+        return self._kept.get(user, {}).get("password") or self._keep(user, "password", secrets.token_urlsafe(9))
+
+    def token_of(self, user: str) -> str | None:
+        """The user's access token, if it was put here."""
+        return self._kept.get(user, {}).get("token")
+
+    def put_token(self, user: str, token: str) -> str:
+        """Remember the user's access token."""
+        return self._keep(user, "token", token)
+
+    def _keep(self, user: str, what: str, value: str) -> str:
+        self._kept.setdefault(user, {})[what] = value
+        self._path.touch(mode=0o600)
+        self._path.write_text(json.dumps(self._kept, indent=1))
+        return value

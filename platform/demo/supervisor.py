@@ -1,0 +1,104 @@
+"""The site on one host: web server and worker as two programs of ours, started and ended together."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import requests
+
+from core.errors import Fault, Refusal
+
+START_SECONDS = 60.0
+STOP_SECONDS = 10.0
+
+
+class Supervisor:
+    """Starts the web server and the worker, notices when one ends, and ends both by their own process ids.
+
+    Both write to files in `logs`. The worker is niced: pages stay quick while players think.
+    """
+
+    def __init__(self, *, port: int, processes: int, logs: Path) -> None:
+        self.url = f"http://127.0.0.1:{port}"
+        self._port = port
+        self._processes = processes
+        self._logs = logs
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start(self) -> None:
+        """Start both and wait until the site answers; raises `Refusal` where the port is taken."""
+        self._require_port()
+        self._logs.mkdir(parents=True, exist_ok=True)
+        self._launch("web", self._web_command())
+        self._wait_for_an_answer()
+        self._launch("worker", self._worker_command())
+
+    def check(self) -> None:
+        """Raise `Fault` where a program has ended by itself."""
+        for name, process in self._running.items():
+            if process.poll() is not None:
+                raise Fault(f"the {name} ended with status {process.returncode}; see {self._log_of(name)}")
+
+    def stop(self) -> None:
+        """End both: asked first, then made to. What a worker had in hand is played again at the next start."""
+        for number, patience in ((signal.SIGTERM, STOP_SECONDS), (signal.SIGQUIT, 5.0), (signal.SIGKILL, 5.0)):
+            deadline = time.monotonic() + patience
+            for process in self._running.values():
+                if process.poll() is None:
+                    process.send_signal(number)
+            for process in self._running.values():
+                try:
+                    process.wait(max(0.0, deadline - time.monotonic()))
+                except subprocess.TimeoutExpired:
+                    continue
+        self._running.clear()
+
+    def _web_command(self) -> list[str]:
+        server = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--bind", f"127.0.0.1:{self._port}"]
+        # one process: SQLite has one writer anyway, and threads wait well
+        return [*server, "--worker-class", "gthread", "--workers", "1", "--threads", "16", "--graceful-timeout", "5"]
+
+    def _worker_command(self) -> list[str]:
+        worker = ["nice", "-n", "10", sys.executable, "-m", "celery", "--app", "config", "worker", "--beat"]
+        quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "INFO"]
+        return [*worker, "--queues", "default,build,play", "--concurrency", str(self._processes), *quiet]
+
+    def _launch(self, name: str, command: list[str]) -> None:
+        with self._log_of(name).open("ab") as log:
+            # a session of its own: Ctrl-C is for the supervisor, which then ends them in order
+            self._running[name] = subprocess.Popen(
+                command, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True
+            )
+
+    def _log_of(self, name: str) -> Path:
+        return self._logs / f"{name}.log"
+
+    def _require_port(self) -> None:
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", self._port))
+            except OSError as error:
+                raise Refusal(f"port {self._port} is taken ({error})", fix="name another: --port N") from error
+
+    def _wait_for_an_answer(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            self.check()
+            try:
+                if requests.get(self.url, timeout=5).ok:
+                    return
+            except requests.ConnectionError:
+                time.sleep(0.1)
+        raise Fault(f"the web server did not answer within {START_SECONDS:g} s; see {self._log_of('web')}")
+
+
+def host_processes() -> int:
+    """How many pieces are played at a time: one for each core."""
+    return os.cpu_count() or 1

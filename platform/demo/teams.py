@@ -1,0 +1,75 @@
+"""The virtual teams: who they are and what they push. Bundled submissions, as they are or changed a little."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Change:
+    """One line of a bundled submission, written otherwise."""
+
+    file: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a team pushes to one track."""
+
+    track: str
+    like: str
+    changes: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True)
+class VirtualTeam:
+    """A team of one person, whose user name is the slug."""
+
+    slug: str
+    name: str
+    entries: tuple[Entry, ...]
+
+
+def _titled(old: str, new: str) -> Change:
+    return Change("submission.toml", f'title = "{old}"', f'title = "{new}"')
+
+
+def _shaken_perceptron(seed: int) -> Entry:
+    """The bundled perceptron with noise on its weights, drawn from `seed`: a model of its own, and a worse one."""
+    old = 'WEIGHTS = dict(np.load(Path(__file__).with_name("weights.npz"), allow_pickle=False))'
+    new = f"""{old}
+NOISE = np.random.default_rng({seed})
+WEIGHTS = {{name: np.float32(w + NOISE.normal(0, np.abs(w).mean(), w.shape)) for name, w in WEIGHTS.items()}}"""
+    title = _titled("Perceptron in numpy alone", f"Shaken perceptron {seed}")
+    return Entry("model", "numpy-classifier", (Change("main.py", old, new), title))
+
+
+def noise_with_draws(draws: int, title: str) -> Entry:
+    """The bundled Gaussian noise with another number of draws for each size."""
+    change = Change("main.py", "DRAWS = 40", f"DRAWS = {draws}")
+    return Entry("untargeted", "gaussian-noise", (change, _titled("Additive Gaussian noise", title)))
+
+
+# unchanged copies have the digest of a pool's player: what the pool has played counts for them, too
+TEAMS = (
+    VirtualTeam("owls", "Robust Owls", (Entry("model", "adversarial-logit-pairing"),)),
+    VirtualTeam("herons", "Quiet Herons", (Entry("untargeted", "iterative-transfer"),)),
+    VirtualTeam("otters", "Plain Otters", (Entry("model", "plain-resnet"),)),
+    VirtualTeam("wrens", "Small Wrens", (Entry("model", "numpy-classifier"),)),
+    VirtualTeam(
+        "foxes",
+        "Transfer Foxes",
+        (Entry("targeted", "targeted-iterative-transfer"), Entry("untargeted", "single-step-transfer")),
+    ),
+    VirtualTeam("moles", "Boundary Moles", (Entry("untargeted", "boundary"), Entry("targeted", "targeted-boundary"))),
+    VirtualTeam("lynxes", "Noisy Lynxes", (Entry("model", "frozen-noise"),)),
+    VirtualTeam("hares", "Hasty Hares", (Entry("untargeted", "gaussian-noise"),)),
+    VirtualTeam(
+        "toads", "Salty Toads", (Entry("untargeted", "salt-and-pepper"), Entry("targeted", "targeted-pointwise"))
+    ),
+    VirtualTeam("newts", "Mixing Newts", (Entry("targeted", "targeted-interpolation"),)),
+    VirtualTeam("crows", "Careless Crows", (_shaken_perceptron(1),)),
+    VirtualTeam("voles", "Patient Voles", (noise_with_draws(10, "Gaussian noise in few draws"), _shaken_perceptron(2))),
+)

@@ -1,0 +1,86 @@
+"""Someone who uses the site as people do: through its pages, with cookies and forms."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from urllib.parse import urljoin
+
+import requests
+
+from core.errors import Fault
+
+TOKEN = re.compile(r"gtl_[\w-]{43}")
+
+
+class Form:
+    """A form of a page: where it goes, and the fields it brings along."""
+
+    def __init__(self, action: str) -> None:
+        self.action = action
+        self.fields: dict[str, str] = {}
+
+
+class _Forms(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[Form] = []
+        self._inside = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if tag == "form":
+            self.found.append(Form(given.get("action", "")))
+            self._inside = True
+        elif self._inside and tag in {"input", "select", "textarea"} and "name" in given:
+            ticked = given.get("type") not in {"checkbox", "radio"} or "checked" in given
+            self.found[-1].fields.setdefault(given["name"], given.get("value", "") if ticked else "")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "form":
+            self._inside = False
+
+
+class Visitor:
+    """One browser session at the site `url`."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._session = requests.Session()
+
+    def register(self, username: str, password: str) -> None:
+        """Make an account, and be logged in afterwards."""
+        self._send("/accounts/signup/", username=username, password1=password, password2=password)
+
+    def make_team(self, competition: str, slug: str, name: str) -> None:
+        """Form a team of one and take part."""
+        self._send(f"/competitions/{competition}/teams/new", slug=slug, name=name)
+
+    def make_token(self, name: str) -> str:
+        """An access token for git, as the page shows it once."""
+        page = self._send("/account", name=name, scopes=["read", "submit"], days="365")
+        token = TOKEN.search(page)
+        if token is None:
+            raise Fault("the account page shows no token")
+        return token[0]
+
+    def _send(self, path: str, **values: str | list[str]) -> str:
+        """Fill in the form of the page `path` that has these fields and send it; the page that answers.
+
+        Raises `Fault` where there is no such form or the answer is an error.
+        """
+        page = self._session.get(self._url + path, timeout=60)
+        page.raise_for_status()
+        forms = _Forms()
+        forms.feed(page.text)
+        form = next((form for form in forms.found if set(values) <= set(form.fields)), None)
+        if form is None:
+            raise Fault(f"{path} has no form with the fields {', '.join(values)}")
+        address = urljoin(page.url, form.action)
+        answer = self._session.post(address, data=form.fields | values, headers={"Referer": page.url}, timeout=60)
+        if not answer.ok:
+            raise Fault(f"{path} answered {answer.status_code} to the form with {', '.join(values)}")
+        if answer.url == address and "errorlist" in answer.text:
+            problems = re.findall(r'<ul class="errorlist[^>]*>(.*?)</ul>', answer.text, re.DOTALL)
+            raise Fault(f"{path} refused the form: {' '.join(re.sub('<[^>]+>', ' ', text) for text in problems)}")
+        return answer.text

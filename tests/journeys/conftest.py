@@ -1,0 +1,166 @@
+"""A whole site in processes of its own: web server, worker, database, as `make demo` starts them."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg2
+import pytest
+import redis
+import requests
+
+BOARD_LINE = re.compile(r"^\s+\d+ │ .*$", re.MULTILINE)
+
+
+class Site:
+    """One state folder and database, at which the demo can be started several times."""
+
+    def __init__(self, root: Path, folder: Path, environment: dict[str, str]) -> None:
+        self._root = root
+        self.state = folder
+        self._environment = os.environ | environment | {"GAUNTLET_STATE": str(folder), "GAUNTLET_HOSTS": ""}
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._running: list[subprocess.Popen[str]] = []
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """The demo of the small competition, its output in a pipe."""
+        competition = Path(__file__).with_name("small.toml")
+        command = [sys.executable, "manage.py", "demo", "--port", str(self.port), "--competition", str(competition)]
+        process = subprocess.Popen(
+            [*command, *arguments],
+            cwd=self._root,
+            env=self._environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        self._running.append(process)
+        return process
+
+    def run(self) -> str:
+        """`make demo ARGS=--exit`: all it printed, after it left with status 0."""
+        process = self.start("--exit", "--limit", "240")
+        output, _ = process.communicate(timeout=280)
+        assert process.returncode == 0, output + self.logs()
+        return output
+
+    def logs(self) -> str:
+        """The ends of what web and worker wrote."""
+        return "".join(f"\n== {log.name}\n{log.read_text()[-4000:]}" for log in sorted(self.state.glob("logs/*.log")))
+
+    def close(self) -> None:
+        """End what still runs, as Ctrl-C would."""
+        for process in self._running:
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+            if process.stdout is not None:
+                process.communicate(timeout=60)
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def wait_for(what: str, condition: Callable[[], object], *, seconds: float = 120.0) -> None:
+    """Wait until `condition` holds; fails naming `what` otherwise."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"{what} did not happen within {seconds:g} s"
+        time.sleep(0.2)
+
+
+@pytest.fixture
+def wait() -> Callable[..., None]:
+    """`wait_for`."""
+    return wait_for
+
+
+@pytest.fixture
+def make_database() -> Iterator[Callable[[], str]]:
+    """Makes databases beside the one that DATABASE_URL names; where it names none, each site has a SQLite file."""
+    address = os.environ.get("DATABASE_URL", "")
+    made: list[str] = []
+
+    def make() -> str:
+        if not address.startswith("postgres"):
+            return ""
+        made.append(f"journey_{secrets.token_hex(6)}")
+        _on_server(address, f'create database "{made[-1]}"')
+        return urlsplit(address)._replace(path=f"/{made[-1]}").geturl()
+
+    yield make
+    for name in made:
+        _on_server(address, f'drop database "{name}" with (force)')
+
+
+@pytest.fixture
+def make_site(root: Path, tmp_path: Path, make_database: Callable[[], str]) -> Iterator[Callable[..., Site]]:
+    """Makes sites: `make_site(GAUNTLET_SANDBOX="docker")`."""
+    made: list[Site] = []
+
+    def make(**environment: str) -> Site:
+        given = {"GAUNTLET_SANDBOX": "process", "DATABASE_URL": make_database()} | environment
+        made.append(Site(root, tmp_path / f"state-{len(made)}", given))
+        return made[-1]
+
+    yield make
+    for site in made:
+        site.close()
+
+
+@pytest.fixture
+def board_rows() -> Callable[[str], list[str]]:
+    """The rows of all boards in what the demo printed, in order."""
+    return lambda output: [line.strip() for line in BOARD_LINE.findall(output)]
+
+
+@pytest.fixture
+def page() -> Callable[[str], str]:
+    """The text of a page; empty where it is not there."""
+
+    def read(url: str) -> str:
+        answer = requests.get(url, timeout=10)
+        return answer.text if answer.ok else ""
+
+    return read
+
+
+@pytest.fixture
+def empty_broker() -> Callable[[Path], None]:
+    """Takes every message out of the broker of the site with this state folder."""
+
+    def empty(state: Path) -> None:
+        address = os.environ.get("GAUNTLET_BROKER", "")
+        if address.startswith("redis"):
+            with redis.Redis.from_url(address) as client:
+                client.flushdb()
+        shutil.rmtree(state / "broker", ignore_errors=True)
+
+    return empty
+
+
+def _on_server(address: str, statement: str) -> None:
+    connection = psycopg2.connect(address)
+    connection.autocommit = True
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(statement)
+    finally:
+        connection.close()

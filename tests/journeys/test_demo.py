@@ -1,0 +1,91 @@
+"""The whole way in processes of their own: register over HTTP, push with real git, build, play, stand on the board."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def lines_of(process: subprocess.Popen[str], until: str) -> str:
+    """What the process prints up to the line that holds `until`."""
+    assert process.stdout is not None
+    seen = []
+    for line in process.stdout:
+        seen.append(line)
+        if until in line:
+            return "".join(seen)
+    raise AssertionError(f"it ended before it printed {until!r}:\n{''.join(seen)}")
+
+
+def group_of_worker(process: subprocess.Popen[str]) -> int:
+    """The process group of the worker below the demo `process`."""
+    children = subprocess.run(
+        ["pgrep", "--parent", str(process.pid), "--full", "celery"], capture_output=True, text=True, check=True
+    )
+    return os.getpgid(int(children.stdout.split()[0]))
+
+
+def test_it_works(make_site: Callable[..., Any], board_rows: Callable[[str], list[str]]) -> None:
+    output = make_site().run()
+    rows = board_rows(output)
+    assert "6 validation samples" in output
+    assert output.count("accepted as submission") == 7
+    for title in ("Models", "Untargeted attacks", "Targeted attacks"):
+        assert title in output
+    assert [row.split("│")[1].strip() for row in rows][:1] == ["Small Wrens"], "the perceptron beats its shaken copies"
+    assert len(rows) == 7
+
+
+def test_started_again_it_goes_on_where_it_was(
+    make_site: Callable[..., Any], board_rows: Callable[[str], list[str]]
+) -> None:
+    site = make_site()
+    first = site.run()
+    again = site.run()
+    assert board_rows(again) == board_rows(first)
+    assert "accepted" not in again, "nothing is pushed twice"
+
+
+def test_a_killed_worker_and_an_emptied_broker_change_no_score(
+    make_site: Callable[..., Any],
+    board_rows: Callable[[str], list[str]],
+    empty_broker: Callable[[Path], None],
+) -> None:
+    undisturbed = board_rows(make_site().run())
+    site = make_site()
+    process = site.start("--exit")
+    lines_of(process, "untargeted: ")  # a first score: others are in mid-evaluation
+    os.killpg(group_of_worker(process), signal.SIGKILL)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert "the worker ended with status -9" in output
+    empty_broker(site.state)
+    assert board_rows(site.run()) == undisturbed
+
+
+def test_the_printed_command_makes_a_first_submission(
+    make_site: Callable[..., Any], wait: Callable[..., None], page: Callable[[str], str], tmp_path: Path
+) -> None:
+    site = make_site()
+    process = site.start()
+    output = lines_of(process, "Ctrl-C ends the site")
+    command = re.findall(r"^\s+(git clone .*)$", output, re.MULTILINE)[-1]
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    pushed = subprocess.run(["bash", "-c", command], cwd=empty, capture_output=True, text=True, check=False, timeout=60)
+    assert pushed.returncode == 0, pushed.stderr
+    assert "remote: Gauntlet: accepted as submission" in pushed.stderr
+    board = f"{site.url}/competitions/small/leaderboards/untargeted"
+    wait("the reader's score", lambda: "Your team" in page(board))
+
+
+@pytest.mark.docker
+def test_it_works_with_docker(make_site: Callable[..., Any], board_rows: Callable[[str], list[str]]) -> None:
+    assert len(board_rows(make_site(GAUNTLET_SANDBOX="docker").run())) == 7
