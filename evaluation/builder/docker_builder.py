@@ -16,7 +16,7 @@ from evaluation.builder.manifest import read_manifest
 from evaluation.builder.recipe import TOP_FILE, Recipe, image_name, make_recipe, top_context
 from evaluation.builder.settings import BuildSettings
 from evaluation.builder.tree import tree_entries
-from evaluation.domain.errors import BuildRefusal, Fault
+from evaluation.domain.errors import BuildRefusal, Fault, SlowBuildRefusal
 from evaluation.domain.players import Player
 from evaluation.sandbox.sdk_tree import sdk_digest, write_sdk_tree
 
@@ -122,7 +122,7 @@ class DockerBuilder(Builder):
 
         def watch() -> None:
             if time.monotonic() > deadline:
-                raise BuildRefusal(
+                raise SlowBuildRefusal(
                     f"the build took longer than {settings.seconds:g} s and was stopped",
                     fix="install less, or put what takes long into the repository ready-made",
                 )

@@ -4,6 +4,7 @@
     ├── Refusal                 the cause lies with who sent it: a team, or whoever typed the command; shown to them
     │   ├── ManifestRefusal     submission.toml is missing or wrong
     │   ├── BuildRefusal        the repository does not become a player
+    │   │   └── SlowBuildRefusal    it would have taken longer than is allowed
     │   ├── DatasetRefusal      files of a data set are missing, corrupt, mis-sized or unlabelled
     │   └── HostRefusal         this host lacks a guard that untrusted code needs
     └── Fault                   the cause lies with us: retried, refunded, paged
@@ -37,6 +38,10 @@ class ManifestRefusal(Refusal):
 
 class BuildRefusal(Refusal):
     """The repository does not become a player."""
+
+
+class SlowBuildRefusal(BuildRefusal):
+    """The build was stopped at its time limit."""
 
 
 class DatasetRefusal(Refusal):

@@ -6,24 +6,30 @@ import shutil
 import socket
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from evaluation.domain.players import Player
 from evaluation.domain.results import Reason
 from evaluation.protocol.handshake import Listener
 from evaluation.referee.seat import Departure, Seat
+from evaluation.runner.lines import LineSplitter
 from evaluation.sandbox.base import SOCKET_NAME, Ending, Resources, Run, Sandbox
 
 
 class SandboxSeat(Seat):
     """Starts `player` in `sandbox` with a socket directory of its own, as often as it is asked to."""
 
-    def __init__(self, sandbox: Sandbox, player: Player, resources: Resources) -> None:
+    def __init__(
+        self, sandbox: Sandbox, player: Player, resources: Resources, on_log: Callable[[str], None] | None = None
+    ) -> None:
+        """`on_log` gets each line that the player prints, as it appears and from other threads; it must not raise."""
         self._sandbox = sandbox
         self._player = player
         self._resources = resources
         self._run: Run | None = None
         self._directory: Path | None = None
+        self._lines = LineSplitter(on_log) if on_log else None
         self.logs: list[str] = []
 
     def open(self, seconds: float) -> tuple[socket.socket, float]:
@@ -33,6 +39,8 @@ class SandboxSeat(Seat):
         try:
             self._run = self._sandbox.start(self._player, socket_directory=self._directory, resources=self._resources)
             deadline = time.monotonic() + seconds
+            if self._lines is not None:
+                self._run.follow(self._lines.feed)
             return listener.accept(deadline, self._run.ended), deadline
         finally:
             listener.close()
@@ -45,6 +53,8 @@ class SandboxSeat(Seat):
             self._wait(run, patience)
             ending = run.end()
             self.logs.append(ending.log)
+            if self._lines is not None:
+                self._lines.close()
             return _departure(ending)
         finally:
             if self._directory is not None:

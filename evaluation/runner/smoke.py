@@ -55,9 +55,13 @@ def check_model(
     least_accuracy: float,
     resources: Resources | None = None,
     on_piece: Callable[[PieceResult], None] | None = None,
+    on_log: Callable[[str], None] | None = None,
 ) -> Smoke:
-    """Play a probe of noise against a model: set-up, shape, accuracy, time, determinism, statelessness."""
-    seat = SandboxSeat(sandbox, player, resources or Resources())
+    """Play a probe of noise against a model: set-up, shape, accuracy, time, determinism, statelessness.
+
+    `on_log` gets each line that the model prints, as it appears and from other threads; it must not raise.
+    """
+    seat = SandboxSeat(sandbox, player, resources or Resources(), on_log)
     rules = replace(rules, query_budget=PROBE_QUERIES)
     probe = FunctionSeat(lambda connected: serve_attack(_probe, connected=connected))
     match = Match(rules=rules, track=Track.UNTARGETED, model=seat, attack=probe, seed=seed, calibration=calibration)
@@ -92,12 +96,14 @@ def check_attack(
     calibration: float,
     resources: Resources | None = None,
     on_piece: Callable[[PieceResult], None] | None = None,
+    on_log: Callable[[str], None] | None = None,
 ) -> Smoke:
     """Play an attack against `model`: set-up, rules, success, queries used.
 
-    Raises `Refusal` where `model` itself fails or gets no image right.
+    `on_log` gets each line that the attack prints, as it appears and from other threads; it must not raise. Raises
+    `Refusal` where `model` itself fails or gets no image right.
     """
-    seat = SandboxSeat(sandbox, player, resources or Resources())
+    seat = SandboxSeat(sandbox, player, resources or Resources(), on_log)
     opponent = SandboxSeat(model_sandbox, model, Resources())
     match = Match(rules=rules, track=player.track, model=opponent, attack=seat, seed=seed, calibration=calibration)
     try:

@@ -7,6 +7,7 @@ the protocol; the runner listens on the socket, the sandbox only makes it reacha
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -61,6 +62,14 @@ class Run(ABC):
     @abstractmethod
     def ended(self) -> bool:
         """Whether its main process is gone. Cheap; never blocks."""
+
+    @abstractmethod
+    def follow(self, on_output: Callable[[bytes], None]) -> None:
+        """Pass everything it prints to `on_output`, from its start, as it appears and from a thread of ours.
+
+        Called once at most; the last call has returned when `end` returns, or a few seconds after the run's end.
+        `on_output` must be quick, since the player's output waits for it, and must not raise.
+        """
 
     @abstractmethod
     def end(self) -> Ending:

@@ -12,7 +12,7 @@ import os
 import threading
 import uuid
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -44,6 +44,7 @@ _HOME = "/tmp"  # noqa: S108 - a file system of the container's own
 _NOBODY = "65534:65534"
 _SHARED_MEMORY_BYTES = 64 << 20
 _OPEN_FILES = 1024
+_PATIENCE = 5.0
 _KILLED = 137  # 128 + SIGKILL
 
 
@@ -132,6 +133,7 @@ class DockerRun(Run):
         self._ending: Ending | None = None
         self._watcher = threading.Thread(target=self._watch, name="player watch", daemon=True)
         self._watcher.start()
+        self._reader: threading.Thread | None = None
 
     @property
     def container_id(self) -> str:
@@ -141,11 +143,17 @@ class DockerRun(Run):
     def ended(self) -> bool:
         return self._gone.is_set()
 
+    def follow(self, on_output: Callable[[bytes], None]) -> None:
+        self._reader = threading.Thread(target=self._read, args=(on_output,), name="player log", daemon=True)
+        self._reader.start()
+
     def end(self) -> Ending:
         if self._ending is None:
             with _as_fault("ending a container"):
                 try:
                     self._ending = self._conclude()
+                    if self._reader is not None:
+                        self._reader.join(_PATIENCE)
                 finally:
                     with contextlib.suppress(NotFound):
                         self._container.remove(force=True, v=True)
@@ -168,6 +176,12 @@ class DockerRun(Run):
         exit_code = int(state["ExitCode"]) if by_itself else None
         kept = log[max(0, len(log) - self._log_bytes) :].decode("utf-8", errors="replace")
         return Ending(exit_code, bool(state["OOMKilled"]) and (exit_code is None or exit_code != 0), kept)
+
+    def _read(self, on_output: Callable[[bytes], None]) -> None:
+        # what is missing when the engine stops answering is in the ending, as far as there is one
+        with contextlib.suppress(DockerException, OSError):
+            for chunk in self._container.logs(stdout=True, stderr=True, stream=True, follow=True):
+                on_output(chunk)
 
     def _watch(self) -> None:
         # also when the engine stops answering: end() then says so

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 
 _CHUNK = 1 << 16
 
@@ -16,8 +17,16 @@ class LogTail:
         self._descriptor = descriptor
         self._limit = limit
         self._kept = bytearray()
+        self._follower: Callable[[bytes], None] | None = None
+        self._turn = threading.Lock()
         self._thread = threading.Thread(target=self._read, name="player log", daemon=True)
         self._thread.start()
+
+    def follow(self, on_output: Callable[[bytes], None]) -> None:
+        """Pass what is kept to `on_output`, now, and all that is read later, from the thread."""
+        with self._turn:
+            on_output(bytes(self._kept))
+            self._follower = on_output
 
     def text(self, *, patience: float) -> str:
         """What is kept, once the writers are gone or `patience` seconds are over; what is no UTF-8 is replaced."""
@@ -28,8 +37,11 @@ class LogTail:
     def _read(self) -> None:
         try:
             while chunk := os.read(self._descriptor, _CHUNK):
-                self._kept += chunk
-                if len(self._kept) > 2 * self._limit:
-                    del self._kept[: len(self._kept) - self._limit]
+                with self._turn:
+                    self._kept += chunk
+                    if len(self._kept) > 2 * self._limit:
+                        del self._kept[: len(self._kept) - self._limit]
+                    if self._follower is not None:
+                        self._follower(chunk)
         finally:
             os.close(self._descriptor)

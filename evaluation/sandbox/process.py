@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import uuid
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import ClassVar
@@ -141,6 +142,9 @@ class ProcessRun(Run):
 
     def ended(self) -> bool:
         return self._process.poll() is not None
+
+    def follow(self, on_output: Callable[[bytes], None]) -> None:
+        self._log.follow(on_output)
 
     def end(self) -> Ending:
         if self._ending is None:

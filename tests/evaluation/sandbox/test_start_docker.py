@@ -205,3 +205,28 @@ def test_an_interrupted_runner_leaves_nothing(
     runner.send_signal(signal.SIGINT)
     runner.wait(60)
     assert containers(docker_sandbox, digest) == []
+
+
+def test_its_output_can_be_followed_from_the_start(
+    docker_sandbox: DockerSandbox,
+    scripted: Callable[[str], Player],
+    socket_directory: Path,
+    wait_until: Callable[[Callable[[], bool]], None],
+) -> None:
+    player = scripted("""
+        import time
+        print("early", flush=True)
+        time.sleep(0.3)
+        print("late", flush=True)
+        time.sleep(60)
+    """)
+    seen = bytearray()
+    run = docker_sandbox.start(player, socket_directory=socket_directory, resources=Resources())
+
+    run.follow(seen.extend)
+    wait_until(lambda: seen == b"early\nlate\n")
+    still_running = not run.ended()
+    ending = run.end()
+
+    assert still_running
+    assert ending.log == "early\nlate\n"

@@ -162,3 +162,28 @@ def test_the_sdk_tree_is_readable_and_its_digest_stays(tmp_path: Path) -> None:
     assert not (tmp_path / "sdk" / "evaluation" / "sandbox").exists()
     assert {path.stat().st_mode & 0o777 for path in files} == {0o644}
     assert sdk_digest() == sdk_digest()
+
+
+def test_its_output_can_be_followed_from_the_start(
+    sandbox: ProcessSandbox,
+    scripted: Scripted,
+    socket_directory: Path,
+    wait_until: Callable[[Callable[[], bool]], None],
+) -> None:
+    player = scripted("""
+        import sys, time
+        print("early", flush=True)
+        time.sleep(0.3)
+        print("late", file=sys.stderr, flush=True)
+        time.sleep(60)
+    """)
+    seen = bytearray()
+    run = sandbox.start(player, socket_directory=socket_directory, resources=Resources())
+
+    run.follow(seen.extend)
+    wait_until(lambda: seen == b"early\nlate\n")
+    still_running = not run.ended()
+    ending = run.end()
+
+    assert still_running
+    assert ending.log == "early\nlate\n"
