@@ -1,0 +1,168 @@
+"""Reading pools, evaluations and leaderboards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+
+from competitions.models import Entry, Track
+from leaderboards.models import Evaluation, Pool, Standing
+from matches.models import Match
+from submissions.models import Submission
+
+PAGE_ROWS = 100
+"""Rows on a page of a leaderboard."""
+
+COUNTS = Q(submission__state=Submission.State.READY, submission__disqualified_at=None)
+"""Evaluations and standings of submissions that are neither withdrawn nor disqualified."""
+
+
+@dataclass(frozen=True)
+class BoardRow:
+    """One line of a leaderboard. `change` is places won (above 0) or lost in a day, None where it is new."""
+
+    rank: int
+    change: int | None
+    team: str
+    team_slug: str
+    ineligible_for_prizes: bool
+    submission: int
+    title: str
+    value: float
+    low: float
+    high: float
+    samples: int
+    failures: int
+    worst_opponent: str
+    median_seconds: float
+    scored_at: datetime
+
+
+_COLUMNS = {
+    "team": F("entry__team__name"),
+    "team_slug": F("entry__team__slug"),
+    "ineligible_for_prizes": F("entry__ineligible_for_prizes"),
+    "submission": F("evaluation__submission_id"),
+    "title": F("evaluation__submission__title"),
+    "value": F("evaluation__value"),
+    "low": F("evaluation__low"),
+    "high": F("evaluation__high"),
+    "samples": F("evaluation__samples"),
+    "failures": F("evaluation__failures"),
+    "worst_opponent": F("evaluation__worst_opponent__title"),
+    "median_seconds": F("evaluation__median_seconds"),
+    "scored_at": F("evaluation__finished_at"),
+}
+
+
+@dataclass(frozen=True)
+class BoardPage:
+    """A page of a leaderboard: page `number` of `pages`, from 1, of a board of `total` rows."""
+
+    rows: Sequence[BoardRow]
+    number: int
+    pages: int
+    total: int
+
+
+def board(track: Track, page: int | str = 1, *, page_rows: int = PAGE_ROWS) -> BoardPage:
+    """A page of the track's leaderboard in two queries; a number that is no page gives the nearest one.
+
+    Within a tie teams are listed by their slug, which is no ranking.
+    """
+    standings = Standing.objects.filter(track=track).order_by("rank", "entry__team__slug")
+    chosen = Paginator(standings.values("rank", "previous_rank", **_COLUMNS), page_rows).get_page(page)
+    rows = [_board_row(row) for row in chosen.object_list]
+    return BoardPage(rows, chosen.number, chosen.paginator.num_pages, chosen.paginator.count)
+
+
+def _board_row(values: dict[str, Any]) -> BoardRow:
+    before = values.pop("previous_rank")
+    return BoardRow(change=None if before is None else before - values["rank"], **values)
+
+
+def evaluation_of(submission: Submission) -> Evaluation | None:
+    """The newest evaluation of a submission, with its pool, sample set, rules and worst opponent."""
+    return (
+        submission.evaluations.select_related("pool", "sample_set", "rules", "worst_opponent").order_by("-pk").first()
+    )
+
+
+def history(entry: Entry, track: Track) -> QuerySet[Evaluation]:
+    """The scored evaluations of a team on a track, newest first, whether or not they count."""
+    return (
+        Evaluation.objects.filter(
+            submission__repository__entry=entry, submission__repository__track=track, state=Evaluation.State.SCORED
+        )
+        .select_related("submission", "pool", "worst_opponent")
+        .order_by("-finished_at", "-pk")
+    )
+
+
+def pool_in_force(track: Track) -> Pool | None:
+    """The newest pool of a track's own players; None before the first one is made."""
+    return track.pools.order_by("-number").first()
+
+
+def opposing_pool(track: Track) -> Pool | None:
+    """The pool in force that submissions to this track meet: models for attacks, untargeted attacks for models."""
+    kind = Track.Kind.UNTARGETED if track.kind == Track.Kind.MODEL else Track.Kind.MODEL
+    return (
+        Pool.objects.filter(track__competition=track.competition_id, track__kind=kind)
+        .select_related("track")
+        .order_by("-number")
+        .first()
+    )
+
+
+def over() -> QuerySet[Evaluation]:
+    """Evaluations that still play although each of their matches is played or failed."""
+    unfinished = Evaluation.matches.through.objects.filter(
+        evaluation=OuterRef("pk"), match__state__in=[Match.State.WAITING, Match.State.PLAYING]
+    )
+    return Evaluation.objects.filter(~Exists(unfinished), state=Evaluation.State.PLAYING)
+
+
+def unmeasured() -> Iterator[Submission]:
+    """Ready submissions that should be evaluated: those that never were, and the newest of each repository where it
+    has not met the pool in force. So a new pool measures again what counts, not what is superseded."""
+    newest = Submission.objects.filter(
+        repository=OuterRef("repository"), state=Submission.State.READY, disqualified_at__isnull=True
+    )
+    for track in Track.objects.filter(repositories__isnull=False).distinct():
+        pool = opposing_pool(track)
+        if pool is not None:
+            yield from (
+                Submission.objects.filter(
+                    repository__track=track, state=Submission.State.READY, disqualified_at__isnull=True
+                )
+                .filter(~Exists(Evaluation.objects.filter(submission=OuterRef("pk"), pool=pool)))
+                .annotate(newest=Subquery(newest.order_by("-pk").values("pk")[:1]))
+                .filter(Q(newest=F("pk")) | ~Exists(Evaluation.objects.filter(submission=OuterRef("pk"))))
+                .order_by("pk")
+            )
+
+
+def stale_tracks() -> QuerySet[Track]:
+    """Tracks whose board is not what their scored evaluations give: a submission on it counts no more, or counts again.
+
+    Scores themselves reach the board in their own transaction.
+    """
+    counting = Evaluation.objects.filter(COUNTS, state=Evaluation.State.SCORED)
+    gone = Standing.objects.exclude(
+        evaluation__submission__state=Submission.State.READY, evaluation__submission__disqualified_at=None
+    )
+    shown = Standing.objects.filter(
+        track=OuterRef("submission__repository__track"),
+        entry=OuterRef("submission__repository__entry"),
+        evaluation__submission__gte=OuterRef("submission"),
+    )
+    missing = counting.filter(~Exists(shown))
+    return Track.objects.filter(
+        Q(pk__in=gone.values("track")) | Q(pk__in=missing.values("submission__repository__track"))
+    )

@@ -1,0 +1,102 @@
+"""Places on a leaderboard, from scored rows alone."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leaderboards.board import Place, Scored, places
+
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+def scored(entry: int, submission: int, value: float, *, hours: float = 0, evaluation: int | None = None) -> Scored:
+    """A row of `entry` that was scored `hours` after noon."""
+    return Scored(entry, submission, evaluation or submission, NOON + timedelta(hours=hours), value)
+
+
+def ranked(rows: list[Scored], kind: str = "model") -> dict[int, int]:
+    return {entry: place.rank for entry, place in places(rows, kind).items()}
+
+
+def test_it_works() -> None:
+    rows = [scored(1, 10, 0.5), scored(2, 11, 1.5), scored(3, 12, 1.0)]
+    assert places(rows, "model") == {
+        1: Place(1, 10, rank=3, previous_rank=None),
+        2: Place(2, 11, rank=1, previous_rank=None),
+        3: Place(3, 12, rank=2, previous_rank=None),
+    }
+
+
+@pytest.mark.parametrize(("kind", "first"), [("model", 2), ("untargeted", 1), ("targeted", 1)])
+def test_large_is_good_for_models_and_small_for_attacks(kind: str, first: int) -> None:
+    assert ranked([scored(1, 10, 0.5), scored(2, 11, 1.5)], kind)[first] == 1
+
+
+def test_equal_scores_share_the_better_rank() -> None:
+    rows = [scored(1, 10, 3.0), scored(2, 11, 2.0), scored(3, 12, 2.0), scored(4, 13, 1.0)]
+    assert ranked(rows) == {1: 1, 2: 2, 3: 2, 4: 4}
+
+
+def test_the_newest_submission_counts_even_where_it_is_worse_and_was_scored_earlier() -> None:
+    rows = [scored(1, 20, 0.1, hours=1), scored(1, 10, 9.0, hours=2), scored(2, 11, 1.0)]
+    assert ranked(rows) == {2: 1, 1: 2}
+
+
+def test_of_a_submission_the_newest_evaluation_counts() -> None:
+    rows = [scored(1, 10, 9.0, evaluation=30), scored(1, 10, 0.1, evaluation=31), scored(2, 11, 1.0)]
+    assert places(rows, "model")[1] == Place(1, 31, rank=2, previous_rank=None)
+
+
+def test_a_rank_change_is_measured_from_a_day_before_the_newest_score() -> None:
+    day_old = [scored(1, 10, 2.0), scored(2, 11, 1.0), scored(3, 12, 3.0, hours=0.5)]
+    # 24 hours before the newest score, the third was not there yet, and the first two were just scored
+    board = places([*day_old, scored(2, 20, 4.0, hours=24)], "model")
+    assert board == {
+        1: Place(1, 10, rank=3, previous_rank=1),
+        2: Place(2, 20, rank=1, previous_rank=2),
+        3: Place(3, 12, rank=2, previous_rank=None),
+    }
+
+
+def test_no_rows_make_no_board() -> None:
+    assert places([], "model") == {}
+
+
+def test_it_rejects_a_kind_that_is_no_track() -> None:
+    with pytest.raises(ValueError, match="transfer"):
+        places([scored(1, 10, 0.5)], "transfer")
+
+
+many_rows = st.lists(
+    st.builds(
+        scored,
+        st.integers(1, 6),
+        st.integers(1, 12),
+        st.sampled_from([0.0, 0.5, 1.0, 2.0]),
+        hours=st.integers(0, 72),
+        evaluation=st.integers(1, 1000),
+    ),
+    max_size=25,
+    unique_by=lambda row: row.evaluation,
+)
+
+
+@given(rows=many_rows, kind=st.sampled_from(["model", "untargeted"]), random=st.randoms(use_true_random=False))
+def test_the_order_of_arrival_never_matters(rows: list[Scored], kind: str, random: object) -> None:
+    shuffled = list(rows)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert places(shuffled, kind) == places(rows, kind)
+
+
+@given(rows=many_rows)
+def test_every_entry_stands_once_and_as_many_stand_above_as_are_better(rows: list[Scored]) -> None:
+    board = places(rows, "model")
+    assert set(board) == {row.entry for row in rows}
+    value = {row.evaluation: row.value for row in rows}
+    for place in board.values():
+        better = [other for other in board.values() if value[other.evaluation] > value[place.evaluation]]
+        assert place.rank == len(better) + 1
