@@ -66,7 +66,12 @@ class _Text:
 
 def read_manifest(source: Path) -> Manifest:
     """Read and check `source/submission.toml`; raises `ManifestRefusal` naming the file, the line and the fix."""
-    text = _read_text(source / MANIFEST_NAME)
+    return parse_manifest(_read(source / MANIFEST_NAME))
+
+
+def parse_manifest(content: bytes) -> Manifest:
+    """Check the bytes of a `submission.toml`, wherever they come from; raises `ManifestRefusal`."""
+    text = _text_of(content)
     lines = _Text(tuple(text.splitlines()))
     try:
         document = tomllib.loads(text)
@@ -88,20 +93,33 @@ def read_manifest(source: Path) -> Manifest:
     )
 
 
-def _read_text(path: Path) -> str:
+def missing_manifest(place: str) -> ManifestRefusal:
+    """The refusal of a submission without a manifest; `place` says where it was looked for."""
+    example = "; ".join(_EXAMPLES[key] for key in _TYPES if key not in _OPTIONAL)
+    return ManifestRefusal(
+        f"{MANIFEST_NAME} is missing in {place}",
+        fix=f"add it at the top of the repository, with a table [{_TABLE}]: {example}",
+    )
+
+
+def irregular_manifest() -> ManifestRefusal:
+    """The refusal of a manifest that is a link, a directory or the like."""
+    return ManifestRefusal(f"{MANIFEST_NAME} is not a plain file", fix="replace it by a plain text file")
+
+
+def _read(path: Path) -> bytes:
     if path.is_symlink() or (path.exists() and not path.is_file()):
-        raise ManifestRefusal(f"{MANIFEST_NAME} is not a plain file", fix="replace it by a plain text file")
+        raise irregular_manifest()
     try:
         with path.open("rb") as file:
-            content = file.read(MAX_MANIFEST_BYTES + 1)
+            return file.read(MAX_MANIFEST_BYTES + 1)
     except FileNotFoundError:
-        example = "; ".join(_EXAMPLES[key] for key in _TYPES if key not in _OPTIONAL)
-        raise ManifestRefusal(
-            f"{MANIFEST_NAME} is missing in {path.parent}",
-            fix=f"add it at the top of the repository, with a table [{_TABLE}]: {example}",
-        ) from None
+        raise missing_manifest(str(path.parent)) from None
     except OSError as error:
         raise ManifestRefusal(f"{MANIFEST_NAME} cannot be read: {error}", fix="make the file readable") from error
+
+
+def _text_of(content: bytes) -> str:
     if len(content) > MAX_MANIFEST_BYTES:
         raise ManifestRefusal(
             f"{MANIFEST_NAME} is larger than {MAX_MANIFEST_BYTES:,} bytes", fix=f"keep only the table [{_TABLE}]"

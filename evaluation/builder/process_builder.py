@@ -48,13 +48,7 @@ class ProcessBuilder(Builder):
         """The checkout `source` as a player; its digest is that of its tree."""
         digest = tree_digest(source)
         manifest = read_manifest(source)
-        configuration = configuration_directory(source)
-        _refuse_what_needs_docker(source, configuration)
-        _check_python(configuration)
-        met = 0
-        for place, requirement in _requirements(source, configuration):
-            _check_requirement(place, requirement)
-            met += 1
+        met = count_met_requirements(source)
         on_log(f"{met} requirements are met by Python {platform.python_version()}; nothing was installed")
         return Player(
             name=manifest.title,
@@ -64,6 +58,18 @@ class ProcessBuilder(Builder):
             directory=source.resolve(),
             gpu=manifest.gpu,
         )
+
+
+def count_met_requirements(source: Path) -> int:
+    """How many requirements the configuration files in `source` name; raises `BuildRefusal` for what is not met."""
+    configuration = configuration_directory(source)
+    _refuse_what_needs_docker(source, configuration)
+    _check_python(configuration)
+    met = 0
+    for place, requirement in _requirements(source, configuration):
+        _check_requirement(place, requirement)
+        met += 1
+    return met
 
 
 def _refuse_what_needs_docker(source: Path, configuration: Path) -> None:

@@ -1,0 +1,11 @@
+"""How long a submission may stay in each state that is not final."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+RECEIVED = timedelta(hours=24)
+"""Until a worker takes it. Past it no worker is there: a fault of ours, refunded."""
+
+RESERVED = timedelta(seconds=60)
+"""How long a reserved slot may wait for its push to end before a sweep looks what became of it."""

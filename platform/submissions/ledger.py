@@ -1,0 +1,154 @@
+"""The quota ledger: reserve a slot under the repository's lock, bind it to a submission, give it back."""
+
+from __future__ import annotations
+
+import logging
+
+from django.db import transaction
+
+from accounts.models import User
+from core import clock, doorbell, events
+from core.errors import GauntletError, Refusal, RefusedForNow
+from repositories.models import Repository
+from repositories.reading import Reader
+from submissions import deadlines
+from submissions.checks import check_commit_is_new, check_quota
+from submissions.models import QuotaSlot, Submission
+from submissions.plan import manifest_at
+from submissions.quota import WINDOW, refunds_refusal
+from submissions.words import moment
+
+log = logging.getLogger(__name__)
+
+BUILD_REFUSED = "build_refused"
+FAULT = "fault"
+PUSH_BROKEN_OFF = "push_broken_off"
+WITHDRAWN = "withdrawn"
+
+
+def lock(repository: Repository) -> None:
+    """Hold the repository's row until the transaction ends: whoever decides on its quota waits here."""
+    Repository.objects.select_for_update().get(pk=repository.pk)
+
+
+def reserve(*, repository: Repository, commit: str, tag: str, by: User) -> QuotaSlot:
+    """Take a slot for the tag `tag` on `commit`, or the one that it has; raises `Refusal` where none may be taken.
+
+    Within the caller's transaction, if there is one: it should hold the repository's lock no longer than it must.
+    """
+    with transaction.atomic():
+        lock(repository)
+        waiting = QuotaSlot.objects.filter(repository=repository, commit=commit, state=QuotaSlot.State.RESERVED)
+        if slot := waiting.first():
+            return _same_push(slot, tag)
+        check_commit_is_new(repository, commit)
+        check_quota(repository)
+        return QuotaSlot.objects.create(
+            repository=repository, commit=commit, tag=tag, reserved_by=by, reserved_at=clock.now()
+        )
+
+
+def _same_push(slot: QuotaSlot, tag: str) -> QuotaSlot:
+    if slot.tag == tag:
+        return slot
+    raise RefusedForNow(
+        f"commit {slot.commit[:7]} is being submitted just now, as {slot.tag}",
+        accepted_from=slot.reserved_at + deadlines.RESERVED,
+        fix=f"wait for that push; if it broke off, push again after {moment(slot.reserved_at + deadlines.RESERVED)}",
+    )
+
+
+def bind(*, repository: Repository, commit: str, tag: str, by: User) -> Submission:
+    """Make the submission of the tag `tag`, which is in the repository, and use its slot. Safe to repeat.
+
+    Raises `Refusal` where the slot was given back meanwhile and none is left.
+    """
+    with Reader(repository.path) as reader:
+        manifest = manifest_at(reader, commit)
+    with transaction.atomic():
+        lock(repository)
+        if known := Submission.objects.filter(repository=repository, tag=tag).first():
+            return known
+        slot = reserve(repository=repository, commit=commit, tag=tag, by=by)
+        now = clock.now()
+        submission = Submission.objects.create(
+            repository=repository,
+            commit=commit,
+            tag=tag,
+            submitted_by=by,
+            received_at=now,
+            title=manifest.title,
+            licence=manifest.licence,
+            state_since=now,
+            deadline=now + deadlines.RECEIVED,
+        )
+        slot.state, slot.settled_at, slot.submission = QuotaSlot.State.USED, now, submission
+        slot.save(update_fields=["state", "settled_at", "submission"])
+        events.record("submit", submission, by=by, commit=commit, tag=tag)
+        doorbell.ring("submissions.build", submission=submission.pk)
+        return submission
+
+
+def settle_reservations(repository: Repository | None = None) -> int:
+    """Decide on slots whose push is over, of one repository or of all; returns how many were settled.
+
+    Where the tag arrived it becomes a submission, else the slot is refunded.
+    """
+    due = QuotaSlot.objects.filter(
+        state=QuotaSlot.State.RESERVED, reserved_at__lte=clock.now() - deadlines.RESERVED
+    ).select_related("repository", "reserved_by")
+    if repository:
+        due = due.filter(repository=repository)
+    return sum(_settled(slot) for slot in due)
+
+
+def _settled(slot: QuotaSlot) -> bool:
+    repository = slot.repository
+    try:
+        with Reader(repository.path) as reader:
+            arrived = reader.resolve(f"refs/tags/{slot.tag}") == slot.commit
+        if arrived:
+            bind(repository=repository, commit=slot.commit, tag=slot.tag, by=slot.reserved_by)
+            return True
+    except Refusal:
+        log.exception("slot %s has a tag that no longer passes the door", slot.pk)
+    except GauntletError:
+        log.exception("slot %s cannot be settled now", slot.pk)
+        return False
+    return _give_back(slot, QuotaSlot.State.RESERVED, PUSH_BROKEN_OFF)
+
+
+def settle_refusal(submission: Submission) -> bool:
+    """Decide on the slot of a refused submission: ours are refunded, the team's up to a number of times a day.
+
+    Returns whether it costs the team nothing. Safe to repeat.
+    """
+    with transaction.atomic():
+        lock(submission.repository)
+        slot = QuotaSlot.objects.filter(submission=submission).first()
+        if slot is None or slot.state == QuotaSlot.State.REFUNDED:
+            return True
+        if submission.cause == Submission.Cause.PLATFORM:
+            return _give_back(slot, QuotaSlot.State.USED, FAULT)
+        now = clock.now()
+        refunds = QuotaSlot.objects.filter(
+            repository=submission.repository, reason=BUILD_REFUSED, settled_at__gt=now - WINDOW
+        ).values_list("settled_at", flat=True)
+        known = [settled for settled in refunds if settled]
+        return refunds_refusal(known, now) and _give_back(slot, QuotaSlot.State.USED, BUILD_REFUSED)
+
+
+def refund(*, submission: Submission, reason: str, by: User | None = None) -> bool:
+    """Give the slot of `submission` back; False where it was already."""
+    slot = QuotaSlot.objects.filter(submission=submission).first()
+    return slot is not None and _give_back(slot, QuotaSlot.State.USED, reason, by)
+
+
+def _give_back(slot: QuotaSlot, state: str, reason: str, by: User | None = None) -> bool:
+    with transaction.atomic():
+        given = QuotaSlot.objects.filter(pk=slot.pk, state=state).update(
+            state=QuotaSlot.State.REFUNDED, settled_at=clock.now(), reason=reason
+        )
+        if given:
+            events.record("refund", slot, by=by, reason=reason)
+        return bool(given)

@@ -1,0 +1,77 @@
+"""Read submissions, and what a team has left of its quota."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.db.models import F
+
+from core import clock
+from repositories.models import Repository
+from submissions.models import Build, LogChunk, QuotaSlot, Submission
+from submissions.quota import WINDOW, Allowance, allowance
+
+LOG_PAGE = 1000
+"""How many lines of a log are read at once."""
+
+
+@dataclass(frozen=True)
+class NumberedLine:
+    """A line of a build's log. Its number is for ever."""
+
+    number: int
+    stage: str
+    text: str
+
+
+@dataclass(frozen=True)
+class LogPage:
+    """Some lines of a log, in order. `last` is what to ask for next as `after`; `over`: no line will follow."""
+
+    lines: tuple[NumberedLine, ...]
+    last: int
+    over: bool
+
+
+def log_lines(build: Build, after: int = 0, limit: int = LOG_PAGE) -> LogPage:
+    """The lines of a build's log with numbers above `after`, at most `limit` of them."""
+    # asked before the lines: what is written in between is then read the next time
+    finished = Build.objects.filter(pk=build.pk, finished_at__isnull=False).exists()
+    lines: list[NumberedLine] = []
+    for line in _lines_after(build, after):
+        if len(lines) == limit:
+            return LogPage(tuple(lines), lines[-1].number, over=False)
+        lines.append(line)
+    return LogPage(tuple(lines), lines[-1].number if lines else after, over=finished)
+
+
+def whole_log(build: Build) -> Iterator[str]:
+    """The whole log as text, piece by piece, for a download."""
+    for text in build.log_chunks.values_list("text", flat=True).iterator(chunk_size=50):
+        yield f"{text}\n"
+
+
+def _lines_after(build: Build, after: int) -> Iterator[NumberedLine]:
+    chunks = LogChunk.objects.filter(build=build).annotate(end=F("first_line") + F("lines")).filter(end__gt=after + 1)
+    for chunk in chunks.order_by("first_line").iterator(chunk_size=50):
+        for number, text in enumerate(chunk.text.split("\n"), chunk.first_line):
+            if number > after:
+                yield NumberedLine(number, chunk.stage, text)
+
+
+def allowance_of(repository: Repository) -> Allowance:
+    """What the team may still submit to the repository's track, now."""
+    now = clock.now()
+    taken = (
+        QuotaSlot.objects.filter(repository=repository, reserved_at__gt=now - WINDOW)
+        .exclude(state=QuotaSlot.State.REFUNDED)
+        .values_list("reserved_at", flat=True)
+    )
+    return allowance(taken, repository.track.quota, now)
+
+
+def standing_submission(repository: Repository, commit: str) -> Submission | None:
+    """The submission of `commit` that is neither refused nor withdrawn; there is at most one."""
+    gone = (Submission.State.REFUSED, Submission.State.WITHDRAWN)
+    return Submission.objects.filter(repository=repository, commit=commit).exclude(state__in=gone).first()

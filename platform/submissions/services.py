@@ -1,0 +1,156 @@
+"""What people do with submissions: submit a commit that is there, withdraw, retry, disqualify, reinstate, refund."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from django.db import transaction
+
+from accounts.models import User
+from accounts.selectors import is_member
+from competitions.selectors import may_organise
+from core import clock, doorbell, events
+from core.errors import Fault, Refusal
+from repositories.models import Repository
+from repositories.reading import Reader
+from submissions import deadlines, ledger
+from submissions.checks import check, check_commit_is_new
+from submissions.ledger import settle_refusal, settle_reservations
+from submissions.models import QuotaSlot, Submission
+
+__all__ = [
+    "disqualify",
+    "refund",
+    "reinstate",
+    "retry",
+    "settle_refusal",
+    "settle_reservations",
+    "submit",
+    "withdraw",
+]
+
+_COMMIT = re.compile(r"[0-9a-f]{7,64}")
+_WEB_TAG = re.compile(r"submission-web-(\d{1,9})")
+_FINAL = (Submission.State.READY, Submission.State.REFUSED, Submission.State.WITHDRAWN)
+
+
+def submit(*, repository: Repository, commit: str, by: User, site_url: str) -> Submission:
+    """Submit a commit that the repository holds, past the same checks as a push; it gets a tag `submission-web-N`.
+
+    Raises `Refusal` or `RefusedForNow`, and nothing is used up then.
+    """
+    settle_reservations(repository)
+    with Reader(repository.path) as reader:
+        whole = reader.resolve(commit) if _COMMIT.fullmatch(commit) else None
+        if whole is None:
+            raise Refusal(f"the repository holds no commit {commit[:64]!r}", fix="push it first, then submit it")
+        check(repository, by, whole, reader)
+        slot = _reserve_for_page(repository, whole, by, reader)
+        if not reader.make_tag(slot.tag, whole):
+            raise Fault(f"the tag {slot.tag} in {repository} appeared from elsewhere")
+    return ledger.bind(repository=repository, commit=whole, tag=slot.tag, by=by)
+
+
+def _reserve_for_page(repository: Repository, commit: str, by: User, reader: Reader) -> QuotaSlot:
+    with transaction.atomic():
+        ledger.lock(repository)
+        slots = QuotaSlot.objects.filter(repository=repository, tag__startswith="submission-web-")
+        names = [*slots.values_list("tag", flat=True), *(ref.removeprefix("refs/tags/") for ref in reader.refs())]
+        tag = f"submission-web-{_highest(names) + 1}"
+        return ledger.reserve(repository=repository, commit=commit, tag=tag, by=by)
+
+
+def _highest(names: Iterable[str]) -> int:
+    return max((int(found[1]) for name in names if (found := _WEB_TAG.fullmatch(name))), default=0)
+
+
+def withdraw(*, submission: Submission, by: User) -> None:
+    """Take a submission back, for good; its slot comes back where its build has not begun. Raises `Refusal`."""
+    team = submission.repository.entry.team
+    if not is_member(by, team):
+        raise Refusal(f"only members of {team.name} withdraw its submissions", fix="ask a member")
+    with transaction.atomic():
+        held = _locked(submission)
+        if held.state in (Submission.State.REFUSED, Submission.State.WITHDRAWN):
+            raise Refusal(f"submission {held.pk} is {held.get_state_display()} already", fix="there is nothing to do")
+        unbuilt = held.state == Submission.State.RECEIVED and not held.builds.exists()
+        _change(held, Submission.State.WITHDRAWN, by, "withdraw")
+        if unbuilt:
+            ledger.refund(submission=held, reason=ledger.WITHDRAWN, by=by)
+        doorbell.ring("leaderboards.score")
+    submission.refresh_from_db()
+
+
+def retry(*, submission: Submission, by: User, reason: str) -> None:
+    """Send a refused submission through build and smoke stage again, with a new deadline. Organisers only."""
+    _check_organiser(submission, by)
+    with transaction.atomic():
+        held = _locked(submission)
+        newest = held.builds.last()
+        if held.state != Submission.State.REFUSED:
+            raise Refusal(
+                f"submission {held.pk} is {held.get_state_display()}", fix="only a refused submission is retried"
+            )
+        if newest and newest.finished_at is None:
+            raise Refusal(f"{newest} is still under way", fix="wait until it is over, a few minutes at most")
+        check_commit_is_new(held.repository, held.commit)
+        held.cause, held.reason, held.problem, held.fix, held.player = "", "", "", "", None
+        _change(held, Submission.State.RECEIVED, by, "retry", reason)
+        doorbell.ring("submissions.build", submission=held.pk)
+    submission.refresh_from_db()
+
+
+def disqualify(*, submission: Submission, by: User, reason: str) -> None:
+    """Take a submission off the boards, and say why. Organisers only."""
+    _check_organiser(submission, by)
+    if not reason.strip():
+        raise Refusal("a disqualification needs a reason, which the team reads", fix="write one")
+    _judge(submission, by, "disqualify", reason.strip())
+
+
+def reinstate(*, submission: Submission, by: User, reason: str) -> None:
+    """Take a disqualification back. Organisers only."""
+    _check_organiser(submission, by)
+    _judge(submission, by, "reinstate", reason)
+
+
+def refund(*, submission: Submission, reason: str, by: User | None = None) -> bool:
+    """Give a submission's slot back; False where it was already. `by`: an organiser, or None for the site itself."""
+    if by:
+        _check_organiser(submission, by)
+    return ledger.refund(submission=submission, reason=reason, by=by)
+
+
+def _locked(submission: Submission) -> Submission:
+    ledger.lock(submission.repository)
+    return Submission.objects.select_for_update().get(pk=submission.pk)
+
+
+def _change(submission: Submission, state: str, by: User, verb: str, reason: str = "") -> None:
+    now = clock.now()
+    submission.state, submission.state_since = state, now
+    submission.deadline = None if state in _FINAL else now + deadlines.RECEIVED
+    submission.save()
+    events.record(verb, submission, by=by, reason=reason)
+
+
+def _judge(submission: Submission, by: User, verb: str, reason: str) -> None:
+    standing = Submission.objects.filter(pk=submission.pk, disqualified_at=None)
+    judged = Submission.objects.filter(pk=submission.pk, disqualified_at__isnull=False)
+    with transaction.atomic():
+        if verb == "disqualify":
+            changed = standing.update(disqualified_at=clock.now(), disqualified_for=reason)
+        else:
+            changed = judged.update(disqualified_at=None, disqualified_for="")
+        if not changed:
+            raise Refusal(f"submission {submission.pk}: someone was faster", fix="look at its page again")
+        events.record(verb, submission, by=by, reason=reason)
+        doorbell.ring("leaderboards.score")
+    submission.refresh_from_db()
+
+
+def _check_organiser(submission: Submission, by: User) -> None:
+    competition = submission.repository.entry.competition
+    if not may_organise(by, competition):
+        raise Refusal(f"only organisers of {competition.title} may do this", fix="ask one of them")
