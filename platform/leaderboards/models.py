@@ -81,6 +81,7 @@ class Evaluation(models.Model):
 
     class Meta:
         ordering = ["-pk"]
+        indexes = [models.Index(fields=["submission", "pool"])]
 
     def __str__(self) -> str:
         return f"evaluation {self.pk}"

@@ -1,0 +1,122 @@
+"""A crowded leaderboard: the page, and what a score costs that moves everybody's rank."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+import django
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import NoReverseMatch, reverse
+
+from bench.programs import NotAvailableError
+from bench.report import Section, table
+from bench.turns import Spread, ratios, say, take_turns
+
+TEAMS = 10_000
+ROUNDS = 15
+SLUG = "bench"
+CROWDED, EMPTY = "model", "targeted"
+
+
+def measure() -> Section:
+    """Through Django's test client, on a throw-away SQLite database; raises `NotAvailableError` without the page."""
+    with tempfile.TemporaryDirectory(prefix="gauntlet-bench-") as folder:
+        os.environ |= {
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "GAUNTLET_STATE": folder,
+            "DATABASE_URL": f"sqlite:///{folder}/bench.sqlite3",
+        }
+        django.setup()
+        addresses = {kind: _address(kind) for kind in (CROWDED, EMPTY)}
+        say("leaderboard: making the site")
+        call_command("migrate", verbosity=0)
+        call_command("collectstatic", verbosity=0, interactive=False)
+        try:
+            return _measure(addresses)
+        finally:
+            connection.close()
+
+
+def _address(kind: str) -> str:
+    try:
+        return reverse("pages:board", args=[SLUG, kind])
+    except NoReverseMatch as error:
+        raise NotAvailableError("the site has no page pages:board") from error
+
+
+def _measure(addresses: dict[str, str]) -> Section:
+    # what imports models waits until Django is set up
+    crowd, services, selectors = map(
+        importlib.import_module, ("bench.crowd", "leaderboards.services", "leaderboards.selectors")
+    )
+    competition = crowd.make_competition(SLUG)
+    track = competition.tracks.get(kind=CROWDED)
+    pool = crowd.make_pool(competition)
+    crowd.fill(competition, pool, TEAMS)
+    filled = _seconds(lambda: services.recompute(track))
+    moved = _everybody_moves(crowd, services, track, pool)
+
+    client = Client(headers={"host": "localhost"})
+    contenders: dict[str, Callable[[], float]] = {
+        kind: lambda address=address: _seconds(lambda: _get(client, address)) for kind, address in addresses.items()
+    }
+    contenders["selector"] = lambda: _seconds(lambda: selectors.board(track))
+    seen = take_turns("leaderboard", contenders, ROUNDS)
+    queries = {kind: _queries(client, address) for kind, address in addresses.items()}
+    rows = [
+        [f"leaderboard of {TEAMS:,} submissions", _milliseconds(seen[CROWDED]), str(queries[CROWDED])],
+        ["leaderboard without any", _milliseconds(seen[EMPTY]), str(queries[EMPTY])],
+    ]
+    targets = [
+        ["server time of the crowded page", "under 100 ms", _milliseconds(seen[CROWDED])],
+        ["its queries", "at most 10", str(queries[CROWDED])],
+        ["its time to the empty page's", "", ratios(seen[CROWDED], seen[EMPTY]).text()],
+        ["of it, reading the rows", "", _milliseconds(seen["selector"])],
+        ["standings, all new", "", f"{filled:.2f} s"],
+        ["standings, when a score moves every rank", "", f"{moved:.2f} s"],
+    ]
+    return Section(
+        "A crowded leaderboard",
+        [
+            *table(["page, server time", "milliseconds", "queries"], rows),
+            "",
+            *table(["", "target", "measured: median of rounds (smallest to largest)"], targets),
+        ],
+    )
+
+
+def _everybody_moves(crowd: Any, services: Any, track: Any, pool: Any) -> float:
+    """Seconds of a recompute after the last team became the first."""
+    last = track.standings.order_by("-rank").first()
+    crowd.score([last.evaluation.submission], pool, first=2 * TEAMS)
+    return _seconds(lambda: services.recompute(track))
+
+
+def _get(client: Client, address: str) -> None:
+    response = client.get(address)
+    if response.status_code != 200:
+        raise RuntimeError(f"{address} answers {response.status_code}")
+
+
+def _queries(client: Client, address: str) -> int:
+    with CaptureQueriesContext(connection) as captured:
+        _get(client, address)
+    return len(captured)
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def _milliseconds(seconds: list[float]) -> str:
+    return Spread.of([1000 * each for each in seconds]).text(1, " ms")

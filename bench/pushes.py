@@ -1,0 +1,114 @@
+"""Fifty pushes in a minute to a site with a busy worker: how long a team waits until its submission is queued."""
+
+from __future__ import annotations
+
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from bench.programs import ROOT
+from bench.report import Section, table
+from bench.turns import say
+from demo.pushing import push_copy
+from demo.supervisor import Supervisor
+from demo.teams import Change
+from demo.visitor import Visitor
+
+TEAMS = 10
+PUSHES_EACH = 5
+MINUTE = 60.0
+LIKE = "numpy-classifier"
+COMPETITION = ROOT / "tests" / "journeys" / "small.toml"
+
+
+def measure() -> Section:
+    """Ten teams push five submissions each, evenly over a minute, each with a whole `git push`."""
+    with tempfile.TemporaryDirectory(prefix="gauntlet-bench-") as folder:
+        bare = _bare_pushes(Path(folder) / "bare")
+        state = Path(folder) / "state"
+        os.environ |= {"GAUNTLET_STATE": str(state), "GAUNTLET_SANDBOX": "process", "DATABASE_URL": ""}
+        for command in (["migrate", "-v0"], ["collectstatic", "--no-input", "-v0"]):
+            _manage(*command)
+        _manage("competition", "import", str(COMPETITION))
+        site = Supervisor(port=_free_port(), processes=os.cpu_count() or 1, logs=state / "logs")
+        try:
+            site.start()
+            seconds = _pushes(_addresses(site.url))
+        finally:
+            site.stop()
+    p95 = statistics.quantiles(seconds, n=20)[-1]
+    rows = [
+        ["a bare `git push` to a folder", f"{statistics.median(bare):.2f} s", f"{max(bare):.2f} s", "1.0"],
+        [
+            "a push until it is queued",
+            f"{statistics.median(seconds):.2f} s",
+            f"{p95:.2f} s",
+            f"{statistics.median(seconds) / statistics.median(bare):.1f}",
+        ],
+    ]
+    lines = [
+        *table([f"{len(seconds)} pushes in a minute, worker busy", "median", "95th percentile", "to bare"], rows),
+        "",
+        *table(["", "target", "measured"], [["95th percentile of a push until it is queued", "< 2 s", f"{p95:.2f} s"]]),
+    ]
+    return Section("Pushes", lines)
+
+
+def _addresses(url: str) -> list[str]:
+    addresses = []
+    for number in range(TEAMS):
+        visitor = Visitor(url)
+        visitor.register(f"team-{number}", f"a long enough password {number}")
+        visitor.make_team("small", f"team-{number}", f"Team {number}")
+        token = visitor.make_token("git")
+        addresses.append(url.replace("://", f"://team-{number}:{token}@") + f"/git/team-{number}/model.git")
+    return addresses
+
+
+def _pushes(addresses: list[str]) -> list[float]:
+    """The seconds of each push. Each commit differs from all others, so every one is a submission of its own."""
+    seconds: list[float] = []
+
+    def push(number: int) -> None:
+        # what follows the tag in a history of its own would not fast-forward: only the tag is pushed
+        tag = f"submission-{number // TEAMS}"
+        seconds.append(_push(addresses[number % TEAMS], number, tag))
+
+    threads = [threading.Thread(target=push, args=(number,)) for number in range(TEAMS * PUSHES_EACH)]
+    begun = time.monotonic()
+    for number, thread in enumerate(threads):
+        time.sleep(max(0.0, begun + number * MINUTE / len(threads) - time.monotonic()))
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if len(seconds) != len(threads):
+        raise RuntimeError(f"{len(threads) - len(seconds)} pushes were refused")
+    say(f"pushes: {len(seconds)} accepted")
+    return seconds
+
+
+def _push(address: str, number: int, tag: str) -> float:
+    change = Change("README.md", "# ", f"# {number} ")
+    return push_copy(LIKE, address, author="bench", changes=(change,), tag=tag, branch=None).seconds
+
+
+def _bare_pushes(folder: Path) -> list[float]:
+    subprocess.run(["git", "init", "--quiet", "--bare", str(folder)], check=True)
+    return [_push(str(folder), number, f"submission-{number}") for number in range(10)]
+
+
+def _manage(*arguments: str) -> None:
+    subprocess.run([sys.executable, "manage.py", *arguments], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,208 @@
+"""From finished matches to scores, and from scores to standings. Part of the services."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from django.db import transaction
+
+from competitions.models import Competition, Track
+from core import clock, events
+from core.errors import Fault
+from core.models import Event
+from evaluation.domain.results import AuditReport
+from leaderboards.board import Place, Scored, places
+from leaderboards.models import Evaluation, Standing
+from leaderboards.selectors import COUNTS, over, stale_tracks
+from leaderboards.standings import Opponent, PlayedSample, score_columns
+from matches.models import Match, SampleResult
+from submissions.models import Submission
+from submissions.services import refund
+
+log = logging.getLogger(__name__)
+
+AUDIT_COUNTS = tuple(count.name for count in fields(AuditReport))
+
+
+@dataclass(frozen=True)
+class _Ending:
+    """How an evaluation ends: the columns it gets. A void one has no score columns."""
+
+    state: Evaluation.State
+    columns: dict[str, Any] = field(default_factory=dict)
+    cause: str = ""
+    reason: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """What a rebuild looked at and how much of it differed: 0 where all is well."""
+
+    scores: int
+    scores_differed: int
+    standings: int
+    standings_differed: int
+
+
+def score_finished() -> int:
+    """Score or void every evaluation whose matches are over, and bring the boards up to date; how many ended.
+
+    Scores are computed from rows that change no more, before the lock; the lock on the track is held only to write
+    them and the standings together.
+    """
+    due: dict[int, list[Evaluation]] = {}
+    for evaluation in over().select_related("submission__repository__track", "pool").order_by("pk"):
+        due.setdefault(evaluation.submission.repository.track_id, []).append(evaluation)
+    ended = sum(_end_all(track, evaluations) for track, evaluations in due.items())
+    for stale in stale_tracks():
+        recompute(stale)
+    return ended
+
+
+def _end_all(track: int, evaluations: Sequence[Evaluation]) -> int:
+    endings = [(evaluation, _ending(evaluation)) for evaluation in evaluations]
+    with transaction.atomic():
+        locked = Track.objects.select_for_update(no_key=True).get(pk=track)
+        ended = sum(_end(evaluation, ending) for evaluation, ending in endings)
+        if ended:
+            recompute(locked)
+    return ended
+
+
+def _ending(evaluation: Evaluation) -> _Ending:
+    is_model = evaluation.submission.repository.track.kind == Track.Kind.MODEL
+    matches = list(evaluation.matches.select_related("model", "attack"))
+    inconsistent = [match for match in matches if _inconsistent(match)]
+    if is_model and inconsistent:
+        first = inconsistent[0]
+        counts = AuditReport(**{name: first.audit.get(name, 0) for name in AUDIT_COUNTS})
+        problem = (
+            "The model is not a stateless, deterministic function of one image. "
+            f"In {len(inconsistent)} of {len(matches)} matches, first against {first.attack.title}: {counts}."
+        )
+        return _Ending(Evaluation.State.VOID, {}, Submission.Cause.TEAM, "inconsistent", problem)
+    failed = [match for match in matches if match.state == Match.State.FAILED]
+    if failed:
+        opponent = failed[0].attack if is_model else failed[0].model
+        return _fault(f"Our side failed in the match against {opponent.title}.")
+    try:
+        columns = _columns(evaluation)
+    except Fault as fault:
+        log.exception("%s cannot be scored", evaluation)
+        return _fault(f"Our side failed to score it: {fault}.")
+    return _Ending(Evaluation.State.SCORED, columns)
+
+
+def _fault(problem: str) -> _Ending:
+    problem = f"{problem} It is not your cause: the slot is given back, and organisers can start it again."
+    return _Ending(Evaluation.State.VOID, {}, Submission.Cause.PLATFORM, "fault", problem)
+
+
+def _inconsistent(match: Match) -> bool:
+    return match.state == Match.State.PLAYED and match.audit.get("passed") is False
+
+
+def _columns(evaluation: Evaluation) -> dict[str, Any]:
+    """The score columns as the finished rows give them."""
+    kind = evaluation.submission.repository.track.kind
+    side = "attack" if kind == Track.Kind.MODEL else "model"
+    match_of: dict[int, int] = dict(evaluation.matches.values_list(f"{side}_id", "pk"))
+    rows: dict[int, list[PlayedSample]] = {match: [] for match in match_of.values()}
+    results = SampleResult.objects.filter(match__in=rows).order_by("match", "sample")
+    for match, *values in results.values_list("match", *PlayedSample._fields):
+        rows[match].append(PlayedSample(*values))
+    opponents = [
+        Opponent(place.player_id, place.player.title, rows[match_of[place.player_id]])
+        for place in evaluation.pool.places.select_related("player")
+    ]
+    return score_columns(kind, opponents)
+
+
+def _end(evaluation: Evaluation, ending: _Ending) -> bool:
+    """Write the ending, unless somebody else did or a match is being played again."""
+    written = (
+        over()
+        .filter(pk=evaluation.pk)
+        .update(
+            state=ending.state,
+            finished_at=clock.now(),
+            cause=ending.cause,
+            reason=ending.reason,
+            problem=ending.problem,
+            **ending.columns,
+        )
+    )
+    if not written:
+        return False
+    if ending.state == Evaluation.State.VOID:
+        events.record("void", evaluation, reason=ending.reason, cause=ending.cause, problem=ending.problem)
+    if ending.cause == Submission.Cause.PLATFORM:
+        refund(submission=evaluation.submission, reason="fault")
+    if ending.state == Evaluation.State.SCORED:
+        for match in filter(_inconsistent, evaluation.matches.all()):
+            record_once("inconsistent", match, problem=f"{match.model} of a pool did not pass its audit")
+    return True
+
+
+def record_once(verb: str, subject: Match | Evaluation, **data: Any) -> None:
+    """Record an event for the organisers unless it is in the log."""
+    if not Event.objects.filter(verb=verb, subject=events.name_of(subject)).exists():
+        events.record(verb, subject, **data)
+
+
+def recompute(track: Track) -> int:
+    """Make the track's standings what its scored evaluations give; how many rows changed."""
+    with transaction.atomic():
+        Track.objects.select_for_update(no_key=True).get(pk=track.pk)
+        rows = Evaluation.objects.filter(
+            COUNTS, submission__repository__track=track, state=Evaluation.State.SCORED
+        ).values_list("submission__repository__entry", "submission", "pk", "finished_at", "value")
+        board = places((Scored(*row) for row in rows), track.kind)
+        columns = Standing.objects.filter(track=track).values_list("entry", "evaluation", "rank", "previous_rank")
+        standing = {row[0]: Place(*row) for row in columns}
+        changed = [place for entry, place in board.items() if standing.get(entry) != place]
+        gone = [entry for entry in standing if entry not in board]
+        Standing.objects.bulk_create(
+            (
+                Standing(
+                    track=track,
+                    entry_id=place.entry,
+                    evaluation_id=place.evaluation,
+                    rank=place.rank,
+                    previous_rank=place.previous_rank,
+                )
+                for place in changed
+            ),
+            update_conflicts=True,
+            unique_fields=["track", "entry"],
+            update_fields=["evaluation", "rank", "previous_rank"],
+        )
+        Standing.objects.filter(track=track, entry__in=gone).delete()
+    return len(changed) + len(gone)
+
+
+def rebuild(competition: Competition | None = None) -> Rebuilt:
+    """Derive every score and standing again from finished rows alone, of one competition or of all."""
+    tracks = Track.objects.all() if competition is None else Track.objects.filter(competition=competition)
+    scores = scores_differed = standings_differed = 0
+    for track in tracks:
+        with transaction.atomic():
+            Track.objects.select_for_update(no_key=True).get(pk=track.pk)
+            scored = Evaluation.objects.filter(submission__repository__track=track, state=Evaluation.State.SCORED)
+            for evaluation in scored.select_related("submission__repository__track", "pool").order_by("pk"):
+                scores += 1
+                scores_differed += _rebuild_score(evaluation)
+            standings_differed += recompute(track)
+    return Rebuilt(scores, scores_differed, Standing.objects.filter(track__in=tracks).count(), standings_differed)
+
+
+def _rebuild_score(evaluation: Evaluation) -> bool:
+    columns = _columns(evaluation)
+    differs = any(getattr(evaluation, name) != value for name, value in columns.items())
+    if differs:
+        Evaluation.objects.filter(pk=evaluation.pk).update(**columns)
+    return differs

@@ -1,0 +1,175 @@
+"""Pools and evaluations. What comes of finished matches is in `leaderboards.scoring`, reached through here, too."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+from django.db.models import Max, Q
+
+from competitions.models import Track
+from competitions.rules import query_rules
+from competitions.selectors import may_organise, rules_in_force, sample_set_for
+from core import clock, events
+from core.doorbell import ring
+from core.errors import Fault, GauntletError, Refusal
+from leaderboards.models import Evaluation, Pool, PoolPlace
+from leaderboards.scoring import rebuild, recompute, score_finished
+from leaderboards.selectors import opposing_pool
+from matches.models import Match
+from matches.services import ensure_match, replay_failed
+from submissions.builds import baseline_player
+from submissions.models import Submission
+
+if TYPE_CHECKING:
+    from accounts.models import User
+    from submissions.models import Player
+
+__all__ = ["evaluate", "make_first_pools", "re_evaluate", "rebuild", "recompute", "score_finished", "set_pool"]
+
+log = logging.getLogger(__name__)
+
+
+def set_pool(*, track: Track, players: Sequence[Player], reason: str, by: User | None = None) -> Pool:
+    """Make `players`, in their order, the track's pool in force.
+
+    Raises `Refusal` for none, too many for the rules, one twice, or one of another track or competition.
+    """
+    _check_players(track, players)
+    with transaction.atomic():
+        Track.objects.select_for_update(no_key=True).get(pk=track.pk)
+        number = (track.pools.aggregate(newest=Max("number"))["newest"] or 0) + 1
+        pool = Pool.objects.create(track=track, number=number, made_at=clock.now(), reason=reason)
+        PoolPlace.objects.bulk_create(
+            PoolPlace(pool=pool, place=place, player=player) for place, player in enumerate(players, start=1)
+        )
+        titles = [player.title for player in players]
+        events.record("make", pool, by=by, reason=reason, track=track.kind, number=number, players=titles)
+        ring("leaderboards.sweep")
+    return pool
+
+
+def _check_players(track: Track, players: Sequence[Player]) -> None:
+    most = _opponents(track)
+    if not 1 <= len(players) <= most:
+        raise Refusal(f"a pool of {len(players)} players", fix=f"give from 1 to {most}, as the rules say")
+    if len({player.pk for player in players}) < len(players):
+        raise Refusal("a player is in the pool twice", fix="name each player once")
+    for player in players:
+        if (player.competition_id, player.kind) != (track.competition_id, track.kind):
+            raise Refusal(f"{player} is no player of the track {track}", fix="name players of this track")
+
+
+def _opponents(track: Track) -> int:
+    version = rules_in_force(track.competition)
+    return query_rules(version.values, version.version).opponents
+
+
+def make_first_pools() -> list[Pool]:
+    """Give every track with baselines its first pool, in competitions that are public or have begun.
+
+    Builds what is not built yet, so it runs on a worker. A baseline that cannot be built holds up its own track only,
+    and the next sweep tries again.
+    """
+    begun = Q(competition__public=True) | Q(competition__starts_at__lte=clock.now())
+    made = []
+    for track in Track.objects.filter(begun, pools__isnull=True).select_related("competition"):
+        if not track.baselines:
+            continue
+        try:
+            names = track.baselines[: _opponents(track)]
+            players = [baseline_player(track.competition, name, log.info) for name in names]
+            pool = _first_pool(track, players)
+        except GauntletError:
+            log.exception("no first pool for %s", track)
+            continue
+        if pool is not None:
+            made.append(pool)
+    return made
+
+
+def _first_pool(track: Track, players: Sequence[Player]) -> Pool | None:
+    with transaction.atomic():
+        Track.objects.select_for_update(no_key=True).get(pk=track.pk)
+        if track.pools.exists():  # made by another worker meanwhile
+            return None
+        return set_pool(track=track, players=players, reason="the bundled baselines")
+
+
+def evaluate(submission: Submission) -> Evaluation | None:
+    """Begin to measure a ready submission against the pool in force on the validation samples.
+
+    None where there is nothing to begin: no pool yet, already begun, not ready or disqualified. Safe to repeat.
+    """
+    with transaction.atomic():
+        submission = _locked(submission)
+        pool = opposing_pool(submission.repository.track)
+        if not _counts(submission) or pool is None or submission.evaluations.filter(pool=pool).exists():
+            return None
+        return _begin(submission, pool)
+
+
+def re_evaluate(*, submission: Submission, by: User, reason: str) -> Evaluation:
+    """Measure a submission once more, for an organiser: matches that failed are played again, all others are reused.
+
+    Earlier evaluations are kept. Raises `Refusal` where `by` may not, or there is nothing that could be measured.
+    """
+    with transaction.atomic():
+        submission = _locked(submission)
+        track = submission.repository.track
+        if not may_organise(by, track.competition):
+            raise Refusal("only organisers start an evaluation again", fix="ask an organiser of the competition")
+        if not _counts(submission):
+            raise Refusal(f"{submission} is not ready, or disqualified", fix="choose a submission that counts")
+        if submission.evaluations.filter(state=Evaluation.State.PLAYING).exists():
+            raise Refusal(f"{submission} is being evaluated", fix="wait until that is over")
+        pool = opposing_pool(track)
+        if pool is None:
+            raise Refusal(f"{track} has no opponents yet", fix="wait for the first pool")
+        evaluation = _begin(submission, pool)
+        for match in evaluation.matches.filter(state=Match.State.FAILED):
+            replay_failed(match, by)
+        events.record("re-evaluate", submission, by=by, reason=reason, evaluation=evaluation.pk)
+    return evaluation
+
+
+def _locked(submission: Submission) -> Submission:
+    return (
+        Submission.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("repository__track__competition", "player")
+        .get(pk=submission.pk)
+    )
+
+
+def _counts(submission: Submission) -> bool:
+    return submission.state == Submission.State.READY and submission.disqualified_at is None
+
+
+def _begin(submission: Submission, pool: Pool) -> Evaluation:
+    player, track = submission.player, submission.repository.track
+    if player is None:
+        raise Fault(f"{submission} is ready and has no player")
+    competition = track.competition
+    evaluation = Evaluation.objects.create(
+        submission=submission,
+        pool=pool,
+        sample_set=sample_set_for(competition, "validation"),
+        rules=rules_in_force(competition),
+        created_at=clock.now(),
+    )
+    is_model = track.kind == Track.Kind.MODEL
+    matches = [
+        ensure_match(
+            rules=evaluation.rules,
+            sample_set=evaluation.sample_set,
+            model=player if is_model else place.player,
+            attack=place.player if is_model else player,
+        )
+        for place in pool.places.select_related("player")
+    ]
+    evaluation.matches.set(matches)
+    # matches that were all played before ring nothing
+    ring("leaderboards.score")
+    return evaluation

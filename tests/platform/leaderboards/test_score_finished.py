@@ -1,0 +1,170 @@
+"""From finished matches to a score or a void evaluation."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+from django.db import connection
+
+from accounts.models import User
+from competitions.models import Entry
+from core import clock
+from core.models import Event
+from leaderboards import services
+from leaderboards.models import Evaluation, Pool, Standing
+from leaderboards.tasks import score
+from matches.models import Match, SampleResult
+from submissions.models import QuotaSlot, Submission
+
+if TYPE_CHECKING:
+    from tests.platform.leaderboards.conftest import Arena
+
+FICKLE = {"replayed": 20, "changed": 7, "judged": 6, "denied": 0, "fresh": 6, "fresh_changed": 0, "passed": False}
+RISING = [1, 2, 3, 4, 5, 6]
+"""Median 3.5."""
+MIXED = [2, 2, 2, -1, 0, 7]
+"""With -1 as the worst case of 9: 0 2 2 2 7 9, median 2."""
+
+
+@pytest.fixture
+def model(arena: Arena, entry: Entry, alice: User, attack_pool: Pool) -> Evaluation:
+    """The Owls' model, being evaluated against two attacks."""
+    evaluation = services.evaluate(arena.submission(entry, "model", alice))
+    assert evaluation is not None
+    return evaluation
+
+
+@pytest.fixture
+def attack(arena: Arena, entry: Entry, alice: User, model_pool: Pool) -> Evaluation:
+    """The Owls' untargeted attack, being evaluated against two models."""
+    evaluation = services.evaluate(arena.submission(entry, "untargeted", alice))
+    assert evaluation is not None
+    return evaluation
+
+
+def play_both(arena: Arena, evaluation: Evaluation) -> None:
+    first, second = evaluation.matches.all()
+    arena.play(second, MIXED, seconds=0.3, queries=20)
+    assert services.score_finished() == 0, "one match is still to be played"
+    arena.play(first, RISING, seconds=0.1, queries=10)
+
+
+def test_it_works(arena: Arena, model: Evaluation) -> None:
+    play_both(arena, model)
+    assert services.score_finished() == 1
+    model.refresh_from_db()
+    # the nearest of both attacks: 1 2 2 4 0 6, in order 0 1 2 2 4 6
+    assert (model.state, model.value, model.samples, model.failures) == ("scored", 2.0, 6, 1)
+    noise, boundary = (place.player for place in model.pool.places.all())
+    assert model.per_opponent == [
+        {"player": noise.pk, "title": "noise", "median": 3.5, "failures": 0},
+        {"player": boundary.pk, "title": "boundary", "median": 2.0, "failures": 1},
+    ]
+    assert model.worst_opponent == boundary
+    assert model.median_seconds == pytest.approx(0.2)
+    assert model.mean_queries == 15.0
+    assert model.low is not None
+    assert model.high is not None
+    assert 0.0 <= model.low <= 2.0 <= model.high <= 6.0
+    assert arena.table("model") == [(1, "owls", None)]
+
+
+def test_an_attack_is_scored_over_all_samples_and_models(arena: Arena, attack: Evaluation) -> None:
+    play_both(arena, attack)
+    services.score_finished()
+    attack.refresh_from_db()
+    # all twelve in order: 0 1 2 2 2 2 3 4 5 6 7 9
+    assert (attack.value, attack.failures) == (2.5, 1)
+    assert attack.worst_opponent is not None
+    assert attack.worst_opponent.title == "plain", "the larger median is the worse for an attack"
+    assert [row["median"] for row in attack.per_opponent] == [3.5, 2.0]
+
+
+def test_it_scores_once(arena: Arena, model: Evaluation) -> None:
+    play_both(arena, model)
+    score()
+    model.refresh_from_db()
+    score()
+    again = Evaluation.objects.get(pk=model.pk)
+    assert (again.finished_at, again.value) == (model.finished_at, model.value)
+
+
+def test_a_match_that_failed_voids_and_gives_the_slot_back(arena: Arena, model: Evaluation) -> None:
+    first, second = model.matches.all()
+    arena.play(first, RISING)
+    arena.end(second, Match.State.FAILED, {})
+    services.score_finished()
+    model.refresh_from_db()
+    assert (model.state, model.cause, model.reason, model.value) == ("void", "platform", "fault", None)
+    assert "Our side failed in the match against boundary" in model.problem
+    slot = QuotaSlot.objects.get(submission=model.submission)
+    assert (slot.state, slot.reason) == ("refunded", "fault")
+    assert Event.objects.get(subject=f"evaluation:{model.pk}").data["cause"] == "platform"
+    assert arena.table("model") == []
+
+
+def test_rows_that_are_missing_are_our_fault(arena: Arena, model: Evaluation) -> None:
+    play_both(arena, model)
+    SampleResult.objects.filter(match=model.matches.first(), sample=4).delete()
+    services.score_finished()
+    model.refresh_from_db()
+    assert (model.state, model.cause, model.reason) == ("void", "platform", "fault")
+
+
+def test_a_model_that_is_inconsistent_voids_its_own_evaluation(arena: Arena, model: Evaluation) -> None:
+    play_both(arena, model)
+    Match.objects.filter(pk=model.matches.all()[0].pk).update(audit=FICKLE)
+    services.score_finished()
+    model.refresh_from_db()
+    assert (model.state, model.cause, model.reason) == ("void", "team", "inconsistent")
+    assert "In 1 of 2 matches, first against noise: 7 of 20 replayed images got another label" in model.problem
+    assert QuotaSlot.objects.get(submission=model.submission).state == "used"
+
+
+def test_an_inconsistent_model_of_the_pool_is_reported_and_the_rows_stand(arena: Arena, attack: Evaluation) -> None:
+    play_both(arena, attack)
+    match = attack.matches.all()[0]
+    Match.objects.filter(pk=match.pk).update(audit=FICKLE)
+    services.score_finished()
+    attack.refresh_from_db()
+    assert (attack.state, attack.value) == ("scored", 2.5)
+    assert Event.objects.get(verb="inconsistent").subject == f"match:{match.pk}"
+
+
+def test_a_withdrawn_or_disqualified_submission_leaves_its_place_to_the_one_before(
+    arena: Arena, entry: Entry, alice: User, attack_pool: Pool
+) -> None:
+    doves = arena.entry("doves")
+    arena.score(arena.submission(entry, "model", alice), 2.0)
+    arena.score(arena.submission(doves, "model", alice), 3.0)
+    best = arena.submission(entry, "model", alice)
+    arena.score(best, 4.0)
+    assert [row[1] for row in arena.table("model")] == ["owls", "doves"]
+    Submission.objects.filter(pk=best.pk).update(disqualified_at=clock.now())
+    score()
+    assert [row[1] for row in arena.table("model")] == ["doves", "owls"]
+    Submission.objects.filter(pk=best.pk).update(disqualified_at=None)
+    score()
+    assert [row[1] for row in arena.table("model")] == ["owls", "doves"]
+    Submission.objects.filter(repository__entry=doves).update(state="withdrawn")
+    score()
+    assert [row[1] for row in arena.table("model")] == ["owls"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_at_once_give_one_result(arena: Arena, model: Evaluation) -> None:
+    play_both(arena, model)
+    arena.end(model.matches.all()[0], Match.State.FAILED, {})
+
+    def work(_: int) -> int:
+        try:
+            return services.score_finished()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as threads:
+        assert sum(threads.map(work, range(4))) == 1
+    assert Event.objects.filter(verb="void").count() == 1
+    assert Standing.objects.count() == 0

@@ -1,0 +1,79 @@
+"""Reading a leaderboard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from accounts.models import User
+from bench.crowd import fill
+from competitions.models import Entry
+from core import clock
+from leaderboards import services
+from leaderboards.models import Pool, Standing
+from leaderboards.selectors import board, history
+
+if TYPE_CHECKING:
+    from tests.platform.conftest import FakeClock
+    from tests.platform.leaderboards.conftest import Arena
+
+MaxQueries = Callable[[int], AbstractContextManager[object]]
+
+
+def test_it_works(arena: Arena, the_clock: FakeClock, entry: Entry, alice: User, attack_pool: Pool) -> None:
+    arena.score(arena.submission(entry, "model", alice), 1.0)
+    doves = arena.entry("doves")
+    arena.score(arena.submission(doves, "model", alice), 2.0)
+    the_clock.forward(days=1)
+    newest = arena.submission(entry, "model", alice)
+    arena.score(newest, 3.0)
+    arena.score(arena.submission(arena.entry("crows"), "model", alice), 2.0)
+    page = board(arena.tracks["model"])
+    assert (page.number, page.pages, page.total) == (1, 1, 3)
+    assert [(row.rank, row.team_slug, row.change) for row in page.rows] == [
+        (1, "owls", 1),
+        (2, "crows", None),
+        (2, "doves", -1),
+    ]
+    first = page.rows[0]
+    assert (first.team, first.submission, first.title) == ("The Owls", newest.pk, newest.title)
+    assert (first.value, first.low, first.high, first.samples, first.failures) == (3.0, 3.0, 3.0, 6, 0)
+    assert (first.worst_opponent, first.median_seconds, first.scored_at) == ("noise", 0.1, clock.now())
+
+
+def test_history_has_every_score_of_a_team(arena: Arena, entry: Entry, alice: User, attack_pool: Pool) -> None:
+    for distance in (1.0, 3.0, 2.0):
+        arena.score(arena.submission(entry, "model", alice), distance)
+    services.evaluate(arena.submission(entry, "model", alice))
+    assert [evaluation.value for evaluation in history(entry, arena.tracks["model"])] == [2.0, 3.0, 1.0]
+
+
+def test_an_empty_board_has_one_page(arena: Arena) -> None:
+    page = board(arena.tracks["model"])
+    assert (list(page.rows), page.number, page.pages, page.total) == ([], 1, 1, 0)
+
+
+@pytest.mark.parametrize(("asked", "given"), [("2", 2), ("99", 3), ("-1", 3), ("none", 1)])
+def test_a_number_that_is_no_page_gives_another(
+    arena: Arena, alice: User, attack_pool: Pool, asked: str, given: int
+) -> None:
+    for slug in ("a", "b", "c"):
+        arena.score(arena.submission(arena.entry(slug), "model", alice), 1.0)
+    page = board(arena.tracks["model"], asked, page_rows=1)
+    assert (page.number, [row.team_slug for row in page.rows]) == (given, ["abc"[given - 1]])
+
+
+def test_ten_thousand_teams_take_few_queries(
+    arena: Arena, attack_pool: Pool, django_assert_max_num_queries: MaxQueries
+) -> None:
+    fill(arena.competition, attack_pool, 10_000)
+    track = arena.tracks["model"]
+    assert services.recompute(track) == 10_000
+    assert services.recompute(track) == 0, "nothing is written that did not change"
+    with django_assert_max_num_queries(4):
+        page = board(track, 50)
+    assert (page.total, page.pages, page.rows[0].rank) == (10_000, 100, 4901)
+    assert Standing.objects.filter(track=track, rank=1).get().evaluation.value == 10_000

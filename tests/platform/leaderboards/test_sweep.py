@@ -1,0 +1,64 @@
+"""The sweep finds from the database alone what lost messages leave."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accounts.models import User
+from competitions.models import Entry
+from core.models import Event
+from leaderboards import services
+from leaderboards.models import Evaluation, Pool
+from leaderboards.tasks import sweep
+
+if TYPE_CHECKING:
+    from tests.platform.conftest import FakeClock
+    from tests.platform.leaderboards.conftest import Arena
+
+
+def test_it_works(arena: Arena, entry: Entry, alice: User) -> None:
+    submission = arena.submission(entry, "model", alice)
+    sweep()
+    assert not Evaluation.objects.exists()
+    arena.pool("untargeted", "noise")
+    sweep()
+    evaluation = Evaluation.objects.get(submission=submission)
+    arena.play(evaluation.matches.get(), [2.0] * 6)
+    sweep()
+    evaluation.refresh_from_db()
+    assert (evaluation.state, evaluation.value) == ("scored", 2.0)
+
+
+def test_a_new_pool_measures_again_what_counts(arena: Arena, entry: Entry, alice: User, attack_pool: Pool) -> None:
+    old, new = (arena.submission(entry, "model", alice) for _ in range(2))
+    sweep()
+    assert Evaluation.objects.count() == 2, "each that never was measured"
+    arena.pool("untargeted", "stronger")
+    sweep()
+    assert (old.evaluations.count(), new.evaluations.count()) == (1, 2)
+
+
+def test_a_void_evaluation_is_not_begun_again_by_itself(
+    arena: Arena, entry: Entry, alice: User, attack_pool: Pool
+) -> None:
+    evaluation = services.evaluate(arena.submission(entry, "model", alice))
+    assert evaluation is not None
+    for match in evaluation.matches.all():
+        arena.end(match, "failed", {})
+    sweep()
+    sweep()
+    assert Evaluation.objects.get().state == "void"
+
+
+def test_organisers_are_told_once_of_one_that_plays_for_a_week(
+    arena: Arena, the_clock: FakeClock, entry: Entry, alice: User, attack_pool: Pool
+) -> None:
+    evaluation = services.evaluate(arena.submission(entry, "model", alice))
+    assert evaluation is not None
+    the_clock.forward(days=6)
+    sweep()
+    assert not Event.objects.filter(verb="overdue").exists()
+    the_clock.forward(days=2)
+    sweep()
+    sweep()
+    assert Event.objects.get(verb="overdue").subject == f"evaluation:{evaluation.pk}"
