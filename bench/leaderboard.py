@@ -7,6 +7,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import django
@@ -61,14 +62,12 @@ def _measure(addresses: dict[str, str]) -> Section:
     track = competition.tracks.get(kind=CROWDED)
     pool = crowd.make_pool(competition)
     crowd.fill(competition, pool, TEAMS)
-    filled = _seconds(lambda: services.recompute(track))
+    filled = _seconds(partial(services.recompute, track))
     moved = _everybody_moves(crowd, services, track, pool)
 
     client = Client(headers={"host": "localhost"})
-    contenders: dict[str, Callable[[], float]] = {
-        kind: lambda address=address: _seconds(lambda: _get(client, address)) for kind, address in addresses.items()
-    }
-    contenders["selector"] = lambda: _seconds(lambda: selectors.board(track))
+    contenders = {kind: partial(_seconds, partial(_get, client, address)) for kind, address in addresses.items()}
+    contenders["selector"] = partial(_seconds, partial(selectors.board, track))
     seen = take_turns("leaderboard", contenders, ROUNDS)
     queries = {kind: _queries(client, address) for kind, address in addresses.items()}
     rows = [
@@ -97,7 +96,7 @@ def _everybody_moves(crowd: Any, services: Any, track: Any, pool: Any) -> float:
     """Seconds of a recompute after the last team became the first."""
     last = track.standings.order_by("-rank").first()
     crowd.score([last.evaluation.submission], pool, first=2 * TEAMS)
-    return _seconds(lambda: services.recompute(track))
+    return _seconds(partial(services.recompute, track))
 
 
 def _get(client: Client, address: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -158,7 +158,7 @@ def recompute(track: Track) -> int:
     """Make the track's standings what its scored evaluations give; how many rows changed."""
     with transaction.atomic():
         Track.objects.select_for_update(no_key=True).get(pk=track.pk)
-        rows = Evaluation.objects.filter(
+        rows: Iterable[tuple[Any, ...]] = Evaluation.objects.filter(
             COUNTS, submission__repository__track=track, state=Evaluation.State.SCORED
         ).values_list("submission__repository__entry", "submission", "pk", "finished_at", "value")
         board = places((Scored(*row) for row in rows), track.kind)

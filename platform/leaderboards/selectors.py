@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -81,9 +81,10 @@ def board(track: Track, page: int | str = 1, *, page_rows: int = PAGE_ROWS) -> B
     return BoardPage(rows, chosen.number, chosen.paginator.num_pages, chosen.paginator.count)
 
 
-def _board_row(values: dict[str, Any]) -> BoardRow:
-    before = values.pop("previous_rank")
-    return BoardRow(change=None if before is None else before - values["rank"], **values)
+def _board_row(values: Mapping[str, Any]) -> BoardRow:
+    shown = dict(values)
+    before = shown.pop("previous_rank")
+    return BoardRow(change=None if before is None else before - shown["rank"], **shown)
 
 
 def evaluation_of(submission: Submission) -> Evaluation | None:
