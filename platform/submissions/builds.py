@@ -40,10 +40,11 @@ def build(submission: Submission, on_log: LogLine) -> Player:
     """
     repository = submission.repository
     built = _builder().build(checkout_of(repository, submission.commit), on_log=on_log)
-    if built.track != repository.track.kind:
+    kind = repository.track.kind
+    if built.track != kind:
         raise ManifestRefusal(
-            f'submission.toml: track is "{built.track}", and this is the repository of the {repository.track.kind} track',
-            fix=f'write track = "{repository.track.kind}", or push to the other repository',
+            f'submission.toml: track is "{built.track}", and this repository is for the {kind} track',
+            fix=f'write track = "{kind}", or push to the other repository',
         )
     return _row(repository.track.competition, built, repository=repository, commit=submission.commit)
 

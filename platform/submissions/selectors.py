@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from django.db.models import F
 
@@ -38,12 +39,9 @@ def log_lines(build: Build, after: int = 0, limit: int = LOG_PAGE) -> LogPage:
     """The lines of a build's log with numbers above `after`, at most `limit` of them."""
     # asked before the lines: what is written in between is then read the next time
     finished = Build.objects.filter(pk=build.pk, finished_at__isnull=False).exists()
-    lines: list[NumberedLine] = []
-    for line in _lines_after(build, after):
-        if len(lines) == limit:
-            return LogPage(tuple(lines), lines[-1].number, over=False)
-        lines.append(line)
-    return LogPage(tuple(lines), lines[-1].number if lines else after, over=finished)
+    found = tuple(islice(_lines_after(build, after), limit + 1))
+    lines = found[:limit]
+    return LogPage(lines, lines[-1].number if lines else after, over=finished and len(found) <= limit)
 
 
 def whole_log(build: Build) -> Iterator[str]:

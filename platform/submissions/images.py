@@ -1,0 +1,70 @@
+"""Adapter: remove from this host what no player needs any more. Whatever is missed later is built again."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+
+from django.db.models import Max, Q
+from docker.errors import DockerException
+
+from core import clock
+from evaluation.builder.docker_builder import DIGEST_LABEL
+from evaluation.sandbox.docker import DockerSandbox
+from submissions.builds import remove_unused_checkouts
+from submissions.models import Player, Submission
+from submissions.sandboxes import open_sandbox
+
+GRACE = timedelta(days=1)
+"""How old an image must be to be removed: a younger one may be on its way to becoming a player."""
+
+_UNFINISHED = ("waiting", "playing")
+
+log = logging.getLogger(__name__)
+
+
+def needed_players() -> set[str]:
+    """The digests of all players that may be started soon.
+
+    They are in a pool or a match that is not over, or belong to the newest ready submission of their repository.
+    """
+    newest = (
+        Submission.objects.filter(state=Submission.State.READY, disqualified_at=None)
+        .values("repository")
+        .annotate(newest=Max("pk"))
+        .values("newest")
+    )
+    needed = (
+        Q(submissions__in=newest)
+        | Q(pool_places__isnull=False)
+        | Q(matches_as_model__state__in=_UNFINISHED)
+        | Q(matches_as_attack__state__in=_UNFINISHED)
+    )
+    return set(Player.objects.filter(needed).values_list("digest", flat=True))
+
+
+def collect() -> int:
+    """End what dead workers left, remove images of ours that are not needed and old checkouts; how many images."""
+    sandbox = open_sandbox()
+    sandbox.sweep()
+    remove_unused_checkouts()
+    return _remove_images(sandbox) if isinstance(sandbox, DockerSandbox) else 0
+
+
+def _remove_images(sandbox: DockerSandbox) -> int:
+    needed = needed_players()
+    removed = 0
+    for image in sandbox.client.images.list(filters={"label": DIGEST_LABEL}):
+        if image.labels[DIGEST_LABEL] in needed or _made_at(image.attrs["Created"]) > clock.now() - GRACE:
+            continue
+        try:
+            sandbox.client.images.remove(str(image.id), force=True)
+            removed += 1
+        except DockerException as error:  # a container runs it just now
+            log.info("image %s stays: %s", image.id, error)
+    return removed
+
+
+def _made_at(text: str) -> datetime:
+    # the engine writes nanoseconds, and Python reads microseconds
+    return datetime.fromisoformat(f"{text[:19]}+00:00")

@@ -1,0 +1,135 @@
+"""The way of a submission from received to ready or refused: one worker takes it, builds it, checks it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from types import TracebackType
+
+from django.conf import settings
+from django.db import DatabaseError, connection
+
+from core.errors import Refusal
+from evaluation.domain.errors import ManifestRefusal, SlowBuildRefusal
+from submissions import attempts, builds
+from submissions.logs import LogWriter
+from submissions.models import Build, LogChunk, Player
+from submissions.smoke import SmokeStage, as_rows, smoke_stage, what_failed
+
+FLUSH_SECONDS = 0.5
+RENEW_SECONDS = 10.0
+
+MANIFEST, BUILD_FAILED, BUILD_TOO_SLOW, CHECK_FAILED = "manifest", "build_failed", "build_too_slow", "check_failed"
+"""The reasons of a refusal that are the team's cause."""
+
+log = logging.getLogger(__name__)
+
+
+def advance(submission_id: int) -> None:
+    """Bring a received submission to its end, or back to received where something of ours failed.
+
+    Safe to call twice and at the same time: one caller gets it, the others do nothing.
+    """
+    build = attempts.claim(submission_id, f"{settings.WORKER_NAME}/build/{os.getpid()}")
+    if build is None:
+        return
+    writer = LogWriter(build)
+    with _Keeper(build, writer) as keeper:
+        try:
+            _work(build, writer, keeper)
+        except _NoLongerOursError:
+            attempts.leave(build)
+        except Exception as error:  # whatever it is, the team did not cause it
+            log.exception("%s failed", build)
+            writer.write("Something of ours failed. It costs the team nothing.")
+            writer.close()
+            attempts.give_back(build, attempts.FAULT, str(error))
+
+
+class _NoLongerOursError(Exception):
+    """The submission was withdrawn, or the lease ran out and another worker has it."""
+
+
+class _Keeper:
+    """Renews the lease and stores the log from a thread, while the worker is busy or waits."""
+
+    def __init__(self, build: Build, writer: LogWriter) -> None:
+        self._build = build
+        self._writer = writer
+        self._lost = threading.Event()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._keep, name=f"keeper of {build}", daemon=True)
+
+    def __enter__(self) -> _Keeper:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def require(self) -> None:
+        """Raise where the work has become pointless."""
+        if self._lost.is_set():
+            raise _NoLongerOursError
+
+    def log(self, line: str) -> None:
+        """A line of the build's log; stops the build where it has become pointless."""
+        self.require()
+        self._writer.write(line)
+
+    def _keep(self) -> None:
+        due = time.monotonic() + RENEW_SECONDS
+        try:
+            while not self._over.wait(FLUSH_SECONDS):
+                try:
+                    self._writer.flush()
+                    if time.monotonic() < due:
+                        continue
+                    due = time.monotonic() + RENEW_SECONDS
+                    if not attempts.hold(self._build):
+                        self._lost.set()
+                        return
+                except DatabaseError:  # tried again in a moment; where that goes on, the lease runs out
+                    log.warning("%s: the database is away", self._build, exc_info=True)
+        finally:
+            connection.close()
+
+
+def _work(build: Build, writer: LogWriter, keeper: _Keeper) -> None:
+    submission = build.submission
+    stage = smoke_stage(submission.repository.track.competition)
+    try:
+        player = builds.build(submission, keeper.log)
+        writer.flush()
+        if not attempts.begin_checks(build, stage.limit):
+            raise _NoLongerOursError
+        writer.begin(LogChunk.Stage.SMOKE)
+        _check(build, player, stage, writer, keeper)
+    except Refusal as refusal:
+        writer.write(f"refused: {refusal.problem.splitlines()[0]}")
+        writer.close()
+        if not attempts.refuse(build, _reason_of(refusal), refusal.problem, refusal.fix):
+            raise _NoLongerOursError from refusal
+
+
+def _check(build: Build, player: Player, stage: SmokeStage, writer: LogWriter, keeper: _Keeper) -> None:
+    checks = stage.play(player, on_log=writer.write, on_piece=keeper.require)
+    rows = as_rows(checks)
+    for check in checks:
+        writer.write(f"{'passed' if check.passed else 'FAILED'}  {check.name}: {check.seen}")
+    writer.close()
+    if all(check.passed for check in checks):
+        done = attempts.succeed(build, player, rows)
+    else:
+        done = attempts.refuse(build, CHECK_FAILED, *what_failed(checks), rows)
+    if not done:
+        raise _NoLongerOursError
+
+
+def _reason_of(refusal: Refusal) -> str:
+    if isinstance(refusal, ManifestRefusal):
+        return MANIFEST
+    return BUILD_TOO_SLOW if isinstance(refusal, SlowBuildRefusal) else BUILD_FAILED

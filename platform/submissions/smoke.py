@@ -1,0 +1,126 @@
+"""Adapter: the smoke stage, a short match on public samples before a submission meets anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from functools import cache
+from typing import Any
+
+from django.conf import settings
+
+from competitions.models import Competition, SampleSet, Track
+from competitions.rules import least_accuracy, query_rules
+from competitions.samples import samples_of
+from competitions.selectors import rules_in_force, sample_set_for
+from core.errors import Fault, Refusal
+from evaluation.domain.errors import HostRefusal
+from evaluation.domain.rules import QueryRules
+from evaluation.domain.samples import Sample
+from evaluation.referee.clock import calibrate
+from evaluation.runner.smoke import Check, check_attack, check_model
+from submissions.builds import LogLine, ready_player, trusted_baseline
+from submissions.models import Player
+from submissions.sandboxes import open_sandbox, resources, trusted_sandbox
+
+SAMPLES = 20
+"""As many as `gauntlet check` takes; with its seed, so that a team can repeat at home what it sees here."""
+SEED = 0
+MARGIN = timedelta(minutes=10)
+"""What the stage may take beyond what its players may: starting them, building the opponent, the referee's own work."""
+
+_OPPONENT = "numpy-classifier"
+"""The bundled model that is quickest to start."""
+
+_FIXES = {
+    "rules": "run `gauntlet check` on the repository: it plays the same match",
+    "accuracy": "check that preprocessing and the order of the classes are the competition's",
+    "time": "make the model smaller or faster",
+    "stateless": "the same image must always get the same label: no randomness, no memory, no look at other images",
+    "success": "run `gauntlet check` on the repository: it must break at least one sample",
+    "budget": "ask less: the budget is for each sample",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class SmokeStage:
+    """What is played, on what, under which rules."""
+
+    competition: Competition
+    rules: QueryRules
+    least_accuracy: float
+    samples: Sequence[Sample]
+
+    @property
+    def limit(self) -> timedelta:
+        """How long it may take: each player's own limits, and a margin."""
+        rules = self.rules
+        # the model is started twice, and each player once more where it fails
+        seconds = 4 * rules.setup_seconds + len(self.samples) * (
+            rules.attack_seconds_per_sample + 2 * rules.query_budget * rules.model_seconds_per_image
+        )
+        return timedelta(seconds=seconds * _calibration()) + MARGIN
+
+    def play(self, player: Player, *, on_log: LogLine, on_piece: Callable[[], None]) -> tuple[Check, ...]:
+        """Check `player`; `on_log` gets what it prints, from other threads, `on_piece` is called in between.
+
+        Raises `Refusal` where its image cannot be started as it is, and `Fault`.
+        """
+        device = settings.WORKER_DEVICES[0] if settings.WORKER_DEVICES else None
+        common: dict[str, Any] = {
+            "samples": self.samples,
+            "rules": self.rules,
+            "sandbox": open_sandbox(),
+            "seed": SEED,
+            "calibration": _calibration(),
+            "resources": resources(device),
+            "on_log": on_log,
+            "on_piece": lambda piece: on_piece(),
+        }
+        ready = ready_player(player, on_log)
+        try:
+            if player.kind == Track.Kind.MODEL:
+                return check_model(ready, least_accuracy=self.least_accuracy, **common).checks
+            opponent = trusted_baseline(_opponent(self.competition))
+            return check_attack(ready, model=opponent, model_sandbox=trusted_sandbox(), **common).checks
+        except HostRefusal as refusal:
+            raise Fault(f"this host cannot run untrusted code: {refusal}") from refusal
+
+
+def smoke_stage(competition: Competition) -> SmokeStage:
+    """The smoke stage of `competition` today; raises `Fault` where its organisers' data do not fit together."""
+    version = rules_in_force(competition)
+    try:
+        return SmokeStage(
+            competition=competition,
+            rules=query_rules(version.values, version.version),
+            least_accuracy=least_accuracy(version.values),
+            samples=samples_of(sample_set_for(competition, SampleSet.Purpose.DEVELOPMENT))[:SAMPLES],
+        )
+    except Refusal as refusal:
+        raise Fault(f"{competition} has no smoke stage: {refusal}") from refusal
+
+
+def as_rows(checks: Sequence[Check]) -> list[dict[str, Any]]:
+    """The checks as `Build.checks` keeps them."""
+    return [asdict(check) for check in checks]
+
+
+def what_failed(checks: Sequence[Check]) -> tuple[str, str]:
+    """The problem and the fix of checks of which at least one failed."""
+    failed = [check for check in checks if not check.passed]
+    problem = "\n".join(f"{check.name}: {check.seen}" for check in failed)
+    return problem, "\n".join(_FIXES[check.name] for check in failed)
+
+
+def _opponent(competition: Competition) -> str:
+    """A bundled model that knows the images of the competition, the quickest if it does."""
+    track = competition.tracks.filter(kind=Track.Kind.MODEL).first()
+    names: list[str] = track.baselines if track else []
+    return _OPPONENT if not names or _OPPONENT in names else names[0]
+
+
+@cache
+def _calibration() -> float:
+    return calibrate()

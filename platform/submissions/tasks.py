@@ -1,0 +1,26 @@
+"""What workers do for submissions. Every task is safe to run twice and safe to be lost."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+from submissions import attempts, images, pipeline, services
+
+
+@shared_task(name="submissions.build")  # type: ignore[untyped-decorator]
+def build(submission: int) -> None:
+    """Build and check a submission that was received."""
+    pipeline.advance(submission)
+
+
+@shared_task(name="submissions.sweep")  # type: ignore[untyped-decorator]
+def sweep() -> None:
+    """Find what is due from the database alone."""
+    attempts.sweep()
+    services.settle_reservations()
+
+
+@shared_task(name="submissions.collect_images")  # type: ignore[untyped-decorator]
+def collect_images() -> None:
+    """Remove images and checkouts that nobody needs."""
+    images.collect()

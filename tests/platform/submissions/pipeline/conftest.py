@@ -1,0 +1,105 @@
+"""What the tests of submissions share: real repositories with commits, and who is rung."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import User
+from core import doorbell
+from evaluation.builder.base import LogLine
+from evaluation.builder.process_builder import ProcessBuilder
+from evaluation.domain.players import Player as EnginePlayer
+from repositories.models import Repository
+from submissions import builds, deadlines, pipeline
+from submissions.models import QuotaSlot, Submission
+
+BuildWith = Callable[[Callable[[LogLine], None]], None]
+
+
+@pytest.fixture(autouse=True)
+def rings(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, int]]]:
+    """The tasks that were rung, with their keys; there is no broker."""
+    rung: list[tuple[str, dict[str, int]]] = []
+    monkeypatch.setattr(doorbell, "_send", lambda task, keys: rung.append((task, keys)))
+    return rung
+
+
+@pytest.fixture
+def submit(repositories: dict[str, Repository], alice: User, tmp_path: Path) -> Callable[..., Submission]:
+    """Commits a folder or files to the Owls' repository of a track; gives the submission as the door leaves it."""
+
+    def make(track: str, content: Path | Mapping[str, str]) -> Submission:
+        repository = repositories[track]
+        number = Submission.objects.count() + 1
+        work = tmp_path / f"work-{number}"
+        if isinstance(content, Path):
+            shutil.copytree(content, work, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            work.mkdir()
+            for name, text in content.items():
+                (work / name).write_text(text)
+        commit = _pushed(work, repository.path, f"submission-{number}")
+        now = timezone.now()
+        submission = Submission.objects.create(
+            repository=repository,
+            commit=commit,
+            tag=f"submission-{number}",
+            submitted_by=alice,
+            received_at=now,
+            title="A try",
+            licence="MIT",
+            state_since=now,
+            deadline=now + deadlines.RECEIVED,
+        )
+        QuotaSlot.objects.create(
+            repository=repository,
+            commit=commit,
+            tag=submission.tag,
+            reserved_by=alice,
+            reserved_at=now,
+            state=QuotaSlot.State.USED,
+            submission=submission,
+        )
+        return submission
+
+    return make
+
+
+def _pushed(work: Path, bare: Path, tag: str) -> str:
+    identity = ["-c", "user.name=Alice", "-c", "user.email=alice@example.org"]
+
+    def git(*words: str) -> str:
+        done = subprocess.run(["git", *identity, *words], cwd=work, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    if not bare.exists():
+        git("init", "--quiet", "--bare", str(bare))
+    git("init", "--quiet")
+    git("add", "--all", "--force")
+    git("commit", "--quiet", "--message", tag)
+    git("tag", tag)
+    git("push", "--quiet", str(bare), tag)
+    return git("rev-parse", "HEAD")
+
+
+@pytest.fixture
+def build_with(monkeypatch: pytest.MonkeyPatch) -> BuildWith:
+    """Builds with a builder that does something first; work that became pointless is noticed at once."""
+
+    def choose(first: Callable[[LogLine], None]) -> None:
+        class Builder(ProcessBuilder):
+            def build(self, source: Path, *, on_log: LogLine) -> EnginePlayer:
+                first(on_log)
+                return super().build(source, on_log=on_log)
+
+        monkeypatch.setattr(builds, "choose_builder", lambda name: Builder())
+        monkeypatch.setattr(pipeline, "RENEW_SECONDS", 0.0)
+        monkeypatch.setattr(pipeline, "FLUSH_SECONDS", 0.05)
+
+    return choose

@@ -1,0 +1,189 @@
+"""From a commit to a player: building, checking, refusing, and starting over."""
+
+from __future__ import annotations
+
+import textwrap
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.db import connection
+
+from evaluation.builder.base import LogLine
+from evaluation.domain.errors import SlowBuildRefusal
+from submissions import builds, pipeline
+from submissions.logs import LAST_LINES, MAX_LINES
+from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
+from submissions.selectors import log_lines, whole_log
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("sample_sets")]
+
+Submit = Callable[..., Submission]
+BuildWith = Callable[[Callable[[LogLine], None]], None]
+Rings = list[tuple[str, dict[str, int]]]
+
+NOISE = """
+    import numpy as np
+    from evaluation.sdk import serve_attack
+
+    def attack(model, image, label, *, target, rng):
+        print("attacking a", label, flush=True)
+        for scale in range(300, 20, -10):
+            model(image + rng.normal(0, scale, image.shape))
+
+    serve_attack(attack)
+"""
+
+
+def scripted(track: str, source: str) -> dict[str, str]:
+    """The files of a submission to a track whose program is `source`."""
+    manifest = f'[submission]\ntrack = "{track}"\nrun = "python main.py"\ntitle = "Scripted"\nlicence = "MIT"\n'
+    return {"submission.toml": manifest, "main.py": textwrap.dedent(source)}
+
+
+def advanced(submission: Submission) -> Submission:
+    pipeline.advance(submission.pk)
+    submission.refresh_from_db()
+    return submission
+
+
+def log_of(build: Build) -> str:
+    return "".join(whole_log(build))
+
+
+def slot_of(submission: Submission) -> str:
+    return QuotaSlot.objects.get(submission=submission).state
+
+
+def test_it_works(submit: Submit, rings: Rings, root: Path) -> None:
+    submission = advanced(submit("model", root / "evaluation/baselines/numpy-classifier"))
+
+    assert submission.state == Submission.State.READY, submission.problem
+    assert submission.deadline is None
+    player = submission.player
+    assert player is not None
+    assert (player.kind, player.title) == ("model", "Perceptron in numpy alone")
+    assert player.digest.startswith("sha256:")
+    build = submission.builds.get()
+    assert build.outcome == "ready"
+    assert {check["name"]: check["passed"] for check in build.checks} == {
+        "rules": True,
+        "accuracy": True,
+        "time": True,
+        "stateless": True,
+    }
+    assert "nothing was installed" in log_of(build)
+    assert rings == [("leaderboards.evaluate", {"submission": submission.pk})]
+    assert slot_of(submission) == QuotaSlot.State.USED
+    assert builds.ready_player(player, print).digest == player.digest
+
+
+@pytest.mark.parametrize("track", ["untargeted", "targeted"])
+def test_an_attack_meets_a_bundled_model_and_its_words_are_logged(submit: Submit, track: str) -> None:
+    submission = advanced(submit(track, scripted(track, NOISE)))
+
+    assert submission.state == Submission.State.READY, submission.problem
+    lines = log_lines(submission.builds.get()).lines
+    assert {line.stage for line in lines if "attacking a " in line.text} == {"smoke"}
+
+
+def test_what_a_player_prints_can_be_read_while_it_is_checked(submit: Submit) -> None:
+    patient = "import time\nprint('loading weights', flush=True)\ntime.sleep(3)\n" + textwrap.dedent(NOISE)
+    submission = submit("untargeted", scripted("untargeted", patient))
+    states: list[str] = []
+
+    def watch() -> None:
+        while not LogChunk.objects.filter(text__contains="loading weights").exists():
+            time.sleep(0.05)
+        states.append(Submission.objects.get(pk=submission.pk).state)
+        connection.close()
+
+    reader = threading.Thread(target=watch)
+    reader.start()
+    advanced(submission)
+    reader.join()
+
+    assert states == [Submission.State.CHECKING]
+
+
+def test_equal_content_is_the_same_player(submit: Submit, root: Path) -> None:
+    baseline = root / "evaluation/baselines/numpy-classifier"
+    first = advanced(submit("model", baseline))
+    row = builds.baseline_player(first.repository.track.competition, "numpy-classifier", print)
+    second = advanced(submit("model", baseline))
+
+    assert first.player == row == second.player
+    assert Player.objects.count() == 1
+
+
+def test_a_player_whose_checkout_was_touched_is_checked_out_again(submit: Submit, root: Path) -> None:
+    player = advanced(submit("model", root / "evaluation/baselines/numpy-classifier")).player
+    assert player is not None
+    directory = builds.ready_player(player, print).directory
+    assert directory is not None
+    (directory / "main.py").write_text("something else")
+
+    assert builds.ready_player(player, print).digest == player.digest
+    assert "serve_model" in (directory / "main.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("files", "reason", "problem"),
+    [
+        ({"main.py": ""}, "manifest", "submission.toml"),
+        (scripted("untargeted", ""), "manifest", 'track is "untargeted"'),
+        (scripted("model", "") | {"apt.txt": "sl"}, "build_failed", "apt.txt"),
+        (
+            scripted("model", "from evaluation.sdk import serve_model\nserve_model(lambda images: [9] * len(images))"),
+            "check_failed",
+            "accuracy: ",
+        ),
+        (scripted("model", "import sys\nprint('no weights')\nsys.exit(3)"), "check_failed", "exit status 3"),
+    ],
+    ids=["no manifest", "another track", "build", "wrong labels", "crash"],
+)
+def test_it_rejects_what_its_team_must_mend(submit: Submit, files: dict[str, str], reason: str, problem: str) -> None:
+    submission = advanced(submit("model", files))
+
+    assert (submission.state, submission.cause) == (Submission.State.REFUSED, Submission.Cause.TEAM)
+    assert submission.reason == reason
+    assert problem in submission.problem
+    assert submission.fix
+    assert submission.builds.get().outcome == reason
+    assert slot_of(submission) == QuotaSlot.State.REFUNDED
+
+
+def test_it_rejects_an_attack_that_crashes_at_once(submit: Submit) -> None:
+    submission = advanced(submit("untargeted", scripted("untargeted", "raise RuntimeError('no idea')")))
+
+    assert (submission.cause, submission.reason) == (Submission.Cause.TEAM, "check_failed")
+    build = submission.builds.get()
+    assert [(check["name"], check["passed"]) for check in build.checks] == [("rules", False)]
+    assert "RuntimeError: no idea" in log_of(build)
+
+
+def test_it_rejects_a_build_that_was_stopped_for_its_length(submit: Submit, build_with: BuildWith) -> None:
+    def slow(on_log: LogLine) -> None:
+        raise SlowBuildRefusal("the build took longer than 1,800 s", fix="install less")
+
+    build_with(slow)
+
+    assert advanced(submit("model", scripted("model", ""))).reason == "build_too_slow"
+
+
+def test_a_build_that_prints_100_megabytes_is_cut_in_the_middle(submit: Submit, build_with: BuildWith) -> None:
+    def talk(on_log: LogLine) -> None:
+        for number in range(1_000_000):
+            on_log(f"{number:>100}")
+        raise SlowBuildRefusal("enough", fix="say less")
+
+    build_with(talk)
+    build = advanced(submit("model", scripted("model", ""))).builds.get()
+
+    lines = [line.text.strip() for line in log_lines(build, limit=10 * MAX_LINES).lines]
+    assert len(lines) == MAX_LINES + 1 + LAST_LINES
+    assert (lines[0], lines[MAX_LINES - 1]) == ("0", str(MAX_LINES - 1))
+    assert "lines are left out" in lines[MAX_LINES]
+    assert lines[-2:] == ["999999", "refused: enough"]

@@ -1,0 +1,234 @@
+"""Lost workers, withdrawals, faults of ours: a submission always goes on or ends, and nothing is doubled."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+from pytest_django import Settings
+
+from accounts.models import User
+from competitions.models import SampleSet
+from core import clock
+from core.errors import Fault
+from core.models import Event
+from evaluation.builder.base import LogLine
+from evaluation.domain.errors import SlowBuildRefusal
+from submissions import attempts, builds, pipeline, services
+from submissions.models import Build, Player, QuotaSlot, Submission
+from submissions.selectors import whole_log
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("sample_sets")]
+
+Submit = Callable[..., Submission]
+Rings = list[tuple[str, dict[str, int]]]
+BuildWith = Callable[[Callable[[LogLine], None]], None]
+
+
+@pytest.fixture
+def submission(submit: Submit, root: Path) -> Submission:
+    """A good one, received."""
+    return submit("model", root / "evaluation/baselines/numpy-classifier")
+
+
+def advanced(submission: Submission) -> Submission:
+    pipeline.advance(submission.pk)
+    submission.refresh_from_db()
+    return submission
+
+
+def log_of(build: Build) -> str:
+    return "".join(whole_log(build))
+
+
+def slot_of(submission: Submission) -> str:
+    return QuotaSlot.objects.get(submission=submission).state
+
+
+def talk_for_ever(on_log: LogLine) -> None:
+    while True:
+        on_log("still here")
+        time.sleep(0.01)
+
+
+def test_a_build_that_never_ends_is_our_fault_at_its_deadline(
+    submission: Submission, build_with: BuildWith, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hang(on_log: LogLine) -> None:
+        later = timezone.now() + builds.build_limit() + attempts.BUILD_MARGIN
+        Build.objects.update(lease_until=later + timedelta(hours=1))
+        monkeypatch.setattr(clock, "now", lambda: later)
+        attempts.sweep()
+        talk_for_ever(on_log)
+
+    build_with(hang)
+    advanced(submission)
+
+    assert submission.state == Submission.State.RECEIVED
+    assert submission.builds.get().outcome == "overdue"
+
+
+def test_nobody_takes_up_a_submission_for_a_day(submission: Submission, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock, "now", lambda: timezone.now() + timedelta(days=1, minutes=1))
+
+    attempts.sweep()
+
+    submission.refresh_from_db()
+    assert (submission.cause, submission.reason) == (Submission.Cause.PLATFORM, "overdue")
+    assert slot_of(submission) == QuotaSlot.State.REFUNDED
+
+
+def test_a_killed_worker_costs_an_attempt_and_nothing_else(
+    submission: Submission, rings: Rings, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(WORKER), str(submission.pk)], env=_as_here(settings)
+    )
+    try:
+        until(lambda: Build.objects.filter(log_chunks__text__contains="half done").exists())
+    finally:
+        os.kill(worker.pid, signal.SIGKILL)
+        worker.wait()
+
+    attempts.sweep()
+    submission.refresh_from_db()
+    assert submission.state == Submission.State.BUILDING, "the lease still runs"
+    monkeypatch.setattr(clock, "now", lambda: timezone.now() + attempts.LEASE)
+    attempts.sweep()
+    attempts.sweep()
+
+    assert rings == [("submissions.build", {"submission": submission.pk})]
+    assert advanced(submission).state == Submission.State.READY, submission.problem
+    assert [build.outcome for build in submission.builds.all()] == ["lost", "ready"]
+    assert log_of(submission.builds.get(attempt=1)) == "half done\n"
+    assert Player.objects.count() == 1
+    assert [ring for ring in rings if ring[0] == "leaderboards.evaluate"] == [
+        ("leaderboards.evaluate", {"submission": submission.pk})
+    ]
+    assert slot_of(submission) == QuotaSlot.State.USED
+
+
+def test_withdrawal_stops_a_build_quietly(
+    submission: Submission, rings: Rings, alice: User, build_with: BuildWith
+) -> None:
+
+    def withdrawn(on_log: LogLine) -> None:
+        services.withdraw(submission=submission, by=alice)
+        talk_for_ever(on_log)
+
+    build_with(withdrawn)
+    advanced(submission)
+    attempts.sweep()
+
+    assert submission.state == Submission.State.WITHDRAWN
+    assert submission.builds.get().outcome == "withdrawn"
+    assert "leaderboards.evaluate" not in dict(rings)
+
+
+def test_a_worker_that_lost_its_lease_writes_nothing(
+    submission: Submission, build_with: BuildWith, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stall(on_log: LogLine) -> None:
+        monkeypatch.setattr(pipeline._Keeper, "require", lambda keeper: None)
+        Build.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+        attempts.sweep()
+        on_log("too late")
+        raise SlowBuildRefusal("too late", fix="be quicker")
+
+    build_with(stall)
+    advanced(submission)
+
+    assert submission.state == Submission.State.RECEIVED
+    build = submission.builds.get()
+    assert (build.outcome, log_of(build)) == ("lost", "")
+
+
+def test_our_faults_are_tried_again_and_cost_the_team_nothing(
+    submission: Submission, rings: Rings, build_with: BuildWith
+) -> None:
+    def fail(on_log: LogLine) -> None:
+        raise Fault("/secret/path is away")
+
+    build_with(fail)
+    states = [advanced(submission).state for _ in range(attempts.MAX_FAULTS)]
+
+    assert states == ["received", "received", "refused"]
+    assert (submission.cause, submission.reason) == (Submission.Cause.PLATFORM, "fault")
+    assert "/secret" not in submission.problem + log_of(submission.builds.first() or Build())
+    assert slot_of(submission) == QuotaSlot.State.REFUNDED
+    assert Event.objects.filter(verb="fault", subject=f"submission:{submission.pk}").count() == attempts.MAX_FAULTS
+    assert rings == [], "what failed at once would fail at once again"
+
+
+def test_a_competition_without_samples_is_our_fault(submission: Submission) -> None:
+    SampleSet.objects.all().delete()
+
+    assert advanced(submission).state == Submission.State.RECEIVED
+    assert submission.builds.get().outcome == "fault"
+
+
+def test_only_one_of_two_calls_gets_it(submission: Submission) -> None:
+
+    assert attempts.claim(submission.pk, "one") is not None
+    assert attempts.claim(submission.pk, "two") is None
+    assert submission.builds.count() == 1
+
+
+def test_the_sweep_rings_again_for_what_nobody_took_up(
+    submission: Submission, rings: Rings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempts.sweep()
+    early = list(rings)
+    monkeypatch.setattr(clock, "now", lambda: timezone.now() + attempts.RING_AGAIN)
+    attempts.sweep()
+
+    assert early == []
+    assert rings == [("submissions.build", {"submission": submission.pk})]
+
+
+WORKER = """
+    import os, sys, time
+    from pathlib import Path
+    from django.conf import settings
+    settings.DATABASES["default"]["NAME"] = os.environ["TEST_DATABASE"]
+    settings.REPOSITORIES, settings.OBJECTS, settings.CHECKOUTS = map(Path, os.environ["TEST_FOLDERS"].split(":"))
+    settings.SANDBOX = "process"
+    import django
+    django.setup()
+    from evaluation.builder.process_builder import ProcessBuilder
+    from submissions import builds, pipeline
+
+    class Slow(ProcessBuilder):
+        def build(self, source, *, on_log):
+            on_log("half done")
+            time.sleep(600)
+
+    builds.choose_builder = lambda name: Slow()
+    pipeline.advance(int(sys.argv[1]))
+"""
+
+
+def _as_here(settings: Settings) -> dict[str, str]:
+    folders = (settings.REPOSITORIES, settings.OBJECTS, settings.CHECKOUTS)
+    return dict(os.environ) | {
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "TEST_DATABASE": str(connection.settings_dict["NAME"]),
+        "TEST_FOLDERS": ":".join(map(str, folders)),
+    }
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60.0
+    while not holds():
+        assert time.monotonic() < deadline, "it never came to hold"
+        time.sleep(0.05)
