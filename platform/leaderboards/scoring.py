@@ -16,7 +16,7 @@ from core.models import Event
 from evaluation.domain.results import AuditReport
 from leaderboards.board import Place, Scored, places
 from leaderboards.models import Evaluation, Standing
-from leaderboards.selectors import COUNTS, over, stale_tracks
+from leaderboards.selectors import COUNTS, over
 from leaderboards.standings import Opponent, PlayedSample, score_columns
 from matches.models import Match, SampleResult
 from submissions.models import Submission
@@ -52,14 +52,16 @@ def score_finished() -> int:
     """Score or void every evaluation whose matches are over, and bring the boards up to date; how many ended.
 
     Scores are computed from rows that change no more, before the lock; the lock on the track is held only to write
-    them and the standings together.
+    them and the standings together. Boards that differ for another reason, such as a disqualification, follow.
     """
     due: dict[int, list[Evaluation]] = {}
     for evaluation in over().select_related("submission__repository__track", "pool").order_by("pk"):
         due.setdefault(evaluation.submission.repository.track_id, []).append(evaluation)
     ended = sum(_end_all(track, evaluations) for track, evaluations in due.items())
-    for stale in stale_tracks():
-        recompute(stale)
+    for every in Track.objects.all():
+        # most often nothing differs, and then nothing is locked
+        if any(_difference(every)):
+            recompute(every)
     return ended
 
 
@@ -158,14 +160,7 @@ def recompute(track: Track) -> int:
     """Make the track's standings what its scored evaluations give; how many rows changed."""
     with transaction.atomic():
         Track.objects.select_for_update(no_key=True).get(pk=track.pk)
-        rows: Iterable[tuple[Any, ...]] = Evaluation.objects.filter(
-            COUNTS, submission__repository__track=track, state=Evaluation.State.SCORED
-        ).values_list("submission__repository__entry", "submission", "pk", "finished_at", "value")
-        board = places((Scored(*row) for row in rows), track.kind)
-        columns = Standing.objects.filter(track=track).values_list("entry", "evaluation", "rank", "previous_rank")
-        standing = {row[0]: Place(*row) for row in columns}
-        changed = [place for entry, place in board.items() if standing.get(entry) != place]
-        gone = [entry for entry in standing if entry not in board]
+        changed, gone = _difference(track)
         Standing.objects.bulk_create(
             (
                 Standing(
@@ -183,6 +178,18 @@ def recompute(track: Track) -> int:
         )
         Standing.objects.filter(track=track, entry__in=gone).delete()
     return len(changed) + len(gone)
+
+
+def _difference(track: Track) -> tuple[list[Place], list[int]]:
+    """The places that are missing or wrong in the track's standings, and the entries that should not be there."""
+    rows: Iterable[tuple[Any, ...]] = Evaluation.objects.filter(
+        COUNTS, submission__repository__track=track, state=Evaluation.State.SCORED
+    ).values_list("submission__repository__entry", "submission", "pk", "finished_at", "value")
+    board = places((Scored(*row) for row in rows), track.kind)
+    columns = Standing.objects.filter(track=track).values_list("entry", "evaluation", "rank", "previous_rank")
+    standing = {row[0]: Place(*row) for row in columns}
+    changed = [place for entry, place in board.items() if standing.get(entry) != place]
+    return changed, [entry for entry in standing if entry not in board]
 
 
 def rebuild(competition: Competition | None = None) -> Rebuilt:

@@ -19,7 +19,7 @@ PAGE_ROWS = 100
 """Rows on a page of a leaderboard."""
 
 COUNTS = Q(submission__state=Submission.State.READY, submission__disqualified_at=None)
-"""Evaluations and standings of submissions that are neither withdrawn nor disqualified."""
+"""Evaluations of submissions that are neither withdrawn nor disqualified."""
 
 
 @dataclass(frozen=True)
@@ -147,23 +147,3 @@ def unmeasured() -> Iterator[Submission]:
                 .filter(Q(newest=F("pk")) | ~Exists(Evaluation.objects.filter(submission=OuterRef("pk"))))
                 .order_by("pk")
             )
-
-
-def stale_tracks() -> QuerySet[Track]:
-    """Tracks whose board is not what their scored evaluations give: a submission on it counts no more, or counts again.
-
-    Scores themselves reach the board in their own transaction.
-    """
-    counting = Evaluation.objects.filter(COUNTS, state=Evaluation.State.SCORED)
-    gone = Standing.objects.exclude(
-        evaluation__submission__state=Submission.State.READY, evaluation__submission__disqualified_at=None
-    )
-    shown = Standing.objects.filter(
-        track=OuterRef("submission__repository__track"),
-        entry=OuterRef("submission__repository__entry"),
-        evaluation__submission__gte=OuterRef("submission"),
-    )
-    missing = counting.filter(~Exists(shown))
-    return Track.objects.filter(
-        Q(pk__in=gone.values("track")) | Q(pk__in=missing.values("submission__repository__track"))
-    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import re
 from datetime import timedelta
 from io import StringIO
 from typing import TYPE_CHECKING, Any
@@ -11,7 +13,10 @@ from django.core.management import CommandError, call_command
 
 from accounts.models import User
 from competitions.models import Entry
+from core import clock
 from leaderboards.models import Evaluation, Pool, Standing
+from leaderboards.tasks import score
+from submissions.models import Submission
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
@@ -70,6 +75,26 @@ def test_a_board_of_old_scores_does_not_move_with_the_clock(filled: Arena, the_c
     the_clock.at += timedelta(days=30)
     rebuild()
     assert rows() == before
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_happens_boards_stay_what_a_rebuild_gives(
+    filled: Arena, the_clock: FakeClock, entry: Entry, alice: User, seed: int
+) -> None:
+    draw = random.Random(seed)
+    for _ in range(10):
+        the_clock.forward(hours=draw.randint(1, 30))
+        chosen = draw.choice(list(Submission.objects.all()))
+        act = draw.choice(["score", "disqualify", "reinstate", "withdraw"])
+        if act == "score":
+            filled.score(filled.submission(entry, "model", alice), draw.choice([1.0, 2.0, 4.0]))
+        elif act == "withdraw":
+            Submission.objects.filter(pk=chosen.pk).update(state="withdrawn")
+        else:
+            disqualified = clock.now() if act == "disqualify" else None
+            Submission.objects.filter(pk=chosen.pk).update(disqualified_at=disqualified)
+        score()
+        assert re.fullmatch(r"0 of \d+ scores and 0 of \d+ standings differed\.\n", rebuild())
 
 
 def test_it_rejects_an_unknown_competition(filled: Arena) -> None:
