@@ -1,0 +1,97 @@
+"""What the files of a submission must keep to. Pure: files and limits in, a refusal or nothing out."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from django.conf import settings
+
+from core.errors import Refusal
+from repositories.reading import TreeFile
+
+LFS_POINTER = b"version https://git-lfs"
+MAX_POINTER_BYTES = 1024
+MAX_LINK_BYTES = 4096
+SUBMODULE, LINK = "160000", "120000"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How large one file may be, in bytes, and how many there may be."""
+
+    file_bytes: int
+    files: int
+
+
+class Contents(Protocol):
+    """Gives the first bytes of an object, as `Reader` does."""
+
+    def content(self, object: str, limit: int) -> bytes:
+        """The first `limit` bytes of `object`."""
+
+
+def limits_in_force() -> Limits:
+    """The limits of this site."""
+    return Limits(file_bytes=settings.MAX_FILE_BYTES, files=settings.MAX_FILES)
+
+
+def check_files(files: Sequence[TreeFile], contents: Contents, limits: Limits | None = None) -> None:
+    """Raise `Refusal` for the first thing that no submission may hold; `limits` default to those in force."""
+    allowed = limits or limits_in_force()
+    if len(files) > allowed.files:
+        raise Refusal(
+            f"the commit has {len(files):,} files, and at most {allowed.files:,} are taken",
+            fix="commit only what your player needs when it runs",
+        )
+    for file in files:
+        _check_name(file)
+        _check_kind(file)
+        if file.size > allowed.file_bytes:
+            raise Refusal(
+                f"{file.path} has {_mebibytes(file.size)}, and one file may have {_mebibytes(allowed.file_bytes)}",
+                fix="make it smaller (weights in half precision, or split) and amend the commit",
+            )
+        if file.mode == LINK:
+            _check_link(file, contents)
+        elif file.size <= MAX_POINTER_BYTES:
+            _check_pointer(file, contents, allowed)
+
+
+def _check_name(file: TreeFile) -> None:
+    if not file.path.isprintable():
+        raise Refusal(f"the name {file.path!a} has control characters or is not UTF-8", fix="rename the file: git mv")
+
+
+def _check_kind(file: TreeFile) -> None:
+    if file.mode == SUBMODULE or file.path == ".gitmodules":
+        raise Refusal(
+            f"{file.path}: submodules are not taken, because their content lies elsewhere",
+            fix="commit the files themselves: git rm --cached the submodule and .gitmodules, then git add its files",
+        )
+
+
+def _check_link(file: TreeFile, contents: Contents) -> None:
+    target = contents.content(file.object, MAX_LINK_BYTES + 1).decode(errors="surrogateescape")
+    if file.size > MAX_LINK_BYTES:
+        raise Refusal(f"the link {file.path} has a target of {file.size:,} bytes", fix="commit the file itself")
+    reached = posixpath.normpath(posixpath.join(posixpath.dirname(file.path), target))
+    if target.startswith("/") or reached == ".." or reached.startswith("../"):
+        raise Refusal(
+            f"the link {file.path} leads out of the repository, to {target!a}",
+            fix="commit the file itself, or link to one inside the repository",
+        )
+
+
+def _check_pointer(file: TreeFile, contents: Contents, limits: Limits) -> None:
+    if contents.content(file.object, MAX_POINTER_BYTES).startswith(LFS_POINTER):
+        raise Refusal(
+            f"{file.path} is a Git LFS pointer, and Git LFS is not available here yet",
+            fix=f"commit the file itself, up to {_mebibytes(limits.file_bytes)}: git lfs untrack, git add",
+        )
+
+
+def _mebibytes(size: int) -> str:
+    return f"{size / (1 << 20):,.1f} MiB".replace(".0 MiB", " MiB")

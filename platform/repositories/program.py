@@ -1,0 +1,86 @@
+"""The `git` program: every call uses `environment`, so that none depends on this host's set-up."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from django.conf import settings
+from git.cmd import Git
+from git.exc import GitCommandError
+
+from core.errors import Fault
+
+HOOKS = Path(__file__).parent / "hooks"
+
+
+def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """All variables that git may see, and `extra`.
+
+    The policy of pushes is in here and not in the repositories, so that a changed setting holds for all of them.
+    """
+    policy = _policy()
+    variables = {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": os.devnull,
+        "LC_ALL": "C",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_PARAMETERS": "",
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_CONFIG_COUNT": str(len(policy)),
+    }
+    for number, (key, value) in enumerate(policy.items()):
+        variables |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return variables | dict(extra or {})
+
+
+def _policy() -> dict[str, str]:
+    return {
+        # the folder's owner is the operator's matter: hosts that share it may run the site under other numbers
+        "safe.directory": "*",
+        "core.hooksPath": str(HOOKS),
+        "core.logAllRefUpdates": "true",
+        "http.receivepack": "true",
+        "http.getanyfile": "false",
+        "transfer.fsckObjects": "true",
+        "receive.fsckObjects": "true",
+        "receive.maxInputSize": str(settings.MAX_PUSH_BYTES),
+        "receive.denyDeletes": "false",
+        "receive.denyDeleteCurrent": "ignore",
+        "receive.autogc": "false",
+        "gc.auto": "0",
+        "uploadpack.allowAnySHA1InWant": "false",
+        # every push is one pack, and neither direction takes memory by the size of what it carries
+        "transfer.unpackLimit": "1",
+        "core.bigFileThreshold": "8m",
+        "pack.windowMemory": "64m",
+        "pack.threads": "1",
+    }
+
+
+def git(folder: Path, *arguments: str, extra: Mapping[str, str] | None = None) -> bytes:
+    """What `git ARGUMENTS` prints in the bare repository `folder`; raises `Fault` where it fails."""
+    try:
+        printed = Git(folder).execute(
+            ["git", *arguments],
+            env=environment(in_repository(folder, extra)),
+            stdout_as_string=False,
+            strip_newline_in_stdout=False,
+        )
+    except GitCommandError as error:
+        raise Fault(f"git {arguments[0]} in {folder}: {error.stderr}") from error
+    return printed
+
+
+def in_repository(folder: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The variables that tie git to `folder`, whatever this process was started with."""
+    return {
+        "GIT_DIR": str(folder.resolve()),
+        "GIT_OBJECT_DIRECTORY": str(folder.resolve() / "objects"),
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES": "",
+        "GIT_NAMESPACE": "",
+    } | dict(extra or {})

@@ -1,0 +1,51 @@
+"""Make repositories, and note what was pushed to them."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from competitions.models import Entry, Track
+from core import clock
+from core.errors import Fault
+from repositories.models import Repository
+from repositories.program import git
+
+
+def repository_of(*, entry: Entry, track: Track) -> Repository:
+    """The repository of a team for a track, on disk too; made where it is missing. Two may call this at once."""
+    if track.competition_id != entry.competition_id:
+        raise Fault(f"{track} is no track of {entry}")
+    repository, _ = Repository.objects.get_or_create(entry=entry, track=track, defaults={"created_at": clock.now()})
+    if not repository.path.exists():
+        _make(repository.path)
+    return repository
+
+
+def note_push(repository: Repository) -> None:
+    """Refs of `repository` were updated: keep when, and how large it is now."""
+    Repository.objects.filter(pk=repository.pk).update(pushed_at=clock.now(), size_bytes=size_of(repository.path))
+
+
+def size_of(path: Path) -> int:
+    """Bytes of all objects in the bare repository `path`, those in quarantine too."""
+    total = 0
+    for file in (path / "objects").rglob("*"):
+        try:
+            total += file.stat().st_size if file.is_file() else 0
+        except FileNotFoundError:  # another push moved or dropped it just now
+            continue
+    return total
+
+
+def _make(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".new-") as name:
+        fresh = Path(name) / "bare.git"
+        fresh.mkdir()
+        git(fresh, "init", "--quiet", "--bare", "--template=", "--initial-branch=main")
+        try:
+            fresh.rename(path)
+        except OSError:
+            if not path.is_dir():
+                raise
