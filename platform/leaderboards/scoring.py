@@ -55,7 +55,7 @@ def score_finished() -> int:
     them and the standings together. Boards that differ for another reason, such as a disqualification, follow.
     """
     due: dict[int, list[Evaluation]] = {}
-    for evaluation in over().select_related("submission__repository__track", "pool").order_by("pk"):
+    for evaluation in over().select_related("submission__repository__track", "pool", "sample_set").order_by("pk"):
         due.setdefault(evaluation.submission.repository.track_id, []).append(evaluation)
     ended = sum(_end_all(track, evaluations) for track, evaluations in due.items())
     for every in Track.objects.all():
@@ -121,7 +121,7 @@ def _columns(evaluation: Evaluation) -> dict[str, Any]:
         Opponent(place.player_id, place.player.title, rows[match_of[place.player_id]])
         for place in evaluation.pool.places.select_related("player")
     ]
-    return score_columns(kind, opponents)
+    return score_columns(kind, opponents, evaluation.sample_set.count)
 
 
 def _end(evaluation: Evaluation, ending: _Ending) -> bool:
@@ -193,17 +193,18 @@ def _difference(track: Track) -> tuple[list[Place], list[int]]:
 
 
 def rebuild(competition: Competition | None = None) -> Rebuilt:
-    """Derive every score and standing again from finished rows alone, of one competition or of all."""
+    """Derive every score and standing again from finished rows alone, of one competition or of all.
+
+    The site may go on meanwhile. Raises `Fault` where rows of a scored evaluation are missing.
+    """
     tracks = Track.objects.all() if competition is None else Track.objects.filter(competition=competition)
     scores = scores_differed = standings_differed = 0
     for track in tracks:
-        with transaction.atomic():
-            Track.objects.select_for_update(no_key=True).get(pk=track.pk)
-            scored = Evaluation.objects.filter(submission__repository__track=track, state=Evaluation.State.SCORED)
-            for evaluation in scored.select_related("submission__repository__track", "pool").order_by("pk"):
-                scores += 1
-                scores_differed += _rebuild_score(evaluation)
-            standings_differed += recompute(track)
+        scored = Evaluation.objects.filter(submission__repository__track=track, state=Evaluation.State.SCORED)
+        for evaluation in scored.select_related("submission__repository__track", "pool", "sample_set").order_by("pk"):
+            scores += 1
+            scores_differed += _rebuild_score(evaluation)
+        standings_differed += recompute(track)
     return Rebuilt(scores, scores_differed, Standing.objects.filter(track__in=tracks).count(), standings_differed)
 
 

@@ -40,14 +40,14 @@ class Opponent:
     samples: Sequence[PlayedSample]
 
 
-def score_columns(kind: str, opponents: Sequence[Opponent]) -> dict[str, Any]:
+def score_columns(kind: str, opponents: Sequence[Opponent], count: int) -> dict[str, Any]:
     """The score columns of an evaluation of the track `kind`; `opponents` in the pool's order.
 
-    Raises `Fault` where an opponent lacks samples that another has, or a row cannot be.
+    Raises `Fault` where an opponent lacks one of the samples 0 to `count` - 1, or a row cannot be.
     """
-    numbers = {tuple(row.sample for row in opponent.samples) for opponent in opponents}
-    if len(numbers) != 1 or not all(numbers):
-        raise Fault("the matches of the evaluation were not played over the same samples")
+    for opponent in opponents:
+        if [row.sample for row in opponent.samples] != list(range(count)):
+            raise Fault(f"the match against {opponent.title} lacks some of its {count} samples")
 
     def column(read: Callable[[PlayedSample], Any]) -> NDArray[Any]:
         return np.array([[read(row) for row in opponent.samples] for opponent in opponents])

@@ -16,6 +16,7 @@ from competitions.models import Entry
 from core import clock
 from leaderboards.models import Evaluation, Pool, Standing
 from leaderboards.tasks import score
+from matches.models import SampleResult
 from submissions.models import Submission
 
 if TYPE_CHECKING:
@@ -95,6 +96,12 @@ def test_whatever_happens_boards_stay_what_a_rebuild_gives(
             Submission.objects.filter(pk=chosen.pk).update(disqualified_at=disqualified)
         score()
         assert re.fullmatch(r"0 of \d+ scores and 0 of \d+ standings differed\.\n", rebuild())
+
+
+def test_it_rejects_scores_whose_rows_are_gone(filled: Arena) -> None:
+    SampleResult.objects.filter(sample=5).delete()
+    with pytest.raises(CommandError, match=r"lacks some of its 6 samples\. What came before it is rebuilt"):
+        rebuild()
 
 
 def test_it_rejects_an_unknown_competition(filled: Arena) -> None:

@@ -107,10 +107,11 @@ def test_a_match_that_failed_voids_and_gives_the_slot_back(arena: Arena, model: 
 
 def test_rows_that_are_missing_are_our_fault(arena: Arena, model: Evaluation) -> None:
     play_both(arena, model)
-    SampleResult.objects.filter(match=model.matches.first(), sample=4).delete()
+    SampleResult.objects.filter(sample=5).delete()
     services.score_finished()
     model.refresh_from_db()
     assert (model.state, model.cause, model.reason) == ("void", "platform", "fault")
+    assert "the match against noise lacks some of its 6 samples" in model.problem
 
 
 def test_a_model_that_is_inconsistent_voids_its_own_evaluation(arena: Arena, model: Evaluation) -> None:

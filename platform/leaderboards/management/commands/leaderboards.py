@@ -24,7 +24,7 @@ class Command(BaseCommand):
         try:
             seen = services.rebuild(_competition(options["competition"]))
         except GauntletError as error:
-            raise CommandError(f"{error}. Nothing of that track was changed.") from error
+            raise CommandError(f"{error}. What came before it is rebuilt.") from error
         self.stdout.write(
             f"{seen.scores_differed} of {seen.scores} scores and {seen.standings_differed} of {seen.standings} "
             "standings differed."
