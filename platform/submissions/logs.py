@@ -54,10 +54,10 @@ class LogWriter:
         line = line[:MAX_LINE_CHARACTERS]
         with self._turn:
             if self._kept_lines < MAX_LINES and self._kept_bytes < MAX_BYTES:
-                clean = _clean(line)
+                text = clean(line)
                 self._kept_lines += 1
-                self._kept_bytes += len(clean.encode()) + 1
-                self._waiting.append((self._stage, clean))
+                self._kept_bytes += len(text.encode()) + 1
+                self._waiting.append((self._stage, text))
             else:
                 self._beyond += 1
                 self._last.append((self._stage, line))
@@ -84,7 +84,7 @@ class LogWriter:
                 self._waiting.append(
                     (self._last[0][0], f"[{left_out:,} lines are left out here; the last ones follow]")
                 )
-            self._waiting += [(stage, _clean(line)) for stage, line in self._last]
+            self._waiting += [(stage, clean(line)) for stage, line in self._last]
             self._last.clear()
             self._beyond = 0
         self.flush()
@@ -108,5 +108,6 @@ class LogWriter:
         self._next_line = next_line
 
 
-def _clean(line: str) -> str:
+def clean(line: str) -> str:
+    """`line` without colours and control characters, which databases and browsers cannot all take."""
     return _CONTROL.sub("", _COLOURS.sub("", line))

@@ -14,7 +14,7 @@ from django.db import DatabaseError, connection
 from core.errors import Refusal
 from evaluation.domain.errors import ManifestRefusal, SlowBuildRefusal
 from submissions import attempts, builds
-from submissions.logs import LogWriter
+from submissions.logs import LogWriter, clean
 from submissions.models import Build, LogChunk, Player
 from submissions.smoke import SmokeStage, as_rows, smoke_stage, what_failed
 
@@ -45,7 +45,7 @@ def advance(submission_id: int) -> None:
             log.exception("%s failed", build)
             writer.write("Something of ours failed. It costs the team nothing.")
             writer.close()
-            attempts.give_back(build, attempts.FAULT, str(error))
+            attempts.give_back(build, attempts.FAULT, _clean_text(str(error)))
 
 
 class _NoLongerOursError(Exception):
@@ -109,9 +109,10 @@ def _work(build: Build, writer: LogWriter, keeper: _Keeper) -> None:
         writer.begin(LogChunk.Stage.SMOKE)
         _check(build, player, stage, writer, keeper)
     except Refusal as refusal:
-        writer.write(f"refused: {refusal.problem.splitlines()[0]}")
+        problem = _clean_text(refusal.problem)
+        writer.write(f"refused: {problem.splitlines()[0]}")
         writer.close()
-        if not attempts.refuse(build, _reason_of(refusal), refusal.problem, refusal.fix):
+        if not attempts.refuse(build, _reason_of(refusal), problem, refusal.fix):
             raise _NoLongerOursError from refusal
 
 
@@ -133,3 +134,8 @@ def _reason_of(refusal: Refusal) -> str:
     if isinstance(refusal, ManifestRefusal):
         return MANIFEST
     return BUILD_TOO_SLOW if isinstance(refusal, SlowBuildRefusal) else BUILD_FAILED
+
+
+def _clean_text(text: str) -> str:
+    """A message of several lines, which may quote what a build printed."""
+    return "\n".join(clean(line) for line in text.splitlines())

@@ -15,7 +15,7 @@ from competitions.rules import least_accuracy, query_rules
 from competitions.samples import samples_of
 from competitions.selectors import rules_in_force, sample_set_for
 from core.errors import Fault, Refusal
-from evaluation.domain.errors import HostRefusal
+from evaluation.domain.errors import BuildRefusal
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.referee.clock import calibrate
@@ -65,7 +65,7 @@ class SmokeStage:
     def play(self, player: Player, *, on_log: LogLine, on_piece: Callable[[], None]) -> tuple[Check, ...]:
         """Check `player`; `on_log` gets what it prints, from other threads, `on_piece` is called in between.
 
-        Raises `Refusal` where its image cannot be started as it is, and `Fault`.
+        Raises `BuildRefusal` where its image cannot be started as it is, and `Fault`.
         """
         device = settings.WORKER_DEVICES[0] if settings.WORKER_DEVICES else None
         common: dict[str, Any] = {
@@ -84,8 +84,10 @@ class SmokeStage:
                 return check_model(ready, least_accuracy=self.least_accuracy, **common).checks
             opponent = trusted_baseline(_opponent(self.competition))
             return check_attack(ready, model=opponent, model_sandbox=trusted_sandbox(), **common).checks
-        except HostRefusal as refusal:
-            raise Fault(f"this host cannot run untrusted code: {refusal}") from refusal
+        except BuildRefusal:
+            raise
+        except Refusal as refusal:  # this host lacks a guard, or the opponent failed
+            raise Fault(f"the smoke stage cannot be played: {refusal}") from refusal
 
 
 def smoke_stage(competition: Competition) -> SmokeStage:

@@ -1,0 +1,102 @@
+"""What is kept on a host, and what is removed because nobody needs it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from competitions.models import RulesVersion, SampleSet
+from core import clock
+from leaderboards.models import Pool, PoolPlace
+from matches.models import Match
+from repositories.models import Repository
+from submissions import builds, images
+from submissions.models import Player, Submission
+
+pytestmark = pytest.mark.django_db
+
+MakePlayer = Callable[..., Player]
+
+
+@pytest.fixture
+def player(repositories: dict[str, Repository]) -> MakePlayer:
+    """Makes the row of a player."""
+
+    def make(name: str, kind: str = "model") -> Player:
+        return Player.objects.create(
+            competition=repositories[kind].track.competition,
+            kind=kind,
+            digest=name,
+            title=name,
+            command=["python"],
+            baseline=name,
+            created_at=clock.now(),
+        )
+
+    return make
+
+
+def test_it_works(submit: Callable[..., Submission], player: MakePlayer) -> None:
+    for name, state in (
+        ("superseded", "ready"),
+        ("newest", "ready"),
+        ("refused", "refused"),
+        ("withdrawn", "withdrawn"),
+    ):
+        submission = submit("model", {"main.py": name})
+        Submission.objects.filter(pk=submission.pk).update(state=state, player=player(name))
+
+    assert images.needed_players() == {"newest"}
+
+
+def test_disqualified_players_are_not_needed(submit: Callable[..., Submission], player: MakePlayer) -> None:
+    submission = submit("model", {"main.py": ""})
+    Submission.objects.update(state="ready", player=player("cheat"), disqualified_at=clock.now())
+
+    assert submission.pk
+    assert images.needed_players() == set()
+
+
+def test_pools_and_matches_that_are_not_over_need_their_players(
+    player: MakePlayer,
+    repositories: dict[str, Repository],
+    rules: RulesVersion,
+    sample_sets: dict[str, SampleSet],
+) -> None:
+    pool = Pool.objects.create(track=repositories["model"].track, number=1, made_at=clock.now(), reason="the first")
+    PoolPlace.objects.create(pool=pool, place=1, player=player("in a pool"))
+    for state in Match.State:
+        Match.objects.create(
+            rules=rules,
+            sample_set=sample_sets["validation"],
+            model=player(f"model {state}"),
+            attack=player(f"attack {state}", "untargeted"),
+            seed=1,
+            state=state,
+            created_at=clock.now(),
+        )
+
+    assert images.needed_players() == {
+        "in a pool",
+        "model waiting",
+        "attack waiting",
+        "model playing",
+        "attack playing",
+    }
+
+
+def test_checkouts_are_removed_when_nobody_asked_for_them_in_a_day(submit: Callable[..., Submission]) -> None:
+    first, second = (submit("model", {"main.py": name}) for name in ("first", "second"))
+    old, used = (builds.checkout_of(submission.repository, submission.commit) for submission in (first, second))
+    two_days_ago = (clock.now() - timedelta(days=2)).timestamp()
+    os.utime(old, (two_days_ago, two_days_ago))
+    os.utime(used, (two_days_ago, two_days_ago))
+    builds.checkout_of(second.repository, second.commit)
+
+    assert images.collect() == 0
+
+    assert not old.exists()
+    assert (used / "main.py").read_text() == "second"
