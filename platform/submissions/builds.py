@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -94,17 +93,9 @@ def build_limit() -> timedelta:
 
 
 def checkout_of(repository: Repository, commit: str) -> Path:
-    """The files of `commit`, checked out once and kept; raises `Refusal` or `Fault` as `check_out` does."""
+    """The files of `commit`, checked out once and kept while they are asked for; raises `Fault`."""
     target = _checkout_path(repository, commit)
-    if not target.is_dir():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        # made beside it and moved: another process sees all of it or nothing
-        work = Path(tempfile.mkdtemp(prefix=".new-", dir=target.parent))
-        try:
-            check_out(repository.path, commit, work / "tree")
-            _move(work / "tree", target)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
+    check_out(repository.path, commit, target)
     os.utime(target)
     return target
 
@@ -138,10 +129,7 @@ def _build_ours(builder: Builder, source: Path, on_log: LogLine) -> EnginePlayer
 def _source_of(player: Player) -> Path:
     if player.repository is None:
         return _baseline_path(player.baseline)
-    try:
-        return checkout_of(player.repository, player.commit)
-    except Refusal as refusal:
-        raise Fault(f"{player} can be checked out no more: {refusal}") from refusal
+    return checkout_of(player.repository, player.commit)
 
 
 def _baseline_path(name: str) -> Path:
@@ -154,14 +142,6 @@ def _baseline_path(name: str) -> Path:
 def _checkout_path(repository: Repository, commit: str) -> Path:
     folder: Path = settings.CHECKOUTS
     return folder / f"{repository.pk}-{commit}"
-
-
-def _move(fresh: Path, target: Path) -> None:
-    try:
-        fresh.rename(target)
-    except OSError:
-        if not target.is_dir():
-            raise  # otherwise another process was first, with the same files
 
 
 def _row(

@@ -132,7 +132,7 @@ class Build(models.Model):
     lease_until = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
     outcome = models.CharField(max_length=40, blank=True)
-    """`ready`, the reason of a refusal or fault, or `lost` where the worker died."""
+    """`ready`, the reason of a refusal, `withdrawn`, or what of ours went wrong: `fault`, `overdue`, `lost`."""
     checks = models.JSONField(default=list, blank=True)
     """What the smoke stage looked at: a list of {name, passed, seen}."""
 

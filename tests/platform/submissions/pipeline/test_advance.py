@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
+from core.errors import Fault
 from evaluation.builder.base import LogLine
 from evaluation.domain.errors import SlowBuildRefusal
 from submissions import builds, pipeline
@@ -127,6 +128,15 @@ def test_a_player_whose_checkout_was_touched_is_checked_out_again(submit: Submit
 
     assert builds.ready_player(player, print).digest == player.digest
     assert "serve_model" in (directory / "main.py").read_text()
+
+
+def test_it_rejects_to_start_a_player_that_would_be_another_today(submit: Submit, root: Path) -> None:
+    player = advanced(submit("model", root / "evaluation/baselines/numpy-classifier")).player
+    assert player is not None
+    player.digest = "sha256:of-another-base-image"
+
+    with pytest.raises(Fault, match="was built again and is now sha256:"):
+        builds.ready_player(player, print)
 
 
 @pytest.mark.parametrize(
