@@ -106,7 +106,8 @@ def _settled(slot: QuotaSlot) -> bool:
     repository = slot.repository
     try:
         with Reader(repository.path) as reader:
-            arrived = reader.resolve(f"refs/tags/{slot.tag}") == slot.commit
+            tag = f"refs/tags/{slot.tag}"
+            arrived = tag in reader.refs() and reader.resolve(tag) == slot.commit
         if arrived:
             bind(repository=repository, commit=slot.commit, tag=slot.tag, by=slot.reserved_by)
             return True

@@ -144,7 +144,8 @@ def _judge(submission: Submission, by: User, verb: str, reason: str) -> None:
         else:
             changed = judged.update(disqualified_at=None, disqualified_for="")
         if not changed:
-            raise Refusal(f"submission {submission.pk}: someone was faster", fix="look at its page again")
+            is_so = "disqualified already" if verb == "disqualify" else "not disqualified"
+            raise Refusal(f"submission {submission.pk} is {is_so}", fix="there is nothing to do")
         events.record(verb, submission, by=by, reason=reason)
         doorbell.ring("leaderboards.score")
     submission.refresh_from_db()

@@ -1,0 +1,110 @@
+"""What the tests of the door share: a working copy, and pushes that go through the door by hand."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from accounts.models import User
+from core import clock, doorbell
+from repositories.models import Repository
+from repositories.push import NOTHING, Push, RefUpdate
+from submissions.door import SubmissionDoor
+from submissions.models import QuotaSlot
+
+MANIFEST = '[submission]\ntrack = "model"\nrun = "python main.py"\ntitle = "Wise owl"\nlicence = "MIT"\n'
+SITE = "https://arena.example"
+IDENTITY = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for what, value in
+            (("NAME", "Alice"), ("EMAIL", "alice@example.org"))}  # fmt: skip
+
+
+class Copy:
+    """A team's working copy, beside its bare repository on the site."""
+
+    def __init__(self, folder: Path, repository: Repository) -> None:
+        self.folder, self.repository = folder, repository
+        folder.mkdir()
+        self.git("init", "--quiet", "--initial-branch=main")
+        self.write({"submission.toml": MANIFEST, "main.py": "print('plays')\n"})
+        self.git("init", "--quiet", "--bare", str(repository.path))
+
+    def git(self, *words: str) -> str:
+        """What git prints."""
+        done = subprocess.run(
+            ["git", *words], cwd=self.folder, check=True, capture_output=True, text=True, env=os.environ | IDENTITY
+        )
+        return done.stdout.strip()
+
+    def write(self, files: dict[str, str | bytes]) -> None:
+        """Write files into the working copy."""
+        for name, content in files.items():
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+    def commit(self) -> str:
+        """Commit everything, and bring the commit to the site without a tag; returns it."""
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--allow-empty", "--message", "Something new")
+        self.git("push", "--quiet", "--force", str(self.repository.path), "HEAD:refs/heads/main")
+        return self.git("rev-parse", "HEAD")
+
+    def push_of(self, user: User, target: str, tag: str) -> Push:
+        """The push of a new tag on the object `target`, as the door sees it."""
+        update = RefUpdate(NOTHING, target, f"refs/tags/{tag}")
+        return Push(Repository.objects.get(pk=self.repository.pk), user, [update], SITE)
+
+    def land(self, target: str, tag: str) -> None:
+        """Set the tag in the site's repository, as git does between pre-receive and post-receive."""
+        self.git("push", "--quiet", str(self.repository.path), f"{target}:refs/tags/{tag}")
+
+
+@pytest.fixture(autouse=True)
+def rings(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, int]]]:
+    """The tasks that were rung, with their keys; there is no broker."""
+    rung: list[tuple[str, dict[str, int]]] = []
+    monkeypatch.setattr(doorbell, "ring", lambda task, **keys: rung.append((task, keys)))
+    return rung
+
+
+@pytest.fixture
+def copy(repositories: dict[str, Repository], tmp_path: Path) -> Copy:
+    """The Owls' working copy for the model track, with a good submission in it, not yet committed."""
+    return Copy(tmp_path / "copy", repositories["model"])
+
+
+@pytest.fixture
+def send(copy: Copy, alice: User) -> Callable[..., str]:
+    """Commit and push through the door as Alice; gives what she reads."""
+
+    def through(tag: str, target: str = "", user: User = alice) -> str:
+        target = target or copy.commit()
+        push = copy.push_of(user, target, tag)
+        door = SubmissionDoor()
+        told = door.before(push)
+        copy.land(target, tag)
+        return f"{told}\n{door.after(push)}"
+
+    return through
+
+
+@pytest.fixture
+def take_slots(copy: Copy, alice: User) -> Callable[[int], None]:
+    """Use slots of the Owls' model track, now."""
+
+    def take(count: int) -> None:
+        for number in range(count):
+            QuotaSlot.objects.create(
+                repository=copy.repository,
+                commit=f"{number:040}",
+                tag=f"taken-{number}",
+                reserved_by=alice,
+                reserved_at=clock.now(),
+                state=QuotaSlot.State.USED,
+            )
+
+    return take

@@ -1,0 +1,248 @@
+"""What a pushed tag becomes, and what a refused push is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from pytest_django import Settings
+
+from accounts.models import User
+from competitions.models import Competition, FreezeWindow
+from core.errors import Refusal, RefusedForNow
+from repositories.models import Repository
+from repositories.push import NOTHING, Push, RefUpdate
+from submissions.door import SubmissionDoor
+from submissions.models import QuotaSlot, Submission
+
+if TYPE_CHECKING:
+    from tests.platform.conftest import FakeClock
+    from tests.platform.submissions.door.conftest import Copy
+
+Send = Callable[..., str]
+
+
+def test_it_works(send: Send, copy: Copy, alice: User, the_clock: FakeClock, rings: list[object]) -> None:
+    commit = copy.commit()
+    told = send("submission-1", commit)
+    submission = Submission.objects.get()
+    assert (submission.commit, submission.tag, submission.submitted_by) == (commit, "submission-1", alice)
+    assert (submission.title, submission.licence, submission.state) == ("Wise owl", "MIT", "received")
+    assert submission.deadline is not None
+    assert submission.deadline > the_clock.at
+    slot = QuotaSlot.objects.get()
+    assert (slot.state, slot.submission) == ("used", submission)
+    assert rings == [("submissions.build", {"submission": submission.pk})]
+    assert f"https://arena.example/submissions/{submission.pk}" in told
+    assert "plan: as it is, Python" in told
+    assert "Slots left: 4 of 5 in any 24 hours. The next one frees at 2026-11-22 12:00 UTC." in told
+    assert len(told.splitlines()) < 10
+
+
+def test_an_annotated_tag_stands_for_its_commit(send: Send, copy: Copy) -> None:
+    commit = copy.commit()
+    copy.git("tag", "--annotate", "submission-1", "--message", "the first")
+    carried = copy.git("rev-parse", "submission-1")
+    copy.land(carried, "not-yet-a-submission")  # as its object comes along in quarantine
+    send("submission-1", carried)
+    assert Submission.objects.get().commit == commit
+
+
+def test_hearing_of_a_push_twice_changes_nothing(send: Send, copy: Copy, alice: User) -> None:
+    commit = copy.commit()
+    told = send("submission-1", commit)
+    assert SubmissionDoor().after(copy.push_of(alice, commit, "submission-1")) in told
+    assert Submission.objects.count() == QuotaSlot.objects.count() == 1
+
+
+@pytest.mark.usefixtures("the_clock")
+def test_a_plain_push_is_told_how_to_submit(send: Send, copy: Copy, alice: User) -> None:
+    commit = copy.commit()
+    push = Push(copy.repository, alice, [RefUpdate(NOTHING, commit, "refs/heads/main")], "https://arena.example")
+    assert SubmissionDoor().before(push) == ""
+    assert SubmissionDoor().after(push) == (
+        "Stored, not submitted. To submit: git tag submission-1 && git push origin submission-1\n"
+        "Slots left: 5 of 5 in any 24 hours."
+    )
+    send("submission-1", commit)
+    assert "git tag submission-2 " in SubmissionDoor().after(push)
+
+
+def _without_a_manifest(copy: Copy) -> None:
+    (copy.folder / "submission.toml").unlink()
+
+
+def _manifest_in_latin_1(copy: Copy) -> None:
+    copy.write({"submission.toml": b'[submission]\ntrack = "model"\ntitle = "\xe9"\n'})
+
+
+def _manifest_of_another_track(copy: Copy) -> None:
+    copy.write({"submission.toml": (copy.folder / "submission.toml").read_text().replace('"model"', '"targeted"')})
+
+
+def _manifest_with_an_unknown_key(copy: Copy) -> None:
+    copy.write({"submission.toml": (copy.folder / "submission.toml").read_text() + 'licens = "MIT"\n'})
+
+
+def _manifest_as_a_link(copy: Copy) -> None:
+    (copy.folder / "submission.toml").rename(copy.folder / "real.toml")
+    (copy.folder / "submission.toml").symlink_to("real.toml")
+
+
+def _a_submodule(copy: Copy) -> None:
+    copy.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},inner")
+    (copy.folder / "inner").mkdir()  # an empty folder keeps it in the index through `git add`
+
+
+def _a_large_file(copy: Copy) -> None:
+    copy.write({"weights.bin": b"0" * 5000})
+
+
+def _an_lfs_pointer(copy: Copy) -> None:
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 12345\n"
+    copy.write({"weights.bin": pointer})
+
+
+def _a_link_that_leaves(copy: Copy) -> None:
+    (copy.folder / "passwords").symlink_to("../../../etc/passwd")
+
+
+def _a_requirement_that_nobody_meets(copy: Copy) -> None:
+    copy.write({"requirements.txt": "numpy\nno-such-package-at-all==1\n"})
+
+
+def _a_requirement_in_binder(copy: Copy) -> None:
+    copy.write({"binder/requirements.txt": "no-such-package-at-all==1\n"})
+
+
+@pytest.mark.parametrize(
+    ("spoil", "problem"),
+    [
+        (_without_a_manifest, "submission.toml is missing in commit"),
+        (_manifest_in_latin_1, "submission.toml, line 3: not UTF-8"),
+        (_manifest_of_another_track, 'submission.toml says track = "targeted", and this repository is for'),
+        (_manifest_with_an_unknown_key, "unknown key 'licens'"),
+        (_manifest_as_a_link, "submission.toml is not a plain file"),
+        (_a_submodule, "inner"),
+        (_a_large_file, "weights.bin"),
+        (_an_lfs_pointer, "weights.bin"),
+        (_a_link_that_leaves, "passwords"),
+        (_a_requirement_that_nobody_meets, "requirements.txt, line 2: the requirement 'no-such-package-at-all==1'"),
+        (_a_requirement_in_binder, "binder/requirements.txt, line 1"),
+    ],
+)
+def test_it_rejects_a_bad_commit_and_burns_nothing(
+    send: Send, copy: Copy, settings: Settings, spoil: Callable[[Copy], None], problem: str
+) -> None:
+    settings.MAX_FILE_BYTES = 4096
+    spoil(copy)
+    with pytest.raises(Refusal) as refused:
+        send("submission-1")
+    assert problem in refused.value.problem
+    assert refused.value.fix
+    assert not QuotaSlot.objects.exists()
+    assert not Submission.objects.exists()
+
+
+def test_docker_refuses_what_its_builder_would_refuse(send: Send, copy: Copy, settings: Settings) -> None:
+    settings.SANDBOX = "docker"
+    copy.write({"apt.txt": "not; a package\n"})
+    with pytest.raises(Refusal, match=r"apt\.txt, line 1"):
+        send("submission-1")
+    copy.write({"apt.txt": "libgomp1\n", "requirements.txt": "numpy\nscipy\n"})
+    assert "plan: lean pack, Python 3.11, 2 requirements" in send("submission-1")
+    copy.write({"binder/Dockerfile": "FROM scratch\n"})
+    assert "plan: your own binder/Dockerfile" in send("submission-2")
+
+
+def test_it_rejects_a_tag_on_something_else_than_a_commit(send: Send, copy: Copy) -> None:
+    copy.commit()
+    blob = copy.git("rev-parse", "HEAD:main.py")
+    with pytest.raises(Refusal, match="no commit"):
+        send("submission-1", blob)
+
+
+def test_it_rejects_strangers(send: Send, charlie: User) -> None:
+    with pytest.raises(Refusal, match="charlie is no member of The Owls"):
+        send("submission-1", user=charlie)
+
+
+@pytest.mark.parametrize("new", ["1" * 40, NOTHING], ids=["moves", "goes"])
+def test_it_rejects_a_submission_tag_that_moves_or_goes(
+    repositories: dict[str, Repository], alice: User, new: str
+) -> None:
+    update = RefUpdate("2" * 40, new, "refs/tags/submission-1")
+    with pytest.raises(Refusal, match="neither moves nor goes"):
+        SubmissionDoor().before(Push(repositories["model"], alice, [update], ""))
+
+
+def test_it_rejects_two_submissions_in_one_push(repositories: dict[str, Repository], alice: User) -> None:
+    updates = [RefUpdate(NOTHING, "1" * 40, f"refs/tags/submission-{number}") for number in (1, 2)]
+    with pytest.raises(Refusal, match="2 submissions: submission-1, submission-2"):
+        SubmissionDoor().before(Push(repositories["model"], alice, updates, ""))
+
+
+def test_it_rejects_the_same_commit_twice_until_the_first_is_withdrawn(send: Send, copy: Copy) -> None:
+    commit = copy.commit()
+    send("submission-1", commit)
+    first = Submission.objects.get()
+    with pytest.raises(Refusal, match=f"is submission {first.pk} already"):
+        send("submission-2", commit)
+    Submission.objects.update(state="withdrawn")
+    send("submission-2", commit)
+    assert Submission.objects.count() == 2
+
+
+def test_it_rejects_the_sixth_push_of_a_day_and_names_the_next_free_slot(send: Send, the_clock: FakeClock) -> None:
+    for number in range(5):
+        the_clock.forward(minutes=7, seconds=1)
+        send(f"submission-{number}")
+    with pytest.raises(RefusedForNow) as refused:
+        send("submission-6")
+    first = QuotaSlot.objects.earliest("reserved_at")
+    assert refused.value.accepted_from == first.reserved_at + timedelta(hours=24)
+    assert "2026-11-22 12:08 UTC" in refused.value.fix
+    assert QuotaSlot.objects.count() == 5
+    the_clock.at = refused.value.accepted_from
+    send("submission-6")
+
+
+def test_it_rejects_pushes_in_a_freeze_window_until_all_that_meet_it_are_over(
+    send: Send, competition: Competition, the_clock: FakeClock
+) -> None:
+    for start, end in ((-1, 2), (2, 5)):
+        FreezeWindow.objects.create(
+            competition=competition,
+            starts_at=the_clock.at + timedelta(hours=start),
+            ends_at=the_clock.at + timedelta(hours=end),
+            reason="top-five round 1",
+        )
+    with pytest.raises(RefusedForNow, match="top-five round 1") as refused:
+        send("submission-1")
+    assert refused.value.accepted_from == the_clock.at + timedelta(hours=5)
+    the_clock.at = refused.value.accepted_from
+    send("submission-1")
+
+
+def test_it_rejects_pushes_before_the_start_and_after_the_end(
+    send: Send, competition: Competition, the_clock: FakeClock
+) -> None:
+    the_clock.at = competition.starts_at - timedelta(hours=1)
+    with pytest.raises(RefusedForNow, match="Digits begins at") as refused:
+        send("submission-1")
+    assert refused.value.accepted_from == competition.starts_at
+    the_clock.at = competition.ends_at
+    with pytest.raises(Refusal, match="Digits ended at"):
+        send("submission-1")
+
+
+def test_it_promises_no_time_after_the_end(
+    send: Send, competition: Competition, the_clock: FakeClock, take_slots: Callable[[int], None]
+) -> None:
+    the_clock.at = competition.ends_at - timedelta(hours=3)
+    take_slots(5)
+    with pytest.raises(Refusal, match="before the next one is accepted") as refused:
+        send("submission-1")
+    assert not isinstance(refused.value, RefusedForNow)

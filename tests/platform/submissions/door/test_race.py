@@ -1,0 +1,44 @@
+"""Many pushes at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+from django.db import connection
+
+from accounts.models import User
+from core.errors import RefusedForNow
+from submissions.door import SubmissionDoor
+from submissions.models import QuotaSlot, Submission
+
+if TYPE_CHECKING:
+    from tests.platform.submissions.door.conftest import Copy
+
+PUSHES = 50
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("db")
+def test_of_fifty_pushes_at_once_exactly_five_are_accepted(copy: Copy, alice: User) -> None:
+    commits = [copy.commit() for _ in range(PUSHES)]
+
+    def push(number: int) -> str:
+        pushed = copy.push_of(alice, commits[number], f"submission-{number}")
+        try:
+            SubmissionDoor().before(pushed)
+            copy.land(commits[number], f"submission-{number}")
+            SubmissionDoor().after(pushed)
+        except RefusedForNow:
+            return "refused"
+        finally:
+            connection.close()
+        return "accepted"
+
+    with ThreadPoolExecutor(max_workers=16) as pool:
+        ends = Counter(pool.map(push, range(PUSHES)))
+    assert ends == {"accepted": 5, "refused": PUSHES - 5}
+    assert Submission.objects.count() == QuotaSlot.objects.filter(state="used").count() == 5
+    assert QuotaSlot.objects.count() == 5

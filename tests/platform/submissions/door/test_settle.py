@@ -1,0 +1,122 @@
+"""Slots whose push broke off, and slots of refused submissions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from accounts.models import User
+from core.errors import RefusedForNow
+from submissions.door import SubmissionDoor
+from submissions.models import QuotaSlot, Submission
+from submissions.quota import REFUNDED_REFUSALS
+from submissions.selectors import allowance_of
+from submissions.services import refund, settle_refusal, settle_reservations
+
+if TYPE_CHECKING:
+    from tests.platform.conftest import FakeClock
+    from tests.platform.submissions.door.conftest import Copy
+
+Send = Callable[..., str]
+
+
+def test_a_push_that_broke_off_before_its_tag_arrived_is_refunded(
+    copy: Copy, alice: User, the_clock: FakeClock
+) -> None:
+    SubmissionDoor().before(copy.push_of(alice, copy.commit(), "submission-1"))
+    assert settle_reservations() == 0
+    assert allowance_of(copy.repository).left == 4
+    the_clock.forward(seconds=60)
+    assert settle_reservations() == 1
+    slot = QuotaSlot.objects.get()
+    assert (slot.state, slot.reason) == ("refunded", "push_broken_off")
+    assert allowance_of(copy.repository).left == 5
+
+
+def test_a_push_that_broke_off_after_its_tag_arrived_is_a_submission(
+    copy: Copy, alice: User, the_clock: FakeClock, rings: list[object]
+) -> None:
+    commit = copy.commit()
+    SubmissionDoor().before(copy.push_of(alice, commit, "submission-1"))
+    copy.land(commit, "submission-1")
+    the_clock.forward(seconds=60)
+    assert settle_reservations() == 1
+    submission = Submission.objects.get()
+    assert (submission.commit, submission.submitted_by) == (commit, alice)
+    assert QuotaSlot.objects.get().submission == submission
+    assert len(rings) == 1
+    assert settle_reservations() == 0
+
+
+def test_pushing_again_at_once_after_a_break_takes_the_same_slot(copy: Copy, alice: User, send: Send) -> None:
+    commit = copy.commit()
+    SubmissionDoor().before(copy.push_of(alice, commit, "submission-1"))
+    with pytest.raises(RefusedForNow, match="being submitted just now, as submission-1"):
+        send("submission-2", commit)
+    send("submission-1", commit)
+    assert QuotaSlot.objects.get().state == "used"
+
+
+def test_a_new_push_does_not_wait_for_the_sweep(
+    copy: Copy, alice: User, send: Send, the_clock: FakeClock, take_slots: Callable[[int], None]
+) -> None:
+    take_slots(4)
+    SubmissionDoor().before(copy.push_of(alice, copy.commit(), "submission-1"))
+    the_clock.forward(seconds=60)
+    send("submission-2")
+
+
+def test_a_tag_that_arrives_after_its_slot_was_given_back_takes_another(
+    copy: Copy, alice: User, the_clock: FakeClock
+) -> None:
+    commit = copy.commit()
+    push = copy.push_of(alice, commit, "submission-1")
+    SubmissionDoor().before(push)
+    the_clock.forward(seconds=60)
+    settle_reservations()
+    copy.land(commit, "submission-1")
+    assert "is received" in SubmissionDoor().after(push)
+    assert sorted(QuotaSlot.objects.values_list("state", flat=True)) == ["refunded", "used"]
+
+
+def test_a_repository_that_cannot_be_read_keeps_no_other_from_being_settled(
+    copy: Copy, alice: User, the_clock: FakeClock
+) -> None:
+    SubmissionDoor().before(copy.push_of(alice, copy.commit(), "submission-1"))
+    the_clock.forward(seconds=60)
+    hidden = copy.repository.path.rename(copy.repository.path.with_suffix(".away"))
+    assert settle_reservations() == 0
+    assert QuotaSlot.objects.get().state == "reserved"
+    hidden.rename(copy.repository.path)
+    assert settle_reservations() == 1
+
+
+def _refused(send: Send, number: int, cause: str) -> Submission:
+    send(f"submission-{number}")
+    submission = Submission.objects.latest("pk")
+    submission.state, submission.cause = Submission.State.REFUSED, cause
+    submission.save()
+    return submission
+
+
+def test_refusals_by_the_teams_cause_are_refunded_ten_times_and_ours_always(send: Send, the_clock: FakeClock) -> None:
+    for number in range(REFUNDED_REFUSALS):
+        submission = _refused(send, number, "team")
+        assert settle_refusal(submission)
+        assert settle_refusal(submission), "safe to repeat"
+    eleventh = _refused(send, 11, "team")
+    assert not settle_refusal(eleventh)
+    assert allowance_of(eleventh.repository).left == 4
+    assert settle_refusal(_refused(send, 12, "platform"))
+    assert allowance_of(eleventh.repository).left == 4
+    the_clock.forward(hours=24)
+    assert settle_refusal(_refused(send, 13, "team"))
+
+
+def test_a_slot_is_given_back_once(send: Send) -> None:
+    send("submission-1")
+    submission = Submission.objects.get()
+    assert refund(submission=submission, reason="fault")
+    assert not refund(submission=submission, reason="fault")

@@ -1,0 +1,126 @@
+"""What members and organisers do with a submission."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from accounts.models import User
+from core import clock
+from core.errors import Refusal
+from core.models import Event
+from submissions.models import Build, Submission
+from submissions.services import disqualify, refund, reinstate, retry, withdraw
+
+if TYPE_CHECKING:
+    from tests.platform.conftest import FakeClock
+
+Rings = list[tuple[str, dict[str, int]]]
+
+
+@pytest.fixture
+def submission(send: Callable[..., str], rings: Rings) -> Submission:
+    """Just received."""
+    send("submission-1")
+    rings.clear()
+    return Submission.objects.get()
+
+
+def _events(submission: Submission) -> list[str]:
+    return list(Event.objects.filter(subject=f"submission:{submission.pk}").values_list("verb", flat=True))
+
+
+def _put(submission: Submission, state: str) -> None:
+    submission.state = state
+    submission.save()
+
+
+def test_a_member_withdraws_before_the_build_and_has_the_slot_back(
+    submission: Submission, bob: User, rings: Rings
+) -> None:
+    withdraw(submission=submission, by=bob)
+    assert (submission.state, submission.deadline) == ("withdrawn", None)
+    submission.quota_slot.refresh_from_db()
+    assert (submission.quota_slot.state, submission.quota_slot.reason) == ("refunded", "withdrawn")
+    assert _events(submission) == ["withdraw", "submit"]
+    assert ("leaderboards.score", {}) in rings
+
+
+@pytest.mark.parametrize("state", ["building", "checking", "ready"])
+def test_later_the_slot_stays_used(submission: Submission, bob: User, state: str) -> None:
+    _put(submission, state)
+    withdraw(submission=submission, by=bob)
+    submission.quota_slot.refresh_from_db()
+    assert (submission.state, submission.quota_slot.state) == ("withdrawn", "used")
+
+
+@pytest.mark.parametrize("state", ["refused", "withdrawn"])
+def test_it_rejects_withdrawing_what_is_over(submission: Submission, bob: User, state: str) -> None:
+    _put(submission, state)
+    with pytest.raises(Refusal, match=f"is {state} already"):
+        withdraw(submission=submission, by=bob)
+
+
+def test_it_rejects_withdrawing_for_others(submission: Submission, olga: User) -> None:
+    with pytest.raises(Refusal, match="only members of The Owls"):
+        withdraw(submission=submission, by=olga)
+
+
+def test_an_organiser_retries_what_was_refused(
+    submission: Submission, olga: User, rings: Rings, the_clock: FakeClock
+) -> None:
+    Build.objects.create(
+        submission=submission, attempt=1, worker="w", started_at=clock.now(), finished_at=clock.now(), outcome="x"
+    )
+    Submission.objects.update(state="refused", cause="team", reason="x", problem="bad", fix="better", deadline=None)
+    retry(submission=submission, by=olga, reason="the index was away")
+    assert (submission.state, submission.cause, submission.problem) == ("received", "", "")
+    assert submission.deadline is not None
+    assert submission.deadline > the_clock.at
+    assert rings == [("submissions.build", {"submission": submission.pk})]
+    assert Event.objects.get(verb="retry").reason == "the index was away"
+
+
+def test_it_rejects_a_retry_while_a_try_is_under_way_or_none_was_refused(submission: Submission, olga: User) -> None:
+    with pytest.raises(Refusal, match="is received"):
+        retry(submission=submission, by=olga, reason="")
+    _put(submission, "refused")
+    Build.objects.create(submission=submission, attempt=1, worker="w", started_at=clock.now())
+    with pytest.raises(Refusal, match="still under way"):
+        retry(submission=submission, by=olga, reason="")
+
+
+def test_it_rejects_a_retry_of_a_commit_that_came_again(
+    submission: Submission, olga: User, send: Callable[..., str]
+) -> None:
+    _put(submission, "refused")
+    send("submission-2", submission.commit)
+    with pytest.raises(Refusal, match="already"):
+        retry(submission=submission, by=olga, reason="")
+
+
+def test_an_organiser_disqualifies_and_reinstates(submission: Submission, olga: User, rings: Rings) -> None:
+    disqualify(submission=submission, by=olga, reason="it phones home")
+    assert submission.disqualified_at is not None
+    assert submission.disqualified_for == "it phones home"
+    with pytest.raises(Refusal, match="already"):
+        disqualify(submission=submission, by=olga, reason="again")
+    reinstate(submission=submission, by=olga, reason="it does not")
+    assert submission.disqualified_at is None
+    assert rings == [("leaderboards.score", {})] * 2
+    with pytest.raises(Refusal, match="not disqualified"):
+        reinstate(submission=submission, by=olga, reason="again")
+    assert _events(submission) == ["reinstate", "disqualify", "submit"]
+
+
+def test_it_rejects_a_disqualification_without_a_reason(submission: Submission, olga: User) -> None:
+    with pytest.raises(Refusal, match="needs a reason"):
+        disqualify(submission=submission, by=olga, reason=" ")
+
+
+def test_it_rejects_members_who_act_as_organisers(submission: Submission, alice: User) -> None:
+    for act in (retry, disqualify, reinstate, refund):
+        with pytest.raises(Refusal, match="only organisers of Digits"):
+            act(submission=submission, by=alice, reason="please")
