@@ -12,6 +12,7 @@ from pathlib import Path
 from csp.constants import NONCE, SELF
 
 from config.env import Environment
+from config.face import UNFOLD as UNFOLD
 
 env = Environment()
 
@@ -61,6 +62,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "csp.middleware.CSPMiddleware",
+    "core.policy.admin_policy",
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"

@@ -51,7 +51,7 @@ def match_seed(*, rules: RulesVersion, sample_set: SampleSet, model: Player, att
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1
 
 
-def replay_failed(match: Match, by: User) -> None:
+def replay_failed(match: Match, by: User, reason: str = "") -> None:
     """Have the failed pieces of a failed match played again; what is played stays. Raises `Refusal` for any other."""
     with transaction.atomic():
         state = Match.State.PLAYING if match.pieces.filter(state=Piece.State.PLAYED).exists() else Match.State.WAITING
@@ -61,7 +61,7 @@ def replay_failed(match: Match, by: User) -> None:
         if not changed:
             raise Refusal(f"{match} has not failed", fix="only a failed match can be replayed")
         match.pieces.filter(state=Piece.State.FAILED).update(state=Piece.State.WAITING, faults=0, lease_until=None)
-        events.record("replay", match, by=by, fault=match.fault)
+        events.record("replay", match, by=by, reason=reason, fault=match.fault)
         doorbell.ring("matches.play")
     match.refresh_from_db()
 

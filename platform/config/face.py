@@ -1,0 +1,75 @@
+"""The face of the admin: its title and its sidebar, as django-unfold reads them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.urls import reverse_lazy
+
+SUPERUSER = "core.administration.rows.is_superuser"
+ORGANISER = "core.administration.rows.is_superuser_or_organiser"
+
+
+def _item(title: str, icon: str, model: str, permission: str = ORGANISER) -> dict[str, Any]:
+    return {"title": title, "icon": icon, "link": reverse_lazy(f"admin:{model}_changelist"), "permission": permission}
+
+
+def _group(title: str, *items: dict[str, Any]) -> dict[str, Any]:
+    return {"title": title, "separator": True, "collapsible": False, "items": list(items)}
+
+
+UNFOLD = {
+    "SITE_TITLE": "Gauntlet",
+    "SITE_HEADER": "Gauntlet",
+    "SITE_SYMBOL": "swords",
+    "SHOW_BACK_BUTTON": True,
+    "SIDEBAR": {
+        "show_search": True,
+        "show_all_applications": False,
+        "navigation": [
+            _group(
+                "Competition",
+                _item("Competitions", "trophy", "competitions_competition"),
+                _item("Tracks", "route", "competitions_track"),
+                _item("Rules", "gavel", "competitions_rulesversion"),
+                _item("Sample sets", "photo_library", "competitions_sampleset"),
+                _item("Freeze windows", "ac_unit", "competitions_freezewindow"),
+                _item("Organisers", "badge", "competitions_organiser"),
+            ),
+            _group(
+                "Teams",
+                _item("Entries", "how_to_reg", "competitions_entry"),
+                _item("Teams", "groups", "accounts_team"),
+                _item("Memberships", "group_add", "accounts_membership"),
+                _item("Repositories", "folder_data", "repositories_repository"),
+                _item("Users", "person", "accounts_user", SUPERUSER),
+                _item("Groups", "group", "auth_group", SUPERUSER),
+                _item("Access tokens", "key", "accounts_accesstoken", SUPERUSER),
+                _item("E-mail addresses", "mail", "account_emailaddress", SUPERUSER),
+            ),
+            _group(
+                "Submissions",
+                _item("Submissions", "upload", "submissions_submission"),
+                _item("Builds", "build", "submissions_build"),
+                _item("Build logs", "receipt_long", "submissions_logchunk"),
+                _item("Players", "smart_toy", "submissions_player"),
+                _item("Quota slots", "confirmation_number", "submissions_quotaslot"),
+            ),
+            _group(
+                "Matches",
+                _item("Matches", "sports_kabaddi", "matches_match"),
+                _item("Pieces", "extension", "matches_piece"),
+                _item("Sample results", "analytics", "matches_sampleresult"),
+                _item("Workers", "memory", "matches_worker", SUPERUSER),
+            ),
+            _group(
+                "Leaderboards",
+                _item("Standings", "leaderboard", "leaderboards_standing"),
+                _item("Evaluations", "scoreboard", "leaderboards_evaluation"),
+                _item("Pools", "pool", "leaderboards_pool"),
+                _item("Pool places", "format_list_numbered", "leaderboards_poolplace"),
+            ),
+            _group("Log", _item("Events", "history", "core_event", SUPERUSER)),
+        ],
+    },
+}

@@ -1,0 +1,39 @@
+"""The event log in the admin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.apps import apps
+from django.contrib import admin
+from django.core.exceptions import ObjectDoesNotExist
+
+from core.administration.columns import link_to
+from core.administration.rows import ReadOnlyAdmin
+from core.models import Event
+
+
+@admin.register(Event)
+class EventAdmin(ReadOnlyAdmin):
+    """Every act, newest first."""
+
+    list_display = ("at", "verb", "subject", "by", "reason")
+    list_filter = ("verb",)
+    list_select_related = ("by",)
+    date_hierarchy = "at"
+    search_fields = ("subject", "verb", "reason", "by__username")
+    show_full_result_count = False
+    fields = ("at", "verb", "row", "by", "reason", "data")
+    readonly_fields = ("row",)
+
+    @admin.display(description="subject")
+    def row(self, event: Event) -> Any:
+        """The row that it was done to, as a link while it is there."""
+        kind, _, key = event.subject.partition(":")
+        for model in apps.get_models():
+            if model._meta.model_name == kind and admin.site.is_registered(model):
+                try:
+                    return link_to(model._default_manager.get(pk=key))
+                except (ObjectDoesNotExist, ValueError):
+                    return event.subject
+        return event.subject

@@ -1,0 +1,117 @@
+"""Acts on rows in the admin: each first says what it will do, asks for a reason, and then calls a service."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.admin import ModelAdmin
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.forms import CharField, Form
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from unfold.enums import ActionVariant
+from unfold.widgets import UnfoldAdminTextareaWidget
+
+from core.errors import Fault, Refusal
+
+MOST_ROWS = 200
+"""How many rows an act takes at once: as many as a person can look over."""
+
+
+class ReasonForm(Form):
+    """Why it is done. Kept in the event log."""
+
+    reason = CharField(max_length=1000, widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}))
+
+
+@dataclass(frozen=True)
+class Act:
+    """What is done to each chosen row. `call(row, by, reason)` leads to a service, which may raise `Refusal`."""
+
+    title: str
+    """What the person chooses, e.g. "Retry"."""
+    effect: str
+    """What will happen to each row, in a sentence."""
+    done: str
+    """What has happened to the rows, e.g. "retried"."""
+    call: Callable[[Any, Any, str], object]
+
+
+def confirmed(act: Act) -> Callable[..., HttpResponse | None]:
+    """The act as an action of a list (on the chosen rows) and of a page (on its row), behind a page that asks."""
+
+    def action(
+        page: ModelAdmin[Any],
+        request: HttpRequest,
+        queryset: QuerySet[Any] | None = None,
+        object_id: str | None = None,
+    ) -> HttpResponse | None:
+        _check_permission(page, request)
+        rows = _chosen(page, request, queryset, object_id)
+        if len(rows) > MOST_ROWS:
+            messages.error(request, f"Choose at most {MOST_ROWS} rows at once.")
+            return None
+        form = ReasonForm(request.POST if "confirmed" in request.POST else None)
+        if not form.is_valid():
+            return _ask(page, request, act, rows, form)
+        _do(request, act, rows, form.cleaned_data["reason"])
+        return HttpResponseRedirect("../change/") if object_id else None
+
+    described = {"short_description": act.title, "allowed_permissions": ["act"]}
+    vars(action).update(described, attrs={}, variant=ActionVariant.DEFAULT)
+    return action
+
+
+def _check_permission(page: Any, request: HttpRequest) -> None:
+    if not page.has_act_permission(request):
+        raise PermissionDenied
+
+
+def _chosen(
+    page: ModelAdmin[Any], request: HttpRequest, queryset: QuerySet[Any] | None, object_id: str | None
+) -> list[Any]:
+    if queryset is not None:
+        related = page.list_select_related if isinstance(page.list_select_related, list | tuple) else ()
+        return list(queryset.select_related(*related)[: MOST_ROWS + 1])
+    row = page.get_object(request, object_id or "")
+    if row is None:
+        raise Http404
+    return [row]
+
+
+def _ask(page: ModelAdmin[Any], request: HttpRequest, act: Act, rows: list[Any], form: ReasonForm) -> HttpResponse:
+    meta = page.model._meta
+    context = {
+        **page.admin_site.each_context(request),
+        "title": act.title,
+        "opts": meta,
+        "act": act,
+        "rows": rows,
+        "kind": meta.verbose_name if len(rows) == 1 else meta.verbose_name_plural,
+        "form": form,
+        "media": page.media,
+        "action": request.POST.get("action", ""),
+        "checkbox": ACTION_CHECKBOX_NAME,
+        "back": request.get_full_path() if request.POST.get("action") else "../change/",
+    }
+    return TemplateResponse(request, "admin/confirm_act.html", context)
+
+
+def _do(request: HttpRequest, act: Act, rows: list[Any], reason: str) -> None:
+    done = 0
+    for row in rows:
+        try:
+            act.call(row, request.user, reason)
+        except Refusal as refusal:
+            messages.error(request, f"{row}: {refusal.problem}" + (f" (fix: {refusal.fix})" if refusal.fix else ""))
+        except Fault as fault:
+            messages.error(request, f"{row}: our side failed: {fault}")
+        else:
+            done += 1
+    if done:
+        messages.success(request, f"{done} of {len(rows)} {act.done}.")

@@ -1,0 +1,74 @@
+"""Columns that lead from a row to related rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.db.models import Count, IntegerField, ManyToManyRel, ManyToOneRel, Model, OuterRef, Subquery, Value
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Coalesce
+from django.urls import reverse
+from django.utils.html import format_html
+from unfold.decorators import display
+
+Column = Callable[[Any], Any]
+
+
+def linked(name: str, *, title: str = "") -> Column:
+    """A column with the row that the foreign key `name` names, as a link to its page."""
+
+    def column(row: Any) -> str | None:
+        related = getattr(row, name)
+        return link_to(related) if related is not None else None
+
+    return _described(column, title or name.replace("_", " "), ordering=name)
+
+
+def labelled(name: str, colours: Mapping[str, str]) -> Column:
+    """A column with the value of the field `name` as a label in one of `colours`, e.g. {"ready": "success"}."""
+
+    def column(row: Any) -> str:
+        return str(getattr(row, name))
+
+    decorated: Column = display(description=name.replace("_", " "), ordering=name, label=dict(colours))(column)
+    return decorated
+
+
+def link_to(row: Model) -> str:
+    """A link to the admin's page of `row`."""
+    address = reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
+    return format_html('<a class="text-link" href="{}">{}</a>', address, row)
+
+
+def count_of(model: type[Model], name: str) -> Combinable:
+    """How many rows the relation `name` leads to, as an expression. A query of its own, so counts do not multiply."""
+    related, back = _way_back(model, name)
+    counted = related._default_manager.filter(**{back: OuterRef("pk")}).order_by().values(back)
+    return Coalesce(
+        Subquery(counted.annotate(number=Count("pk")).values("number"), output_field=IntegerField()), Value(0)
+    )
+
+
+def count_column(model: type[Model], name: str) -> Column:
+    """A column with the count that `count_of` put into `<name>_count`, as a link to the list of those rows."""
+    related, back = _way_back(model, name)
+    address = reverse(f"admin:{related._meta.app_label}_{related._meta.model_name}_changelist")
+
+    def column(row: Any) -> str:
+        number = getattr(row, f"{name}_count")
+        return format_html('<a class="text-link" href="{}?{}__id__exact={}">{}</a>', address, back, row.pk, number)
+
+    return _described(column, name.replace("_", " "), ordering=f"{name}_count")
+
+
+def _way_back(model: type[Model], name: str) -> tuple[type[Model], str]:
+    relation = model._meta.get_field(name)
+    if isinstance(relation, ManyToOneRel | ManyToManyRel):
+        return relation.related_model, relation.field.name
+    return relation.related_model, relation.remote_field.related_name  # type: ignore[union-attr,return-value]
+
+
+def _described(column: Column, title: str, *, ordering: str) -> Column:
+    decorated: Column = display(description=title, ordering=ordering)(column)
+    return decorated

@@ -1,0 +1,106 @@
+"""Workers, matches, pieces and sample results in the admin."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.contrib.admin import RelatedOnlyFieldListFilter
+
+from core.administration.acts import Act, confirmed
+from core.administration.columns import labelled, linked
+from core.administration.rows import ReadOnlyAdmin, model_field_names
+from matches import services
+from matches.models import Match, Piece, SampleResult, Worker
+
+STATE_COLOURS = {"waiting": "info", "playing": "warning", "claimed": "warning", "played": "success", "failed": "danger"}
+
+
+@admin.register(Worker)
+class WorkerAdmin(ReadOnlyAdmin):
+    """Processes that play, as they last reported themselves."""
+
+    counts = ("pieces",)
+    list_display = ("name", "worker_class", "device", "calibration", "started_at", "last_seen_at")
+    list_filter = ("worker_class",)
+    search_fields = ("name", "device")
+
+
+@admin.register(Match)
+class MatchAdmin(ReadOnlyAdmin):
+    """Every attack against every model that it met."""
+
+    organised_by = "rules__competition__organisers"
+    counts = ("pieces", "sample_results", "evaluations")
+    list_display = (
+        "__str__",
+        labelled("state", STATE_COLOURS),
+        linked("model"),
+        linked("attack"),
+        linked("sample_set"),
+        linked("rules"),
+        "needs_gpu",
+        "created_at",
+        "finished_at",
+    )
+    list_filter = ("state", ("rules__competition", RelatedOnlyFieldListFilter), "attack__kind", "needs_gpu")
+    list_select_related = ("model", "attack", "sample_set__competition", "rules__competition")
+    search_fields = ("=pk", "model__title", "attack__title", "model__digest", "attack__digest")
+    date_hierarchy = "created_at"
+    actions = ("replay",)
+    actions_detail = ("replay",)
+
+    replay = confirmed(
+        Act(
+            "Replay what failed",
+            "The failed pieces of each match are played again. What is already played stays as it is.",
+            "sent to be played again",
+            services.replay_failed,
+        )
+    )
+
+
+@admin.register(Piece)
+class PieceAdmin(ReadOnlyAdmin):
+    """Batches of samples that workers claim."""
+
+    organised_by = "match__rules__competition__organisers"
+    counts = ("sample_results",)
+    list_display = (
+        "__str__",
+        labelled("state", STATE_COLOURS),
+        linked("match"),
+        "first",
+        "count",
+        linked("worker"),
+        "fence",
+        "faults",
+        "lease_until",
+        "played_at",
+        "seconds",
+    )
+    list_filter = ("state", "worker_class", ("match__rules__competition", RelatedOnlyFieldListFilter))
+    list_select_related = ("match", "worker")
+    search_fields = ("=match__pk", "worker__name")
+    show_full_result_count = False
+
+
+@admin.register(SampleResult)
+class SampleResultAdmin(ReadOnlyAdmin):
+    """One row for each sample of a match. The label that was found is kept back: it can tell the secret target."""
+
+    organised_by = "match__rules__competition__organisers"
+    list_display = (
+        "__str__",
+        linked("match"),
+        linked("piece"),
+        "outcome",
+        "distance",
+        "worst_case",
+        "queries",
+        "seconds",
+        "reason",
+    )
+    list_filter = ("outcome", "reason", ("match__rules__competition", RelatedOnlyFieldListFilter))
+    list_select_related = ("match", "piece__match")
+    search_fields = ("=match__pk",)
+    show_full_result_count = False
+    fields = model_field_names(SampleResult, without=["found_label"])

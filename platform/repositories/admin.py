@@ -1,0 +1,23 @@
+"""Repositories in the admin."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.contrib.admin import RelatedOnlyFieldListFilter
+
+from core.administration.columns import linked
+from core.administration.rows import ReadOnlyAdmin
+from repositories.models import Repository
+
+
+@admin.register(Repository)
+class RepositoryAdmin(ReadOnlyAdmin):
+    """The teams' repositories, as rows: their content is read through git."""
+
+    organised_by = "track__competition__organisers"
+    counts = ("submissions", "quota_slots")
+    list_display = ("__str__", linked("entry"), linked("track"), "created_at", "pushed_at", "size_bytes")
+    list_filter = (("track__competition", RelatedOnlyFieldListFilter), "track__kind")
+    list_select_related = ("entry__team", "entry__competition", "track__competition")
+    search_fields = ("entry__team__slug", "entry__team__name")
+    date_hierarchy = "created_at"

@@ -1,0 +1,148 @@
+"""Submissions, quota slots, builds, logs and players in the admin."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.contrib.admin import RelatedOnlyFieldListFilter
+
+from core.administration.acts import Act, confirmed
+from core.administration.columns import labelled, linked
+from core.administration.rows import ReadOnlyAdmin
+from submissions import services
+from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
+
+STATE_COLOURS = {
+    "received": "info",
+    "building": "warning",
+    "checking": "warning",
+    "ready": "success",
+    "refused": "danger",
+}
+IN_A_COMPETITION = ("repository__track__competition", RelatedOnlyFieldListFilter)
+REPOSITORY = ("repository__entry__team", "repository__track__competition")
+
+
+@admin.register(Submission)
+class SubmissionAdmin(ReadOnlyAdmin):
+    """Submissions, newest first."""
+
+    organised_by = "repository__track__competition__organisers"
+    counts = ("builds", "evaluations")
+    list_display = (
+        "__str__",
+        labelled("state", STATE_COLOURS),
+        linked("repository"),
+        "title",
+        "submitted_by",
+        "received_at",
+        "cause",
+        "reason",
+        linked("player"),
+        "disqualified_at",
+    )
+    list_filter = (
+        "state",
+        IN_A_COMPETITION,
+        "repository__track__kind",
+        "cause",
+        "reason",
+        ("disqualified_at", admin.EmptyFieldListFilter),
+    )
+    list_select_related = ("submitted_by", "player", *REPOSITORY)
+    search_fields = ("=pk", "commit", "title", "repository__entry__team__slug", "submitted_by__username")
+    date_hierarchy = "received_at"
+    actions = ("retry", "disqualify", "reinstate")
+    actions_detail = ("retry", "disqualify", "reinstate")
+
+    retry = confirmed(
+        Act(
+            "Retry",
+            "Each refused submission goes through build and smoke stage once more. Its team's quota is not touched.",
+            "sent to be built again",
+            lambda row, by, reason: services.retry(submission=row, by=by, reason=reason),
+        )
+    )
+    disqualify = confirmed(
+        Act(
+            "Disqualify",
+            "Each submission leaves the leaderboard, and its team reads the reason. It can be reinstated.",
+            "disqualified",
+            lambda row, by, reason: services.disqualify(submission=row, by=by, reason=reason),
+        )
+    )
+    reinstate = confirmed(
+        Act(
+            "Reinstate",
+            "The disqualification of each submission is taken back, and it counts on the leaderboard again.",
+            "reinstated",
+            lambda row, by, reason: services.reinstate(submission=row, by=by, reason=reason),
+        )
+    )
+
+
+@admin.register(QuotaSlot)
+class QuotaSlotAdmin(ReadOnlyAdmin):
+    """The quota ledger."""
+
+    organised_by = "repository__track__competition__organisers"
+    list_display = (
+        "pk",
+        labelled("state", {"reserved": "warning", "used": "info", "refunded": "success"}),
+        linked("repository"),
+        "reserved_by",
+        "reserved_at",
+        "settled_at",
+        "reason",
+        linked("submission"),
+    )
+    list_filter = ("state", "reason", IN_A_COMPETITION)
+    list_select_related = ("reserved_by", "submission", *REPOSITORY)
+    search_fields = ("commit", "tag", "repository__entry__team__slug")
+    date_hierarchy = "reserved_at"
+
+
+@admin.register(Build)
+class BuildAdmin(ReadOnlyAdmin):
+    """Tries to build submissions."""
+
+    organised_by = "submission__repository__track__competition__organisers"
+    counts = ("log_chunks",)
+    list_display = (
+        "__str__",
+        linked("submission"),
+        "attempt",
+        "worker",
+        "started_at",
+        "lease_until",
+        "finished_at",
+        "outcome",
+    )
+    list_filter = ("outcome", "worker", ("submission__repository__track__competition", RelatedOnlyFieldListFilter))
+    list_select_related = ("submission",)
+    search_fields = ("=submission__pk", "worker")
+    date_hierarchy = "started_at"
+
+
+@admin.register(LogChunk)
+class LogChunkAdmin(ReadOnlyAdmin):
+    """Build logs. They come from the build and from the smoke stage on public samples, never from a match."""
+
+    organised_by = "build__submission__repository__track__competition__organisers"
+    list_display = ("__str__", linked("build"), "stage", "first_line", "lines", "at")
+    list_filter = ("stage",)
+    list_select_related = ("build__submission",)
+    search_fields = ("=build__submission__pk",)
+    show_full_result_count = False
+
+
+@admin.register(Player)
+class PlayerAdmin(ReadOnlyAdmin):
+    """What builds made, by digest."""
+
+    organised_by = "competition__organisers"
+    counts = ("submissions", "pool_places", "matches_as_model", "matches_as_attack")
+    list_display = ("__str__", "kind", linked("competition"), linked("repository"), "baseline", "gpu", "created_at")
+    list_filter = (("competition", RelatedOnlyFieldListFilter), "kind", "gpu", ("baseline", admin.EmptyFieldListFilter))
+    list_select_related = ("competition", *REPOSITORY)
+    search_fields = ("title", "digest", "baseline", "commit", "repository__entry__team__slug")
+    date_hierarchy = "created_at"

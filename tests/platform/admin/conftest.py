@@ -1,0 +1,157 @@
+"""A row of everything, and the people who look at it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from accounts.models import AccessToken, User
+from competitions.models import FreezeWindow, RulesVersion, SampleSet, Track
+from core import events
+from leaderboards.models import Evaluation, Pool, PoolPlace, Standing
+from matches.models import Match, Piece, SampleResult, Worker
+from repositories.models import Repository
+from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
+
+
+@pytest.fixture
+def superuser(db: None) -> User:
+    """Sees everything."""
+    return User.objects.create_superuser("root", "root@example.org", "a long enough password")
+
+
+@pytest.fixture
+def as_superuser(superuser: User, client: Client) -> Client:
+    """A browser in which the superuser is logged in."""
+    client.force_login(superuser)
+    return client
+
+
+@pytest.fixture
+def as_organiser(olga: User, client: Client) -> Client:
+    """A browser in which Olga, who is staff here, is logged in."""
+    olga.is_staff = True
+    olga.save()
+    client.force_login(olga)
+    return client
+
+
+class Rows:
+    """Makes a row of each model beside those of the shared fixtures; `more` adds a further round of them."""
+
+    def __init__(self, repositories: dict[str, Repository], rules: RulesVersion, sets: dict[str, SampleSet]) -> None:
+        self.repositories, self.rules, self.sets = repositories, rules, sets
+        self.rounds = 0
+        self.by = User.objects.get(username="alice")
+        self.at = rules.created_at
+
+    def more(self) -> Submission:
+        """One more of everything that grows while a competition runs; returns the submission."""
+        self.rounds += 1
+        players = {kind: self._player(kind) for kind in ("model", "untargeted")}
+        submission = self._submission(players["model"])
+        match = self._match(players)
+        evaluation = self._evaluation(submission, players, match)
+        if self.rounds == 1:
+            repository = submission.repository
+            Standing.objects.create(track=repository.track, entry=repository.entry, evaluation=evaluation, rank=1)
+        AccessToken.objects.create(
+            user=self.by,
+            name="laptop",
+            scopes=["read"],
+            digest=f"{self.rounds:064x}",
+            start="gtl_abcd",
+            created_at=self.at,
+            expires_at=self.at + timedelta(days=30),
+        )
+        FreezeWindow.objects.create(
+            competition=self.rules.competition, starts_at=self.at, ends_at=self.at + timedelta(1), reason="round"
+        )
+        events.record("submit", submission, by=self.by)
+        return submission
+
+    def _player(self, kind: str) -> Player:
+        return Player.objects.create(
+            competition=self.rules.competition,
+            kind=kind,
+            digest=f"sha256:{self.rounds:064x}",
+            title=f"a {kind}",
+            command=["python", "main.py"],
+            repository=self.repositories[kind],
+            created_at=self.at,
+        )
+
+    def _submission(self, player: Player) -> Submission:
+        made: dict[str, Any] = {
+            "repository": self.repositories["model"],
+            "commit": f"{self.rounds:040x}",
+            "tag": f"submission-{self.rounds}",
+        }
+        submission = Submission.objects.create(
+            **made,
+            submitted_by=self.by,
+            received_at=self.at,
+            title="a model",
+            licence="MIT",
+            state="ready",
+            state_since=self.at,
+            player=player,
+        )
+        QuotaSlot.objects.create(**made, reserved_by=self.by, reserved_at=self.at, submission=submission)
+        build = Build.objects.create(
+            submission=submission, attempt=1, worker="here", started_at=self.at, finished_at=self.at
+        )
+        LogChunk.objects.create(build=build, stage="build", first_line=1, lines=1, text="built", at=self.at)
+        return submission
+
+    def _match(self, players: dict[str, Player]) -> Match:
+        match = Match.objects.create(
+            rules=self.rules,
+            sample_set=self.sets["validation"],
+            model=players["model"],
+            attack=players["untargeted"],
+            seed=1,
+            state="failed",
+            created_at=self.at,
+        )
+        worker = Worker.objects.create(
+            name=f"here/{self.rounds}", worker_class="cpu", started_at=self.at, last_seen_at=self.at
+        )
+        piece = Piece.objects.create(match=match, number=0, first=0, count=2, worker=worker, state="failed")
+        SampleResult.objects.create(
+            match=match,
+            piece=piece,
+            sample=0,
+            outcome="adversarial",
+            distance=0.5,
+            worst_case=9.0,
+            queries=10,
+            seconds=0.1,
+            found_label=7,
+        )
+        return match
+
+    def _evaluation(self, submission: Submission, players: dict[str, Player], match: Match) -> Evaluation:
+        track = Track.objects.get(competition=self.rules.competition, kind="untargeted")
+        pool = Pool.objects.create(track=track, number=self.rounds, made_at=self.at, reason="the first")
+        PoolPlace.objects.create(pool=pool, place=1, player=players["untargeted"])
+        evaluation = Evaluation.objects.create(
+            submission=submission,
+            pool=pool,
+            sample_set=self.sets["validation"],
+            rules=self.rules,
+            state="scored",
+            created_at=self.at,
+            value=0.5,
+        )
+        evaluation.matches.add(match)
+        return evaluation
+
+
+@pytest.fixture
+def rows(repositories: dict[str, Repository], rules: RulesVersion, sample_sets: dict[str, SampleSet]) -> Rows:
+    """Makes rows."""
+    return Rows(repositories, rules, sample_sets)

@@ -1,0 +1,124 @@
+"""Acts ask first, want a reason, call the service for each row, and tell what it refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.messages import get_messages
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import User
+from competitions.models import Track
+from core.models import Event
+from leaderboards.models import Evaluation
+from matches.models import Match
+from submissions.models import Submission
+
+SUBMISSIONS = reverse("admin:submissions_submission_changelist")
+
+
+def chosen(action: str, *rows: Any, **more: str) -> dict[str, Any]:
+    """The form of a list in which `rows` are ticked."""
+    return {"action": action, "_selected_action": [row.pk for row in rows], **more}
+
+
+def confirmed(action: str, *rows: Any, reason: str = "It reads the clock.") -> dict[str, Any]:
+    """The form of the page that asks."""
+    return chosen(action, *rows, confirmed="yes", reason=reason)
+
+
+def told(response: Any) -> list[str]:
+    return [str(message) for message in get_messages(response.wsgi_request)]
+
+
+def test_it_works(as_organiser: Client, olga: User, rows: Any) -> None:
+    first, second = rows.more(), rows.more()
+    asked = as_organiser.post(SUBMISSIONS, chosen("disqualify", first, second))
+    page = asked.content.decode()
+    assert "Disqualify: 2 submissions" in page
+    assert "its team reads the reason" in page
+    assert not Submission.objects.exclude(disqualified_at=None).exists()
+
+    done = as_organiser.post(SUBMISSIONS, confirmed("disqualify", first, second))
+    assert done.status_code == 302
+    assert told(done) == ["2 of 2 disqualified."]
+    first.refresh_from_db()
+    assert first.disqualified_for == "It reads the clock."
+    events = Event.objects.filter(verb="disqualify", by=olga, reason="It reads the clock.")
+    assert {event.subject for event in events} == {f"submission:{first.pk}", f"submission:{second.pk}"}
+
+    done = as_organiser.post(SUBMISSIONS, confirmed("reinstate", first))
+    assert told(done)[-1] == "1 of 1 reinstated."
+
+
+def test_it_works_from_the_page_of_a_row(as_superuser: Client, rows: Any) -> None:
+    submission = rows.more()
+    assert (
+        "/disqualify/"
+        in as_superuser.get(reverse("admin:submissions_submission_change", args=[submission.pk])).content.decode()
+    )
+    page = reverse("admin:submissions_submission_disqualify", args=[submission.pk])
+    assert "Disqualify: 1 submission" in as_superuser.get(page).content.decode()
+    submission.refresh_from_db()
+    assert submission.disqualified_at is None
+    assert as_superuser.post(page, {"confirmed": "yes", "reason": "unfair"}, follow=True).status_code == 200
+    submission.refresh_from_db()
+    assert submission.disqualified_for == "unfair"
+
+
+def test_a_refused_submission_is_retried(as_superuser: Client, rows: Any) -> None:
+    submission = rows.more()
+    Submission.objects.update(state="refused", player=None)
+    done = as_superuser.post(SUBMISSIONS, confirmed("retry", submission))
+    assert told(done) == ["1 of 1 sent to be built again."]
+    assert Submission.objects.get().state == Submission.State.RECEIVED
+
+
+def test_a_failed_match_is_replayed(as_superuser: Client, rows: Any) -> None:
+    rows.more()
+    match = Match.objects.get()
+    done = as_superuser.post(reverse("admin:matches_match_changelist"), confirmed("replay", match))
+    assert told(done) == ["1 of 1 sent to be played again."]
+    match.refresh_from_db()
+    assert match.state == Match.State.WAITING
+    assert Event.objects.get(verb="replay").reason == "It reads the clock."
+
+
+def test_a_submission_is_evaluated_again(as_superuser: Client, rows: Any, tracks: dict[str, Track]) -> None:
+    rows.more()
+    evaluation = Evaluation.objects.get()
+    done = as_superuser.post(reverse("admin:leaderboards_evaluation_changelist"), confirmed("re_evaluate", evaluation))
+    assert told(done) == ["1 of 1 begun again."]
+    assert Evaluation.objects.filter(submission=evaluation.submission).count() == 2
+
+
+@pytest.mark.parametrize("reason", ["", "   "])
+def test_it_rejects_an_act_without_a_reason(as_superuser: Client, rows: Any, reason: str) -> None:
+    submission = rows.more()
+    asked = as_superuser.post(SUBMISSIONS, confirmed("disqualify", submission, reason=reason))
+    assert asked.status_code == 200
+    assert "This field is required" in asked.content.decode()
+    submission.refresh_from_db()
+    assert submission.disqualified_at is None
+
+
+def test_it_rejects_with_the_words_of_the_service(as_superuser: Client, rows: Any) -> None:
+    first, second = rows.more(), rows.more()
+    as_superuser.post(SUBMISSIONS, confirmed("disqualify", first))
+    done = as_superuser.post(SUBMISSIONS, confirmed("disqualify", first, second))
+    refused, achieved = told(done)[-2:]
+    assert refused.startswith(f"{first}: ")
+    assert "(fix: " in refused
+    assert achieved == "1 of 2 disqualified."
+
+
+def test_it_rejects_rows_of_a_foreign_competition(as_organiser: Client, olga: User, rows: Any) -> None:
+    submission = rows.more()
+    olga.organiser_roles.all().delete()
+    assert as_organiser.post(SUBMISSIONS, confirmed("disqualify", submission)).status_code == 403
+    page = reverse("admin:submissions_submission_disqualify", args=[submission.pk])
+    assert as_organiser.post(page, {"confirmed": "yes", "reason": "mine"}).status_code == 403
+    submission.refresh_from_db()
+    assert submission.disqualified_at is None

@@ -1,0 +1,87 @@
+"""Every model of ours has a list and a page in the admin, in a number of queries that does not grow with the rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.auth.models import Group
+from django.db import connection
+from django.db.models import Model
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+OURS = ("core", "accounts", "competitions", "repositories", "submissions", "matches", "leaderboards")
+MODELS = [model for app in OURS for model in apps.get_app_config(app).get_models()]
+EDITABLE = {"user", "competition", "track", "freezewindow", "organiser", "entry"}
+ADDABLE = {"user", "freezewindow", "organiser", "rulesversion"}
+DELETABLE = {"user", "freezewindow", "organiser"}
+
+
+def address(model: type[Model], view: str, *arguments: object) -> str:
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{view}", args=arguments)
+
+
+def queries(client: Client, page: str) -> int:
+    """How many queries `page` takes. It must be there."""
+    with CaptureQueriesContext(
+        connection,
+    ) as captured:
+        assert client.get(page).status_code == 200, page
+    return len(captured)
+
+
+def test_it_works(as_superuser: Client, rows: Any, olga: object) -> None:
+    rows.more()
+    Group.objects.create(name="judges")
+    as_superuser.get(reverse("admin:index"))
+    lists = {model: queries(as_superuser, address(model, "changelist")) for model in admin.site._registry}
+    for model in MODELS:
+        row = model._default_manager.first()
+        assert row is not None, f"no row of {model} to look at"
+        assert queries(as_superuser, address(model, "change", row.pk)) <= 25, model
+    rows.more()
+    rows.more()
+    again = {model: queries(as_superuser, address(model, "changelist")) for model in admin.site._registry}
+    assert {model.__name__: count for model, count in again.items() if count > lists[model]} == {}
+    assert max(again.values()) <= 15
+
+
+def test_every_model_is_there() -> None:
+    assert [model for model in MODELS if not admin.site.is_registered(model)] == []
+
+
+def test_every_page_has_one_place_in_the_sidebar(as_superuser: Client) -> None:
+    groups = as_superuser.get(reverse("admin:index")).context["sidebar_navigation"]
+    links = [str(item["link"]) for group in groups for item in group["items"]]
+    assert sorted(links) == sorted(address(model, "changelist") for model in admin.site._registry)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_it_rejects_edits_of_what_is_only_read(as_superuser: Client, rows: Any, olga: object, model: Any) -> None:
+    rows.more()
+    row, name = model._default_manager.first(), model._meta.model_name
+    assert (as_superuser.get(address(model, "add")).status_code == 200) == (name in ADDABLE)
+    assert (as_superuser.get(address(model, "delete", row.pk)).status_code == 200) == (name in DELETABLE)
+    page = as_superuser.get(address(model, "change", row.pk))
+    assert page.context["has_change_permission"] == (name in EDITABLE)
+    assert (as_superuser.post(address(model, "change", row.pk)).status_code == 403) == (name not in EDITABLE)
+
+
+def test_secrets_stay_secret(as_superuser: Client, rows: Any) -> None:
+    rows.more()
+    token, result = (apps.get_model(name).objects.get() for name in ("accounts.AccessToken", "matches.SampleResult"))
+    page = as_superuser.get(address(type(token), "change", token.pk)).content.decode()
+    assert token.start in page
+    assert token.digest not in page
+    assert "found label" not in as_superuser.get(address(type(result), "change", result.pk)).content.decode().lower()
+
+
+def test_only_the_admin_has_the_looser_policy(as_superuser: Client) -> None:
+    inside = as_superuser.get(reverse("admin:index")).headers["Content-Security-Policy"]
+    outside = as_superuser.get(reverse("pages:home")).headers["Content-Security-Policy"]
+    assert "'unsafe-eval'" in inside
+    assert "unsafe" not in outside

@@ -1,0 +1,127 @@
+"""Who sees what: superusers everything, organisers who are staff their own competitions, nobody else anything."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth.models import Permission
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import User
+from competitions.models import Competition, Entry, FreezeWindow, RulesVersion, Track
+from core.models import Event
+
+SUPERUSERS_ONLY = {"user", "group", "emailaddress", "accesstoken", "worker", "event"}
+
+
+@pytest.fixture
+def elsewhere(competition: Competition) -> Competition:
+    """Another competition, with a window and a track, that Olga does not organise."""
+    other = Competition.objects.create(
+        slug="letters",
+        title="Letters",
+        starts_at=competition.starts_at,
+        ends_at=competition.ends_at,
+        created_at=competition.created_at,
+    )
+    Track.objects.create(competition=other, kind="model", title="Model")
+    FreezeWindow.objects.create(
+        competition=other, starts_at=other.starts_at, ends_at=other.starts_at + timedelta(1), reason="theirs"
+    )
+    return other
+
+
+def test_it_works(as_organiser: Client, rows: Any, elsewhere: Competition) -> None:
+    rows.more()
+    seen = as_organiser.get(reverse("admin:competitions_competition_changelist")).context["cl"].queryset
+    assert [competition.slug for competition in seen] == ["digits"]
+    theirs = elsewhere.freeze_windows.get()
+    page = reverse("admin:competitions_freezewindow_change", args=[theirs.pk])
+    assert as_organiser.get(page).status_code == 302
+    for model in admin.site._registry:
+        name = model._meta.model_name
+        listed = as_organiser.get(reverse(f"admin:{model._meta.app_label}_{name}_changelist"))
+        assert listed.status_code == (403 if name in SUPERUSERS_ONLY else 200), name
+        if name not in SUPERUSERS_ONLY:
+            assert listed.context["cl"].result_count >= 1, name
+
+
+def window_form(competition: Competition) -> dict[str, Any]:
+    return {
+        "competition": competition.pk,
+        "starts_at_0": "2026-11-22",
+        "starts_at_1": "12:00:00",
+        "ends_at_0": "2026-11-23",
+        "ends_at_1": "12:00:00",
+        "reason": "top-five round 1",
+    }
+
+
+def test_a_new_window_is_an_event(as_organiser: Client, olga: User, competition: Competition) -> None:
+    page = reverse("admin:competitions_freezewindow_add")
+    assert as_organiser.post(page, window_form(competition)).status_code == 302
+    window = FreezeWindow.objects.get()
+    event = Event.objects.get()
+    assert (event.verb, event.subject, event.by) == ("freezewindow.added", f"freezewindow:{window.pk}", olga)
+    as_organiser.post(reverse("admin:competitions_freezewindow_delete", args=[window.pk]), {"post": "yes"})
+    assert not FreezeWindow.objects.exists()
+    assert Event.objects.filter(verb="freezewindow.deleted").exists()
+
+
+def test_it_rejects_a_window_in_a_foreign_competition(as_organiser: Client, elsewhere: Competition) -> None:
+    response = as_organiser.post(reverse("admin:competitions_freezewindow_add"), window_form(elsewhere))
+    assert "Select a valid choice" in response.content.decode()
+    assert FreezeWindow.objects.count() == 1
+
+
+def test_an_edit_names_its_fields(as_organiser: Client, tracks: dict[str, Track]) -> None:
+    track = tracks["model"]
+    form = {"title": track.title, "text": "Robust.", "quota": 7, "baselines": "[]", "initial-baselines": "[]"}
+    assert as_organiser.post(reverse("admin:competitions_track_change", args=[track.pk]), form).status_code == 302
+    track.refresh_from_db()
+    assert track.quota == 7
+    assert Event.objects.get().data == {"fields": ["text", "quota"]}
+
+
+def test_the_prize_flag_is_all_of_an_entry_that_changes(as_organiser: Client, entry: Entry) -> None:
+    form = {"ineligible_for_prizes": "on", "team": 99}
+    assert as_organiser.post(reverse("admin:competitions_entry_change", args=[entry.pk]), form).status_code == 302
+    entry.refresh_from_db()
+    assert entry.ineligible_for_prizes
+    assert entry.team.slug == "owls"
+
+
+def test_rules_get_a_further_version(as_organiser: Client, rules: RulesVersion) -> None:
+    form = {"competition": rules.competition_id, "values": '{"query_budget": 20}', "note": "fewer queries"}
+    assert as_organiser.post(reverse("admin:competitions_rulesversion_add"), form).status_code == 302
+    assert list(RulesVersion.objects.values_list("version", flat=True)) == [2, 1]
+
+
+@pytest.mark.parametrize("values", ['{"query_budgets": 20}', '{"query_budget": -1}', "[]", "not JSON"])
+def test_it_rejects_rules_that_cannot_be(as_organiser: Client, rules: RulesVersion, values: str) -> None:
+    form = {"competition": rules.competition_id, "values": values, "note": ""}
+    response = as_organiser.post(reverse("admin:competitions_rulesversion_add"), form)
+    assert response.status_code == 200
+    assert response.context["adminform"].form.errors.keys() == {"values"}
+    assert RulesVersion.objects.count() == 1
+
+
+@pytest.mark.parametrize("name", ["charlie", "bob", "olga"])
+def test_it_rejects_who_is_not_staff(client: Client, owls: object, charlie: object, olga: object, name: str) -> None:
+    client.force_login(User.objects.get(username=name))
+    for page in ("admin:index", "admin:competitions_competition_changelist", "admin:accounts_user_changelist"):
+        assert client.get(reverse(page)).status_code == 302
+
+
+def test_it_rejects_staff_who_organise_nothing(client: Client, charlie: User, competition: Competition) -> None:
+    charlie.is_staff = True
+    charlie.save()
+    charlie.user_permissions.set(Permission.objects.all())
+    client.force_login(charlie)
+    for model in admin.site._registry:
+        page = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+        assert client.get(page).status_code == 403
