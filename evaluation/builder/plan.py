@@ -17,7 +17,7 @@ from evaluation.builder.process_builder import count_met_requirements
 from evaluation.builder.requirements import read_requirements
 from evaluation.builder.settings import BuildSettings, build_settings_from_environment
 from evaluation.builder.tree import BINDER_DIRECTORIES, configuration_directory
-from evaluation.domain.errors import BuildRefusal, HostRefusal, Refusal
+from evaluation.domain.errors import HostRefusal, Refusal
 
 _NAMES = (
     "Dockerfile", "DESCRIPTION", "JuliaProject.toml", "Pipfile", "Pipfile.lock", "Project.toml", "REQUIRE", "apt.txt",
@@ -44,10 +44,7 @@ def _docker_plan(source: Path, settings: BuildSettings) -> str:
     configuration = configuration_directory(source)
     pack = detect_pack(source, settings.base_python)
     if pack == DOCKERFILE:
-        file = dockerfile_of(source)
-        if not (source / file).is_file():
-            raise BuildRefusal(f"{file} is no file", fix="write a Dockerfile, or remove what is in its place")
-        return f"your own {file}"
+        return f"your own {dockerfile_of(source)}"
     if pack != LEAN:
         return f"repo2docker's {pack}"
     lean_dockerfile(source, settings.base_image)

@@ -1,0 +1,70 @@
+"""What a build would do, told from the configuration files alone."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evaluation.builder.plan import CONFIGURATION_FILES, plan_build
+from evaluation.domain.errors import BuildRefusal, HostRefusal
+
+MakeRepository = Callable[..., Path]
+
+
+@pytest.mark.parametrize(
+    ("files", "plan"),
+    [
+        ({}, "lean pack, Python 3.11, 0 requirements"),
+        ({"binder/requirements.txt": "numpy\n"}, "lean pack, Python 3.11, 1 requirement"),
+        ({"Dockerfile": "FROM scratch\n", "requirements.txt": "numpy\n"}, "your own Dockerfile"),
+        ({"environment.yml": "dependencies: [numpy]\n"}, "repo2docker's CondaBuildPack"),
+        ({"runtime.txt": "python-3.9"}, "repo2docker's PythonBuildPack"),
+    ],
+)
+def test_it_names_the_pack_for_docker(make_repository: MakeRepository, files: dict[str, str], plan: str) -> None:
+    assert plan_build("docker", make_repository(files=files)) == plan
+    assert set(files) <= CONFIGURATION_FILES
+
+
+def test_it_counts_what_this_interpreter_meets(make_repository: MakeRepository) -> None:
+    plan = plan_build("process", make_repository(files={"requirements.txt": "numpy\nscipy\n"}))
+    assert plan.endswith(", 2 requirements met")
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "files", "problem"),
+    [
+        ("docker", {"apt.txt": "not; a package\n"}, "apt.txt, line 1"),
+        ("docker", {"runtime.txt": "cobol-3"}, "runtime.txt: nothing here builds 'cobol'"),
+        ("docker", {"binder/a": "", ".binder/a": ""}, "both"),
+        ("process", {"requirements.txt": "no-such-package-at-all\n"}, "requirements.txt, line 1"),
+        ("process", {"Dockerfile": "FROM scratch\n"}, "Dockerfile: asks for an image of its own"),
+    ],
+)
+def test_it_refuses_what_the_builder_would(
+    make_repository: MakeRepository, sandbox: str, files: dict[str, str], problem: str
+) -> None:
+    source = make_repository(files=files)
+    with pytest.raises(BuildRefusal) as refused:
+        plan_build(sandbox, source)
+    assert problem in refused.value.problem
+
+
+def test_a_wrong_setting_is_not_the_submissions_cause(
+    make_repository: MakeRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GAUNTLET_BUILD_SECONDS", "soon")
+    with pytest.raises(HostRefusal, match="GAUNTLET_BUILD_SECONDS"):
+        plan_build("docker", make_repository())
+
+
+def test_another_process_can_be_asked(make_repository: MakeRepository) -> None:
+    source = make_repository(files={"apt.txt": "not; a package\n"})
+    command = [sys.executable, "-m", "evaluation.builder.plan", "docker", str(source)]
+    done = subprocess.run(command, capture_output=True, check=True)
+    assert set(json.loads(done.stdout)) == {"problem", "fix"}
