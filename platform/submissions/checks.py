@@ -106,9 +106,7 @@ def _not_yet(competition: Competition, problem: str, at: datetime) -> Refusal:
         return Refusal(
             problem, fix=f"{competition.title} ends at {moment(competition.ends_at)}, before the next one is accepted"
         )
-    return RefusedForNow(
-        problem, accepted_from=accepted_from, fix=f"send it again from {moment(accepted_from)} on; nothing was used up"
-    )
+    return RefusedForNow(problem, accepted_from=accepted_from, fix="send the same again then")
 
 
 def _after_windows(windows: list[FreezeWindow], at: datetime) -> datetime:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from core.errors import Refusal
+from repositories.policy import SUBMISSION
 from repositories.push import Door, Push, RefUpdate
 from repositories.reading import Reader
 from submissions import words
 from submissions.checks import check
 from submissions.ledger import bind, reserve, settle_reservations
 from submissions.selectors import allowance_of
-
-PREFIX = "refs/tags/submission-"
-"""What the refs of submissions begin with."""
-
-MAX_TAG_CHARACTERS = 200
 
 
 class SubmissionDoor(Door):
@@ -40,26 +34,16 @@ class SubmissionDoor(Door):
             if update is None:
                 return _hint(push, reader)
             commit = _commit_of(reader, update)
-        submission = bind(repository=push.repository, commit=commit, tag=_tag(update), by=push.user)
+        try:
+            submission = bind(repository=push.repository, commit=commit, tag=_tag(update), by=push.user)
+        except Refusal as refusal:  # so late that its slot was given back and taken meanwhile
+            return f"{_tag(update)} is stored, and came too late to be a submission: {refusal.problem}"
         return words.accepted(submission, push.site_url, allowance_of(push.repository))
 
 
 def _submission_in(push: Push) -> RefUpdate | None:
-    updates = [update for update in push.updates if update.ref.startswith(PREFIX)]
-    for update in updates:
-        if not update.creates:
-            raise Refusal(
-                f"{_tag(update)} names a submission, and a submission's tag neither moves nor goes",
-                fix="tag the new commit with a new name, e.g. git tag submission-2 && git push origin submission-2",
-            )
-    if len(updates) > 1:
-        raise Refusal(
-            f"this push brings {len(updates)} submissions: {_some(map(_tag, updates))}",
-            fix=f"push one at a time: git push origin {_tag(updates[0])}",
-        )
-    if updates and len(_tag(updates[0])) > MAX_TAG_CHARACTERS:
-        raise Refusal(f"the tag's name has more than {MAX_TAG_CHARACTERS} characters", fix="choose a shorter one")
-    return updates[0] if updates else None
+    """The tag that submits; there is at most one, and it is new: the policy of refs sees to that."""
+    return next((update for update in push.updates if update.ref.startswith(SUBMISSION) and update.creates), None)
 
 
 def _commit_of(reader: Reader, update: RefUpdate) -> str:
@@ -86,8 +70,3 @@ def _hint(push: Push, reader: Reader) -> str:
 
 def _tag(update: RefUpdate) -> str:
     return update.ref.removeprefix("refs/tags/")
-
-
-def _some(tags: Iterable[str]) -> str:
-    names = list(tags)
-    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")

@@ -106,8 +106,8 @@ def _settled(slot: QuotaSlot) -> bool:
     repository = slot.repository
     try:
         with Reader(repository.path) as reader:
-            tag = f"refs/tags/{slot.tag}"
-            arrived = tag in reader.refs() and reader.resolve(tag) == slot.commit
+            there = reader.refs().get(f"refs/tags/{slot.tag}")
+            arrived = there is not None and reader.resolve(there) == slot.commit
         if arrived:
             bind(repository=repository, commit=slot.commit, tag=slot.tag, by=slot.reserved_by)
             return True

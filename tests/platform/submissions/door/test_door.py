@@ -12,7 +12,6 @@ from pytest_django import Settings
 from accounts.models import User
 from competitions.models import Competition, FreezeWindow
 from core.errors import Refusal, RefusedForNow
-from repositories.models import Repository
 from repositories.push import NOTHING, Push, RefUpdate
 from submissions.door import SubmissionDoor
 from submissions.models import QuotaSlot, Submission
@@ -169,21 +168,6 @@ def test_it_rejects_strangers(send: Send, charlie: User) -> None:
         send("submission-1", user=charlie)
 
 
-@pytest.mark.parametrize("new", ["1" * 40, NOTHING], ids=["moves", "goes"])
-def test_it_rejects_a_submission_tag_that_moves_or_goes(
-    repositories: dict[str, Repository], alice: User, new: str
-) -> None:
-    update = RefUpdate("2" * 40, new, "refs/tags/submission-1")
-    with pytest.raises(Refusal, match="neither moves nor goes"):
-        SubmissionDoor().before(Push(repositories["model"], alice, [update], ""))
-
-
-def test_it_rejects_two_submissions_in_one_push(repositories: dict[str, Repository], alice: User) -> None:
-    updates = [RefUpdate(NOTHING, "1" * 40, f"refs/tags/submission-{number}") for number in (1, 2)]
-    with pytest.raises(Refusal, match="2 submissions: submission-1, submission-2"):
-        SubmissionDoor().before(Push(repositories["model"], alice, updates, ""))
-
-
 def test_it_rejects_the_same_commit_twice_until_the_first_is_withdrawn(send: Send, copy: Copy) -> None:
     commit = copy.commit()
     send("submission-1", commit)
@@ -203,7 +187,6 @@ def test_it_rejects_the_sixth_push_of_a_day_and_names_the_next_free_slot(send: S
         send("submission-6")
     first = QuotaSlot.objects.earliest("reserved_at")
     assert refused.value.accepted_from == first.reserved_at + timedelta(hours=24)
-    assert "2026-11-22 12:08 UTC" in refused.value.fix
     assert QuotaSlot.objects.count() == 5
     the_clock.at = refused.value.accepted_from
     send("submission-6")

@@ -81,6 +81,20 @@ def test_a_tag_that_arrives_after_its_slot_was_given_back_takes_another(
     assert sorted(QuotaSlot.objects.values_list("state", flat=True)) == ["refunded", "used"]
 
 
+def test_it_rejects_a_tag_that_arrives_after_its_slot_was_given_to_another(
+    copy: Copy, alice: User, the_clock: FakeClock, take_slots: Callable[[int], None]
+) -> None:
+    commit = copy.commit()
+    push = copy.push_of(alice, commit, "submission-1")
+    SubmissionDoor().before(push)
+    the_clock.forward(seconds=60)
+    settle_reservations()
+    take_slots(5)
+    copy.land(commit, "submission-1")
+    assert "came too late to be a submission: all 5 submissions" in SubmissionDoor().after(push)
+    assert not Submission.objects.exists()
+
+
 def test_a_repository_that_cannot_be_read_keeps_no_other_from_being_settled(
     copy: Copy, alice: User, the_clock: FakeClock
 ) -> None:
