@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from accounts.models import User
@@ -19,26 +18,21 @@ from submissions.selectors import allowance_of, standing_submission
 from submissions.words import moment
 
 
-@dataclass(frozen=True)
-class Checked:
-    """What a commit that may be submitted says of itself."""
-
-    title: str
-    licence: str
-    plan: str
-
-
-def check(repository: Repository, user: User, commit: str, reader: Reader) -> Checked:
-    """Whether `user` may submit `commit` now; raises `Refusal` or `RefusedForNow` with the one thing to mend."""
+def check_turn(repository: Repository, user: User, commit: str) -> None:
+    """Whether `user` may submit `commit` now, whatever it holds; raises `Refusal` or `RefusedForNow`."""
     _check_member(repository, user)
     check_calendar(repository.entry.competition)
     check_quota(repository)
     check_commit_is_new(repository, commit)
+
+
+def check_content(repository: Repository, commit: str, reader: Reader) -> str:
+    """How a player will be made of what `commit` holds, in one line; raises `Refusal` with the one thing to mend."""
     files = reader.files(commit)
     check_files(files, reader)
     manifest = manifest_at(reader, commit, files)
     _check_track(repository, manifest.track)
-    return Checked(title=manifest.title, licence=manifest.licence, plan=plan_of(reader, files))
+    return plan_of(reader, files)
 
 
 def check_calendar(competition: Competition) -> None:
@@ -106,7 +100,7 @@ def _not_yet(competition: Competition, problem: str, at: datetime) -> Refusal:
         return Refusal(
             problem, fix=f"{competition.title} ends at {moment(competition.ends_at)}, before the next one is accepted"
         )
-    return RefusedForNow(problem, accepted_from=accepted_from, fix="send the same again then")
+    return RefusedForNow(problem, accepted_from=accepted_from)
 
 
 def _after_windows(windows: list[FreezeWindow], at: datetime) -> datetime:

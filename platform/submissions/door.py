@@ -7,7 +7,7 @@ from repositories.policy import SUBMISSION
 from repositories.push import Door, Push, RefUpdate
 from repositories.reading import Reader
 from submissions import words
-from submissions.checks import check
+from submissions.checks import check_content, check_turn
 from submissions.ledger import bind, reserve, settle_reservations
 from submissions.selectors import allowance_of
 
@@ -23,9 +23,15 @@ class SubmissionDoor(Door):
         settle_reservations(push.repository)  # so that a push that broke off takes no slot from this one
         with Reader(push.repository.path, push.environment) as reader:
             commit = _commit_of(reader, update)
-            checked = check(push.repository, push.user, commit, reader)
+            check_turn(push.repository, push.user, commit)
+            try:
+                plan = check_content(push.repository, commit, reader)
+            except Refusal as refusal:  # the tag is refused and stays where it is in the team's own repository
+                tag = _tag(update)
+                again = f"then: git commit -a && git tag -f {tag} && git push origin {tag}"
+                raise Refusal(refusal.problem, fix=f"{refusal.fix}\n  {again}") from refusal
         reserve(repository=push.repository, commit=commit, tag=_tag(update), by=push.user)
-        return f"{_tag(update)} ({commit[:7]}) passed the door. plan: {checked.plan}"
+        return f"{_tag(update)} ({commit[:7]}) passed the door; plan: {plan}"
 
     def after(self, push: Push) -> str:
         """Make the submission of a push that came through the door, or say how to make one."""

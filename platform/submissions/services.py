@@ -15,7 +15,7 @@ from core.errors import Fault, Refusal
 from repositories.models import Repository
 from repositories.reading import Reader
 from submissions import deadlines, ledger
-from submissions.checks import check, check_commit_is_new
+from submissions.checks import check_commit_is_new, check_content, check_turn
 from submissions.ledger import settle_refusal, settle_reservations
 from submissions.models import QuotaSlot, Submission
 
@@ -45,7 +45,8 @@ def submit(*, repository: Repository, commit: str, by: User, site_url: str) -> S
         whole = reader.resolve(commit) if _COMMIT.fullmatch(commit) else None
         if whole is None:
             raise Refusal(f"the repository holds no commit {commit[:64]!r}", fix="push it first, then submit it")
-        check(repository, by, whole, reader)
+        check_turn(repository, by, whole)
+        check_content(repository, whole, reader)
         slot = _reserve_for_page(repository, whole, by, reader)
         if not reader.make_tag(slot.tag, whole):
             raise Fault(f"the tag {slot.tag} in {repository} appeared from elsewhere")
