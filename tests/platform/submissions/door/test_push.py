@@ -1,0 +1,92 @@
+"""A real git client pushes over a real socket."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from pytest_django.live_server_helper import LiveServer
+
+from accounts.models import User
+from accounts.services import issue_token
+from submissions.models import QuotaSlot, Submission
+
+if TYPE_CHECKING:
+    from tests.platform.conftest import FakeClock
+    from tests.platform.submissions.door.conftest import Copy
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("db")]
+
+Push = Callable[..., tuple[bool, str]]
+
+
+@pytest.fixture
+def push(copy: Copy, alice: User, live_server: LiveServer) -> Push:
+    """Commit, and push these refs as Alice; whether git was content, and what it showed."""
+    _, token = issue_token(user=alice, name="laptop", scopes=["read", "submit"], days=1)
+    copy.git("remote", "add", "origin", live_server.url.replace("://", f"://alice:{token}@") + "/git/owls/model.git")
+
+    def pushed(*refs: str) -> tuple[bool, str]:
+        copy.git("add", "--all")
+        copy.git("commit", "--quiet", "--allow-empty", "--message", "Something new")
+        for ref in refs:
+            if ref.startswith("submission-") and not copy.git("tag", "--list", ref):
+                copy.git("tag", ref)
+        done = subprocess.run(["git", "push", "origin", *refs], cwd=copy.folder, capture_output=True, text=True)
+        return done.returncode == 0, re.sub(r"^remote: ?", "", done.stderr, flags=re.MULTILINE)
+
+    return pushed
+
+
+def test_it_works(push: Push, live_server: LiveServer, rings: list[object]) -> None:
+    content, shown = push("main", "submission-1")
+    assert content, shown
+    submission = Submission.objects.get()
+    assert f"Submission {submission.pk} is received: Wise owl" in shown
+    assert f"{live_server.url}/submissions/{submission.pk}" in shown
+    assert "plan: " in shown
+    assert "Slots left: 4 of 5" in shown
+    assert len(shown.splitlines()) < 24
+    assert rings == [("submissions.build", {"submission": submission.pk})]
+
+
+def test_a_plain_push_says_how_to_submit(push: Push) -> None:
+    content, shown = push("main")
+    assert content, shown
+    assert "git tag submission-1 && git push origin submission-1" in shown
+
+
+def test_it_rejects_a_bad_manifest_with_its_fix_and_takes_the_mended_one(push: Push, copy: Copy) -> None:
+    good = (copy.folder / "submission.toml").read_text()
+    copy.write({"submission.toml": good.replace("title", "titel")})
+    content, shown = push("main", "submission-1")
+    assert not content
+    assert "submission.toml, line 4: unknown key 'titel'" in shown
+    assert "did you mean 'title'?" in shown
+    assert not QuotaSlot.objects.exists()
+    assert not copy.git("ls-remote", "--refs", "origin")
+
+    copy.write({"submission.toml": good})
+    assert "then: git commit -a && git tag -f submission-1 && git push origin submission-1" in shown
+    copy.git("commit", "--quiet", "--all", "--message", "Mended")
+    copy.git("tag", "--force", "submission-1")
+    content, shown = push("submission-1")
+    assert content, shown
+
+
+def test_it_rejects_the_sixth_of_a_day_with_the_time_of_the_next_slot(
+    push: Push, the_clock: FakeClock, take_slots: Callable[[int], None]
+) -> None:
+    take_slots(4)
+    the_clock.forward(hours=1)
+    assert push("submission-5")[0]
+    content, shown = push("submission-6")
+    assert not content
+    assert "all 5 submissions of The Owls to the model track in 24 hours are used" in shown
+    frees = the_clock.at + timedelta(hours=23)
+    assert f"accepted again from {frees:%Y-%m-%d %H:%M:%S} UTC (in 23 h 0 min)" in shown
+    assert Submission.objects.count() == 1
