@@ -22,7 +22,7 @@ class Team(models.Model):
         unique=True,
         validators=[
             RegexValidator(
-                r"^[a-z0-9]+(-[a-z0-9]+)*$", "Use lower-case letters, digits and single hyphens, as in robust-owls."
+                r"^[a-z0-9]+(-[a-z0-9]+)*\Z", "Use lower-case letters, digits and single hyphens, as in robust-owls."
             )
         ],
     )

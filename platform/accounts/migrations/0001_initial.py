@@ -149,7 +149,7 @@ class Migration(migrations.Migration):
                         unique=True,
                         validators=[
                             django.core.validators.RegexValidator(
-                                "^[a-z0-9]+(-[a-z0-9]+)*$",
+                                "^[a-z0-9]+(-[a-z0-9]+)*\\Z",
                                 "Use lower-case letters, digits and single hyphens, as in robust-owls.",
                             )
                         ],

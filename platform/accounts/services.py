@@ -1,0 +1,154 @@
+"""Make teams, change who is in them, and issue the tokens of their programs."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from datetime import timedelta
+
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.db.models import Q
+
+from accounts.models import RESERVED_SLUGS, AccessToken, Membership, Team, User
+from core import clock, events
+from core.errors import Refusal
+
+TOKEN_MARK = "gtl_"  # noqa: S105 - what every token starts with, so that scanners for leaked secrets find it
+MOST_TOKENS = 20
+MOST_DAYS = 366
+_START = 8
+_NOTED_EVERY = timedelta(minutes=1)
+
+
+def create_team(*, slug: str, name: str, captain: User) -> Team:
+    """Form a team of one. Raises `Refusal` for a slug or name that is taken or cannot be."""
+    name = " ".join(name.split())
+    _require_slug(slug)
+    if not 1 <= len(name) <= 80 or not name.isprintable():
+        raise Refusal("the team's name cannot be used", fix="give a name of 1 to 80 printable characters")
+    _require_free(slug, name)
+    now = clock.now()
+    try:
+        with transaction.atomic():
+            team = Team.objects.create(slug=slug, name=name, created_at=now)
+            Membership.objects.create(team=team, user=captain, role=Membership.Role.CAPTAIN, joined_at=now)
+            events.record("make", team, by=captain, slug=slug, name=name)
+    except IntegrityError:
+        _require_free(slug, name)
+        raise
+    return team
+
+
+def add_member(*, team: Team, username: str, by: User) -> Membership:
+    """Let the captain `by` add a person. Raises `Refusal` for strangers, unknown names and members."""
+    _require_captain(team, by)
+    user = User.objects.filter(username=username.strip(), is_active=True).first()
+    if user is None:
+        raise Refusal(f"there is no user {username.strip()!r}", fix="give the user name with which they log in")
+    try:
+        with transaction.atomic():
+            membership = Membership.objects.create(
+                team=team, user=user, role=Membership.Role.MEMBER, joined_at=clock.now()
+            )
+            events.record("add_member", team, by=by, user=user.pk)
+    except IntegrityError as error:
+        raise Refusal(f"{user} is already in {team}", fix="nothing is to be done") from error
+    return membership
+
+
+def remove_member(*, team: Team, user: User, by: User) -> None:
+    """Let the captain `by` remove a member. Raises `Refusal` for strangers, the captain, and who is no member."""
+    _require_captain(team, by)
+    if user.pk == by.pk:
+        raise Refusal(f"{user} is the captain of {team}", fix="a captain cannot be removed")
+    with transaction.atomic():
+        gone, _ = Membership.objects.filter(team=team, user=user, role=Membership.Role.MEMBER).delete()
+        if not gone:
+            raise Refusal(f"{user} is not in {team}", fix="give the name of one of its members")
+        events.record("remove_member", team, by=by, user=user.pk)
+
+
+def issue_token(*, user: User, name: str, scopes: Sequence[str], days: int) -> tuple[AccessToken, str]:
+    """Make a token that lives `days` days; returns its row and the token itself, which is kept nowhere.
+
+    Raises `Refusal` for a bad name, unknown or no scopes, days outside 1 to 366, and the 21st live token.
+    """
+    name = name.strip()
+    if not 1 <= len(name) <= 60 or not name.isprintable():
+        raise Refusal("the token's name cannot be used", fix="give a name of 1 to 60 printable characters")
+    known = AccessToken.Scope.values
+    if not scopes or not set(scopes) <= set(known):
+        raise Refusal(f"the scopes are {', '.join(scopes) or 'missing'}", fix=f"choose among: {', '.join(known)}")
+    if not 1 <= days <= MOST_DAYS:
+        raise Refusal(f"a token cannot live {days} days", fix=f"give 1 to {MOST_DAYS} days")
+    plain = TOKEN_MARK + secrets.token_urlsafe(32)
+    now = clock.now()
+    with transaction.atomic():
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)  # two at once cannot both be the 20th
+        if user.tokens.filter(revoked_at=None, expires_at__gt=now).count() >= MOST_TOKENS:
+            raise Refusal(f"there are already {MOST_TOKENS} live tokens", fix="revoke one that is no longer used")
+        token = AccessToken.objects.create(
+            user=user,
+            name=name,
+            scopes=[scope for scope in known if scope in scopes],
+            digest=_digest(plain),
+            start=plain[:_START],
+            created_at=now,
+            expires_at=now + timedelta(days=days),
+        )
+        events.record("issue", token, by=user, scopes=token.scopes, days=days)
+    return token, plain
+
+
+def revoke_token(*, token: AccessToken, by: User) -> None:
+    """End a token at once; repeated, it changes nothing. Raises `Refusal` for others than owner and superusers."""
+    if by.pk != token.user_id and not by.is_superuser:
+        raise Refusal("this token is another person's", fix="revoke one of your own")
+    with transaction.atomic():
+        if AccessToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=clock.now()):
+            events.record("revoke", token, by=by)
+
+
+def use_token(plain: str, scope: str) -> AccessToken | None:
+    """The token's row where it is valid for `scope` and its owner active. Notes the use once a minute at most."""
+    now = clock.now()
+    token = (
+        AccessToken.objects.select_related("user")
+        .filter(digest=_digest(plain), revoked_at=None, expires_at__gt=now, user__is_active=True)
+        .first()
+    )
+    if token is None or scope not in token.scopes:
+        return None
+    if token.last_used_at is None or token.last_used_at <= now - _NOTED_EVERY:
+        unnoted = Q(last_used_at=None) | Q(last_used_at__lte=now - _NOTED_EVERY)
+        AccessToken.objects.filter(unnoted, pk=token.pk).update(last_used_at=now)
+    return token
+
+
+def _digest(plain: str) -> str:
+    return hashlib.sha256(plain.encode("utf-8", "replace")).hexdigest()
+
+
+def _require_slug(slug: str) -> None:
+    if slug in RESERVED_SLUGS:
+        raise Refusal(f"{slug!r} is reserved", fix="choose another short name")
+    try:
+        Team._meta.get_field("slug").clean(slug, None)
+    except ValidationError as error:
+        raise Refusal(
+            f"{slug!r} cannot be a team's short name", fix=" ".join(error.messages) + " At most 40 characters."
+        ) from error
+
+
+def _require_free(slug: str, name: str) -> None:
+    if Team.objects.filter(slug=slug).exists():
+        raise Refusal(f"the short name {slug!r} is taken", fix="choose another short name")
+    if Team.objects.filter(name__iexact=name).exists():
+        raise Refusal(f"the name {name!r} is taken", fix="choose another name")
+
+
+def _require_captain(team: Team, by: User) -> None:
+    if not Membership.objects.filter(team=team, user=by, role=Membership.Role.CAPTAIN).exists():
+        raise Refusal(f"only the captain of {team} adds and removes members", fix="ask the captain")
