@@ -4,7 +4,24 @@ from __future__ import annotations
 
 from django.urls import path
 
-from pages import views
+from pages.views import account, competitions, home, status, submissions, teams
 
 app_name = "pages"
-urlpatterns = [path("", views.home, name="home")]
+urlpatterns = [
+    path("", home.home, name="home"),
+    path("competitions/<slug:slug>", competitions.competition, name="competition"),
+    path("competitions/<slug:slug>/rules", competitions.rules, name="rules"),
+    path("competitions/<slug:slug>/leaderboards/<slug:kind>", competitions.board, name="board"),
+    path("competitions/<slug:slug>/teams/new", teams.team_new, name="team_new"),
+    path("teams/<slug:slug>", teams.team, name="team"),
+    path("teams/<slug:slug>/members", teams.member_add, name="member_add"),
+    path("teams/<slug:slug>/members/<int:user>/remove", teams.member_remove, name="member_remove"),
+    path("teams/<slug:slug>/repositories/<slug:kind>/submit", teams.submit, name="submit"),
+    path("submissions/<int:number>", submissions.submission, name="submission"),
+    path("submissions/<int:number>/log", submissions.log_after, name="log_after"),
+    path("submissions/<int:number>/log.txt", submissions.log_file, name="log_file"),
+    path("submissions/<int:number>/withdraw", submissions.withdraw, name="withdraw"),
+    path("account", account.account, name="account"),
+    path("account/tokens/<int:token>/revoke", account.token_revoke, name="token_revoke"),
+    path("status", status.status, name="status"),
+]

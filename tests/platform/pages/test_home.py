@@ -10,7 +10,7 @@ from django.test import Client, override_settings
 from django.urls import reverse
 
 
-def test_it_works(client: Client) -> None:
+def test_it_works(client: Client, db: None) -> None:
     response = client.get(reverse("pages:home"))
     page = response.content.decode()
     assert response.status_code == 200

@@ -1,0 +1,29 @@
+"""What a page says after an act."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest
+from django.utils.html import format_html
+
+from core.errors import Refusal, RefusedForNow
+from pages.templatetags.gauntlet import moment
+
+
+def refused(request: HttpRequest, refusal: Refusal) -> None:
+    """Show a refusal with its fix and, where only time is missing, from when on it works."""
+    text = format_html("<strong>{}</strong>", _sentence(refusal.problem))
+    if refusal.fix:
+        text += format_html(" {}", _sentence(refusal.fix))
+    if isinstance(refusal, RefusedForNow):
+        text += format_html(" Accepted from {}.", moment(refusal.accepted_from))
+    messages.error(request, text)
+
+
+def done(request: HttpRequest, text: str) -> None:
+    """Say that something was done."""
+    messages.success(request, text)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"

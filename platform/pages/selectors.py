@@ -1,0 +1,147 @@
+"""What single pages read across the apps below them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Min, Q
+
+from competitions.models import Competition, Entry, FreezeWindow, Track
+from core import clock
+from leaderboards.models import Evaluation, Pool, Standing
+from leaderboards.selectors import evaluation_of, opposing_pool
+from matches.models import Piece
+from matches.selectors import OPEN_PIECES, Progress, QueuePlace, progress, queue_of
+from repositories.models import Repository
+from repositories.reading import CommitInfo, Reader
+from submissions.models import Submission
+from submissions.quota import Allowance, allowance
+from submissions.selectors import allowance_of
+
+TOP = 3
+RECENT_COMMITS = 5
+
+
+@dataclass(frozen=True)
+class TrackCard:
+    """A track and the best of its board."""
+
+    track: Track
+    top: Sequence[Standing]
+
+
+def cards(competition: Competition) -> list[TrackCard]:
+    """Every track with its first three, in two queries."""
+    best = (
+        Standing.objects.filter(track__competition=competition, rank__lte=TOP)
+        .select_related("entry__team", "evaluation")
+        .order_by("rank", "entry__team__slug")
+    )
+    by_track: dict[int, list[Standing]] = {}
+    for standing in best:
+        by_track.setdefault(standing.track_id, []).append(standing)
+    return [TrackCard(track, by_track.get(track.pk, [])[:TOP]) for track in competition.tracks.all()]
+
+
+def pools(competition: Competition) -> list[Pool]:
+    """The pool in force of each track that has one, with its players."""
+    newest: dict[int, Pool] = {}
+    made = Pool.objects.filter(track__competition=competition).select_related("track").order_by("track", "number")
+    for pool in made.prefetch_related("places__player"):
+        newest[pool.track_id] = pool
+    return list(newest.values())
+
+
+def coming_windows(competition: Competition) -> list[FreezeWindow]:
+    """Freeze windows that are in force or planned."""
+    return list(competition.freeze_windows.filter(ends_at__gt=clock.now()))
+
+
+@dataclass(frozen=True)
+class Stand:
+    """How a submission stands: its newest evaluation and, while that is played, its place in the queue.
+
+    `before` is how many submissions wait to be built before it.
+    """
+
+    evaluation: Evaluation | None
+    progress: Progress | None
+    queue: QueuePlace | None
+    before: int | None
+    pool_missing: bool
+
+    @property
+    def scored(self) -> bool:
+        """Whether there is a score."""
+        return self.evaluation is not None and self.evaluation.state == Evaluation.State.SCORED
+
+
+def stand_of(submission: Submission) -> Stand:
+    """How a submission stands now."""
+    evaluation = evaluation_of(submission)
+    played = waits = before = None
+    if evaluation is not None and evaluation.state == Evaluation.State.PLAYING:
+        matches = list(evaluation.matches.all())
+        played, waits = progress(matches), queue_of(matches)
+    if submission.state == Submission.State.RECEIVED:
+        before = Submission.objects.filter(state=Submission.State.RECEIVED, pk__lt=submission.pk).count()
+    missing = (
+        submission.state == Submission.State.READY
+        and evaluation is None
+        and opposing_pool(submission.repository.track) is None
+    )
+    return Stand(evaluation, played, waits, before, missing)
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """A team's repository for a track, as its members see it. `repository` is None before the first push."""
+
+    track: Track
+    repository: Repository | None
+    commits: Sequence[CommitInfo]
+    allowance: Allowance
+
+
+def workshops(entry: Entry) -> list[Workshop]:
+    """The repositories of a team, one for each track of its competition."""
+    made = {repository.track_id: repository for repository in entry.repositories.select_related("track")}
+    return [_workshop(track, made.get(track.pk)) for track in entry.competition.tracks.all()]
+
+
+def _workshop(track: Track, repository: Repository | None) -> Workshop:
+    if repository is None:
+        return Workshop(track, None, (), allowance((), track.quota, clock.now()))
+    commits: Sequence[CommitInfo] = ()
+    if repository.path.exists():
+        with Reader(repository.path) as reader:
+            commits = reader.recent(RECENT_COMMITS)
+    return Workshop(track, repository, commits, allowance_of(repository))
+
+
+@dataclass(frozen=True)
+class Queue:
+    """What waits, and since when."""
+
+    pieces: int
+    claimed: int
+    oldest_piece_since: datetime | None
+    submissions: int
+    oldest_submission_since: datetime | None
+
+
+def queue() -> Queue:
+    """Everything that is not played and not built yet."""
+    pieces = Piece.objects.filter(OPEN_PIECES).aggregate(
+        all=Count("pk"),
+        claimed=Count("pk", filter=Q(state=Piece.State.CLAIMED)),
+        since=Min("match__created_at", filter=Q(state=Piece.State.WAITING)),
+    )
+    waiting = Submission.objects.filter(state__in=Submission.UNDER_WAY).aggregate(
+        all=Count("pk"), since=Min("received_at")
+    )
+    return Queue(
+        pieces["all"] - pieces["claimed"], pieces["claimed"], pieces["since"], waiting["all"], waiting["since"]
+    )

@@ -1,0 +1,108 @@
+"""How the pages write things: times, numbers, Markdown, intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from django import template
+from django.contrib.auth.models import AnonymousUser
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from accounts.models import Team, User
+from accounts.selectors import teams_of
+
+register = template.Library()
+
+_MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
+_DEEPEST_HEADING = 6
+
+
+@register.filter
+def markdown(text: str) -> SafeString:
+    """Markdown as HTML. Raw HTML in it is shown as text, and its headings stand below the page's own."""
+    tokens = _MARKDOWN.parse(text)
+    for token in tokens:
+        _lower(token)
+    html = str(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))
+    return SafeString(html)  # the renderer escapes what is not its own
+
+
+def _lower(token: Token) -> None:
+    if token.type in {"heading_open", "heading_close"}:
+        token.tag = f"h{min(int(token.tag[1]) + 1, _DEEPEST_HEADING)}"
+
+
+@register.filter
+def moment(at: datetime | None) -> SafeString | str:
+    """A time in UTC, readable by people and programs."""
+    if at is None:
+        return ""
+    at = at.astimezone(UTC)
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>',
+        at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        at.strftime("%Y-%m-%d %H:%M:%S UTC"),
+        f"{at.day} {at:%b %Y, %H:%M} UTC",
+    )
+
+
+@register.filter
+def duration(seconds: float | None) -> str:
+    """A length of time in the two units that matter: 4 min 10 s."""
+    if seconds is None:
+        return ""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    return f"{round(hours / 24)} days"
+
+
+@register.filter
+def distance(value: float | None) -> str:
+    """A distance as scores show it."""
+    return "" if value is None else f"{value:.3f}"
+
+
+@register.filter
+def kept_name(value: str) -> str:
+    """A machine's name for something, as words: `too_slow` becomes `too slow`."""
+    return value.replace("_", " ")
+
+
+@register.filter
+def short(commit: str) -> str:
+    """The start of a commit or digest, by which people tell them apart."""
+    return commit.removeprefix("sha256:")[:10]
+
+
+@register.inclusion_tag("pages/parts/range.html")
+def interval(low: float, value: float, high: float, limit: float) -> Mapping[str, Any]:
+    """A score and its interval, drawn on an axis from 0 to `limit`."""
+    scale = 100 / max(limit, high, 1e-9)
+    return {
+        "start": f"{low * scale:.2f}",
+        "width": f"{max(high - low, 0) * scale:.2f}",
+        "point": f"{value * scale:.2f}",
+        "words": f"interval {low:.3f} to {high:.3f}",
+    }
+
+
+@register.simple_tag
+def own_teams(user: User | AnonymousUser) -> Sequence[Team]:
+    """The teams of whoever looks at the page, for its menu."""
+    return list(teams_of(user)) if isinstance(user, User) else []

@@ -1,0 +1,60 @@
+"""The page of an account: teams and access tokens."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts import services
+from accounts.models import AccessToken
+from accounts.selectors import teams_of
+from competitions.selectors import visible_competitions
+from core import clock
+from core.errors import Refusal
+from pages import notices
+from pages.access import person
+from pages.forms import TokenForm
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def account(request: HttpRequest) -> HttpResponse:
+    """Teams and tokens; a post makes a token, which the answer shows this once and nothing keeps."""
+    user = person(request)
+    form = TokenForm(request.POST or None)
+    plain, made = "", None
+    if request.method == "POST" and form.is_valid():
+        try:
+            made, plain = services.issue_token(user=user, **form.cleaned_data)
+        except Refusal as refusal:
+            form.add_error(None, f"{refusal.problem}. {refusal.fix}")
+        else:
+            form = TokenForm()
+    context = {
+        "teams": teams_of(user),
+        "competitions": visible_competitions(user),
+        "tokens": user.tokens.all(),
+        "form": form,
+        "plain": plain,
+        "made": made,
+        "now": clock.now(),
+    }
+    return render(request, "pages/account.html", context)
+
+
+@require_POST
+@login_required
+def token_revoke(request: HttpRequest, token: int) -> HttpResponse:
+    """End a token of one's own."""
+    found = get_object_or_404(AccessToken, pk=token, user=person(request))
+    try:
+        services.revoke_token(token=found, by=person(request))
+    except Refusal as refusal:
+        notices.refused(request, refusal)
+    else:
+        notices.done(request, f"The token {found.name} no longer works.")
+    return redirect("pages:account")

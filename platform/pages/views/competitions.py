@@ -1,0 +1,65 @@
+"""The pages of a competition: what it is, its rules, its boards."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from accounts.models import User
+from accounts.selectors import teams_of
+from competitions.models import Track
+from core import clock
+from leaderboards import selectors as leaderboards
+from pages import live
+from pages.access import competition_of
+from pages.rules_table import rows
+from pages.selectors import cards, coming_windows, pools
+
+BOARD_EVERY = 10
+
+
+@require_safe
+def competition(request: HttpRequest, slug: str) -> HttpResponse:
+    """What a competition is about and how it stands."""
+    shown = competition_of(request, slug)
+    rules = shown.rules_versions.first()
+    context = {
+        "competition": shown,
+        "cards": cards(shown),
+        "tracks": shown.tracks.all(),
+        "rules": rules,
+        "rows": rows(rules) if rules else [],
+        "pools": pools(shown),
+        "windows": coming_windows(shown),
+        "now": clock.now(),
+    }
+    return render(request, "pages/competition.html", context)
+
+
+@require_safe
+def rules(request: HttpRequest, slug: str) -> HttpResponse:
+    """The rules in force and every version before them."""
+    shown = competition_of(request, slug)
+    versions = [(version, rows(version)) for version in shown.rules_versions.all()]
+    context = {"competition": shown, "tracks": shown.tracks.all(), "versions": versions}
+    return render(request, "pages/rules.html", context)
+
+
+@require_safe
+def board(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
+    """A track's leaderboard, a hundred rows a page."""
+    shown = competition_of(request, slug)
+    track = get_object_or_404(Track.objects.select_related("competition"), competition=shown, kind=kind)
+    page = leaderboards.board(track, request.GET.get("page", "1"))
+    context = {
+        "competition": shown,
+        "track": track,
+        "board": page,
+        "limit": max((row.high for row in page.rows), default=1.0),
+        "own": {team.slug for team in teams_of(request.user)} if isinstance(request.user, User) else set(),
+    }
+    framed = live.part(request, "pages/parts/board.html", context, every=BOARD_EVERY)
+    if live.asked(request):
+        return live.answer(request, framed)
+    return render(request, "pages/board.html", context | {"live_board": framed, "tracks": shown.tracks.all()})

@@ -1,0 +1,19 @@
+"""The home page."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from competitions.selectors import visible_competitions
+from pages.selectors import cards
+
+
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    """What Gauntlet is, the competitions, the best of the newest one, and how to begin."""
+    competitions = list(visible_competitions(request.user))
+    newest = competitions[0] if competitions else None
+    context = {"competitions": competitions, "newest": newest, "cards": cards(newest) if newest else []}
+    return render(request, "pages/home.html", context)

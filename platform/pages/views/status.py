@@ -1,0 +1,23 @@
+"""The status page: who works, and what waits."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from matches.selectors import workers
+from pages import live
+from pages.selectors import queue
+
+STATUS_EVERY = 5
+
+
+@require_safe
+def status(request: HttpRequest) -> HttpResponse:
+    """Workers with their last sign of life, and the queue. For everyone: no team and no player is named."""
+    context = {"workers": workers(), "queue": queue()}
+    framed = live.part(request, "pages/parts/status.html", context, every=STATUS_EVERY)
+    if live.asked(request):
+        return live.answer(request, framed)
+    return render(request, "pages/status.html", {"live_status": framed})

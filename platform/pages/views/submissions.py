@@ -1,0 +1,144 @@
+"""The pages of a submission."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from core.errors import Refusal
+from leaderboards.models import Evaluation
+from pages import live, notices
+from pages.access import belongs, person, sees_inside, submission_of
+from pages.selectors import Stand, stand_of
+from pages.way import way
+from submissions import services
+from submissions.models import Build, Submission
+from submissions.selectors import LOG_PAGE, log_lines, whole_log
+
+STATE_EVERY = 1
+AXIS_PAST_INTERVAL = 1.25
+"""How far the axis of a drawn score goes on, as a multiple of the interval's end."""
+
+
+@require_safe
+def submission(request: HttpRequest, number: int) -> HttpResponse:
+    """A submission: score and opponents for everyone, and all the rest for its team and the organisers."""
+    shown = submission_of(request, number)
+    inside = sees_inside(request, shown.repository.entry)
+    stand = stand_of(shown)
+    builds = list(shown.builds.all()) if inside else []
+    build = _build(request, builds)
+    context: dict[str, Any] = {
+        "submission": shown,
+        "team": shown.repository.entry.team,
+        "track": shown.repository.track,
+        "competition": shown.repository.entry.competition,
+        "inside": inside,
+        "stand": stand,
+        "evaluation": stand.evaluation,
+        "limit": (stand.evaluation.high or 0) * AXIS_PAST_INTERVAL if stand.evaluation else None,
+        "way": way(shown, stand.evaluation, checked=any(each.checks for each in builds)),
+        "build": build,
+    }
+    framed = live.part(request, "pages/parts/stand.html", context, every=_every(shown, stand))
+    if live.asked(request):
+        return live.answer(request, framed)
+    context |= {"live_stand": framed, "builds": builds}
+    context["may_withdraw"] = belongs(request, shown.repository.entry) and shown.state not in {
+        Submission.State.REFUSED,
+        Submission.State.WITHDRAWN,
+    }
+    if build is not None:
+        context |= _log(request, build)
+    return render(request, "pages/submission.html", context)
+
+
+def _every(shown: Submission, stand: Stand) -> int | None:
+    over = shown.state in {Submission.State.REFUSED, Submission.State.WITHDRAWN}
+    measured = stand.evaluation is not None and stand.evaluation.state != Evaluation.State.PLAYING
+    return None if over or measured else STATE_EVERY
+
+
+def _build(request: HttpRequest, builds: list[Build]) -> Build | None:
+    wanted = request.GET.get("attempt")
+    if not builds or wanted is None:
+        return builds[-1] if builds else None
+    found = next((build for build in builds if str(build.attempt) == wanted), None)
+    if found is None:
+        raise Http404("no such attempt")
+    return found
+
+
+def _after(request: HttpRequest) -> int:
+    text = request.GET.get("after", "0")
+    return int(text) if text.isdecimal() and len(text) < 10 else 0
+
+
+def _log(request: HttpRequest, build: Build) -> dict[str, Any]:
+    """What the log's template shows: a page of lines, and where a line's link leads whatever page shows it."""
+    after = _after(request)
+    page = log_lines(build, after)
+    lines = [(line, (line.number - 1) // LOG_PAGE * LOG_PAGE) for line in page.lines]
+    return {
+        "build": build,
+        "lines": lines,
+        "after": after,
+        "next": page.last,
+        "over": page.over,
+        "more": len(page.lines) == LOG_PAGE and not page.over,
+        "finished": build.finished_at is not None,
+        "stage": request.GET.get("stage", ""),
+    }
+
+
+def _inner_build(request: HttpRequest, number: int) -> Build:
+    shown = submission_of(request, number)
+    if not sees_inside(request, shown.repository.entry):
+        raise PermissionDenied
+    build = _build(request, list(shown.builds.all()))
+    if build is None:
+        raise Http404("no build yet")
+    return build
+
+
+@require_safe
+def log_after(request: HttpRequest, number: int) -> HttpResponse:
+    """The lines of a log after the last one that a page shows, for htmx."""
+    build = _inner_build(request, number)
+    context = _log(request, build)
+    if not context["lines"] and not context["over"]:
+        return HttpResponse(status=live.NOTHING_NEW)
+    return render(request, "pages/parts/log_lines.html", context)
+
+
+@require_safe
+def log_file(request: HttpRequest, number: int) -> StreamingHttpResponse:
+    """The whole log as a text file."""
+    build = _inner_build(request, number)
+    name = f"submission-{number}-build-{build.attempt}.log"
+    return StreamingHttpResponse(
+        whole_log(build),
+        content_type="text/plain; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )
+
+
+@require_POST
+@login_required
+def withdraw(request: HttpRequest, number: int) -> HttpResponse:
+    """Take a submission back."""
+    shown = submission_of(request, number)
+    if not belongs(request, shown.repository.entry):
+        raise PermissionDenied
+    try:
+        services.withdraw(submission=shown, by=person(request))
+    except Refusal as refusal:
+        notices.refused(request, refusal)
+    else:
+        notices.done(request, f"Submission {number} is withdrawn.")
+    return redirect("pages:submission", number)

@@ -1,0 +1,131 @@
+"""The pages of a team."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts import services as accounts
+from accounts.models import Membership
+from competitions import services as competitions
+from competitions.models import Entry, Track
+from core.errors import Refusal
+from pages import notices
+from pages.access import belongs, competition_of, entry_of, person, sees_inside
+from pages.forms import TeamForm
+from pages.selectors import workshops
+from repositories.services import repository_of
+from submissions import services as submissions
+from submissions.models import Submission
+
+SUBMISSIONS_PER_PAGE = 50
+
+
+@require_safe
+def team(request: HttpRequest, slug: str) -> HttpResponse:
+    """A team: members, standings and submissions for everyone, repositories and slots for its own."""
+    entry = entry_of(request, slug)
+    inside = sees_inside(request, entry)
+    sent = Submission.objects.filter(repository__entry=entry).select_related("repository__track", "submitted_by")
+    members = list(entry.team.memberships.select_related("user"))
+    context = {
+        "entry": entry,
+        "team": entry.team,
+        "competition": entry.competition,
+        "members": members,
+        "standings": entry.standings.select_related("track", "evaluation").order_by("track"),
+        "page": Paginator(sent, SUBMISSIONS_PER_PAGE).get_page(request.GET.get("page")),
+        "inside": inside,
+        "member": belongs(request, entry),
+        "captain": any(each.user_id == request.user.pk and each.role == Membership.Role.CAPTAIN for each in members),
+        "workshops": workshops(entry) if inside else [],
+        "site_url": _site_url(request),
+    }
+    return render(request, "pages/team.html", context)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def team_new(request: HttpRequest, slug: str) -> HttpResponse:
+    """Form a team and take part in a competition with it."""
+    competition = competition_of(request, slug)
+    form = TeamForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            entry = competitions.make_team(
+                slug=form.cleaned_data["slug"],
+                name=form.cleaned_data["name"],
+                captain=person(request),
+                competition=competition,
+            )
+        except Refusal as refusal:
+            form.add_error(None, f"{refusal.problem}. {refusal.fix}")
+        else:
+            notices.done(request, f"{entry.team.name} takes part. You are its captain.")
+            return redirect("pages:team", entry.team.slug)
+    return render(request, "pages/team_new.html", {"form": form, "competition": competition})
+
+
+@require_POST
+@login_required
+def submit(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
+    """Submit a commit that was pushed before."""
+    entry = _own_entry(request, slug)
+    track = get_object_or_404(Track, competition=entry.competition, kind=kind)
+    try:
+        made = submissions.submit(
+            repository=repository_of(entry=entry, track=track),
+            commit=request.POST.get("commit", ""),
+            by=person(request),
+            site_url=_site_url(request),
+        )
+    except Refusal as refusal:
+        notices.refused(request, refusal)
+        return redirect("pages:team", slug)
+    notices.done(request, f"Submission {made.pk} is received.")
+    return redirect("pages:submission", made.pk)
+
+
+@require_POST
+@login_required
+def member_add(request: HttpRequest, slug: str) -> HttpResponse:
+    """Take someone into the team, by user name."""
+    entry = _own_entry(request, slug)
+    username = request.POST.get("username", "").strip()
+    try:
+        accounts.add_member(team=entry.team, username=username, by=person(request))
+    except Refusal as refusal:
+        notices.refused(request, refusal)
+    else:
+        notices.done(request, f"{username} is a member now.")
+    return redirect("pages:team", slug)
+
+
+@require_POST
+@login_required
+def member_remove(request: HttpRequest, slug: str, user: int) -> HttpResponse:
+    """Take someone out of the team."""
+    entry = _own_entry(request, slug)
+    membership = get_object_or_404(entry.team.memberships.select_related("user"), user=user)
+    try:
+        accounts.remove_member(team=entry.team, user=membership.user, by=person(request))
+    except Refusal as refusal:
+        notices.refused(request, refusal)
+    else:
+        notices.done(request, f"{membership.user.username} is no member any more.")
+    return redirect("pages:team", slug)
+
+
+def _own_entry(request: HttpRequest, slug: str) -> Entry:
+    entry = entry_of(request, slug)
+    if not belongs(request, entry):
+        raise PermissionDenied
+    return entry
+
+
+def _site_url(request: HttpRequest) -> str:
+    return f"{request.scheme}://{request.get_host()}"

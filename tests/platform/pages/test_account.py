@@ -1,0 +1,75 @@
+"""Accounts, tokens and teams, through the pages."""
+
+from __future__ import annotations
+
+import re
+
+from django.test import Client
+
+from accounts.models import AccessToken, Team, User
+from competitions.models import Competition
+from submissions.models import Submission
+
+TOKEN = re.compile(r"gtl_[\w-]{43}")
+
+
+def test_it_works(client: Client, competition: Competition) -> None:
+    """From nothing to a team and a token, as the demo's visitors do it."""
+    secret = "a long enough password"  # noqa: S105 - of nobody
+    answer = client.post(
+        "/accounts/signup/", {"username": "dora", "password1": secret, "password2": secret}, follow=True
+    )
+    assert "dora" in answer.content.decode()
+    answer = client.post("/competitions/digits/teams/new", {"slug": "doves", "name": "The Doves"}, follow=True)
+    assert "You are its captain" in answer.content.decode()
+    assert Team.objects.get().memberships.get().user.username == "dora"
+    made = client.post("/account", {"name": "laptop", "scopes": ["read", "submit"], "days": "90"})
+    assert TOKEN.search(made.content.decode())
+    assert "no-store" in made.headers["Cache-Control"]
+    assert not TOKEN.search(client.get("/account").content.decode())
+    token = AccessToken.objects.get()
+    client.post(f"/account/tokens/{token.pk}/revoke")
+    token.refresh_from_db()
+    assert token.revoked_at
+
+
+def test_a_captain_adds_and_removes_members(
+    client: Client, shown: dict[str, Submission], alice: User, charlie: User, owls: Team
+) -> None:
+    client.force_login(alice)
+    assert "User name of a new member" in client.get("/teams/owls").content.decode()
+    client.post("/teams/owls/members", {"username": "charlie"})
+    assert owls.memberships.count() == 3
+    client.post(f"/teams/owls/members/{charlie.pk}/remove")
+    assert owls.memberships.count() == 2
+
+
+def test_it_rejects_a_team_with_a_name_that_is_taken(
+    client: Client, owls: Team, alice: User, competition: Competition
+) -> None:
+    client.force_login(alice)
+    answer = client.post("/competitions/digits/teams/new", {"slug": "owls", "name": "Other owls"})
+    assert answer.status_code == 200
+    assert Team.objects.count() == 1
+    assert 'role="alert"' in answer.content.decode()
+
+
+def test_it_rejects_a_token_without_end(client: Client, alice: User) -> None:
+    client.force_login(alice)
+    answer = client.post("/account", {"name": "laptop", "scopes": ["read"], "days": "100000"}).content.decode()
+    assert "errorlist" in answer
+    assert not AccessToken.objects.exists()
+
+
+def test_it_rejects_a_member_who_does_not_exist(client: Client, shown: dict[str, Submission], alice: User) -> None:
+    client.force_login(alice)
+    answer = client.post("/teams/owls/members", {"username": "nobody"}, follow=True)
+    assert "notice-error" in answer.content.decode()
+
+
+def test_it_rejects_a_commit_that_is_not_there(client: Client, shown: dict[str, Submission], bob: User) -> None:
+    client.force_login(bob)
+    answer = client.post("/teams/owls/repositories/targeted/submit", {"commit": "abcdef0"}, follow=True)
+    page = answer.content.decode()
+    assert "The repository holds no commit" in page
+    assert "Push it first, then submit it." in page

@@ -1,0 +1,76 @@
+"""The pages of a competition, and the status page."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+
+from accounts.models import User
+from competitions.models import Competition, FreezeWindow, RulesVersion
+from core import clock
+from matches.models import Worker
+from pages.templatetags.gauntlet import duration, markdown
+from submissions.models import Submission
+
+
+def test_it_works(client: Client, shown: dict[str, Submission], competition: Competition) -> None:
+    now = clock.now()
+    FreezeWindow.objects.create(
+        competition=competition, starts_at=now, ends_at=now + timedelta(hours=2), reason="round 1"
+    )
+    page = client.get("/competitions/digits").content.decode()
+    for text in ("Digits", "The Owls", "50 for each sample", "Boundary attack", "are frozen: round 1", "5 submissions"):
+        assert text in page
+
+
+def test_rules_keep_their_history(client: Client, competition: Competition, rules: RulesVersion) -> None:
+    RulesVersion.objects.create(
+        competition=competition,
+        version=2,
+        values=rules.values | {"query_budget": 40},
+        note="**Fewer** queries",
+        created_at=rules.created_at,
+    )
+    page = client.get("/competitions/digits/rules").content.decode()
+    assert page.index("40 for each sample") < page.index("50 for each sample")
+    assert "<strong>Fewer</strong>" in page
+
+
+def test_the_status_names_workers_and_what_waits(client: Client, shown: dict[str, Submission]) -> None:
+    now = clock.now()
+    Worker.objects.create(name="arena-1/play/0", worker_class="cpu", started_at=now, last_seen_at=now)
+    page = client.get("/status").content.decode()
+    assert "arena-1/play/0" in page
+    assert "at work" in page
+    assert "The Owls" not in page
+
+
+def test_it_rejects_markup_in_descriptions() -> None:
+    text = markdown("# Title\n\n<script>x</script> [go](javascript:x)\n\n|a|b|\n|-|-|\n|c|d|")
+    assert "<h2>Title</h2>" in text
+    assert "<script" not in text
+    assert "href" not in text
+    assert "<table>" in text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.04, "40 ms"), (4.26, "4.3 s"), (250, "4 min 10 s"), (3600, "1 h"), (5400, "1 h 30 min")]
+)
+def test_lengths_of_time_are_short(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+@pytest.mark.parametrize("address", ["/", "/competitions/digits", "/accounts/login/", "/nowhere", "/account"])
+def test_no_page_has_inline_style_or_script(
+    client: Client, shown: dict[str, Submission], bob: User, address: str
+) -> None:
+    if address == "/account":
+        client.force_login(bob)
+    answer = client.get(address)
+    page = answer.content.decode()
+    assert " style=" not in page
+    assert " onclick=" not in page
+    assert page.count("<script") == page.count("<script src=")
+    assert "default-src 'self'" in answer.headers["Content-Security-Policy"]

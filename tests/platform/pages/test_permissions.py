@@ -1,0 +1,166 @@
+"""Who may see and do what: every address of the pages, by everyone. One table."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import NamedTuple
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import AccessToken, Team, User
+from competitions.models import Competition
+from pages.urls import urlpatterns
+from submissions.models import Submission
+
+ROLES = ("anonymous", "charlie", "bob", "olga")
+
+
+class Row(NamedTuple):
+    """An address by name, what is sent there, and what each role gets, in the order of ROLES."""
+
+    name: str
+    args: tuple[str, ...]
+    method: str
+    statuses: tuple[int, int, int, int]
+
+
+EVERYONE = (200, 200, 200, 200)
+INSIDE = (403, 403, 200, 200)
+"""Bob is a member, Olga organises."""
+SIGNED_IN = (302, 200, 200, 200)
+MEMBERS_ACT = (302, 403, 302, 403)
+"""302: to the login page, and back to the page after the act."""
+
+TABLE = [
+    Row("home", (), "get", EVERYONE),
+    Row("competition", ("digits",), "get", EVERYONE),
+    Row("rules", ("digits",), "get", EVERYONE),
+    Row("board", ("digits", "model"), "get", EVERYONE),
+    Row("team", ("owls",), "get", EVERYONE),
+    Row("submission", ("scored",), "get", EVERYONE),
+    Row("submission", ("refused",), "get", EVERYONE),
+    Row("submission", ("building",), "get", EVERYONE),
+    Row("status", (), "get", EVERYONE),
+    Row("log_after", ("building",), "get", INSIDE),
+    Row("log_file", ("building",), "get", INSIDE),
+    Row("team_new", ("digits",), "get", SIGNED_IN),
+    Row("team_new", ("digits",), "post", SIGNED_IN),
+    Row("account", (), "get", SIGNED_IN),
+    Row("account", (), "post", SIGNED_IN),
+    Row("withdraw", ("building",), "post", MEMBERS_ACT),
+    Row("submit", ("owls", "model"), "post", MEMBERS_ACT),
+    Row("member_add", ("owls",), "post", MEMBERS_ACT),
+    Row("member_remove", ("owls", "alice"), "post", MEMBERS_ACT),
+    Row("token_revoke", ("token of alice",), "post", (302, 404, 404, 404)),
+    *(
+        Row(name, args, "get", (405, 405, 405, 405))
+        for name, args in [
+            ("withdraw", ("building",)),
+            ("submit", ("owls", "model")),
+            ("member_add", ("owls",)),
+            ("member_remove", ("owls", "alice")),
+            ("token_revoke", ("token of alice",)),
+        ]
+    ),
+]
+OPEN = {"home", "status", "account", "token_revoke"}
+"""Addresses that belong to no competition."""
+
+TEXTS = [
+    # who reads what on which page
+    ("submission", "refused", "refused", ROLES),
+    ("submission", "refused", "is right on 2 of 10 samples", ("bob", "olga")),
+    ("submission", "refused", "Train it longer", ("bob", "olga")),
+    ("submission", "refused", "printed 3", ("bob", "olga")),
+    ("submission", "refused", "starts in time", ("bob", "olga")),
+    ("submission", "refused", "submission-2", ("bob", "olga")),
+    ("submission", "building", "Must be over by", ("bob", "olga")),
+    ("submission", "building", "Yes, withdraw", ("bob",)),
+    ("submission", "scored", "1.250", ROLES),
+    ("submission", "scored", "Boundary attack", ROLES),
+    ("submission", "scored", "0000000001", ("bob", "olga")),
+    ("team", "owls", "alice", ROLES),
+    ("team", "owls", "/git/owls/model.git", ("bob", "olga")),
+    ("team", "owls", "slots left", ("bob", "olga")),
+    ("team", "owls", "submission-1,", ("bob", "olga")),
+    ("team", "owls", "User name of a new member", ()),
+    ("account", "", "gtl_alice", ()),
+]
+
+
+@pytest.fixture
+def stage(shown: dict[str, Submission], alice: User, charlie: User, olga: User) -> dict[str, str]:
+    """What the table's words stand for in addresses."""
+    token = AccessToken.objects.create(
+        user=alice,
+        name="laptop",
+        scopes=["read"],
+        digest="d" * 64,
+        start="gtl_alice",
+        created_at=alice.date_joined,
+        expires_at=alice.date_joined + timedelta(days=9),
+    )
+    numbers = {name: str(submission.pk) for name, submission in shown.items()}
+    return numbers | {"token of alice": str(token.pk), "alice": str(alice.pk)}
+
+
+def enter(client: Client, role: str) -> None:
+    """Sign in as `role`."""
+    if role != "anonymous":
+        client.force_login(User.objects.get(username=role))
+
+
+def address(name: str, args: tuple[str, ...], stage: dict[str, str]) -> str:
+    """Where the row leads."""
+    return reverse(f"pages:{name}", args=[stage.get(arg, arg) for arg in args])
+
+
+def test_the_table_names_every_address() -> None:
+    assert {row.name for row in TABLE} == {str(pattern.name) for pattern in urlpatterns}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_it_works(client: Client, stage: dict[str, str], role: str) -> None:
+    enter(client, role)
+    place = ROLES.index(role)
+    # acts come last: what they change is not looked at again
+    for row in sorted(TABLE, key=lambda row: (row.method, row.name == "withdraw")):
+        seen = client.generic(row.method.upper(), address(row.name, row.args, stage)).status_code
+        assert seen == row.statuses[place], f"{row.method} {row.name} {row.args} as {role}"
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_it_rejects_eyes_that_texts_are_not_for(client: Client, stage: dict[str, str], role: str) -> None:
+    enter(client, role)
+    for name, arg, text, readers in TEXTS:
+        page = client.get(address(name, (arg,) if arg else (), stage)).content.decode()
+        assert (text in page) == (role in readers), f"{text!r} on {name} {arg} as {role}"
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_it_rejects_everyone_but_organisers_before_a_competition_is_public(
+    client: Client, competition: Competition, stage: dict[str, str], role: str
+) -> None:
+    Competition.objects.filter(pk=competition.pk).update(public=False)
+    enter(client, role)
+    for row in TABLE:
+        if row.name not in OPEN and row.statuses[ROLES.index(role)] not in {302, 405} and role != "olga":
+            seen = client.generic(row.method.upper(), address(row.name, row.args, stage)).status_code
+            assert seen == 404, f"{row.method} {row.name} as {role}"
+    assert ("Digits" in client.get("/").content.decode()) == (role == "olga")
+
+
+def test_it_rejects_acts_without_the_token_of_a_form(stage: dict[str, str]) -> None:
+    client = Client(enforce_csrf_checks=True)
+    enter(client, "bob")
+    for row in TABLE:
+        if row.method == "post":
+            assert client.post(address(row.name, row.args, stage)).status_code == 403, row.name
+
+
+def test_it_rejects_a_member_who_removes_the_captain(client: Client, stage: dict[str, str], owls: Team) -> None:
+    enter(client, "bob")
+    client.post(address("member_remove", ("owls", "alice"), stage))
+    assert owls.memberships.filter(user__username="alice").exists()

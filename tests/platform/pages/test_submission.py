@@ -1,0 +1,129 @@
+"""The page of a submission, and its log."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from pytest_django import DjangoAssertNumQueries
+
+from accounts.models import User
+from leaderboards.models import Evaluation
+from matches.models import Match, Piece
+from submissions.models import Build, LogChunk, Submission
+
+
+def page_of(submission: Submission) -> str:
+    """Its address."""
+    return reverse("pages:submission", args=[submission.pk])
+
+
+def add_lines(build: Build, first: int, count: int) -> None:
+    """Print `count` more lines, from number `first` on."""
+    text = "\n".join(f"printed {number}" for number in range(first, first + count))
+    LogChunk.objects.create(build=build, stage="smoke", first_line=first, lines=count, text=text, at=build.started_at)
+
+
+def test_it_works(client: Client, shown: dict[str, Submission]) -> None:
+    page = client.get(page_of(shown["scored"])).content.decode()
+    for text in ("1.250", "1.125 to 1.500", "Boundary attack", "worst opponent", "version 1", "The Owls"):
+        assert text in page
+    assert "hx-get" not in page
+
+
+def test_its_log_grows_and_every_line_keeps_its_link(client: Client, shown: dict[str, Submission], bob: User) -> None:
+    client.force_login(bob)
+    build = shown["building"].builds.get()
+    page = client.get(page_of(shown["building"])).content.decode()
+    assert 'id="L3"' in page
+    assert "after=3&amp;stage=smoke" in page
+    log = reverse("pages:log_after", args=[shown["building"].pk])
+    assert client.get(f"{log}?attempt=1&after=3").status_code == 204
+    add_lines(build, 4, 2)
+    more = client.get(f"{log}?attempt=1&after=3&stage=smoke").content.decode()
+    assert 'id="L4"' in more
+    assert 'id="L5"' in more
+    assert 'id="L3"' not in more
+    assert "Smoke stage" not in more
+    assert "after=5" in more
+    Build.objects.update(finished_at=build.started_at)
+    last = client.get(f"{log}?attempt=1&after=5").content.decode()
+    assert "hx-get" not in last
+    assert 'id="L5"' in client.get(page_of(shown["building"])).content.decode()
+
+
+def test_a_long_log_has_pages_and_links_lead_to_them(client: Client, shown: dict[str, Submission], bob: User) -> None:
+    client.force_login(bob)
+    add_lines(shown["refused"].builds.get(), 4, 1500)
+    page = client.get(page_of(shown["refused"])).content.decode()
+    assert 'id="L1000"' in page
+    assert 'id="L1001"' not in page
+    assert "after=1000" in page
+    second = client.get(f"{page_of(shown['refused'])}?after=1000").content.decode()
+    assert "?attempt=1&amp;after=1000#L1200" in second
+    file = client.get(reverse("pages:log_file", args=[shown["refused"].pk]))
+    assert b"".join(file).decode().splitlines()[-1] == "printed 1503"
+    assert "attachment" in file.headers["Content-Disposition"]
+
+
+def test_what_a_build_prints_is_text(client: Client, shown: dict[str, Submission], bob: User) -> None:
+    client.force_login(bob)
+    LogChunk.objects.filter(first_line=1).update(text="<script>alert(1)</script>\nprinted 2")
+    assert "<script>alert" not in client.get(page_of(shown["refused"])).content.decode()
+
+
+def test_it_shows_progress_and_place_in_the_queue(client: Client, shown: dict[str, Submission], bob: User) -> None:
+    client.force_login(bob)
+    evaluation = Evaluation.objects.get()
+    player = evaluation.worst_opponent
+    assert player
+    match = Match.objects.create(
+        rules=evaluation.rules,
+        sample_set=evaluation.sample_set,
+        model=player,
+        attack=player,
+        seed=1,
+        created_at=evaluation.created_at,
+    )
+    for number in range(4):
+        state = Piece.State.PLAYED if number == 0 else Piece.State.WAITING
+        Piece.objects.create(match=match, number=number, first=number, count=1, state=state, seconds=2.0)
+    Evaluation.objects.update(state=Evaluation.State.PLAYING)
+    evaluation.matches.add(match)
+    page = client.get(page_of(shown["scored"])).content.decode()
+    assert "1 of 4 pieces played" in page
+    assert "0 pieces ahead" in page
+    assert 'hx-trigger="every 1s"' in page
+
+
+def test_a_member_withdraws_it(client: Client, shown: dict[str, Submission], bob: User) -> None:
+    client.force_login(bob)
+    answer = client.post(reverse("pages:withdraw", args=[shown["building"].pk]), follow=True)
+    assert "is withdrawn" in answer.content.decode()
+    shown["building"].refresh_from_db()
+    assert shown["building"].state == Submission.State.WITHDRAWN
+    again = client.post(reverse("pages:withdraw", args=[shown["building"].pk]), follow=True)
+    assert "is withdrawn already" in again.content.decode()
+
+
+@pytest.mark.parametrize("name", ["scored", "refused", "building"])
+def test_it_takes_a_bounded_number_of_queries(
+    client: Client,
+    shown: dict[str, Submission],
+    bob: User,
+    name: str,
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    client.force_login(bob)
+    add_lines(shown["refused"].builds.get(), 4, 900)
+    with django_assert_max_num_queries(14):
+        client.get(page_of(shown[name]))
+
+
+def test_it_rejects_a_number_and_an_attempt_that_are_none(
+    client: Client, shown: dict[str, Submission], bob: User
+) -> None:
+    client.force_login(bob)
+    assert client.get("/submissions/999999").status_code == 404
+    assert client.get(f"{page_of(shown['refused'])}?attempt=7").status_code == 404
+    assert client.get(f"{page_of(shown['refused'])}?after=-1").status_code == 200
