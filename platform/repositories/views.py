@@ -1,0 +1,116 @@
+"""git over HTTP: who asks, for what, and then `git http-backend` itself."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from http import HTTPStatus
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.utils.decorators import method_decorator
+from django.views import View
+from django.views.decorators.csrf import csrf_exempt
+
+from accounts.models import User
+from accounts.services import use_token
+from core.errors import Fault, Refusal
+from repositories.body import Body, BrokenOff
+from repositories.models import Repository
+from repositories.presence import Presence
+from repositories.push import Door, Push
+from repositories.receiving import Receiver, let_connections_go
+from repositories.selectors import place_of, why_not
+from repositories.services import repository_of
+from repositories.serving import Exchange
+
+PULL, PUSH = "git-upload-pack", "git-receive-pack"
+ADVERTISEMENT = "info/refs"
+PASSED_ON = ("CONTENT_TYPE", "HTTP_CONTENT_ENCODING", "HTTP_GIT_PROTOCOL", "REMOTE_ADDR")
+
+
+@method_decorator(csrf_exempt, name="dispatch")
+class GitView(View):
+    """Serves `TEAM/KIND.git/SERVICE` to a git client that names an access token as its password."""
+
+    door: Door | None = None
+    http_method_names = ["get", "post"]
+
+    def get(self, request: HttpRequest, team: str, kind: str, service: str) -> HttpResponseBase:
+        """What refs there are, before a clone or a push."""
+        wanted = request.GET.get("service", "") if service == ADVERTISEMENT else ""
+        return self._serve(request, team, kind, service, wanted)
+
+    def post(self, request: HttpRequest, team: str, kind: str, service: str) -> HttpResponseBase:
+        """The clone or the push itself."""
+        return self._serve(request, team, kind, service, service)
+
+    def _serve(self, request: HttpRequest, team: str, kind: str, service: str, wanted: str) -> HttpResponseBase:
+        pushing = wanted == PUSH
+        user = _user(request, "submit" if pushing else "read")
+        if user is None:
+            return _unknown_caller("submit" if pushing else "read")
+        place = place_of(team, kind, user)
+        if place is None:
+            return _say(HTTPStatus.NOT_FOUND, f"Gauntlet: there is no repository {team}/{kind}.git here")
+        if reason := why_not(user, place[0], pushing=pushing):
+            return _say(HTTPStatus.FORBIDDEN, f"Gauntlet: {reason}")
+        if wanted not in (PULL, PUSH):
+            return _say(HTTPStatus.FORBIDDEN, "Gauntlet: only git's smart HTTP is spoken here; use git 1.6.6 or newer")
+        repository = repository_of(entry=place[0], track=place[1])
+        try:
+            exchange = self._exchange(request, repository, user, service, wanted)
+        except Refusal as refusal:
+            return _say(HTTPStatus.LENGTH_REQUIRED, f"Gauntlet: {refusal}")
+        try:
+            status, headers = exchange.head()
+        except BrokenOff as broken:
+            return _say(HTTPStatus.BAD_REQUEST, f"Gauntlet: {broken}")
+        return StreamingHttpResponse(exchange, status=status, headers=headers)
+
+    def _exchange(
+        self, request: HttpRequest, repository: Repository, user: User, service: str, wanted: str
+    ) -> Exchange:
+        variables = {name: request.META[name] for name in PASSED_ON if request.META.get(name)} | {
+            "GIT_PROJECT_ROOT": str(settings.REPOSITORIES.resolve()),
+            "GIT_HTTP_EXPORT_ALL": "1",
+            "PATH_INFO": f"/{repository.path.name}/{service}",
+            "QUERY_STRING": f"service={wanted}" if service == ADVERTISEMENT else "",
+            "REQUEST_METHOD": request.method or "",
+            "REMOTE_USER": user.username,
+        }
+        body = Body(request)
+        let_connections_go()
+        if service != PUSH:
+            return Exchange(variables=variables, body=body)
+        if self.door is None:
+            raise Fault("a GitView without a door takes no push")
+        site = request.build_absolute_uri("/").rstrip("/")
+        receiver = Receiver(self.door, Push(repository=repository, user=user, updates=(), site_url=site))
+        presence = Presence(repository.path)
+        return Exchange(variables=variables, body=body, receive=receiver.answer, tidy=presence.leave)
+
+
+def _user(request: HttpRequest, scope: str) -> User | None:
+    kind, _, encoded = request.headers.get("Authorization", "").partition(" ")
+    if kind.lower() != "basic":
+        return None
+    try:
+        _, _, plain = base64.b64decode(encoded, validate=True).decode().partition(":")
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+    token = use_token(plain, scope) if plain else None
+    return token.user if token else None
+
+
+def _unknown_caller(scope: str) -> HttpResponse:
+    response = _say(
+        HTTPStatus.UNAUTHORIZED,
+        f'Gauntlet: give any user name, and as password an access token of yours that is valid and has scope "{scope}"',
+    )
+    response["WWW-Authenticate"] = 'Basic realm="Gauntlet: the password is an access token", charset="UTF-8"'
+    return response
+
+
+def _say(status: HTTPStatus, text: str) -> HttpResponse:
+    return HttpResponse(f"{text}\n", status=status, content_type="text/plain; charset=utf-8")

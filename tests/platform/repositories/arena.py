@@ -1,0 +1,46 @@
+"""The addresses of a site of little but git; its door does what the pushed branch's name says."""
+
+from __future__ import annotations
+
+import time
+
+from django.contrib import admin
+from django.urls import path
+
+from core import clock, events
+from core.errors import Refusal, RefusedForNow
+from repositories.limits import check_files
+from repositories.push import Door, Push
+from repositories.reading import Reader
+from repositories.views import GitView
+
+
+class NamedDoor(Door):
+    """Notes every push as events "asked" and "pushed"; refuses and fails by the name of the branch."""
+
+    def before(self, push: Push) -> str:
+        events.record("asked", push.repository, by=push.user)
+        words = {update.ref.removeprefix("refs/heads/") for update in push.updates}
+        if "refused" in words:
+            raise Refusal("the door does not like \x1b[31mred", fix="paint it green")
+        if "later" in words:
+            raise RefusedForNow("not now", accepted_from=clock.now().replace(year=2099))
+        if "failing" in words:
+            raise RuntimeError("a secret of ours")
+        if "slow" in words:
+            time.sleep(1.5)
+        with Reader(push.repository.path, push.environment) as reader:
+            for update in push.updates:
+                if commit := reader.resolve(update.new):
+                    check_files(reader.files(commit), reader)
+        return "The door is open."
+
+    def after(self, push: Push) -> str:
+        events.record("pushed", push.repository, by=push.user, refs=[update.ref for update in push.updates])
+        return f"See {push.site_url}/submissions/1"
+
+
+urlpatterns = [
+    path("git/<team>/<kind>.git/<path:service>", GitView.as_view(door=NamedDoor())),
+    path("admin/", admin.site.urls),
+]

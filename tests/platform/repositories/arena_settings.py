@@ -1,0 +1,15 @@
+"""The site's settings, for a site of nothing but git."""
+
+from __future__ import annotations
+
+from config.settings import *  # noqa: F403 - as they are, and then
+
+ROOT_URLCONF = "arena"
+MAX_PUSH_BYTES = 80 << 20
+MAX_FILE_BYTES = 70 << 20
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "handlers": {"console": {"class": "logging.StreamHandler"}},
+    "root": {"handlers": ["console"], "level": "INFO"},
+}

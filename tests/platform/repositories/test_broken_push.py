@@ -1,0 +1,132 @@
+"""A push that breaks off, wherever it does, leaves no ref, no file and no process behind."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from core.models import Event
+
+
+class Site(Protocol):
+    """`Arena` of the conftest."""
+
+    address: str
+    process: subprocess.Popen[bytes]
+    repositories: Path
+
+    def url(self, token: str, place: str = "owls/model") -> str: ...
+    def settled(self) -> list[str]: ...
+    def working(self) -> dict[int, str]: ...
+
+
+class WorkingCopy(Protocol):
+    """`Copy` of the conftest."""
+
+    folder: Path
+
+    def git(self, *words: str) -> str: ...
+    def start(self, *words: str) -> subprocess.Popen[str]: ...
+    def commit(self, files: dict[str, str | bytes], message: str = "work") -> str: ...
+
+
+def soon(what: Callable[[], bool]) -> None:
+    until = time.monotonic() + 20
+    while not what():
+        assert time.monotonic() < until, "it does not happen"
+        time.sleep(0.01)
+
+
+def request(arena: Site, token: str, length: int) -> http.client.HTTPConnection:
+    """A push whose body is promised and not sent yet."""
+    connection = http.client.HTTPConnection(arena.address, timeout=20)
+    connection.putrequest("POST", "/git/owls/model.git/git-receive-pack")
+    connection.putheader("Authorization", f"Basic {base64.b64encode(f'me:{token}'.encode()).decode()}")
+    connection.putheader("Content-Type", "application/x-git-receive-pack-request")
+    connection.putheader("Content-Length", str(length))
+    connection.endheaders()
+    return connection
+
+
+def commands(copy: WorkingCopy) -> bytes:
+    line = f"{'0' * 40} {copy.git('rev-parse', 'HEAD')} refs/heads/main\0report-status".encode()
+    return f"{len(line) + 4:04x}".encode() + line + b"0000"
+
+
+def pack(copy: WorkingCopy) -> bytes:
+    done = subprocess.run(
+        ["git", "pack-objects", "--all", "--stdout", "-q"], cwd=copy.folder, input=b"", capture_output=True, check=True
+    )
+    return done.stdout
+
+
+def nothing_happened(arena: Site, copy: WorkingCopy, token: str) -> bool:
+    return copy.git("ls-remote", arena.url(token)) == "" and not Event.objects.filter(verb="pushed").exists()
+
+
+@pytest.mark.parametrize("stage", ["before anything", "before the pack", "in mid-pack"])
+def test_it_rejects_half_a_push(arena: Site, copy: WorkingCopy, token: str, stage: str) -> None:
+    copy.commit({"weights": os.urandom(1 << 20)})
+    whole = commands(copy) + pack(copy)
+    sent = {"before anything": 0, "before the pack": len(commands(copy)), "in mid-pack": len(whole) // 2}[stage]
+    connection = request(arena, token, len(whole))
+    connection.send(whole[:sent])
+    soon(lambda: bool(arena.working()))
+    connection.close()
+    assert arena.settled() == []
+    assert nothing_happened(arena, copy, token)
+
+
+def test_a_client_killed_at_the_door_has_pushed_all_or_nothing(arena: Site, copy: WorkingCopy, token: str) -> None:
+    with copy.start("push", arena.url(token), "main:slow") as push:
+        soon(lambda: Event.objects.filter(verb="asked").exists())
+        push.kill()
+    assert arena.settled() == []
+    told = Event.objects.filter(verb="pushed").exists()
+    assert (copy.git("ls-remote", arena.url(token)) != "") or not told
+
+
+@pytest.mark.parametrize("victim", ["http-backend", "receive-pack"])
+def test_it_rejects_a_push_whose_git_dies(arena: Site, copy: WorkingCopy, token: str, victim: str) -> None:
+    whole = commands(copy) + pack(copy)
+    connection = request(arena, token, len(whole))
+    connection.send(whole[:-10])
+    soon(lambda: any(victim in what for what in arena.working().values()))
+    for number, what in arena.working().items():
+        if victim in what:
+            os.kill(number, signal.SIGKILL)
+    connection.close()
+    assert arena.settled() == []
+    assert nothing_happened(arena, copy, token)
+
+
+def test_what_a_killed_server_left_goes_with_the_next_push(arena: Site, copy: WorkingCopy, token: str) -> None:
+    copy.git("push", arena.url(token), "main")
+    left = next(arena.repositories.glob("*.git")) / "objects" / "tmp_objdir-incoming-abc"
+    left.mkdir()
+    copy.git("push", arena.url(token), "main:again")
+    assert not left.exists()
+
+
+def test_a_large_push_takes_no_memory_by_its_size(arena: Site, copy: WorkingCopy, token: str) -> None:
+    copy.git("push", arena.url(token), "main")
+    before = most_memory(arena)
+    copy.commit({"weights": os.urandom(50 << 20)})
+    copy.git("-c", "core.compression=0", "push", arena.url(token), "main")
+    assert most_memory(arena) - before < 10 << 20
+
+
+def most_memory(arena: Site) -> int:
+    """The most memory that the site's worker ever had, in bytes."""
+    children = Path(f"/proc/{arena.process.pid}/task/{arena.process.pid}/children").read_text().split()
+    status = Path(f"/proc/{children[0]}/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) << 10
