@@ -15,8 +15,17 @@ from django.utils.safestring import SafeString
 NOTHING_NEW = 204
 
 
-def part(request: HttpRequest, template: str, context: Mapping[str, Any], *, every: int | None) -> SafeString:
+def part(
+    request: HttpRequest,
+    template: str,
+    context: Mapping[str, Any],
+    *,
+    every: int | None,
+    known: Mapping[str, str] | None = None,
+) -> SafeString:
     """`template` in a frame that asks for itself again `every` so many seconds; None: nothing will change any more.
+
+    It tells what the page it stands on already shows by `known`.
 
     The template must not hold a form: its token differs each time.
     """
@@ -24,7 +33,7 @@ def part(request: HttpRequest, template: str, context: Mapping[str, Any], *, eve
     if every is None:
         return format_html("<div>{}</div>", SafeString(inner))
     values = {name: request.GET[name] for name in ("page", "attempt") if name in request.GET}
-    address = f"{request.path}?{urlencode(values | {'seen': _digest(inner)})}"
+    address = f"{request.path}?{urlencode(values | dict(known or {}) | {'seen': _digest(inner)})}"
     return format_html(
         '<div data-live hx-get="{}" hx-trigger="every {}s" hx-swap="outerHTML">{}</div>',
         address,

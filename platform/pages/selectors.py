@@ -103,6 +103,7 @@ class Workshop:
     repository: Repository | None
     commits: Sequence[CommitInfo]
     allowance: Allowance
+    next_tag: str
 
 
 def workshops(entry: Entry) -> list[Workshop]:
@@ -113,12 +114,13 @@ def workshops(entry: Entry) -> list[Workshop]:
 
 def _workshop(track: Track, repository: Repository | None) -> Workshop:
     if repository is None:
-        return Workshop(track, None, (), allowance((), track.quota, clock.now()))
+        return Workshop(track, None, (), allowance((), track.quota, clock.now()), "submission-1")
     commits: Sequence[CommitInfo] = ()
     if repository.path.exists():
         with Reader(repository.path) as reader:
             commits = reader.recent(RECENT_COMMITS)
-    return Workshop(track, repository, commits, allowance_of(repository))
+    sent = repository.quota_slots.count()
+    return Workshop(track, repository, commits, allowance_of(repository), f"submission-{sent + 1}")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST, require_safe
 
 from core.errors import Refusal
@@ -31,8 +33,8 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
     shown = submission_of(request, number)
     inside = sees_inside(request, shown.repository.entry)
     stand = stand_of(shown)
-    builds = list(shown.builds.all()) if inside else []
-    build = _build(request, builds)
+    builds = list(shown.builds.all())
+    build = _build(request, builds) if inside else None
     context: dict[str, Any] = {
         "submission": shown,
         "team": shown.repository.entry.team,
@@ -45,9 +47,10 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
         "way": way(shown, stand.evaluation, checked=any(each.checks for each in builds)),
         "build": build,
     }
-    framed = live.part(request, "pages/parts/stand.html", context, every=_every(shown, stand))
+    known = {"state": _state(shown, stand), "build": _build_key(builds) if inside else ""}
+    framed = live.part(request, "pages/parts/stand.html", context, every=_every(shown, stand), known=known)
     if live.asked(request):
-        return live.answer(request, framed)
+        return _follow(request, framed, known)
     context |= {"live_stand": framed, "builds": builds}
     context["may_withdraw"] = belongs(request, shown.repository.entry) and shown.state not in {
         Submission.State.REFUSED,
@@ -62,6 +65,29 @@ def _every(shown: Submission, stand: Stand) -> int | None:
     over = shown.state in {Submission.State.REFUSED, Submission.State.WITHDRAWN}
     measured = stand.evaluation is not None and stand.evaluation.state != Evaluation.State.PLAYING
     return None if over or measured else STATE_EVERY
+
+
+def _follow(request: HttpRequest, framed: SafeString, known: dict[str, str]) -> HttpResponse:
+    """The live part; a page whose log has another beginning or end now is loaded again as a whole."""
+    if request.GET.get("build", "") != known["build"]:
+        return HttpResponse(headers={"HX-Refresh": "true"})
+    if request.GET.get("state") != known["state"]:
+        said = format_html('<div hx-swap-oob="innerHTML:#said">The submission is {}.</div>', known["state"])
+        return live.answer(request, framed + said)
+    return live.answer(request, framed)
+
+
+def _state(shown: Submission, stand: Stand) -> str:
+    state = shown.get_state_display()
+    return f"{state}, {stand.evaluation.get_state_display()}" if stand.evaluation else state
+
+
+def _build_key(builds: list[Build]) -> str:
+    """What the page shows of the newest build beside its log: it changes when that begins, is checked, and ends."""
+    if not builds:
+        return "none"
+    newest = builds[-1]
+    return f"{newest.attempt}.{len(newest.checks)}.{int(newest.finished_at is not None)}"
 
 
 def _build(request: HttpRequest, builds: list[Build]) -> Build | None:

@@ -52,6 +52,19 @@ def test_its_log_grows_and_every_line_keeps_its_link(client: Client, shown: dict
     assert 'id="L5"' in client.get(page_of(shown["building"])).content.decode()
 
 
+def test_an_open_page_follows_the_build(client: Client, shown: dict[str, Submission], bob: User) -> None:
+    client.force_login(bob)
+    page = client.get(page_of(shown["building"])).content.decode()
+    again = page.split('data-live hx-get="')[1].split('"')[0].replace("&amp;", "&")
+    htmx = {"HX-Request": "true"}
+    assert client.get(again, headers=htmx).status_code == 204
+    Submission.objects.filter(pk=shown["building"].pk).update(state=Submission.State.CHECKING)
+    changed = client.get(again, headers=htmx)
+    assert "The submission is checking." in changed.content.decode()
+    Build.objects.update(finished_at=shown["building"].received_at)
+    assert client.get(again, headers=htmx).headers["HX-Refresh"] == "true"
+
+
 def test_a_long_log_has_pages_and_links_lead_to_them(client: Client, shown: dict[str, Submission], bob: User) -> None:
     client.force_login(bob)
     add_lines(shown["refused"].builds.get(), 4, 1500)
