@@ -14,6 +14,8 @@ LEAST_ACCURACY = "least_accuracy"
 """The clean accuracy that a model needs in the smoke stage: a value beside those of the engine."""
 
 _ENGINE_VALUES = frozenset(field.name for field in fields(QueryRules)) - {"version"}
+KNOWN = _ENGINE_VALUES | {LEAST_ACCURACY}
+"""Names of all values that rules may give."""
 
 
 def query_rules(values: Mapping[str, Any], version: int) -> QueryRules:
@@ -21,11 +23,11 @@ def query_rules(values: Mapping[str, Any], version: int) -> QueryRules:
 
     Raises `Refusal` naming the value that is unknown or cannot be.
     """
-    unknown = set(values) - _ENGINE_VALUES - {LEAST_ACCURACY}
+    unknown = set(values) - KNOWN
     if unknown:
         raise Refusal(
             f"unknown rules: {', '.join(sorted(unknown))}",
-            fix=f"known are: {', '.join(sorted(_ENGINE_VALUES | {LEAST_ACCURACY}))}",
+            fix=f"known are: {', '.join(sorted(KNOWN))}",
         )
     plain = QueryRules()
     given = {name: value for name, value in values.items() if name in _ENGINE_VALUES}

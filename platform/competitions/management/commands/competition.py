@@ -1,0 +1,61 @@
+"""`manage.py competition`: import a competition from a TOML file, and export it."""
+
+from __future__ import annotations
+
+import tomllib
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+from django.core.management.base import BaseCommand, CommandError
+
+from competitions.models import Competition
+from competitions.services import export_competition, import_competition
+from core.errors import GauntletError
+
+
+class Command(BaseCommand):
+    """Thin: the services do the work."""
+
+    help = "Import a competition from a TOML file, or export one."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        acts = parser.add_subparsers(dest="act", required=True)
+        acts.add_parser("import", help="make or update it").add_argument("file", type=Path)
+        export = acts.add_parser("export", help="print it as a file")
+        export.add_argument("slug")
+        export.add_argument("--out", type=Path, help="write it there instead")
+
+    def handle(self, *args: Any, **given: Any) -> None:
+        try:
+            if given["act"] == "import":
+                competition = import_competition(_parsed(given["file"]))
+                self.stdout.write(f"imported {competition.slug}: {competition.title}")
+            else:
+                self._export(given["slug"], given["out"])
+        except GauntletError as error:
+            raise CommandError(str(error)) from error
+
+    def _export(self, slug: str, out: Path | None) -> None:
+        competition = Competition.objects.filter(slug=slug).first()
+        if competition is None:
+            known = ", ".join(Competition.objects.values_list("slug", flat=True)) or "none is there"
+            raise CommandError(f"there is no competition {slug!r}\n  fix: name one of: {known}")
+        text = tomli_w.dumps(export_competition(competition), multiline_strings=True)
+        if out is None:
+            self.stdout.write(text, ending="")
+            return
+        try:
+            out.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise CommandError(f"{out} cannot be written: {error}\n  fix: name another file") from error
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error}\n  fix: name a readable file") from error
+    except ValueError as error:
+        raise CommandError(f"{path} is no TOML in UTF-8: {error}\n  fix: correct it there") from error

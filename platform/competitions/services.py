@@ -1,0 +1,152 @@
+"""Import and export competitions, and let teams take part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import IntegrityError, transaction
+
+from accounts import services as accounts
+from accounts.models import Membership, Team, User
+from competitions import document as file
+from competitions.models import Competition, Entry, Organiser, RulesVersion, SampleSet, Track
+from competitions.rules import query_rules
+from competitions.samples import keep_samples
+from core import clock, events
+from core.errors import Refusal
+
+
+def import_competition(document: Mapping[str, Any], *, by: User | None = None) -> Competition:
+    """Make or update the competition that a parsed file describes, whole or not at all. Safe to repeat.
+
+    Changed rules become the next version, sample sets never change, freeze windows are only added. Raises `Refusal`
+    naming the place in the file and the fix.
+    """
+    read = file.read(document)
+    kept = _keep_new_samples(read)  # before the transaction: reading images takes long
+    now = clock.now()
+    with transaction.atomic():
+        competition, _ = Competition.objects.update_or_create(
+            slug=read.slug, defaults=read.about, create_defaults=read.about | {"created_at": now}
+        )
+        for kind, values in read.tracks.items():
+            Track.objects.update_or_create(competition=competition, kind=kind, defaults=values)
+        _put_rules(competition, read)
+        for values in read.sample_sets:
+            if not competition.sample_sets.filter(name=values["name"]).exists():
+                digest, class_names = kept[values["name"]]
+                competition.sample_sets.create(**values, digest=digest, class_names=list(class_names), imported_at=now)
+        for values in read.freeze_windows:
+            competition.freeze_windows.get_or_create(**values)
+        events.record("import", competition, by=by, slug=read.slug)
+    return competition
+
+
+def export_competition(competition: Competition) -> dict[str, Any]:
+    """What a file must hold to describe the competition as it is: an import of it changes nothing."""
+    rules = competition.rules_versions.order_by("-version").first()
+    values = dict(rules.values) if rules else {}
+    if rules and rules.note:
+        values["note"] = rules.note
+    written: dict[str, Any] = {
+        "competition": _values(competition, file.ABOUT),
+        "rules": values,
+        "tracks": {track.kind: _values(track, file.TRACK) for track in competition.tracks.all()},
+        "sample_sets": [_values(row, file.SAMPLE_SET) for row in competition.sample_sets.all()],
+    }
+    if windows := [_values(window, file.WINDOW) for window in competition.freeze_windows.all()]:
+        written["freeze_windows"] = windows
+    return written
+
+
+def enter(*, team: Team, competition: Competition) -> Entry:
+    """Let the team take part. Raises `Refusal` after the end, for a second entry, and for members of other teams."""
+    if clock.now() >= competition.ends_at:
+        raise Refusal(f"{competition} has ended", fix="enter another competition")
+    with transaction.atomic():
+        Team.objects.select_for_update(no_key=True).get(pk=team.pk)
+        try:
+            with transaction.atomic():
+                entry = Entry.objects.create(team=team, competition=competition, joined_at=clock.now())
+        except IntegrityError as error:
+            raise Refusal(f"{team} already takes part in a competition", fix="make another team") from error
+        for user in User.objects.filter(memberships__team=team).order_by("pk"):
+            _require_no_other_team(user, entry)
+        events.record("enter", entry, team=team.pk, competition=competition.pk)
+    return entry
+
+
+def make_team(*, slug: str, name: str, captain: User, competition: Competition) -> Entry:
+    """Form a team and let it take part, both or neither. Raises `Refusal`."""
+    with transaction.atomic():
+        team = accounts.create_team(slug=slug, name=name, captain=captain)
+        return enter(team=team, competition=competition)
+
+
+def add_member(*, entry: Entry, username: str, by: User) -> Membership:
+    """Let the captain add a person who is in no other team of the competition. Raises `Refusal`."""
+    with transaction.atomic():
+        membership = accounts.add_member(team=entry.team, username=username, by=by)
+        _require_no_other_team(membership.user, entry)
+        return membership
+
+
+def appoint_organiser(*, competition: Competition, user: User, by: User | None = None) -> Organiser:
+    """Let a person run the competition, and see the admin. Safe to repeat."""
+    with transaction.atomic():
+        role, made = Organiser.objects.get_or_create(competition=competition, user=user)
+        User.objects.filter(pk=user.pk, is_staff=False).update(is_staff=True)
+        if made:
+            events.record("appoint", role, by=by, user=user.pk, competition=competition.pk)
+    return role
+
+
+def _require_no_other_team(user: User, entry: Entry) -> None:
+    """Locks the person's row: of two teams that take them in at once, the second sees the first."""
+    User.objects.select_for_update(no_key=True).get(pk=user.pk)
+    others = Team.objects.filter(memberships__user=user, entry__competition=entry.competition_id)
+    if other := others.exclude(pk=entry.team_id).first():
+        raise Refusal(
+            f"{user} is already in the team {other} ({other.slug}) of {entry.competition}",
+            fix="a person is in one team of a competition: that team's captain can remove a member",
+        )
+
+
+def _keep_new_samples(read: file.Document) -> dict[str, tuple[str, tuple[str, ...]]]:
+    present = {row.name: row for row in SampleSet.objects.filter(competition__slug=read.slug)}
+    kept = {}
+    for number, values in enumerate(read.sample_sets, 1):
+        place = f"[[sample_sets]] number {number} ({values['name']})"
+        row = present.get(values["name"])
+        if row is None:
+            wanted = {key: values[key] for key in ("source", "split", "count", "target_seed")}
+            try:
+                kept[values["name"]] = keep_samples(**wanted, rules=read.query_rules(1))
+            except Refusal as refusal:
+                raise Refusal(f"{place}: {refusal.problem}", fix=refusal.fix) from refusal
+        elif _values(row, file.SAMPLE_SET) != values:
+            raise Refusal(f"{place}: imported sets never change", fix="give it another name")
+    return kept
+
+
+def _put_rules(competition: Competition, read: file.Document) -> None:
+    newest = competition.rules_versions.order_by("-version").first()
+    if newest is not None and newest.values == read.rules:
+        if read.note is not None:
+            RulesVersion.objects.filter(pk=newest.pk).update(note=read.note)
+        return
+    number = newest.version + 1 if newest else 1
+    if newest is not None and competition.sample_sets.exists():
+        old, new = query_rules(newest.values, newest.version), read.query_rules(number)
+        if (old.shape, old.classes) != (new.shape, new.classes):
+            raise Refusal(
+                "[rules] shape and classes: the sample sets that are imported have others",
+                fix="keep them, or describe another competition",
+            )
+    competition.rules_versions.create(version=number, values=read.rules, note=read.note or "", created_at=clock.now())
+
+
+def _values(row: Any, columns: tuple[str, ...]) -> dict[str, Any]:
+    found = {column: getattr(row, column) for column in columns}
+    return {key: value.replace("\r\n", "\n") if isinstance(value, str) else value for key, value in found.items()}
