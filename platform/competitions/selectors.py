@@ -21,7 +21,9 @@ def visible_competitions(user: User | AnonymousUser) -> QuerySet[Competition]:
     """Public ones for everybody, all for superusers, and their own for organisers."""
     if user.is_active and user.is_superuser:
         return Competition.objects.all()
-    own = Organiser.objects.filter(user_id=user.pk).values("competition")
+    if not user.is_authenticated:
+        return Competition.objects.filter(public=True)
+    own = Organiser.objects.filter(user=user).values("competition")
     return Competition.objects.filter(Q(public=True) | Q(pk__in=own))
 
 

@@ -1,0 +1,90 @@
+"""Teams, their members, and signing up."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from accounts.models import Membership, Team, User
+from accounts.selectors import is_member, teams_of
+from accounts.services import add_member, create_team, remove_member
+from core.errors import Refusal
+from core.models import Event
+
+THREADS = 8
+
+
+def test_it_works(alice: User, bob: User) -> None:
+    team = create_team(slug="owls", name="The  Owls", captain=alice)
+    add_member(team=team, username="bob", by=alice)
+    assert team.name == "The Owls"
+    assert is_member(bob, team)
+    assert list(teams_of(bob)) == [team]
+    remove_member(team=team, user=bob, by=alice)
+    assert not is_member(bob, team)
+    assert set(Event.objects.values_list("verb", flat=True)) == {"make", "add_member", "remove_member"}
+
+
+@pytest.mark.parametrize("slug", ["", "Owls", "a--b", "owls\n", "git", "o" * 41])
+def test_it_rejects_a_bad_slug(alice: User, slug: str) -> None:
+    with pytest.raises(Refusal):
+        create_team(slug=slug, name="Others", captain=alice)
+
+
+def test_it_rejects_a_taken_name(owls: Team, charlie: User) -> None:
+    with pytest.raises(Refusal, match="'owls' is taken"):
+        create_team(slug="owls", name="Others", captain=charlie)
+    with pytest.raises(Refusal, match="'the owls' is taken"):
+        create_team(slug="others", name="the owls", captain=charlie)
+
+
+def test_it_rejects_members_that_cannot_be(owls: Team, alice: User, bob: User, charlie: User) -> None:
+    with pytest.raises(Refusal, match="no user 'nobody'"):
+        add_member(team=owls, username="nobody", by=alice)
+    with pytest.raises(Refusal, match="already in"):
+        add_member(team=owls, username="bob", by=alice)
+    with pytest.raises(Refusal, match="only the captain"):
+        add_member(team=owls, username="charlie", by=bob)
+    with pytest.raises(Refusal, match="captain"):
+        remove_member(team=owls, user=alice, by=alice)
+    with pytest.raises(Refusal, match="not in"):
+        remove_member(team=owls, user=charlie, by=alice)
+
+
+def test_a_person_signs_up_without_an_address(db: None) -> None:
+    password = "correct horse battery"  # noqa: S105 - of nobody
+    form = {"username": "robin", "email": "", "password1": password, "password2": password}
+    answer = Client().post("/accounts/signup/", form)
+    assert answer.status_code == 302
+    assert User.objects.filter(username="robin").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_many_at_once_one_makes_the_team_and_one_adds_the_member() -> None:
+    captain = User.objects.create_user("alice")
+    User.objects.create_user("bob")
+
+    def make(_: int) -> bool:
+        return _done(lambda: create_team(slug="owls", name="Owls", captain=captain))
+
+    def add(_: int) -> bool:
+        return _done(lambda: add_member(team=Team.objects.get(), username="bob", by=captain))
+
+    with ThreadPoolExecutor(THREADS) as threads:
+        assert sum(threads.map(make, range(THREADS))) == 1
+        assert sum(threads.map(add, range(THREADS))) == 1
+    assert Membership.objects.count() == 2
+
+
+def _done(act: object) -> bool:
+    assert callable(act)
+    try:
+        act()
+    except Refusal:
+        return False
+    finally:
+        connection.close()
+    return True

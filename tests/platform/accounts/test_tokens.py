@@ -1,0 +1,50 @@
+"""Access tokens."""
+
+from __future__ import annotations
+
+import pytest
+
+from accounts.models import User
+from accounts.services import MOST_TOKENS, issue_token, revoke_token, use_token
+from core.errors import Refusal
+from core.models import Event
+
+
+def test_it_works(alice: User, the_clock: object) -> None:
+    token, plain = issue_token(user=alice, name="laptop", scopes=["submit", "read"], days=30)
+    assert plain.startswith("gtl_")
+    assert len(plain) == 47
+    assert token.start == plain[:8]
+    assert use_token(plain, "submit") == token
+    token.refresh_from_db()
+    assert token.last_used_at is not None
+    assert not any(plain in str(event.data) for event in Event.objects.all())
+
+
+def test_it_rejects_a_token_that_is_no_longer_good(alice: User, charlie: User) -> None:
+    token, plain = issue_token(user=alice, name="laptop", scopes=["read"], days=1)
+    assert use_token(plain, "submit") is None
+    assert use_token("gtl_\udcff", "read") is None
+    with pytest.raises(Refusal):
+        revoke_token(token=token, by=charlie)
+    User.objects.filter(pk=alice.pk).update(is_active=False)
+    assert use_token(plain, "read") is None
+    User.objects.filter(pk=alice.pk).update(is_active=True)
+    revoke_token(token=token, by=alice)
+    assert use_token(plain, "read") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "scopes", "days"),
+    [("", ["read"], 1), ("x", [], 1), ("x", ["all"], 1), ("x", ["read"], 0), ("x", ["read"], 367)],
+)
+def test_it_rejects_what_cannot_be(alice: User, name: str, scopes: list[str], days: int) -> None:
+    with pytest.raises(Refusal):
+        issue_token(user=alice, name=name, scopes=scopes, days=days)
+
+
+def test_it_rejects_one_token_too_many(alice: User) -> None:
+    for number in range(MOST_TOKENS):
+        issue_token(user=alice, name=str(number), scopes=["read"], days=1)
+    with pytest.raises(Refusal, match="live tokens"):
+        issue_token(user=alice, name="more", scopes=["read"], days=1)

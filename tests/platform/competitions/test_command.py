@@ -1,0 +1,40 @@
+"""`manage.py competition`, and the calendar."""
+
+from __future__ import annotations
+
+import tomllib
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+import demo
+from competitions.calendar import is_open, window_at
+from competitions.models import Competition, FreezeWindow
+
+DIGITS = Path(demo.__file__).with_name("digits.toml")
+
+
+def test_it_works(db: None, tmp_path: Path) -> None:
+    call_command("competition", "import", str(DIGITS), verbosity=0)
+    out = tmp_path / "again.toml"
+    call_command("competition", "export", "digits", "--out", str(out))
+    assert tomllib.loads(out.read_text()) == tomllib.loads(DIGITS.read_text())
+
+
+def test_it_rejects_what_it_cannot_read(db: None, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.toml"
+    bad.write_bytes(b"\xff")
+    for arguments in (("import", str(bad)), ("import", str(tmp_path / "none.toml")), ("export", "none")):
+        with pytest.raises(CommandError, match="fix:"):
+            call_command("competition", *arguments)
+
+
+def test_a_window_begins_with_its_start_and_is_over_at_its_end(competition: Competition) -> None:
+    start, end = competition.starts_at, competition.starts_at + timedelta(hours=72)
+    window = FreezeWindow(competition=competition, starts_at=start, ends_at=end, reason="round 1")
+    assert window_at([window], start) is window
+    assert window_at([window], end) is None
+    assert is_open(competition, start)
+    assert not is_open(competition, competition.ends_at)
