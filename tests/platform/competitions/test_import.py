@@ -12,6 +12,7 @@ import pytest
 import demo
 from accounts.models import Team, User
 from accounts.services import create_team
+from competitions.document import read
 from competitions.models import Competition, Entry
 from competitions.selectors import may_organise, rules_in_force, visible_competitions
 from competitions.services import (
@@ -99,3 +100,9 @@ def test_organisers_see_what_is_not_public(competition: Competition, charlie: Us
     appoint_organiser(competition=competition, user=charlie)
     assert may_organise(charlie, competition)
     assert visible_competitions(charlie).exists()
+
+
+def test_the_example_of_the_page_can_be_read() -> None:
+    page = (Path(demo.__file__).parents[2] / "docs" / "competitions.md").read_text(encoding="utf-8")
+    found = read(tomllib.loads(page.partition("```toml\n")[2].partition("```")[0]))
+    assert found.query_rules(1).query_budget == 1000
