@@ -50,12 +50,12 @@ def submission_of(request: HttpRequest, number: int) -> Submission:
 
 def belongs(request: HttpRequest, entry: Entry) -> bool:
     """Whether whoever asks is a member of the team."""
-    return isinstance(request.user, User) and is_member(request.user, entry.team)
+    return is_member(request.user, entry.team)
 
 
 def sees_inside(request: HttpRequest, entry: Entry) -> bool:
     """Whether whoever asks sees what is between a team and its organisers."""
-    return belongs(request, entry) or (isinstance(request.user, User) and may_organise(request.user, entry.competition))
+    return belongs(request, entry) or may_organise(request.user, entry.competition)
 
 
 def _check_visible(request: HttpRequest, competition: Competition) -> None:

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.contrib.auth.models import AnonymousUser
 from django.db.models import Count, Min, Q
 
+from accounts.models import User
+from accounts.selectors import teams_of
 from competitions.models import Competition, Entry, FreezeWindow, Track
 from core import clock
 from leaderboards.models import Evaluation, Pool, Standing
@@ -43,6 +46,11 @@ def cards(competition: Competition) -> list[TrackCard]:
     for standing in best:
         by_track.setdefault(standing.track_id, []).append(standing)
     return [TrackCard(track, by_track.get(track.pk, [])[:TOP]) for track in competition.tracks.all()]
+
+
+def own_entry(user: User | AnonymousUser, competition: Competition) -> Entry | None:
+    """The entry of the person's team in the competition; there is at most one."""
+    return Entry.objects.filter(competition=competition, team__in=teams_of(user)).select_related("team").first()
 
 
 def pools(competition: Competition) -> list[Pool]:

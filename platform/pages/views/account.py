@@ -36,7 +36,9 @@ def account(request: HttpRequest) -> HttpResponse:
             form = TokenForm()
     context = {
         "teams": teams_of(user),
-        "competitions": visible_competitions(user),
+        "competitions": visible_competitions(user)
+        .filter(ends_at__gt=clock.now())
+        .exclude(entries__team__in=teams_of(user)),
         "tokens": user.tokens.all(),
         "form": form,
         "plain": plain,

@@ -6,7 +6,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from accounts.models import User
 from accounts.selectors import teams_of
 from competitions.models import Track
 from core import clock
@@ -14,7 +13,7 @@ from leaderboards import selectors as leaderboards
 from pages import live
 from pages.access import competition_of
 from pages.rules_table import rows
-from pages.selectors import cards, coming_windows, pools
+from pages.selectors import cards, coming_windows, own_entry, pools
 
 BOARD_EVERY = 10
 
@@ -33,6 +32,8 @@ def competition(request: HttpRequest, slug: str) -> HttpResponse:
         "pools": pools(shown),
         "windows": coming_windows(shown),
         "now": clock.now(),
+        "own": own_entry(request.user, shown),
+        "open": clock.now() < shown.ends_at,
     }
     return render(request, "pages/competition.html", context)
 
@@ -57,7 +58,7 @@ def board(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
         "track": track,
         "board": page,
         "limit": max((row.high for row in page.rows), default=1.0),
-        "own": {team.slug for team in teams_of(request.user)} if isinstance(request.user, User) else set(),
+        "own": {team.slug for team in teams_of(request.user)},
     }
     framed = live.part(request, "pages/parts/board.html", context, every=BOARD_EVERY)
     if live.asked(request):

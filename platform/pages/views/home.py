@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from competitions.selectors import visible_competitions
-from pages.selectors import cards
+from pages.selectors import cards, own_entry
 
 
 @require_safe
@@ -15,5 +15,10 @@ def home(request: HttpRequest) -> HttpResponse:
     """What Gauntlet is, the competitions, the best of the newest one, and how to begin."""
     competitions = list(visible_competitions(request.user))
     newest = competitions[0] if competitions else None
-    context = {"competitions": competitions, "newest": newest, "cards": cards(newest) if newest else []}
+    context = {
+        "competitions": competitions,
+        "newest": newest,
+        "cards": cards(newest) if newest else [],
+        "own": own_entry(request.user, newest) if newest else None,
+    }
     return render(request, "pages/home.html", context)

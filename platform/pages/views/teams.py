@@ -97,7 +97,7 @@ def member_add(request: HttpRequest, slug: str) -> HttpResponse:
     entry = _own_entry(request, slug)
     username = request.POST.get("username", "").strip()
     try:
-        accounts.add_member(team=entry.team, username=username, by=person(request))
+        competitions.add_member(entry=entry, username=username, by=person(request))
     except Refusal as refusal:
         notices.refused(request, refusal)
     else:

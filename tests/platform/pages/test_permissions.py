@@ -81,6 +81,8 @@ TEXTS = [
     ("submission", "scored", "1.250", ROLES),
     ("submission", "scored", "Boundary attack", ROLES),
     ("submission", "scored", "0000000001", ("bob", "olga")),
+    ("submission", "scored", "Disqualified on", ROLES),
+    ("submission", "scored", "it remembers images", ("bob", "olga")),
     ("team", "owls", "alice", ROLES),
     ("team", "owls", "/git/owls/model.git", ("bob", "olga")),
     ("team", "owls", "slots left", ("bob", "olga")),
@@ -101,6 +103,9 @@ def stage(shown: dict[str, Submission], alice: User, charlie: User, olga: User) 
         start="gtl_alice",
         created_at=alice.date_joined,
         expires_at=alice.date_joined + timedelta(days=9),
+    )
+    Submission.objects.filter(pk=shown["scored"].pk).update(
+        disqualified_at=alice.date_joined, disqualified_for="it remembers images"
     )
     numbers = {name: str(submission.pk) for name, submission in shown.items()}
     return numbers | {"token of alice": str(token.pk), "alice": str(alice.pk)}
