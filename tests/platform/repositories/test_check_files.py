@@ -1,0 +1,52 @@
+"""What a submission's files must keep to."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.errors import Refusal
+from repositories.limits import Limits, check_files
+from repositories.reading import TreeFile
+
+LIMITS = Limits(file_bytes=2 << 20, files=3)
+
+
+class Held:
+    """Every object's content is its name."""
+
+    def content(self, object: str, limit: int) -> bytes:
+        return object.encode()[:limit]
+
+
+def file(path: str, holds: str = "text", mode: str = "100644", size: int = 0) -> TreeFile:
+    return TreeFile(path=path, mode=mode, size=size or len(holds), object=holds)
+
+
+def test_it_works() -> None:
+    check_files([file("a/ü.py"), file("a/link", "../b", "120000"), file("b", size=2 << 20)], Held(), LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        (file("inner", mode="160000"), "inner: submodules"),
+        (file(".gitmodules"), ".gitmodules: submodules"),
+        (file("weights", size=(2 << 20) + (1 << 19)), "weights has 2.5 MiB, and one file may have 2 MiB"),
+        (file("a/link", "../../b", "120000"), "leads out of the repository, to '../../b'"),
+        (file("link", "/etc/passwd", "120000"), "leads out of the repository, to '/etc/passwd'"),
+        (file("link", "x", "120000", size=5000), "target of 5,000 bytes"),
+        (file("a\nb"), r"the name 'a\nb' has control characters"),
+        (file("a\udcff"), "is not UTF-8"),
+        (file("weights", "version https://git-lfs.github.com/spec/v1\n"), "Git LFS is not available here yet"),
+    ],
+)
+def test_it_rejects(wrong: TreeFile, problem: str) -> None:
+    with pytest.raises(Refusal) as refusal:
+        check_files([file("main.py"), wrong], Held(), LIMITS)
+    assert problem in refusal.value.problem
+    assert refusal.value.fix
+
+
+def test_it_rejects_too_many() -> None:
+    with pytest.raises(Refusal, match="4 files, and at most 3"):
+        check_files([file(str(number)) for number in range(4)], Held(), LIMITS)

@@ -1,0 +1,108 @@
+"""Reading a repository, setting the site's own tags in it, and checking a commit out."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+from pytest_django import Settings
+
+from competitions.models import Entry, Track
+from core.errors import Fault, Refusal
+from repositories.checkout import check_out
+from repositories.reading import Reader
+from repositories.services import repository_of
+
+
+class WorkingCopy(Protocol):
+    """`Copy` of the conftest."""
+
+    folder: Path
+
+    def git(self, *words: str) -> str: ...
+    def commit(self, files: dict[str, str | bytes], message: str = "work") -> str: ...
+
+
+@pytest.fixture
+def bare(copy: WorkingCopy, entry: Entry, tracks: dict[str, Track]) -> Path:
+    """The Owls' repository, to which files of every kind were pushed."""
+    (copy.folder / "link").symlink_to("main.py")
+    (copy.folder / b"odd \xff\nname".decode(errors="surrogateescape")).write_text("odd")
+    copy.commit({"big": b"x" * 5000, ".gitattributes": "* text eol=crlf filter=lfs\n"}, message="all sorts")
+    path = repository_of(entry=entry, track=tracks["model"]).path
+    copy.git("push", str(path), "main")
+    return path
+
+
+@pytest.fixture
+def reader(bare: Path) -> Iterator[Reader]:
+    """Reads it."""
+    with Reader(bare) as opened:
+        yield opened
+
+
+def test_it_works(reader: Reader, copy: WorkingCopy) -> None:
+    head = copy.git("rev-parse", "HEAD")
+    assert reader.resolve("main") == reader.resolve("refs/heads/main") == reader.resolve(head) == head
+    files = {file.path: file for file in reader.files(head)}
+    assert set(files) == {"main.py", "link", "big", ".gitattributes", "odd \udcff\nname"}
+    assert (files["link"].mode, files["big"].mode, files["big"].size) == ("120000", "100644", 5000)
+    assert reader.content(files["link"].object, 100) == b"main.py"
+    assert reader.content(files["big"].object, 10) == b"x" * 10
+    assert (reader.refs(), reader.commit_info(head).subject) == ({"refs/heads/main": head}, "all sorts")
+    assert [each.subject for each in reader.recent(5)] == ["all sorts", "work"]
+
+
+def test_a_tag_of_the_site_is_set_once(reader: Reader, copy: WorkingCopy) -> None:
+    newest, first = (copy.git("rev-parse", name) for name in ("HEAD", "HEAD~"))
+    assert reader.make_tag("submission-web-1", newest)
+    assert not reader.make_tag("submission-web-1", first)
+    assert reader.resolve("submission-web-1") == newest
+
+
+def test_it_rejects_names_of_nothing(reader: Reader) -> None:
+    assert [reader.resolve(name) for name in ("nothing", "--help", ":/all", "main\nmain", "a" * 40)] == [None] * 5
+    with pytest.raises(Fault):
+        reader.content("a" * 40, 10)
+
+
+def test_it_rejects_trees_without_end(reader: Reader, bare: Path) -> None:
+    def store(kind: str, content: bytes) -> bytes:
+        command = ["git", "--git-dir", str(bare), "hash-object", "-w", "-t", kind, "--stdin"]
+        return subprocess.run(command, input=content, capture_output=True, check=True).stdout.strip()
+
+    inner = store("blob", b"")
+    mode = b"100644"
+    for _ in range(12):
+        entries = b"".join(mode + b" f%d\0" % number + bytes.fromhex(inner.decode()) for number in range(10))
+        inner, mode = store("tree", entries), b"40000"
+    with pytest.raises(Refusal, match="more than 10,000 files"):
+        reader.files(inner.decode())
+
+
+def test_a_checkout_is_whole_and_the_same_for_two_at_once(bare: Path, copy: WorkingCopy, tmp_path: Path) -> None:
+    target = tmp_path / "out" / "commit"
+    head = copy.git("rev-parse", "HEAD")
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(check_out, bare, head, target) for _ in range(4)]:
+            done.result()
+    assert (target / "link").is_symlink()
+    assert (target / "big").read_bytes() == b"x" * 5000
+    assert not (target / ".git").exists()
+    assert [each.name for each in target.parent.iterdir()] == ["commit"]
+
+
+def test_it_rejects_a_checkout_of_no_commit(bare: Path, tmp_path: Path) -> None:
+    with pytest.raises(Fault):
+        check_out(bare, "a" * 40, tmp_path / "out" / "commit")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_repository_is_made_once(entry: Entry, tracks: dict[str, Track], settings: Settings) -> None:
+    made = [repository_of(entry=entry, track=tracks["model"]) for _ in range(2)]
+    assert made[0] == made[1]
+    assert [each.name for each in settings.REPOSITORIES.iterdir()] == [made[0].path.name]
