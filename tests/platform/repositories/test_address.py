@@ -1,0 +1,43 @@
+"""What an address of a repository answers to whoever is no git client."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+from django.test import Client
+
+from accounts.models import User
+from accounts.services import issue_token
+from competitions.models import Entry
+
+
+@pytest.fixture
+def authorization(alice: User) -> str:
+    """Alice's header."""
+    plain = issue_token(user=alice, name="laptop", scopes=["read"], days=7)[1]
+    return f"Basic {base64.b64encode(f'any:{plain}'.encode()).decode()}"
+
+
+def test_it_works(client: Client, entry: Entry, authorization: str) -> None:
+    address = "/git/owls/model.git/info/refs?service=git-upload-pack"
+    answer = client.get(address, headers={"Authorization": authorization})
+    assert answer.status_code == 200
+    assert b"".join(answer).startswith(b"001e# service=git-upload-pack\n")
+    assert answer["Content-Type"] == "application/x-git-upload-pack-advertisement"
+
+
+@pytest.mark.parametrize("place", ["owls/model", "hawks/model"])
+@pytest.mark.parametrize("header", ["", "Basic", "Basic %%%", "Basic YTpi", "Bearer x"])
+def test_it_rejects_the_unknown_alike(client: Client, entry: Entry, place: str, header: str) -> None:
+    answer = client.get(f"/git/{place}.git/info/refs?service=git-upload-pack", headers={"Authorization": header})
+    assert answer.status_code == 401
+    assert answer["WWW-Authenticate"].startswith("Basic realm=")
+    assert b"access token" in answer.content
+
+
+@pytest.mark.parametrize("service", ["HEAD", "objects/info/packs", "info/refs", "config", "info/refs?service=git-x"])
+def test_it_rejects_other_services(client: Client, entry: Entry, authorization: str, service: str) -> None:
+    answer = client.get(f"/git/owls/model.git/{service}", headers={"Authorization": authorization})
+    assert answer.status_code == 403
+    assert b"only git's smart HTTP" in answer.content
