@@ -1,0 +1,74 @@
+"""Every error of the API in one shape: {"problem": ..., "fix": ..., "accepted_from": a time or null}."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from rest_framework import status
+from rest_framework.exceptions import (
+    APIException,
+    AuthenticationFailed,
+    NotAuthenticated,
+    ParseError,
+    PermissionDenied,
+    Throttled,
+    ValidationError,
+)
+from rest_framework.response import Response
+from rest_framework.views import exception_handler
+
+from core import clock
+from core.errors import Fault, Refusal, RefusedForNow
+
+log = logging.getLogger(__name__)
+
+_FIXES: dict[type[APIException], str] = {
+    NotAuthenticated: "send Authorization: Bearer with an access token",
+    AuthenticationFailed: "make another token on your account's page",
+    PermissionDenied: "ask a member of the team",
+    ParseError: "send JSON",
+    ValidationError: "correct it and send the request again",
+    Throttled: "wait",
+}
+
+
+def answer(error: Exception, context: dict[str, Any]) -> Response | None:
+    """The response to `error`: 409 where only the time is wrong, 400 for other refusals, 503 where it is our fault."""
+    if isinstance(error, RefusedForNow):
+        return _response(status.HTTP_409_CONFLICT, error.problem, error.fix, error.accepted_from)
+    if isinstance(error, Refusal):
+        return _response(status.HTTP_400_BAD_REQUEST, error.problem, error.fix)
+    if isinstance(error, Fault):
+        log.error("a fault in the API", exc_info=error)
+        return _response(
+            status.HTTP_503_SERVICE_UNAVAILABLE, "something of ours failed; nothing was used up", "try again later"
+        )
+    response = exception_handler(error, context)
+    if response is not None:
+        fix = next((fix for kind, fix in _FIXES.items() if isinstance(error, kind)), "")
+        wait = getattr(error, "wait", None)
+        accepted_from = clock.now() + timedelta(seconds=wait) if wait else None
+        response.data = _content("; ".join(_texts(response.data)), fix, accepted_from)
+    return response
+
+
+def _response(code: int, problem: str, fix: str, accepted_from: datetime | None = None) -> Response:
+    return Response(_content(problem, fix, accepted_from), status=code)
+
+
+def _content(problem: str, fix: str, accepted_from: datetime | None) -> dict[str, Any]:
+    return {"problem": problem, "fix": fix, "accepted_from": accepted_from}
+
+
+def _texts(data: Any, place: str = "") -> Iterator[str]:
+    if isinstance(data, dict):
+        for name, inner in data.items():
+            yield from _texts(inner, "" if name in {"detail", "non_field_errors"} else f"{name}: ")
+    elif isinstance(data, list):
+        for inner in data:
+            yield from _texts(inner, place)
+    else:
+        yield f"{place}{data}"

@@ -1,0 +1,178 @@
+"""The shapes that the API gives and takes. Distances are L2 over pixels / 255, times are UTC."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from competitions.models import Competition, FreezeWindow, RulesVersion, SampleSet, Track
+from leaderboards.models import Evaluation
+from leaderboards.selectors import evaluation_of
+from submissions.models import Build, Submission
+
+
+class CompetitionSerializer(serializers.ModelSerializer[Competition]):
+    """A competition in a list."""
+
+    class Meta:
+        model = Competition
+        fields = ("slug", "title", "summary", "starts_at", "ends_at", "licence_policy")
+
+
+class TrackSerializer(serializers.ModelSerializer[Track]):
+    """A track."""
+
+    class Meta:
+        model = Track
+        fields = ("kind", "title", "text", "quota")
+
+
+class RulesSerializer(serializers.ModelSerializer[RulesVersion]):
+    """The rules as values; one that is left out has the value of AVC 2018."""
+
+    class Meta:
+        model = RulesVersion
+        fields = ("version", "values", "note", "created_at")
+
+
+class WindowSerializer(serializers.ModelSerializer[FreezeWindow]):
+    """A freeze window."""
+
+    class Meta:
+        model = FreezeWindow
+        fields = ("starts_at", "ends_at", "reason")
+
+
+class SampleSetSerializer(serializers.ModelSerializer[SampleSet]):
+    """What is public of a sample set: that it is there, and how large."""
+
+    class Meta:
+        model = SampleSet
+        fields = ("name", "purpose", "count")
+
+
+class WholeCompetitionSerializer(serializers.ModelSerializer[Competition]):
+    """A competition with all that teams need to know."""
+
+    tracks = TrackSerializer(many=True)
+    rules = RulesSerializer(source="rules_versions.first")
+    freeze_windows = WindowSerializer(many=True)
+    sample_sets = SampleSetSerializer(many=True)
+
+    class Meta:
+        model = Competition
+        fields = (
+            *CompetitionSerializer.Meta.fields,
+            "description",
+            "tracks",
+            "rules",
+            "freeze_windows",
+            "sample_sets",
+        )
+
+
+class BoardRowSerializer(serializers.Serializer[Any]):
+    """A line of a leaderboard. `change`: places won (above 0) or lost in a day, null where it is new."""
+
+    rank = serializers.IntegerField()
+    change = serializers.IntegerField(allow_null=True)
+    team = serializers.CharField(source="team_slug")
+    team_name = serializers.CharField(source="team")
+    ineligible_for_prizes = serializers.BooleanField()
+    submission = serializers.IntegerField()
+    title = serializers.CharField()
+    value = serializers.FloatField()
+    low = serializers.FloatField()
+    high = serializers.FloatField()
+    samples = serializers.IntegerField()
+    failures = serializers.IntegerField()
+    worst_opponent = serializers.CharField()
+    median_seconds = serializers.FloatField()
+    scored_at = serializers.DateTimeField()
+
+
+class BoardSerializer(serializers.Serializer[Any]):
+    """A page of a leaderboard."""
+
+    page = serializers.IntegerField(source="number")
+    pages = serializers.IntegerField()
+    total = serializers.IntegerField()
+    rows = BoardRowSerializer(many=True)
+
+
+class EvaluationSerializer(serializers.ModelSerializer[Evaluation]):
+    """A submission's score, or that it is still played for."""
+
+    pool = serializers.IntegerField(source="pool.number")
+    sample_set = serializers.CharField(source="sample_set.name")
+    rules = serializers.IntegerField(source="rules.version")
+    worst_opponent = serializers.CharField(source="worst_opponent.title", default=None)
+
+    class Meta:
+        model = Evaluation
+        fields = (
+            *("state", "pool", "sample_set", "rules", "value", "low", "high", "samples", "failures"),
+            *("worst_opponent", "per_opponent", "median_seconds", "mean_queries", "created_at", "finished_at"),
+        )
+
+
+class SubmissionSerializer(serializers.ModelSerializer[Submission]):
+    """What everyone sees of a submission."""
+
+    number = serializers.IntegerField(source="pk")
+    competition = serializers.CharField(source="repository.entry.competition.slug")
+    team = serializers.CharField(source="repository.entry.team.slug")
+    track = serializers.CharField(source="repository.track.kind")
+    evaluation = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Submission
+        fields: tuple[str, ...] = (
+            *("number", "competition", "team", "track", "title", "state", "received_at"),
+            *("disqualified_at", "evaluation"),
+        )
+
+    def get_evaluation(self, submission: Submission) -> object:
+        """The newest evaluation, null where there is none."""
+        evaluation = evaluation_of(submission)
+        return EvaluationSerializer(evaluation).data if evaluation else None
+
+
+class BuildSerializer(serializers.ModelSerializer[Build]):
+    """A try to build a submission."""
+
+    class Meta:
+        model = Build
+        fields = ("attempt", "started_at", "finished_at", "outcome", "checks")
+
+
+class WholeSubmissionSerializer(SubmissionSerializer):
+    """What its team and the organisers see beside that."""
+
+    submitted_by = serializers.CharField(source="submitted_by.username")
+    slot = serializers.CharField(source="quota_slot.state", default=None)
+    builds = BuildSerializer(many=True)
+
+    class Meta(SubmissionSerializer.Meta):
+        fields = (
+            *SubmissionSerializer.Meta.fields,
+            *("commit", "tag", "licence", "submitted_by", "state_since", "cause", "reason", "problem", "fix"),
+            *("disqualified_for", "slot", "builds"),
+        )
+
+
+class AllowanceSerializer(serializers.Serializer[Any]):
+    """What a team may still submit to a track; `frees_at`: when each slot that is taken frees, soonest first."""
+
+    quota = serializers.IntegerField()
+    used = serializers.IntegerField()
+    left = serializers.IntegerField()
+    frees_at = serializers.ListField(child=serializers.DateTimeField())
+    next_at = serializers.DateTimeField(allow_null=True)
+
+
+class CommitSerializer(serializers.Serializer[Any]):
+    """What to submit."""
+
+    commit = serializers.CharField(max_length=64)

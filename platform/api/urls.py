@@ -1,0 +1,18 @@
+"""Addresses of the API."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from api import views
+
+app_name = "api"
+urlpatterns = [
+    path("competitions", views.ListCompetitions.as_view(), name="competitions"),
+    path("competitions/<slug:slug>", views.ShowCompetition.as_view(), name="competition"),
+    path("competitions/<slug:slug>/leaderboards/<slug:kind>", views.ShowLeaderboard.as_view(), name="leaderboard"),
+    path("submissions/<int:number>", views.ShowSubmission.as_view(), name="submission"),
+    path("submissions/<int:number>/withdraw", views.WithdrawSubmission.as_view(), name="withdraw"),
+    path("repositories/<slug:team>/<slug:kind>/quota", views.ShowQuota.as_view(), name="quota"),
+    path("repositories/<slug:team>/<slug:kind>/submissions", views.Submit.as_view(), name="submit"),
+]

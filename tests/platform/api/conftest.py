@@ -1,0 +1,116 @@
+"""Programs that ask the API, a commit to submit, and a submission with a score."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from rest_framework.test import APIClient
+
+from accounts.models import User
+from accounts.services import issue_token
+from competitions.models import RulesVersion, SampleSet, Track
+from leaderboards.models import Evaluation, Pool, Standing
+from repositories.models import Repository
+from repositories.services import repository_of
+from submissions.models import Player, Submission
+
+MANIFEST = '[submission]\ntrack = "model"\nrun = "python main.py"\ntitle = "Wise owl"\nlicence = "MIT"\n'
+
+Program = Callable[..., APIClient]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_counted() -> None:
+    """No request of another test counts against the rates."""
+    cache.clear()
+
+
+@pytest.fixture
+def program(db: None) -> Program:
+    """A program that acts for `user` with a token of `scopes`; for nobody without a user."""
+
+    def start(user: User | None = None, *scopes: str) -> APIClient:
+        client = APIClient()
+        if user is not None:
+            _, plain = issue_token(user=user, name="program", scopes=scopes or ("read", "submit"), days=30)
+            client.credentials(HTTP_AUTHORIZATION=f"Bearer {plain}")
+        return client
+
+    return start
+
+
+@pytest.fixture
+def commit(repositories: dict[str, Repository], tmp_path: Path, the_clock: Any, rules: RulesVersion) -> str:
+    """A commit in the Owls' model repository that is a good submission."""
+    repository = repositories["model"]
+    repository_of(entry=repository.entry, track=repository.track)
+    folder = tmp_path / "copy"
+    folder.mkdir()
+    (folder / "submission.toml").write_text(MANIFEST)
+    (folder / "main.py").write_text("print('plays')\n")
+    for words in (
+        ["init", "--quiet"],
+        ["add", "--all"],
+        ["-c", "user.name=Alice", "-c", "user.email=alice@example.org", "commit", "--quiet", "--message=First"],
+        ["push", "--quiet", str(repository.path), "HEAD:refs/heads/main"],
+    ):
+        subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, env=os.environ)
+    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def scored(
+    repositories: dict[str, Repository],
+    tracks: dict[str, Track],
+    rules: RulesVersion,
+    sample_sets: dict[str, SampleSet],
+    alice: User,
+) -> Submission:
+    """A submission of the Owls' that stands on the board."""
+    repository, at = repositories["model"], rules.created_at
+    player = Player.objects.create(
+        competition=rules.competition,
+        kind="model",
+        digest="sha256:1",
+        title="Wise owl",
+        command=["python"],
+        repository=repository,
+        created_at=at,
+    )
+    submission = Submission.objects.create(
+        repository=repository,
+        commit="1" * 40,
+        tag="submission-1",
+        submitted_by=alice,
+        received_at=at,
+        title="Wise owl",
+        licence="MIT",
+        state="ready",
+        state_since=at,
+        player=player,
+    )
+    evaluation = Evaluation.objects.create(
+        submission=submission,
+        pool=Pool.objects.create(track=tracks["untargeted"], number=1, made_at=at, reason="the first"),
+        sample_set=sample_sets["validation"],
+        rules=rules,
+        state="scored",
+        created_at=at,
+        finished_at=at,
+        value=0.5,
+        low=0.4,
+        high=0.6,
+        samples=6,
+        failures=0,
+        worst_opponent=player,
+        median_seconds=0.1,
+    )
+    Standing.objects.create(track=repository.track, entry=repository.entry, evaluation=evaluation, rank=1)
+    return submission

@@ -1,0 +1,111 @@
+"""What the API gives, and to whom."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from accounts.models import AccessToken, User
+from competitions.models import Competition, FreezeWindow
+from submissions.models import Submission
+
+INSIDE = {"commit", "tag", "submitted_by", "problem", "slot", "builds"}
+
+
+def test_it_works(program: Any, scored: Submission) -> None:
+    anyone = program()
+    assert [each["slug"] for each in anyone.get("/api/competitions").json()] == ["digits"]
+    competition = anyone.get("/api/competitions/digits").json()
+    assert [track["kind"] for track in competition["tracks"]] == ["model", "untargeted", "targeted"]
+    assert competition["rules"]["values"]["query_budget"] == 50
+    assert {"name": "validation", "purpose": "validation", "count": 6} in competition["sample_sets"]
+    board = anyone.get("/api/competitions/digits/leaderboards/model").json()
+    assert (board["page"], board["pages"], board["total"]) == (1, 1, 1)
+    row = board["rows"][0]
+    assert (row["rank"], row["team"], row["value"], row["submission"]) == (1, "owls", 0.5, scored.pk)
+    shown = anyone.get(f"/api/submissions/{scored.pk}").json()
+    assert shown["evaluation"]["value"] == 0.5
+    assert not shown.keys() & INSIDE
+
+
+def test_the_answer_is_json_whoever_asks(program: Any, competition: Competition) -> None:
+    response = program().get("/api/competitions", headers={"accept": "text/html"})
+    assert response.headers["Content-Type"] == "application/json"
+
+
+SEES = {
+    # who: (team part of a submission, quota, a competition that is not public)
+    "nobody": (False, 401, 404),
+    "charlie": (False, 403, 404),
+    "alice": (True, 200, None),
+    "bob": (True, 200, None),
+    "olga": (True, 403, 200),
+}
+
+
+@pytest.mark.parametrize("name", SEES)
+def test_who_sees_what(program: Any, scored: Submission, olga: User, charlie: User, name: str) -> None:
+    client = program(User.objects.filter(username=name).first(), "read")
+    inside, quota, hidden = SEES[name]
+    shown = client.get(f"/api/submissions/{scored.pk}").json()
+    assert shown.keys() >= INSIDE if inside else not INSIDE & shown.keys()
+    assert client.get("/api/repositories/owls/model/quota").status_code == quota
+    Competition.objects.update(public=False)
+    if hidden is not None:
+        for page in ("competitions/digits", "competitions/digits/leaderboards/model", f"submissions/{scored.pk}"):
+            assert client.get(f"/api/{page}").status_code == hidden
+
+
+def test_a_session_reads_too(client: Any, scored: Submission, alice: User, the_clock: Any) -> None:
+    client.force_login(alice)
+    quota = client.get("/api/repositories/owls/model/quota").json()
+    assert quota == {"quota": 5, "used": 0, "left": 5, "frees_at": [], "next_at": None}
+
+
+@pytest.mark.parametrize("flaw", ["unknown", "empty", "expired", "revoked", "scope"])
+def test_it_rejects_a_bad_token(program: Any, alice: User, competition: Competition, flaw: str) -> None:
+    client = program(alice, "submit" if flaw == "scope" else "read")
+    token = AccessToken.objects.get()
+    if flaw in {"unknown", "empty"}:
+        client.credentials(HTTP_AUTHORIZATION="Bearer gtl_guessed" if flaw == "unknown" else "Bearer ")
+    elif flaw == "expired":
+        AccessToken.objects.update(expires_at=token.created_at - timedelta(days=1))
+    elif flaw == "revoked":
+        AccessToken.objects.update(revoked_at=token.created_at)
+    response = client.get("/api/competitions")
+    assert response.status_code == 401
+    assert response.headers["WWW-Authenticate"] == "Bearer"
+    assert response.json().keys() == {"problem", "fix", "accepted_from"}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "competitions/nowhere",
+        "competitions/digits/leaderboards/nothing",
+        "submissions/99",
+        "repositories/nobody/model/quota",
+        "repositories/owls/nothing/quota",
+    ],
+)
+def test_it_rejects_what_is_not_there(program: Any, alice: User, scored: Submission, page: str) -> None:
+    response = program(alice).get(f"/api/{page}")
+    assert response.status_code == 404
+    assert response.json().keys() == {"problem", "fix", "accepted_from"}
+
+
+def test_it_rejects_too_many_requests(program: Any, competition: Competition) -> None:
+    anyone = program()
+    codes = [anyone.get("/api/competitions").status_code for _ in range(61)]
+    assert codes == [200] * 60 + [429]
+    assert anyone.get("/api/competitions").json()["accepted_from"]
+
+
+def test_windows_are_announced(program: Any, competition: Competition) -> None:
+    FreezeWindow.objects.create(
+        competition=competition, starts_at=competition.starts_at, ends_at=competition.ends_at, reason="round 1"
+    )
+    windows = program().get("/api/competitions/digits").json()["freeze_windows"]
+    assert [window["reason"] for window in windows] == ["round 1"]
