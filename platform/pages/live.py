@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -15,6 +16,14 @@ from django.utils.safestring import SafeString
 NOTHING_NEW = 204
 
 
+@dataclass(frozen=True)
+class Part:
+    """A live part: its HTML in a frame that asks for it again, and a digest by which to tell that it changed."""
+
+    html: SafeString
+    digest: str
+
+
 def part(
     request: HttpRequest,
     template: str,
@@ -22,24 +31,20 @@ def part(
     *,
     every: int | None,
     known: Mapping[str, str] | None = None,
-) -> SafeString:
-    """`template` in a frame that asks for itself again `every` so many seconds; None: nothing will change any more.
+) -> Part:
+    """`template`, asked for again `every` so many seconds; None: nothing will change any more.
 
-    It tells what the page it stands on already shows by `known`.
-
-    The template must not hold a form: its token differs each time.
+    `known` is what the page around it shows, and comes back with each request. The template must not hold a form: its
+    token differs each time.
     """
-    inner = render_to_string(template, dict(context), request)
+    inner = SafeString(render_to_string(template, dict(context), request))
+    digest = hashlib.sha256(f"{every} {inner}".encode()).hexdigest()[:16]
     if every is None:
-        return format_html("<div>{}</div>", SafeString(inner))
+        return Part(format_html("<div>{}</div>", inner), digest)
     values = {name: request.GET[name] for name in ("page", "attempt") if name in request.GET}
-    address = f"{request.path}?{urlencode(values | dict(known or {}) | {'seen': _digest(inner)})}"
-    return format_html(
-        '<div data-live hx-get="{}" hx-trigger="every {}s" hx-swap="outerHTML">{}</div>',
-        address,
-        every,
-        SafeString(inner),
-    )
+    frame = '<div data-live hx-get="{}?{}" hx-trigger="every {}s" hx-swap="outerHTML">{}</div>'
+    query = urlencode(values | dict(known or {}) | {"seen": digest})
+    return Part(format_html(frame, request.path, query, every, inner), digest)
 
 
 def asked(request: HttpRequest) -> bool:
@@ -47,12 +52,8 @@ def asked(request: HttpRequest) -> bool:
     return "HX-Request" in request.headers and "seen" in request.GET
 
 
-def answer(request: HttpRequest, framed: SafeString) -> HttpResponse:
-    """The live part, or nothing where it is what was seen."""
-    if f"seen={request.GET['seen']}&quot;" in framed or f'seen={request.GET["seen"]}"' in framed:
+def answer(request: HttpRequest, live: Part, said: SafeString | None = None) -> HttpResponse:
+    """The live part with what is `said` beside it, or nothing where it is what was seen."""
+    if request.GET["seen"] == live.digest:
         return HttpResponse(status=NOTHING_NEW)
-    return HttpResponse(framed)
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return HttpResponse(live.html + (said or SafeString()))

@@ -20,6 +20,11 @@ def refused(request: HttpRequest, refusal: Refusal) -> None:
     messages.error(request, text)
 
 
+def in_words(refusal: Refusal) -> str:
+    """A refusal and its fix as text, for the top of a form."""
+    return " ".join(_sentence(text) for text in (refusal.problem, refusal.fix) if text)
+
+
 def done(request: HttpRequest, text: str) -> None:
     """Say that something was done."""
     messages.success(request, text)

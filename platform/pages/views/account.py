@@ -31,7 +31,7 @@ def account(request: HttpRequest) -> HttpResponse:
         try:
             made, plain = services.issue_token(user=user, **form.cleaned_data)
         except Refusal as refusal:
-            form.add_error(None, f"{refusal.problem}. {refusal.fix}")
+            form.add_error(None, notices.in_words(refusal))
         else:
             form = TokenForm()
     context = {

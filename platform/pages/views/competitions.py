@@ -63,4 +63,4 @@ def board(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
     framed = live.part(request, "pages/parts/board.html", context, every=BOARD_EVERY)
     if live.asked(request):
         return live.answer(request, framed)
-    return render(request, "pages/board.html", context | {"live_board": framed, "tracks": shown.tracks.all()})
+    return render(request, "pages/board.html", context | {"live_board": framed.html, "tracks": shown.tracks.all()})

@@ -20,4 +20,4 @@ def status(request: HttpRequest) -> HttpResponse:
     framed = live.part(request, "pages/parts/status.html", context, every=STATUS_EVERY)
     if live.asked(request):
         return live.answer(request, framed)
-    return render(request, "pages/status.html", {"live_status": framed})
+    return render(request, "pages/status.html", {"live_status": framed.html})

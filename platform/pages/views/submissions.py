@@ -9,7 +9,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST, require_safe
 
 from core.errors import Refusal
@@ -51,7 +50,7 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
     framed = live.part(request, "pages/parts/stand.html", context, every=_every(shown, stand), known=known)
     if live.asked(request):
         return _follow(request, framed, known)
-    context |= {"live_stand": framed, "builds": builds}
+    context |= {"live_stand": framed.html, "builds": builds}
     context["may_withdraw"] = belongs(request, shown.repository.entry) and shown.state not in {
         Submission.State.REFUSED,
         Submission.State.WITHDRAWN,
@@ -67,13 +66,13 @@ def _every(shown: Submission, stand: Stand) -> int | None:
     return None if over or measured else STATE_EVERY
 
 
-def _follow(request: HttpRequest, framed: SafeString, known: dict[str, str]) -> HttpResponse:
+def _follow(request: HttpRequest, framed: live.Part, known: dict[str, str]) -> HttpResponse:
     """The live part; a page whose log has another beginning or end now is loaded again as a whole."""
     if request.GET.get("build", "") != known["build"]:
         return HttpResponse(headers={"HX-Refresh": "true"})
     if request.GET.get("state") != known["state"]:
         said = format_html('<div hx-swap-oob="innerHTML:#said">The submission is {}.</div>', known["state"])
-        return live.answer(request, framed + said)
+        return live.answer(request, framed, said)
     return live.answer(request, framed)
 
 

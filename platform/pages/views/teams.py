@@ -63,7 +63,7 @@ def team_new(request: HttpRequest, slug: str) -> HttpResponse:
                 competition=competition,
             )
         except Refusal as refusal:
-            form.add_error(None, f"{refusal.problem}. {refusal.fix}")
+            form.add_error(None, notices.in_words(refusal))
         else:
             notices.done(request, f"{entry.team.name} takes part. You are its captain.")
             return redirect("pages:team", entry.team.slug)
