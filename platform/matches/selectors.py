@@ -14,6 +14,9 @@ from matches.models import Match, Piece, SampleResult, Worker
 SIGN_OF_LIFE = timedelta(seconds=60)
 """A worker that was not seen for so long does not count as live."""
 
+LEFT = timedelta(hours=1)
+"""A worker that was not seen for so long is not called any more."""
+
 RECENT_PIECES = 50
 """How many pieces the estimate of a piece's seconds is drawn from."""
 
@@ -70,7 +73,7 @@ def queue_of(matches: Iterable[Match]) -> QueuePlace:
     until_done = still_open.filter(match__lte=max(own)).count()
     recent = Piece.objects.filter(state=Piece.State.PLAYED).order_by("-played_at").values_list("seconds", flat=True)
     seconds = [each for each in recent[:RECENT_PIECES] if each is not None]
-    live = _live_workers().count()
+    live = live_workers().count()
     if not seconds or not live:
         return QueuePlace(ahead, None)
     return QueuePlace(ahead, until_done * sum(seconds) / len(seconds) / live)
@@ -89,18 +92,20 @@ def workers() -> list[WorkerStatus]:
     return [WorkerStatus(row, row.last_seen_at >= since, tuple(getattr(row, "held", ()))) for row in rows]
 
 
+def live_workers() -> QuerySet[Worker]:
+    """The workers that were seen lately."""
+    return Worker.objects.filter(last_seen_at__gte=clock.now() - SIGN_OF_LIFE)
+
+
 def idle_workers() -> int:
     """How many live workers hold no piece."""
-    return _live_workers().exclude(pieces__state=Piece.State.CLAIMED).count()
+    return live_workers().exclude(pieces__state=Piece.State.CLAIMED).count()
 
 
-def no_live_worker() -> bool:
-    """Whether no worker was seen lately."""
-    return not _live_workers().exists()
-
-
-def _live_workers() -> QuerySet[Worker]:
-    return Worker.objects.filter(last_seen_at__gte=clock.now() - SIGN_OF_LIFE)
+def quiet_workers() -> int:
+    """How many workers were not seen for half the time after which they count as gone, yet in the last hour."""
+    now = clock.now()
+    return Worker.objects.filter(last_seen_at__gte=now - LEFT, last_seen_at__lt=now - SIGN_OF_LIFE / 2).count()
 
 
 def _keys(matches: Iterable[Match]) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from datetime import datetime
 
 from django.db import transaction
 
@@ -66,17 +67,16 @@ def replay_failed(match: Match, by: User, reason: str = "") -> None:
     match.refresh_from_db()
 
 
-def note_worker(*, name: str, worker_class: str, device: str, calibration: float) -> Worker:
-    """A worker process has started: its row, made or brought up to date."""
-    now = clock.now()
+def note_worker(*, name: str, worker_class: str, device: str, calibration: float, started_at: datetime) -> Worker:
+    """The row of a worker process that plays now, made or brought up to date."""
     worker, _ = Worker.objects.update_or_create(
         name=name,
         defaults={
             "worker_class": worker_class,
             "device": device,
             "calibration": calibration,
-            "started_at": now,
-            "last_seen_at": now,
+            "started_at": started_at,
+            "last_seen_at": clock.now(),
         },
     )
     return worker

@@ -1,0 +1,71 @@
+"""Signs of life of a worker process: for itself, and for the pieces in its hands."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from types import TracebackType
+from typing import Self
+
+from django.db import DatabaseError, close_old_connections, connections
+
+from matches import queue, services
+from matches.models import Worker
+from matches.queue import Claim
+
+BEAT_SECONDS = 5.0
+"""A sixth of the lease: a few beats may be missed."""
+
+log = logging.getLogger(__name__)
+
+
+class Heartbeat:
+    """A thread that beats while the process lives, or as a context manager for a while."""
+
+    def __init__(self, worker: Worker, seconds: float = BEAT_SECONDS) -> None:
+        self._worker = worker
+        self._seconds = seconds
+        self._held: dict[int, Claim] = {}
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+
+    def start(self) -> None:
+        """Begin to beat."""
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def hold(self, claim: Claim | None) -> Claim | None:
+        """Prolong the lease of `claim` from now on; gives it back for the caller's ease."""
+        if claim is not None:
+            self._held[claim.piece.pk] = claim
+        return claim
+
+    def drop(self, claim: Claim) -> None:
+        """Care for `claim` no more."""
+        self._held.pop(claim.piece.pk, None)
+
+    def _run(self) -> None:
+        try:
+            while not self._over.wait(self._seconds):
+                self._beat()
+        finally:
+            connections.close_all()
+
+    def _beat(self) -> None:
+        close_old_connections()
+        try:
+            services.note_alive(self._worker)
+            for claim in list(self._held.values()):
+                if not queue.heartbeat(claim):
+                    self.drop(claim)
+        except DatabaseError:  # it may be back at the next beat
+            log.warning("a heartbeat was missed", exc_info=True)

@@ -1,0 +1,69 @@
+"""What a worker does with its time: claim pieces, play them, commit each by itself."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from core import doorbell
+from matches import engine, queue
+from matches.heartbeat import Heartbeat
+from matches.models import Worker
+from matches.queue import Claim
+
+log = logging.getLogger(__name__)
+
+
+def play_pieces(worker: Worker, heartbeat: Heartbeat, *, seconds: float) -> None:
+    """Play what waits for `worker` until nothing does or `seconds` are over.
+
+    Ends early after a fault of ours: what is wrong with this host would meet the next piece too.
+    """
+    ends = time.monotonic() + seconds
+    claim = heartbeat.hold(queue.claim(worker))
+    if claim is not None and queue.waiting_for(worker).exists():
+        # heard by another worker that is idle, or else by this one when it is done: rings neither grow nor run out
+        doorbell.ring("matches.play")
+    while claim is not None:
+        claim = _play_match(claim, heartbeat, ends)
+
+
+def _play_match(claim: Claim, heartbeat: Heartbeat, ends: float) -> Claim | None:
+    """Play the match of `claim` as long as there are pieces and time; the claim on another match that came next."""
+    match, following = claim.piece.match, None
+    try:
+        with engine.Session(match, claim.worker) as session:
+            while True:
+                result = session.play(claim.piece)
+                # claimed before the last one is committed: only so is it known whether the session goes on
+                following = _next(claim, heartbeat, ends)
+                goes_on = following is not None and following.piece.match_id == match.pk
+                queue.commit(claim, session.settle(result, last=not goes_on))
+                heartbeat.drop(claim)
+                if following is None or not goes_on:
+                    return following
+                claim, following = following, None
+    except queue.LostClaimError:
+        log.warning("%s was lost in mid-play; nothing of it was written", claim.piece)
+        _let_go(claim, following, heartbeat)
+    except Exception as failure:  # whatever it is, it is ours: players fail in the result
+        log.exception("%s could not be played", claim.piece)
+        _let_go(claim, following, heartbeat, fault=f"{type(failure).__name__}: {failure}")
+    except BaseException:  # told to stop: nobody's fault, and the pieces are free at once
+        _let_go(claim, following, heartbeat)
+        raise
+    return None
+
+
+def _next(claim: Claim, heartbeat: Heartbeat, ends: float) -> Claim | None:
+    if time.monotonic() >= ends:
+        return None
+    return heartbeat.hold(queue.claim(claim.worker, prefer=claim.piece.match))
+
+
+def _let_go(claim: Claim, following: Claim | None, heartbeat: Heartbeat, fault: str = "") -> None:
+    heartbeat.drop(claim)
+    queue.give_back(claim, fault=fault)
+    if following is not None:
+        heartbeat.drop(following)
+        queue.give_back(following)

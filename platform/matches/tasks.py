@@ -1,0 +1,86 @@
+"""The tasks of the players' workers. Messages only wake them: what is to be done stands in the database."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import datetime
+
+from billiard import current_process
+from celery import shared_task
+from django.conf import settings
+
+from core import clock, doorbell
+from matches import engine, queue, selectors, services
+from matches.heartbeat import Heartbeat
+from matches.models import Worker
+from matches.playing import play_pieces
+
+PLAY_SECONDS = 60.0
+"""A worker that also builds submissions looks up from the board this often."""
+
+RING_AGAIN_SECONDS = 60.0
+"""How often a ring is repeated while no worker is there to hear it."""
+
+
+@dataclass
+class _Process:
+    """What this process remembers from one task to the next (`rung_at` in `time.monotonic()`)."""
+
+    started_at: datetime | None = None
+    rung_at: float = -RING_AGAIN_SECONDS
+
+
+_process = _Process()
+
+
+@shared_task(name="matches.play")  # type: ignore[untyped-decorator]
+def play() -> None:
+    """Play waiting pieces for about a minute; others are woken as long as more of them wait."""
+    engine.prepare_host()
+    worker = register(slot())
+    with Heartbeat(worker) as heartbeat:
+        play_pieces(worker, heartbeat, seconds=PLAY_SECONDS)
+
+
+@shared_task(name="matches.sweep")  # type: ignore[untyped-decorator]
+def sweep() -> None:
+    """Take back the pieces of lost workers, end what is played, wake workers that have something to do.
+
+    Workers that were quiet for a while are called, too: so it is seen which of them still live.
+    """
+    queue.expire()
+    queue.finish_played()
+    rings = selectors.quiet_workers()
+    if queue.waiting().exists():
+        rings += selectors.idle_workers()
+        if not rings and not selectors.live_workers().exists():
+            rings = _ring_for_whoever_comes()
+    for _ in range(rings):
+        doorbell.ring("matches.play")
+
+
+def _ring_for_whoever_comes() -> int:
+    """1, but not more often than `RING_AGAIN_SECONDS` says: rings that nobody hears pile up in the broker."""
+    if time.monotonic() < _process.rung_at + RING_AGAIN_SECONDS:
+        return 0
+    _process.rung_at = time.monotonic()
+    return 1
+
+
+def slot() -> int:
+    """The place of this process among those of its Celery worker, from 0."""
+    return int(getattr(current_process(), "index", 0))
+
+
+def register(slot: int) -> Worker:
+    """The row of the worker process in `slot`. Each slot has a device of its own, as long as there are enough."""
+    devices = settings.WORKER_DEVICES
+    _process.started_at = _process.started_at or clock.now()
+    return services.note_worker(
+        name=f"{settings.WORKER_NAME}/{slot}",
+        worker_class=settings.WORKER_CLASS,
+        device=devices[slot % len(devices)] if devices else "",
+        calibration=engine.calibration(),
+        started_at=_process.started_at,
+    )
