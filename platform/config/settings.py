@@ -137,9 +137,7 @@ WORKER_CLASS = env.choice("GAUNTLET_WORKER_CLASS", ("cpu", "gpu"))
 WORKER_DEVICES = env.names("GAUNTLET_WORKER_DEVICES", ())
 
 # the queue
-CELERY_BROKER_URL, CELERY_BROKER_TRANSPORT_OPTIONS = env.broker(
-    "GAUNTLET_BROKER", f"filesystem://{STATE / 'broker'}"
-)
+CELERY_BROKER_URL, CELERY_BROKER_TRANSPORT_OPTIONS = env.broker("GAUNTLET_BROKER", f"filesystem://{STATE / 'broker'}")
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
@@ -149,7 +147,12 @@ CELERY_TIMEZONE = "UTC"
 CELERY_TASK_ACKS_LATE = False
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_DEFAULT_QUEUE = "default"
-CELERY_TASK_ROUTES = {"submissions.*": {"queue": "build"}, "matches.play": {"queue": "play"}}
+# the sweeps stay out of the queues whose workers may be busy for long
+CELERY_TASK_ROUTES = {
+    "submissions.build": {"queue": "build"},
+    "submissions.collect_images": {"queue": "build"},
+    "matches.play": {"queue": "play"},
+}
 CELERY_BEAT_SCHEDULE_FILENAME = str(STATE / "beat-schedule")
 CELERY_BEAT_SCHEDULE = {
     "submissions.sweep": {"task": "submissions.sweep", "schedule": 10.0, "options": {"expires": 10.0}},

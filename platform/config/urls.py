@@ -11,7 +11,7 @@ from submissions.door import SubmissionDoor
 urlpatterns = [
     path("admin/", admin.site.urls),
     path("accounts/", include("allauth.urls")),
-    path("api/", include("api.urls")),
     path("git/<team>/<kind>.git/<path:service>", GitView.as_view(door=SubmissionDoor()), name="git"),
+    path("api/", include("api.urls")),
     path("", include("pages.urls")),
 ]

@@ -6,7 +6,9 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import Fault
@@ -16,10 +18,26 @@ from evaluation.baselines.catalogue import baselines
 TAG = "submission-1"
 
 
-def push_copy(like: str, address: str, *, author: str, changes: Iterable[Change] = (), tag: str | None = TAG) -> str:
-    """Push a copy of the bundled submission `like`, changed, to `address`; what git printed.
+@dataclass(frozen=True)
+class Pushed:
+    """What `git push` printed, and how many seconds it took."""
 
-    Without a `tag` it is code and no submission yet. Raises `Fault` where git fails, with its words.
+    output: str
+    seconds: float
+
+
+def push_copy(
+    like: str,
+    address: str,
+    *,
+    author: str,
+    changes: Iterable[Change] = (),
+    branch: str | None = "main",
+    tag: str | None = TAG,
+) -> Pushed:
+    """Push a copy of the bundled submission `like`, changed, to a branch and a tag of the repository at `address`.
+
+    Without a tag it is code and no submission yet. Raises `Fault` where git fails, with its words.
     """
     with tempfile.TemporaryDirectory(prefix="gauntlet-push-") as folder:
         copy = Path(folder) / "repository"
@@ -30,11 +48,11 @@ def push_copy(like: str, address: str, *, author: str, changes: Iterable[Change]
         _git(copy, author, "init", "--quiet", "--initial-branch=main")
         _git(copy, author, "add", "--all")
         _git(copy, author, "commit", "--quiet", "--message", f"Start from {like}")
-        refs = ["main"]
         if tag is not None:
             _git(copy, author, "tag", tag)
-            refs.append(tag)
-        return _git(copy, author, "push", address, *refs)
+        begun = time.monotonic()
+        output = _git(copy, author, "push", address, *(ref for ref in (branch, tag) if ref is not None))
+        return Pushed(output, time.monotonic() - begun)
 
 
 def pushed_tags(address: str) -> set[str]:

@@ -63,8 +63,8 @@ class Story:
         for entry in filter(self._plays, team.entries):
             address = self.address(team, entry)
             if TAG not in pushed_tags(address):
-                answer = push_copy(entry.like, address, author=team.slug, changes=entry.changes)
-                accepted = next((line for line in answer.splitlines() if "accepted" in line), "")
+                pushed = push_copy(entry.like, address, author=team.slug, changes=entry.changes)
+                accepted = next((line for line in pushed.output.splitlines() if "accepted" in line), "")
                 self._say(f"{team.name} pushed to {entry.track}: {accepted.removeprefix('remote:').strip()}")
 
     def prepare_reader(self) -> str:
