@@ -1,0 +1,120 @@
+"""What tests of matches share: players, workers, pieces that were played by hand, and who is rung."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from competitions.models import Competition, RulesVersion, SampleSet
+from core import clock, doorbell
+from evaluation.domain.results import Outcome, SampleResult
+from matches.heartbeat import Heartbeat
+from matches.models import Match, Piece, Worker
+from matches.played import PlayedPiece
+from matches.playing import play_pieces
+from matches.services import ensure_match
+from repositories.models import Repository
+from submissions import builds
+from submissions.models import Player, Submission
+
+COUNTS = {"replayed": 4, "changed": 0, "judged": 2, "denied": 0, "fresh": 0, "fresh_changed": 0}
+
+
+@pytest.fixture(autouse=True)
+def rings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The tasks that were rung; there is no broker."""
+    rung: list[str] = []
+    monkeypatch.setattr(doorbell, "_send", lambda task, keys: rung.append(task))
+    return rung
+
+
+@pytest.fixture
+def model(competition: Competition) -> Player:
+    """A bundled model that is quick to start."""
+    return builds.baseline_player(competition, "numpy-classifier", lambda line: None)
+
+
+@pytest.fixture
+def attack(competition: Competition) -> Player:
+    """A bundled attack."""
+    return builds.baseline_player(competition, "gaussian-noise", lambda line: None)
+
+
+@pytest.fixture
+def commit_attack(repositories: dict[str, Repository], root: Path, tmp_path: Path) -> Callable[[str], Player]:
+    """Commits a folder of tests/repos/site to the Owls' repository of untargeted attacks and builds it."""
+
+    def commit(name: str) -> Player:
+        repository, work = repositories["untargeted"], tmp_path / name
+        shutil.copytree(root / "tests/repos/site" / name, work, ignore=shutil.ignore_patterns("__pycache__"))
+        repository.path.parent.mkdir(parents=True, exist_ok=True)
+        for words in (
+            ["init", "--quiet", "--bare", str(repository.path)],
+            ["init", "--quiet"],
+            ["add", "--all"],
+            ["-c", "user.name=Alice", "-c", "user.email=alice@example.org", "commit", "--quiet", "--message", name],
+            ["push", "--quiet", str(repository.path), "HEAD:refs/heads/main"],
+        ):
+            subprocess.run(["git", *words], cwd=work, check=True, capture_output=True)
+        head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=work, check=True, capture_output=True, text=True)
+        submission = Submission(repository=repository, commit=head.stdout.strip())
+        return builds.build(submission, lambda line: None)
+
+    return commit
+
+
+@pytest.fixture
+def match(rules: RulesVersion, sample_sets: dict[str, SampleSet], model: Player, attack: Player) -> Match:
+    """Six samples in three pieces, waiting."""
+    return ensure_match(rules=rules, sample_set=sample_sets["validation"], model=model, attack=attack)
+
+
+@pytest.fixture
+def make_worker(db: None) -> Callable[..., Worker]:
+    """Makes workers by name."""
+
+    def make(name: str = "one", worker_class: str = "cpu") -> Worker:
+        now = clock.now()
+        return Worker.objects.create(name=name, worker_class=worker_class, started_at=now, last_seen_at=now)
+
+    return make
+
+
+@pytest.fixture
+def played() -> Callable[[Piece], PlayedPiece]:
+    """What playing a piece might have given."""
+
+    def play(piece: Piece) -> PlayedPiece:
+        rows = tuple(
+            SampleResult(
+                sample=sample,
+                label=3,
+                target=None,
+                outcome=Outcome.ADVERSARIAL,
+                distance=1.5,
+                worst_case=9.0,
+                queries=50,
+                seconds=0.2,
+                reason=None,
+                found_label=4,
+            )
+            for sample in range(piece.first, piece.first + piece.count)
+        )
+        return PlayedPiece(samples=rows, seconds=0.4, audit=COUNTS, failures=[], artefact="a" * 64)
+
+    return play
+
+
+@pytest.fixture
+def let_play() -> Callable[..., None]:
+    """Lets a worker play as the task does."""
+
+    def play(worker: Worker, seconds: float = 60.0) -> None:
+        with Heartbeat(worker) as heartbeat:
+            play_pieces(worker, heartbeat, seconds=seconds)
+
+    return play

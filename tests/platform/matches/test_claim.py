@@ -1,0 +1,192 @@
+"""Who has a piece in hand: leases, fences, faults and the order of the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
+
+import pytest
+from django.db import connections
+
+from competitions.models import SampleSet
+from core.models import Event
+from matches import queue
+from matches.models import Match, Piece, SampleResult, Worker
+from matches.played import PlayedPiece
+from matches.queue import Claim, LostClaimError
+from matches.services import ensure_match
+
+
+class Clock(Protocol):
+    def forward(self, **by: float) -> object: ...
+
+
+MakeWorker = Callable[..., Worker]
+Played = Callable[[Piece], PlayedPiece]
+
+
+@pytest.fixture
+def one(the_clock: Clock, make_worker: MakeWorker) -> Worker:
+    return make_worker("one")
+
+
+@pytest.fixture
+def two(the_clock: Clock, make_worker: MakeWorker) -> Worker:
+    return make_worker("two")
+
+
+@pytest.fixture
+def younger(match: Match, sample_sets: dict[str, SampleSet]) -> Match:
+    """A match of five pieces that was asked for later."""
+    return ensure_match(
+        rules=match.rules, sample_set=sample_sets["development"], model=match.model, attack=match.attack
+    )
+
+
+def claimed(worker: Worker, prefer: Match | None = None) -> Claim:
+    claim = queue.claim(worker, prefer)
+    assert claim is not None
+    return claim
+
+
+def state_of(match: Match) -> str:
+    match.refresh_from_db()
+    return match.state
+
+
+def test_it_works(match: Match, one: Worker) -> None:
+    claim = claimed(one)
+    assert (claim.piece.number, claim.fence) == (0, 1)
+    row = match.pieces.get(number=0)
+    assert (row.state, row.worker, row.fence) == ("claimed", one, 1)
+    assert state_of(match) == "playing"
+
+
+def test_a_worker_stays_with_the_match_whose_players_are_warm(match: Match, younger: Match, one: Worker) -> None:
+    assert claimed(one, prefer=younger).piece.match == younger
+    assert [claimed(one, prefer=younger).piece.number for _ in range(4)] == [1, 2, 3, 4]
+    assert claimed(one, prefer=younger).piece.match == match
+
+
+def test_a_match_that_nobody_holds_comes_first(match: Match, younger: Match, one: Worker, two: Worker) -> None:
+    assert claimed(one).piece.match == match
+    assert claimed(two).piece.match == younger
+    assert claimed(one).piece.match == match
+
+
+def test_only_a_gpu_worker_plays_a_match_that_needs_one(match: Match, one: Worker, make_worker: MakeWorker) -> None:
+    Match.objects.update(needs_gpu=True)
+    assert queue.claim(one) is None
+    assert claimed(make_worker("three", "gpu")).piece.match == match
+
+
+def test_a_heartbeat_prolongs_the_lease(match: Match, one: Worker, the_clock: Clock) -> None:
+    claim = claimed(one)
+    for _ in range(4):
+        the_clock.forward(seconds=20)
+        assert queue.heartbeat(claim)
+    assert queue.expire() == 0
+
+
+def test_a_piece_whose_worker_is_silent_goes_to_another(
+    match: Match, one: Worker, two: Worker, the_clock: Clock, played: Played
+) -> None:
+    lost = claimed(one)
+    the_clock.forward(seconds=31)
+    taken = claimed(two)
+    assert (taken.piece, taken.fence, taken.piece.faults) == (lost.piece, 2, 1)
+    assert "one gave no sign of life" in Event.objects.get(verb="return_piece").reason
+    assert not queue.heartbeat(lost)
+    assert not queue.give_back(lost)
+    assert not queue.give_back(lost, fault="too late")
+    with pytest.raises(LostClaimError):
+        queue.commit(lost, played(lost.piece))
+    assert not SampleResult.objects.exists()
+    queue.commit(taken, played(taken.piece))
+    assert SampleResult.objects.count() == 2
+
+
+def test_a_piece_is_written_once(match: Match, one: Worker, played: Played) -> None:
+    claim = claimed(one)
+    queue.commit(claim, played(claim.piece))
+    with pytest.raises(LostClaimError):
+        queue.commit(claim, played(claim.piece))
+    assert SampleResult.objects.count() == 2
+
+
+def test_a_piece_given_back_is_free_at_once(match: Match, one: Worker, two: Worker) -> None:
+    claim = claimed(one)
+    assert queue.give_back(claim)
+    assert (claimed(two).piece, match.pieces.get(number=0).faults) == (claim.piece, 0)
+
+
+def test_after_a_fault_a_piece_rests(match: Match, one: Worker, the_clock: Clock) -> None:
+    claim = claimed(one)
+    queue.give_back(claim, fault="the engine is away")
+    assert claimed(one).piece.number == 1
+    the_clock.forward(seconds=11)
+    assert claimed(one).piece == claim.piece
+
+
+def test_the_third_fault_fails_the_match(match: Match, one: Worker, the_clock: Clock) -> None:
+    for _ in range(3):
+        the_clock.forward(minutes=3)
+        claim = claimed(one, prefer=match)
+        assert claim.piece.number == 0
+        queue.give_back(claim, fault="the engine is away")
+    assert state_of(match) == "failed"
+    assert match.finished_at is not None
+    assert "the engine is away" in match.fault
+    assert match.pieces.get(number=0).state == "failed"
+    assert Event.objects.filter(verb="fail_match").count() == 1
+    assert queue.claim(one) is None
+
+
+def test_the_last_piece_ends_the_match(match: Match, one: Worker, two: Worker, played: Played) -> None:
+    first, second, third = claimed(one), claimed(two), claimed(one)
+    for claim in (third, first):
+        queue.commit(claim, played(claim.piece))
+        assert state_of(match) == "playing"
+    queue.commit(second, played(second.piece))
+    assert state_of(match) == "played"
+    assert match.audit == {
+        "replayed": 12,
+        "changed": 0,
+        "judged": 6,
+        "denied": 0,
+        "fresh": 0,
+        "fresh_changed": 0,
+        "passed": True,
+    }
+
+
+def test_a_match_that_nobody_ended_is_found(match: Match, one: Worker) -> None:
+    match.pieces.update(state="played")
+    assert queue.finish_played() == 1
+    assert state_of(match) == "played"
+    assert queue.finish_played() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_workers_at_once_play_each_piece_once(
+    match: Match, younger: Match, make_worker: MakeWorker, played: Played, rings: list[str]
+) -> None:
+    def work(worker: Worker) -> list[int]:
+        keys = []
+        try:
+            while claim := queue.claim(worker):
+                keys.append(claim.piece.pk)
+                queue.commit(claim, played(claim.piece))
+        finally:
+            connections.close_all()
+        return keys
+
+    crew = [make_worker(f"worker {number}") for number in range(6)]
+    with ThreadPoolExecutor(6) as pool:
+        keys = [key for part in pool.map(work, crew) for key in part]
+    assert sorted(keys) == sorted(Piece.objects.values_list("pk", flat=True))
+    assert (state_of(match), state_of(younger)) == ("played", "played")
+    assert SampleResult.objects.count() == 16
+    assert set(Piece.objects.values_list("fence", "faults")) == {(1, 0)}
+    assert rings.count("leaderboards.score") == 2

@@ -1,0 +1,140 @@
+"""Real matches: real players in the process sandbox, claimed, refereed and committed piece by piece."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pytest
+from pytest_django import Settings
+
+from competitions.models import RulesVersion, SampleSet
+from competitions.rules import query_rules
+from competitions.samples import samples_of
+from core import store
+from core.models import Event
+from evaluation.runner.play import Played, play
+from matches import tasks
+from matches.models import Match, Piece, Worker
+from matches.selectors import results
+from matches.services import ensure_match
+from submissions.builds import ready_player
+from submissions.models import Player
+from submissions.sandboxes import open_sandbox
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+COLUMNS = ("sample", "outcome", "distance", "worst_case", "queries", "reason", "found_label")
+
+
+def played_by_the_engine(match: Match) -> Played:
+    """The match as `gauntlet play` would play it."""
+    model, attack = (ready_player(player, lambda line: None) for player in (match.model, match.attack))
+    return play(
+        model=model,
+        attack=attack,
+        samples=samples_of(match.sample_set),
+        rules=query_rules(match.rules.values, match.rules.version),
+        sandbox=open_sandbox(),
+        seed=match.seed,
+    )
+
+
+def rows_of(match: Match) -> list[dict[str, Any]]:
+    return list(results(match).values(*COLUMNS))
+
+
+def rows_by_the_engine(result: Played) -> list[Mapping[str, Any]]:
+    rows = [asdict(row) | {"reason": str(row.reason or "")} for row in result.result.samples]
+    return [{name: row[name] for name in COLUMNS} for row in rows]
+
+
+def test_it_works(match: Match, make_worker: Callable[..., Worker], let_play: Callable[..., None]) -> None:
+    let_play(make_worker())
+    match.refresh_from_db()
+    assert (match.state, match.fault) == ("played", "")
+    engine = played_by_the_engine(match)
+    assert rows_of(match) == rows_by_the_engine(engine)
+    assert match.audit == asdict(engine.result.audit) | {"passed": True}
+    assert match.audit["fresh"] > 0
+    piece = match.pieces.get(number=1)
+    assert (piece.worker_class, piece.calibration, piece.failures) == ("cpu", 1.0, [])
+    with np.load(io.BytesIO(store.get(piece.artefact))) as kept:
+        assert np.array_equal(kept["perturbed"], engine.result.pieces[1].perturbed)
+        assert np.array_equal(kept["trace_distance"], engine.result.pieces[1].trace.distance)
+        assert list(kept["sample"]) == [2, 3]
+
+
+def test_a_match_handed_on_after_each_piece_has_the_same_rows(
+    match: Match, make_worker: Callable[..., Worker], let_play: Callable[..., None]
+) -> None:
+    for name in ("one", "two", "three"):
+        let_play(make_worker(name), seconds=0.0)
+    match.refresh_from_db()
+    assert match.state == "played"
+    assert {piece.worker.name for piece in match.pieces.all() if piece.worker} == {"one", "two", "three"}
+    assert rows_of(match) == rows_by_the_engine(played_by_the_engine(match))
+    assert all(piece.audit["fresh"] > 0 for piece in match.pieces.all())
+
+
+def test_what_was_played_is_not_played_again(
+    match: Match, make_worker: Callable[..., Worker], let_play: Callable[..., None], rings: list[str]
+) -> None:
+    let_play(make_worker())
+    rings.clear()
+    again = ensure_match(rules=match.rules, sample_set=match.sample_set, model=match.model, attack=match.attack)
+    let_play(make_worker("two"))
+    assert (again.pk, again.state, rings) == (match.pk, "played", [])
+    assert set(Piece.objects.values_list("fence", "worker__name")) == {(1, "one")}
+
+
+def test_an_attack_that_crashes_in_the_seventh_piece_is_named(
+    rules: RulesVersion,
+    sample_sets: dict[str, SampleSet],
+    model: Player,
+    commit_attack: Callable[[str], Player],
+    make_worker: Callable[..., Worker],
+    let_play: Callable[..., None],
+) -> None:
+    # pieces of one image; those that the model gets wrong from the start are not given to the attack
+    RulesVersion.objects.filter(pk=rules.pk).update(values=rules.values | {"piece_samples": 1})
+    rules.refresh_from_db()
+    crashing = commit_attack("attack-crashes-in-the-seventh")
+    match = ensure_match(rules=rules, sample_set=sample_sets["development"], model=model, attack=crashing)
+    let_play(make_worker())
+    match.refresh_from_db()
+    assert (match.state, match.audit["passed"], match.fault) == ("played", True, "")
+    rows = [row for row in rows_of(match) if row["outcome"] != "clean_wrong"]
+    assert [number for number, row in enumerate(rows) if row["reason"] == "crashed"] == [6]
+    assert rows[6]["distance"] == rows[6]["worst_case"]
+    (failure,) = [failure for piece in match.pieces.all() for failure in piece.failures]
+    assert (failure["side"], failure["reason"], failure["in_setup"]) == ("attack", "crashed", False)
+    assert failure["detail"] == "exit status 3"  # and nothing of what it printed
+
+
+def test_a_host_that_cannot_play_costs_no_team_anything(
+    match: Match, make_worker: Callable[..., Worker], let_play: Callable[..., None]
+) -> None:
+    Player.objects.filter(pk=match.attack.pk).update(baseline="gone")
+    let_play(make_worker())
+    match.refresh_from_db()
+    assert match.state == "playing"
+    assert list(match.pieces.values_list("state", "faults")) == [("waiting", 1), ("waiting", 0), ("waiting", 0)]
+    assert "no bundled submission is called 'gone'" in Event.objects.get(verb="return_piece").reason
+
+
+def test_the_task_registers_its_process_and_plays(match: Match, settings: Settings) -> None:
+    settings.WORKER_NAME = "arena-1"
+    tasks.play()
+    match.refresh_from_db()
+    assert match.state == "played"
+    assert Worker.objects.get().name == "arena-1/0"
+
+
+def test_each_slot_has_a_device_of_its_own(settings: Settings) -> None:
+    settings.WORKER_CLASS, settings.WORKER_DEVICES = "gpu", ["0", "1"]
+    assert [tasks.register(slot).device for slot in range(2)] == ["0", "1"]
+    assert set(Worker.objects.values_list("worker_class", flat=True)) == {"gpu"}

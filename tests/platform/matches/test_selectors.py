@@ -1,0 +1,70 @@
+"""How far matches are, what stands before them, and who plays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from competitions.models import SampleSet
+from matches import queue
+from matches.models import Match, Piece, Worker
+from matches.played import PlayedPiece
+from matches.selectors import Progress, QueuePlace, progress, queue_of, workers
+from matches.services import ensure_match
+
+
+class Clock(Protocol):
+    def forward(self, **by: float) -> object: ...
+
+
+def play_one(worker: Worker, played: Callable[[Piece], PlayedPiece], prefer: Match | None = None) -> None:
+    claim = queue.claim(worker, prefer)
+    assert claim is not None
+    queue.commit(claim, played(claim.piece))
+
+
+def test_it_works(
+    match: Match,
+    sample_sets: dict[str, SampleSet],
+    the_clock: Clock,
+    make_worker: Callable[..., Worker],
+    played: Callable[[Piece], PlayedPiece],
+) -> None:
+    younger = ensure_match(
+        rules=match.rules, sample_set=sample_sets["development"], model=match.model, attack=match.attack
+    )
+    worker = make_worker()
+    play_one(worker, played)
+    assert progress([match, younger]) == Progress(pieces_played=1, pieces=8)
+    assert queue_of([match]) == QueuePlace(pieces_ahead=0, seconds=2 * 0.4)
+    assert queue_of([younger]) == QueuePlace(pieces_ahead=2, seconds=7 * 0.4)
+    make_worker("two")
+    assert queue_of([younger]).seconds == 7 * 0.4 / 2
+    the_clock.forward(seconds=61)
+    assert queue_of([younger]) == QueuePlace(pieces_ahead=2, seconds=None)
+
+
+def test_nothing_is_known_before_the_first_piece(match: Match, make_worker: Callable[..., Worker]) -> None:
+    make_worker()
+    assert queue_of([match]) == QueuePlace(pieces_ahead=0, seconds=None)
+
+
+def test_a_played_match_waits_for_nothing(
+    match: Match, make_worker: Callable[..., Worker], played: Callable[[Piece], PlayedPiece]
+) -> None:
+    worker = make_worker()
+    for _ in range(3):
+        play_one(worker, played)
+    assert queue_of([match]) == QueuePlace(pieces_ahead=0, seconds=0.0)
+
+
+def test_workers_tell_what_they_hold(match: Match, the_clock: Clock, make_worker: Callable[..., Worker]) -> None:
+    silent = make_worker("silent")
+    the_clock.forward(seconds=61)
+    busy = make_worker("busy")
+    claim = queue.claim(busy)
+    assert claim is not None
+    assert [(status.worker, status.live, status.holds) for status in workers()] == [
+        (busy, True, (claim.piece,)),
+        (silent, False, ()),
+    ]

@@ -1,0 +1,64 @@
+"""The sweep finds what a lost message or a lost worker leaves, from the database alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import pytest
+
+from matches import queue, tasks
+from matches.models import Match, Worker
+
+
+class Clock(Protocol):
+    def forward(self, **by: float) -> object: ...
+
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "_process", tasks._Process())
+
+
+def test_it_works(match: Match, the_clock: Clock, make_worker: Callable[..., Worker], rings: list[str]) -> None:
+    queue.claim(make_worker())
+    the_clock.forward(seconds=31)
+    rings.clear()
+    tasks.sweep()
+    assert not match.pieces.filter(state="claimed").exists()
+    assert set(rings) == {"matches.play"}
+
+
+def test_it_wakes_each_idle_worker_and_no_busy_one(
+    match: Match, the_clock: Clock, make_worker: Callable[..., Worker], rings: list[str]
+) -> None:
+    queue.claim(make_worker("busy"))
+    make_worker("idle")
+    make_worker("idle, too")
+    rings.clear()
+    tasks.sweep()
+    assert rings == ["matches.play"] * 2
+
+
+def test_where_no_worker_was_ever_seen_it_rings_now_and_then(match: Match, rings: list[str]) -> None:
+    rings.clear()
+    tasks.sweep()
+    tasks.sweep()
+    assert rings == ["matches.play"]
+
+
+def test_it_calls_quiet_workers_until_they_are_gone(
+    the_clock: Clock, make_worker: Callable[..., Worker], rings: list[str]
+) -> None:
+    make_worker()
+    tasks.sweep()
+    assert rings == []
+    the_clock.forward(seconds=31)
+    tasks.sweep()
+    assert rings == ["matches.play"]
+    the_clock.forward(hours=1)
+    tasks.sweep()
+    assert rings == ["matches.play"]
