@@ -1,0 +1,45 @@
+"""The user names that people may choose when they sign up."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from accounts.models import User
+
+PASSWORD = "correct horse battery"  # noqa: S105 - of nobody
+
+
+def sign_up(name: str) -> tuple[int, str]:
+    """Status and page of the answer."""
+    form = {"username": name, "email": "", "password1": PASSWORD, "password2": PASSWORD}
+    answer = Client().post("/accounts/signup/", form)
+    return answer.status_code, answer.content.decode()
+
+
+@pytest.mark.parametrize("name", ["owls", "you", "Al", "robust-owl_2", "a" * 30])
+def test_it_works(db: None, name: str) -> None:
+    assert sign_up(name) == (302, "")
+    assert User.objects.get().username == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["charlie@example.org", "a", "a" * 31, "2owls", "-owl", "_owl", "o.wl", "two owls", "\u00f6wl", "\u0430lice"],
+)
+def test_it_rejects_other_names(db: None, name: str) -> None:
+    status, page = sign_up(name)
+    assert status == 200
+    assert "Use 2 to 30 unaccented letters, digits, hyphens and underscores" in page
+    assert not User.objects.exists()
+
+
+def test_it_rejects_the_address_of_another_person(charlie: User) -> None:
+    sign_up(charlie.email)
+    assert User.objects.get() == charlie
+
+
+def test_who_has_an_older_name_still_logs_in(db: None) -> None:
+    User.objects.create_user("old.name@example.org", password=PASSWORD)
+    answer = Client().post("/accounts/login/", {"login": "old.name@example.org", "password": PASSWORD})
+    assert answer.status_code == 302
