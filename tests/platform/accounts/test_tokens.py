@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
 import pytest
 
 from accounts.models import User
 from accounts.services import MOST_TOKENS, issue_token, revoke_token, use_token
 from core.errors import Refusal
 from core.models import Event
+
+if TYPE_CHECKING:
+    from tests.platform.conftest import FakeClock
 
 
 def test_it_works(alice: User, the_clock: object) -> None:
@@ -32,6 +38,29 @@ def test_it_rejects_a_token_that_is_no_longer_good(alice: User, charlie: User) -
     User.objects.filter(pk=alice.pk).update(is_active=True)
     revoke_token(token=token, by=alice)
     assert use_token(plain, "read") is None
+
+
+def test_it_rejects_a_token_from_the_moment_it_expires(alice: User, the_clock: FakeClock) -> None:
+    token, plain = issue_token(user=alice, name="laptop", scopes=["read"], days=1)
+    the_clock.forward(days=1, seconds=-1)
+    assert use_token(plain, "read") == token
+    assert token.expires_at == the_clock.forward(seconds=1)
+    assert use_token(plain, "read") is None
+    the_clock.forward(days=1)
+    assert use_token(plain, "read") is None
+
+
+def test_a_use_is_noted_once_a_minute_at_most(alice: User, the_clock: FakeClock) -> None:
+    token, plain = issue_token(user=alice, name="laptop", scopes=["read"], days=1)
+    first = the_clock.at
+    noted = []
+    for seconds in (0, 1, 58.9, 0.1, 59):
+        the_clock.forward(seconds=seconds)
+        assert use_token(plain, "read") == token
+        token.refresh_from_db()
+        noted.append(token.last_used_at)
+    minute_later = first + timedelta(minutes=1)
+    assert noted == [first, first, first, minute_later, minute_later]
 
 
 @pytest.mark.parametrize(
