@@ -64,8 +64,8 @@ class Story:
             address = self.address(team, entry)
             if TAG not in pushed_tags(address):
                 pushed = push_copy(entry.like, address, author=team.slug, changes=entry.changes)
-                accepted = next((line for line in pushed.output.splitlines() if "accepted" in line), "")
-                self._say(f"{team.name} pushed to {entry.track}: {accepted.removeprefix('remote:').strip()}")
+                answer = next((line for line in pushed.output.splitlines() if "is received" in line), "")
+                self._say(f"{team.name} pushed to {entry.track}: {answer.removeprefix('remote:').strip()}")
 
     def prepare_reader(self) -> str:
         """The reader's own team with code that is not submitted yet; the command that submits it."""

@@ -1,4 +1,4 @@
-"""The site on one host: web server and worker as two programs of ours, started and ended together."""
+"""The site on one host: web server, builder and player as programs of ours, started and ended together."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ STOP_SECONDS = 10.0
 
 
 class Supervisor:
-    """Starts the web server and the worker, notices when one ends, and ends both by their own process ids.
+    """Starts the programs of a site, notices when one ends, and ends all by their own process ids.
 
-    Both write to files in `logs`. The worker is niced: pages stay quick while players think.
+    `web` answers; `builder` builds, scores and sweeps; `player` plays matches, for minutes without a pause, and so is a
+    program of its own. They write to files in `logs`. The workers are niced: pages stay quick while players think.
     """
 
     def __init__(self, *, port: int, processes: int, logs: Path) -> None:
@@ -32,12 +33,13 @@ class Supervisor:
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self) -> None:
-        """Start both and wait until the site answers; raises `Refusal` where the port is taken."""
+        """Start all and wait until the site answers; raises `Refusal` where the port is taken."""
         self._require_port()
         self._logs.mkdir(parents=True, exist_ok=True)
         self._launch("web", self._web_command())
         self._wait_for_an_answer()
-        self._launch("worker", self._worker_command())
+        self._launch("builder", _worker_command("default,build", 2, "--beat"))
+        self._launch("player", _worker_command("play", self._processes))
 
     def check(self) -> None:
         """Raise `Fault` where a program has ended by itself."""
@@ -46,7 +48,7 @@ class Supervisor:
                 raise Fault(f"the {name} ended with status {process.returncode}; see {self._log_of(name)}")
 
     def stop(self) -> None:
-        """End both: asked first, then made to. What a worker had in hand is played again at the next start."""
+        """End all: asked first, then made to. What a worker had in hand is played again at the next start."""
         for number, patience in ((signal.SIGTERM, STOP_SECONDS), (signal.SIGQUIT, 5.0), (signal.SIGKILL, 5.0)):
             deadline = time.monotonic() + patience
             for process in self._running.values():
@@ -63,11 +65,6 @@ class Supervisor:
         server = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--bind", f"127.0.0.1:{self._port}"]
         # one process: SQLite has one writer anyway, and threads wait well
         return [*server, "--worker-class", "gthread", "--workers", "1", "--threads", "16", "--graceful-timeout", "5"]
-
-    def _worker_command(self) -> list[str]:
-        worker = ["nice", "-n", "10", sys.executable, "-m", "celery", "--app", "config", "worker", "--beat"]
-        quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "INFO"]
-        return [*worker, "--queues", "default,build,play", "--concurrency", str(self._processes), *quiet]
 
     def _launch(self, name: str, command: list[str]) -> None:
         with self._log_of(name).open("ab") as log:
@@ -97,6 +94,13 @@ class Supervisor:
             except requests.ConnectionError:
                 time.sleep(0.1)
         raise Fault(f"the web server did not answer within {START_SECONDS:g} s; see {self._log_of('web')}")
+
+
+def _worker_command(queues: str, processes: int, *more: str) -> list[str]:
+    worker = ["nice", "-n", "10", sys.executable, "-m", "celery", "--app", "config", "worker", *more]
+    quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "INFO"]
+    name = ["--hostname", f"{queues.partition(',')[0]}@%h"]
+    return [*worker, "--queues", queues, "--concurrency", str(processes), *name, *quiet]
 
 
 def host_processes() -> int:

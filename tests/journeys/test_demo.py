@@ -24,10 +24,10 @@ def lines_of(process: subprocess.Popen[str], until: str) -> str:
     raise AssertionError(f"it ended before it printed {until!r}:\n{''.join(seen)}")
 
 
-def group_of_worker(process: subprocess.Popen[str]) -> int:
-    """The process group of the worker below the demo `process`."""
+def group_of_player(process: subprocess.Popen[str]) -> int:
+    """the demo `process`."""
     children = subprocess.run(
-        ["pgrep", "--parent", str(process.pid), "--full", "celery"], capture_output=True, text=True, check=True
+        ["pgrep", "--parent", str(process.pid), "--full", "queues play"], capture_output=True, text=True, check=True
     )
     return os.getpgid(int(children.stdout.split()[0]))
 
@@ -36,7 +36,7 @@ def test_it_works(make_site: Callable[..., Any], board_rows: Callable[[str], lis
     output = make_site().run()
     rows = board_rows(output)
     assert "6 validation samples" in output
-    assert output.count("accepted as submission") == 7
+    assert output.count("is received") == 7
     for title in ("Models", "Untargeted attacks", "Targeted attacks"):
         assert title in output
     assert [row.split("│")[1].strip() for row in rows][:1] == ["Small Wrens"], "the perceptron beats its shaken copies"
@@ -50,7 +50,7 @@ def test_started_again_it_goes_on_where_it_was(
     first = site.run()
     again = site.run()
     assert board_rows(again) == board_rows(first)
-    assert "accepted" not in again, "nothing is pushed twice"
+    assert "is received" not in again, "nothing is pushed twice"
 
 
 def test_a_killed_worker_and_an_emptied_broker_change_no_score(
@@ -62,10 +62,10 @@ def test_a_killed_worker_and_an_emptied_broker_change_no_score(
     site = make_site()
     process = site.start("--exit")
     lines_of(process, "untargeted: ")  # a first score: others are in mid-evaluation
-    os.killpg(group_of_worker(process), signal.SIGKILL)
+    os.killpg(group_of_player(process), signal.SIGKILL)
     output, _ = process.communicate(timeout=60)
     assert process.returncode != 0
-    assert "the worker ended with status -9" in output
+    assert "the player ended with status -9" in output
     empty_broker(site.state)
     assert board_rows(site.run()) == undisturbed
 
@@ -81,7 +81,7 @@ def test_the_printed_command_makes_a_first_submission(
     empty.mkdir()
     pushed = subprocess.run(["bash", "-c", command], cwd=empty, capture_output=True, text=True, check=False, timeout=60)
     assert pushed.returncode == 0, pushed.stderr
-    assert "remote: Gauntlet: accepted as submission" in pushed.stderr
+    assert re.search("remote: .*Submission 8 is received", pushed.stderr)
     board = f"{site.url}/competitions/small/leaderboards/untargeted"
     wait("the reader's score", lambda: "Your team" in page(board))
 

@@ -77,8 +77,8 @@ class Command(BaseCommand):
 
 def _welcome(url: str, rules: str) -> str:
     return (
-        f"Gauntlet listens on {url}, for this laptop alone. Players run without a container, so whoever can push\n"
-        f"here runs code on this laptop; a site for others uses Docker. {rules}\n"
+        f"Gauntlet listens on {url}, for this laptop alone. Without containers around players,\n"
+        f"whoever can push here runs code on this laptop; a site for others uses Docker.\n{rules}\n"
     )
 
 
