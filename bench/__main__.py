@@ -11,7 +11,7 @@ from bench.programs import NotAvailableError
 from bench.report import machine, write_generated
 from bench.turns import say
 
-NAMES = ("chain", "lockstep", "sandboxes", "memory", "leaderboard")
+NAMES = ("chain", "lockstep", "sandboxes", "memory", "leaderboard", "pushes")
 
 
 def main() -> int:

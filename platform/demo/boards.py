@@ -18,7 +18,7 @@ def print_boards(boards: Mapping[str, Sequence[Standing]], console: Console) -> 
         table.add_column("team")
         for name in ("score", "95 % interval", "no adversarial"):
             table.add_column(name, justify="right")
-        table.add_column("worst opponent", no_wrap=True, overflow="ellipsis")
+        table.add_column("worst opponent", no_wrap=True, overflow="ellipsis", max_width=36)
         for row in standings:
             score = row.evaluation
             table.add_row(

@@ -83,8 +83,8 @@ def _git(folder: Path, author: str, *arguments: str) -> str:
         "GIT_COMMITTER_NAME": author,
         "GIT_COMMITTER_EMAIL": f"{author}@example.org",
         # equal every time, so that equal content is an equal commit
-        "GIT_AUTHOR_DATE": "2026-11-21T12:00:00Z",
-        "GIT_COMMITTER_DATE": "2026-11-21T12:00:00Z",
+        "GIT_AUTHOR_DATE": "2026-01-01T12:00:00Z",
+        "GIT_COMMITTER_DATE": "2026-01-01T12:00:00Z",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": os.devnull,
