@@ -33,7 +33,8 @@ class Command(BaseCommand):
         parser.add_argument("--competition", type=Path, default=COMPETITION_FILE, help="another TOML file")
 
     def handle(self, *args: Any, **given: Any) -> None:
-        signal.signal(signal.SIGTERM, _interrupt)
+        for number in (signal.SIGTERM, signal.SIGINT):  # SIGINT too: a shell starts background jobs with it ignored
+            signal.signal(number, _interrupt)
         supervisor = Supervisor(port=given["port"], processes=given["processes"], logs=settings.STATE / "logs")
         story = Story(
             supervisor=supervisor,
