@@ -13,6 +13,7 @@ from django.http import HttpRequest
 
 from competitions.models import Competition, Entry, FreezeWindow, Organiser, RulesVersion, SampleSet, Track
 from competitions.rules import least_accuracy, query_rules
+from competitions.services import require_fitting_rules
 from core import clock
 from core.administration.columns import linked
 from core.administration.rows import EditableAdmin, ReadOnlyAdmin, RecordedAdmin, is_superuser
@@ -65,6 +66,16 @@ class RulesForm(RulesModelForm):
         except Refusal as refusal:
             raise ValidationError(f"{refusal.problem}: {refusal.fix}") from refusal
         return values
+
+    def clean(self) -> dict[str, Any] | None:
+        cleaned = super().clean()
+        competition, values = self.cleaned_data.get("competition"), self.cleaned_data.get("values")
+        if competition is not None and values is not None:
+            try:
+                require_fitting_rules(competition, values)
+            except Refusal as refusal:
+                self.add_error("values", f"{refusal.problem}: {refusal.fix}")
+        return cleaned
 
 
 @admin.register(RulesVersion)

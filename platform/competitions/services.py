@@ -102,6 +102,22 @@ def appoint_organiser(*, competition: Competition, user: User, by: User | None =
     return role
 
 
+def require_fitting_rules(competition: Competition, values: Mapping[str, Any]) -> None:
+    """Raise `Refusal` where a further version of the rules has other images or classes than the imported sample sets.
+
+    What `values` leaves out has the value of AVC 2018, not that of the version before.
+    """
+    newest = competition.rules_versions.order_by("-version").first()
+    if newest is None or not competition.sample_sets.exists():
+        return
+    old, new = query_rules(newest.values, newest.version), query_rules(values, newest.version + 1)
+    if (old.shape, old.classes) != (new.shape, new.classes):
+        raise Refusal(
+            "shape and classes of the rules: the sample sets that are imported have others",
+            fix=f"give both as version {newest.version} does, or describe another competition",
+        )
+
+
 def _require_no_other_team(user: User, entry: Entry) -> None:
     """Locks the person's row: of two teams that take them in at once, the second sees the first."""
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
@@ -137,13 +153,7 @@ def _put_rules(competition: Competition, read: file.Document) -> None:
             RulesVersion.objects.filter(pk=newest.pk).update(note=read.note)
         return
     number = newest.version + 1 if newest else 1
-    if newest is not None and competition.sample_sets.exists():
-        old, new = query_rules(newest.values, newest.version), read.query_rules(number)
-        if (old.shape, old.classes) != (new.shape, new.classes):
-            raise Refusal(
-                "[rules] shape and classes: the sample sets that are imported have others",
-                fix="keep them, or describe another competition",
-            )
+    require_fitting_rules(competition, read.rules)
     competition.rules_versions.create(version=number, values=read.rules, note=read.note or "", created_at=clock.now())
 
 

@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
-from competitions.models import Competition, Entry, FreezeWindow, RulesVersion, Track
+from competitions.models import Competition, Entry, FreezeWindow, RulesVersion, SampleSet, Track
 from core.models import Event
 
 SUPERUSERS_ONLY = {"user", "group", "emailaddress", "accesstoken", "worker", "event"}
@@ -108,6 +108,18 @@ def test_it_rejects_rules_that_cannot_be(as_organiser: Client, rules: RulesVersi
     assert response.status_code == 200
     assert response.context["adminform"].form.errors.keys() == {"values"}
     assert RulesVersion.objects.count() == 1
+
+
+def test_it_rejects_rules_for_other_images_than_those_imported(
+    as_organiser: Client, rules: RulesVersion, sample_sets: dict[str, SampleSet]
+) -> None:
+    page = reverse("admin:competitions_rulesversion_add")
+    form = {"competition": rules.competition_id, "values": '{"query_budget": 7}', "note": ""}
+    response = as_organiser.post(page, form)
+    assert "give both as version 1 does" in str(response.context["adminform"].form.errors["values"])
+    assert RulesVersion.objects.count() == 1
+    as_organiser.post(page, form | {"values": '{"query_budget": 7, "classes": 10}'})
+    assert RulesVersion.objects.count() == 2
 
 
 @pytest.mark.parametrize("name", ["charlie", "bob", "olga"])
