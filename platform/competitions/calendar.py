@@ -1,4 +1,4 @@
-"""The calendar of a competition: pure functions of its dates."""
+"""The calendar of a competition: a pure function of its dates."""
 
 from __future__ import annotations
 
@@ -7,15 +7,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from competitions.models import Competition, FreezeWindow
+    from competitions.models import FreezeWindow
 
 
 def window_at(windows: Iterable[FreezeWindow], at: datetime) -> FreezeWindow | None:
     """The freeze window that holds at `at`: it begins with its start and is over at its end. Of several, the last."""
     holding = [window for window in windows if window.starts_at <= at < window.ends_at]
     return max(holding, key=lambda window: window.ends_at, default=None)
-
-
-def is_open(competition: Competition, at: datetime) -> bool:
-    """Whether the competition has started and not ended at `at`."""
-    return competition.starts_at <= at < competition.ends_at

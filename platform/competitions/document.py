@@ -14,6 +14,8 @@ from core.errors import Refusal
 from evaluation.domain.rules import QueryRules
 
 TEXT = 100_000
+NEEDED = (SampleSet.Purpose.DEVELOPMENT, SampleSet.Purpose.VALIDATION)
+"""Purposes without which a competition could take submissions and never score one."""
 TOP = ("competition", "rules", "tracks", "sample_sets", "freeze_windows")
 ABOUT = ("slug", "title", "summary", "description", "starts_at", "ends_at", "public", "licence_policy")
 TRACK = ("title", "text", "quota", "baselines")
@@ -105,6 +107,10 @@ def _sample_sets(top: Table) -> tuple[dict[str, Any], ...]:
             "count": table.number("count", 1, 1_000_000),
             "target_seed": table.number("target_seed", 0, 2**63 - 1),
         }
+    for purpose in NEEDED:
+        if all(values["purpose"] != purpose for values in found.values()):
+            problem = f'has none with purpose = "{purpose}"'
+            raise top.refusal("sample_sets", problem, "give at least one for development and one for validation")
     return tuple(found.values())
 
 

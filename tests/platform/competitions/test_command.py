@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 import demo
-from competitions.calendar import is_open, window_at
+from competitions.calendar import window_at
 from competitions.models import Competition, FreezeWindow
 
 DIGITS = Path(demo.__file__).with_name("digits.toml")
@@ -36,5 +36,3 @@ def test_a_window_begins_with_its_start_and_is_over_at_its_end(competition: Comp
     window = FreezeWindow(competition=competition, starts_at=start, ends_at=end, reason="round 1")
     assert window_at([window], start) is window
     assert window_at([window], end) is None
-    assert is_open(competition, start)
-    assert not is_open(competition, competition.ends_at)

@@ -75,6 +75,14 @@ def test_it_rejects_a_changed_sample_set(db: None, document: dict[str, Any]) -> 
         import_competition(document)
 
 
+@pytest.mark.parametrize("purpose", ["development", "validation"])
+def test_it_rejects_a_competition_that_could_never_score(db: None, document: dict[str, Any], purpose: str) -> None:
+    document["sample_sets"] = [values for values in document["sample_sets"] if values["purpose"] != purpose]
+    with pytest.raises(Refusal, match=f'sample_sets: has none with purpose = "{purpose}"'):
+        import_competition(document)
+    assert not Competition.objects.exists()
+
+
 def test_a_person_is_in_one_team_of_a_competition(
     entry: Entry, bob: User, charlie: User, competition: Competition
 ) -> None:
