@@ -123,6 +123,16 @@ def finish_played() -> int:
     return finished
 
 
+def fail_given_up() -> int:
+    """End the matches of which a piece was given up, where nobody did; how many."""
+    stuck = Piece.objects.filter(state=Piece.State.FAILED, match__state__in=_OPEN_MATCH).select_related("match")
+    failed = 0
+    for piece in stuck:
+        with transaction.atomic():
+            failed += _fail(piece, "its events tell")
+    return failed
+
+
 def waiting() -> QuerySet[Piece]:
     """The pieces that may be claimed now, by workers of the class that they need."""
     rested = Q(lease_until__isnull=True) | Q(lease_until__lte=clock.now())
@@ -186,14 +196,19 @@ def _count_fault(piece: Piece, fault: str, *, rests: bool) -> bool:
     return True
 
 
-def _fail(piece: Piece, fault: str) -> None:
-    text = f"piece {piece.number} failed {MOST_FAULTS} times on our side, the last time so: {fault}"
-    failed = Match.objects.filter(pk=piece.match_id, state__in=_OPEN_MATCH).update(
-        state=Match.State.FAILED, fault=text, finished_at=clock.now()
-    )
-    if failed:
-        events.record("fail_match", piece.match, reason=text)
-        doorbell.ring("leaderboards.score")
+def _fail(piece: Piece, fault: str) -> bool:
+    """End the match of a piece that was given up. In the transaction that gives it up."""
+    # locked, or a replay that is under way would miss this piece, and this would miss that the match is open again
+    match = Match.objects.select_for_update(no_key=True).get(pk=piece.match_id)
+    if match.state not in _OPEN_MATCH or not match.pieces.filter(state=Piece.State.FAILED).exists():
+        return False
+    match.state = Match.State.FAILED
+    match.fault = f"piece {piece.number} failed {MOST_FAULTS} times on our side, the last time so: {fault}"
+    match.finished_at = clock.now()
+    match.save(update_fields=["state", "fault", "finished_at"])
+    events.record("fail_match", match, reason=match.fault)
+    doorbell.ring("leaderboards.score")
+    return True
 
 
 def _finish(key: int) -> bool:

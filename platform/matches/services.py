@@ -55,14 +55,16 @@ def match_seed(*, rules: RulesVersion, sample_set: SampleSet, model: Player, att
 def replay_failed(match: Match, by: User, reason: str = "") -> None:
     """Have the failed pieces of a failed match played again; what is played stays. Raises `Refusal` for any other."""
     with transaction.atomic():
-        state = Match.State.PLAYING if match.pieces.filter(state=Piece.State.PLAYED).exists() else Match.State.WAITING
-        changed = Match.objects.filter(pk=match.pk, state=Match.State.FAILED).update(
-            state=state, fault="", finished_at=None
-        )
-        if not changed:
+        # locked, or a piece that is given up this very moment would be missed, and its match stay open for ever
+        locked = Match.objects.select_for_update(no_key=True).get(pk=match.pk)
+        if locked.state != Match.State.FAILED:
             raise Refusal(f"{match} has not failed", fix="only a failed match can be replayed")
-        match.pieces.filter(state=Piece.State.FAILED).update(state=Piece.State.WAITING, faults=0, lease_until=None)
-        events.record("replay", match, by=by, reason=reason, fault=match.fault)
+        played = locked.pieces.filter(state=Piece.State.PLAYED).exists()
+        Match.objects.filter(pk=match.pk).update(
+            state=Match.State.PLAYING if played else Match.State.WAITING, fault="", finished_at=None
+        )
+        locked.pieces.filter(state=Piece.State.FAILED).update(state=Piece.State.WAITING, faults=0, lease_until=None)
+        events.record("replay", match, by=by, reason=reason, fault=locked.fault)
         doorbell.ring("matches.play")
     match.refresh_from_db()
 

@@ -45,12 +45,13 @@ def play() -> None:
 
 @shared_task(name="matches.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> None:
-    """Take back the pieces of lost workers, end what is played, wake workers that have something to do.
+    """Take back the pieces of lost workers, end what is over, wake workers that have something to do.
 
     Workers that were quiet for a while are called, too: so it is seen which of them still live.
     """
     queue.expire()
     queue.finish_played()
+    queue.fail_given_up()
     rings = selectors.quiet_workers()
     if queue.waiting().exists():
         rings += selectors.idle_workers()

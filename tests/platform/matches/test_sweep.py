@@ -32,6 +32,16 @@ def test_it_works(match: Match, the_clock: Clock, make_worker: Callable[..., Wor
     assert set(rings) == {"matches.play"}
 
 
+def test_it_fails_an_open_match_with_a_piece_that_was_given_up(match: Match, rings: list[str]) -> None:
+    match.pieces.filter(number=1).update(state="failed")
+    rings.clear()
+    tasks.sweep()
+    match.refresh_from_db()
+    assert (match.state, match.finished_at is None) == ("failed", False)
+    assert "piece 1 failed 3 times" in match.fault
+    assert rings.count("leaderboards.score") == 1
+
+
 def test_it_wakes_each_idle_worker_and_no_busy_one(
     match: Match, the_clock: Clock, make_worker: Callable[..., Worker], rings: list[str]
 ) -> None:
