@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
-from django.core.exceptions import ValidationError
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Max
 from django.forms import ModelForm
 from django.http import HttpRequest
 
+from competitions.document import NEEDED
 from competitions.models import Competition, Entry, FreezeWindow, Organiser, RulesVersion, SampleSet, Track
 from competitions.rules import least_accuracy, query_rules
 from competitions.services import require_fitting_rules
@@ -21,8 +22,9 @@ from core.errors import Refusal
 
 if TYPE_CHECKING:
     RulesModelForm = ModelForm[RulesVersion]
+    SampleSetModelForm = ModelForm[SampleSet]
 else:
-    RulesModelForm = ModelForm
+    RulesModelForm = SampleSetModelForm = ModelForm
 
 OF_COMPETITION = ("competition", RelatedOnlyFieldListFilter)
 
@@ -108,17 +110,57 @@ class RulesVersionAdmin(RecordedAdmin, ReadOnlyAdmin):
         super().save_model(request, obj, form, change)
 
 
-@admin.register(SampleSet)
-class SampleSetAdmin(ReadOnlyAdmin):
-    """Sample sets as rows: no image and no label is ever shown here. They are imported with the competition."""
+class SampleSetForm(SampleSetModelForm):
+    """The name and the purpose of a sample set that nothing was measured on."""
 
+    def clean_name(self) -> str:
+        name = str(self.cleaned_data["name"])
+        others = self.instance.competition.sample_sets.exclude(pk=self.instance.pk)
+        if others.filter(name=name).exists():
+            raise ValidationError("Another sample set of the competition has this name.")
+        return name
+
+    def clean_purpose(self) -> str:
+        before, purpose = self.initial["purpose"], str(self.cleaned_data["purpose"])
+        others = self.instance.competition.sample_sets.exclude(pk=self.instance.pk)
+        if purpose != before and before in NEEDED and not others.filter(purpose=before).exists():
+            raise ValidationError(f"It is the only set for {before}: import another one first.")
+        return purpose
+
+
+@admin.register(SampleSet)
+class SampleSetAdmin(RecordedAdmin, ReadOnlyAdmin):
+    """Sample sets as rows: no image and no label is ever shown here. They are imported with the competition.
+
+    Name and purpose change until a match or an evaluation uses the set.
+    """
+
+    form = SampleSetForm
     organised_by = "competition__organisers"
     counts = ("matches", "evaluations")
     list_display = ("__str__", linked("competition"), "purpose", "source", "split", "count", "imported_at")
     list_filter = (OF_COMPETITION, "purpose")
     list_select_related = ("competition",)
     search_fields = ("name", "source", "digest")
-    readonly_fields = ("digest", "class_names")
+    readonly_fields = (
+        "competition",
+        "source",
+        "split",
+        "count",
+        "target_seed",
+        "imported_at",
+        "digest",
+        "class_names",
+    )
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self._may(request) and not (obj and (obj.matches.exists() or obj.evaluations.exists()))
+
+    def save_model(self, request: HttpRequest, obj: Any, form: ModelForm[Any], change: bool) -> None:
+        # who begins to use it meanwhile waits for the row, or is seen
+        if not self.has_change_permission(request, SampleSet.objects.select_for_update().get(pk=obj.pk)):
+            raise PermissionDenied
+        super().save_model(request, obj, form, change)
 
 
 @admin.register(FreezeWindow)

@@ -16,7 +16,7 @@ from django.urls import reverse
 
 OURS = ("core", "accounts", "competitions", "repositories", "submissions", "matches", "leaderboards")
 MODELS = [model for app in OURS for model in apps.get_app_config(app).get_models()]
-EDITABLE = {"user", "competition", "track", "freezewindow", "organiser", "entry"}
+EDITABLE = {"user", "competition", "track", "sampleset", "freezewindow", "organiser", "entry"}
 ADDABLE = {"user", "freezewindow", "organiser", "rulesversion"}
 DELETABLE = {"user", "freezewindow", "organiser"}
 

@@ -122,6 +122,33 @@ def test_it_rejects_rules_for_other_images_than_those_imported(
     assert RulesVersion.objects.count() == 2
 
 
+def test_name_and_purpose_of_a_sample_set_change_until_it_is_used(
+    as_organiser: Client, olga: User, sample_sets: dict[str, SampleSet], rows: Any
+) -> None:
+    unused = SampleSet.objects.get(name="development")
+    page = reverse("admin:competitions_sampleset_change", args=[unused.pk])
+    assert as_organiser.post(page, {"name": "public", "purpose": "development", "count": 3}).status_code == 302
+    unused.refresh_from_db()
+    assert (unused.name, unused.count) == ("public", 10)
+    event = Event.objects.get(verb="sampleset.changed")
+    assert (event.subject, event.by, event.data) == (f"sampleset:{unused.pk}", olga, {"fields": ["name"]})
+    rows.more()
+    used = SampleSet.objects.get(name="validation")
+    page = reverse("admin:competitions_sampleset_change", args=[used.pk])
+    assert as_organiser.post(page, {"name": "other", "purpose": "final"}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "named"), [("name", "validation", "has this name"), ("purpose", "final", "the only set")]
+)
+def test_it_rejects_a_sample_set_that_cannot_be(
+    as_organiser: Client, sample_sets: dict[str, SampleSet], field: str, value: str, named: str
+) -> None:
+    page = reverse("admin:competitions_sampleset_change", args=[sample_sets["development"].pk])
+    form = {"name": "development", "purpose": "development", field: value}
+    assert named in str(as_organiser.post(page, form).context["adminform"].form.errors[field])
+
+
 @pytest.mark.parametrize("name", ["charlie", "bob", "olga"])
 def test_it_rejects_who_is_not_staff(client: Client, owls: object, charlie: object, olga: object, name: str) -> None:
     client.force_login(User.objects.get(username=name))
