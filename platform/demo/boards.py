@@ -15,9 +15,9 @@ def print_boards(boards: Mapping[str, Sequence[Standing]], console: Console) -> 
     for title, standings in boards.items():
         table = Table(title=title, title_justify="left", show_edge=False)
         table.add_column("rank", justify="right")
-        table.add_column("team")
-        for name in ("score", "95 % interval", "no adversarial"):
-            table.add_column(name, justify="right")
+        table.add_column("team", no_wrap=True)
+        for name in ("score", "95 % interval", "failures"):
+            table.add_column(name, justify="right", no_wrap=True)
         table.add_column("worst opponent", no_wrap=True, overflow="ellipsis", max_width=36)
         for row in standings:
             score = row.evaluation
