@@ -59,9 +59,10 @@ def add_member(*, team: Team, username: str, by: User) -> Membership:
 
 
 def remove_member(*, team: Team, user: User, by: User) -> None:
-    """Let the captain `by` remove a member. Raises `Refusal` for strangers, the captain, and who is no member."""
-    _require_captain(team, by)
-    if user.pk == by.pk:
+    """Let the captain remove a member, or a member leave. Raises `Refusal` for strangers, the captain, no member."""
+    if user.pk != by.pk:
+        _require_captain(team, by)
+    elif Membership.objects.filter(team=team, user=by, role=Membership.Role.CAPTAIN).exists():
         raise Refusal(f"{user} is the captain of {team}", fix="a captain cannot be removed")
     with transaction.atomic():
         gone, _ = Membership.objects.filter(team=team, user=user, role=Membership.Role.MEMBER).delete()

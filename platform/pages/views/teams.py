@@ -108,7 +108,7 @@ def member_add(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @login_required
 def member_remove(request: HttpRequest, slug: str, user: int) -> HttpResponse:
-    """Take someone out of the team."""
+    """Take someone out of the team, or leave it."""
     entry = _own_entry(request, slug)
     membership = get_object_or_404(entry.team.memberships.select_related("user"), user=user)
     try:
@@ -116,7 +116,10 @@ def member_remove(request: HttpRequest, slug: str, user: int) -> HttpResponse:
     except Refusal as refusal:
         notices.refused(request, refusal)
     else:
-        notices.done(request, f"{membership.user.username} is no member any more.")
+        left = user == request.user.pk
+        notices.done(
+            request, f"You have left {entry.team}." if left else f"{membership.user.username} is no member any more."
+        )
     return redirect("pages:team", slug)
 
 

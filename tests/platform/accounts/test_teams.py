@@ -28,6 +28,17 @@ def test_it_works(alice: User, bob: User) -> None:
     assert set(Event.objects.values_list("verb", flat=True)) == {"make", "add_member", "remove_member"}
 
 
+def test_a_member_leaves_by_themselves(owls: Team, alice: User, bob: User, charlie: User) -> None:
+    add_member(team=owls, username="charlie", by=alice)
+    with pytest.raises(Refusal, match="only the captain"):
+        remove_member(team=owls, user=charlie, by=bob)
+    remove_member(team=owls, user=charlie, by=charlie)
+    assert not is_member(charlie, owls)
+    assert Event.objects.filter(verb="remove_member", by=charlie).exists()
+    with pytest.raises(Refusal, match="not in"):
+        remove_member(team=owls, user=charlie, by=charlie)
+
+
 @pytest.mark.parametrize("slug", ["", "Owls", "a--b", "owls\n", "git", "o" * 41])
 def test_it_rejects_a_bad_slug(alice: User, slug: str) -> None:
     with pytest.raises(Refusal):

@@ -44,6 +44,14 @@ def test_a_captain_adds_and_removes_members(
     assert owls.memberships.count() == 2
 
 
+def test_a_member_leaves(client: Client, shown: dict[str, Submission], bob: User, owls: Team) -> None:
+    client.force_login(bob)
+    page = client.post(f"/teams/owls/members/{bob.pk}/remove", follow=True).content.decode()
+    assert "You have left The Owls." in page
+    assert "Leave the team" not in page
+    assert owls.memberships.get().role == "captain"
+
+
 def test_it_rejects_a_team_with_a_name_that_is_taken(
     client: Client, owls: Team, alice: User, competition: Competition
 ) -> None:
