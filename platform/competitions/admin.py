@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from competitions.document import NEEDED
 from competitions.models import Competition, Entry, FreezeWindow, Organiser, RulesVersion, SampleSet, Track
 from competitions.rules import least_accuracy, query_rules
-from competitions.services import require_fitting_rules
+from competitions.services import appoint_organiser, require_fitting_rules
 from core import clock
 from core.administration.columns import linked
 from core.administration.rows import EditableAdmin, ReadOnlyAdmin, RecordedAdmin, is_superuser
@@ -191,6 +191,11 @@ class OrganiserAdmin(EditableAdmin):
     list_select_related = ("user", "competition")
     search_fields = ("user__username", "competition__slug")
     autocomplete_fields = ("user",)
+
+    def save_model(self, request: HttpRequest, obj: Organiser, form: ModelForm[Any], change: bool) -> None:
+        """Whoever is appointed may also open the admin."""
+        super().save_model(request, obj, form, change)
+        appoint_organiser(competition=obj.competition, user=obj.user)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return is_superuser(request)
