@@ -13,7 +13,7 @@ CHANGE_OVER = timedelta(hours=24)
 
 
 class Scored(NamedTuple):
-    """A scored evaluation that counts: of no withdrawn and no disqualified submission.
+    """A scored evaluation of a submission that counts (see `leaderboards.selectors.counting`).
 
     `submission` and `evaluation` are numbers that grow with time; `entry` is whose they are.
     """

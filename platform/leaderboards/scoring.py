@@ -16,7 +16,7 @@ from core.models import Event
 from evaluation.domain.results import AuditReport
 from leaderboards.board import Place, Scored, places
 from leaderboards.models import Evaluation, Standing
-from leaderboards.selectors import COUNTS, over
+from leaderboards.selectors import counting, over
 from leaderboards.standings import Opponent, PlayedSample, score_columns
 from matches.models import Match, SampleResult
 from submissions.models import Submission
@@ -183,7 +183,7 @@ def recompute(track: Track) -> int:
 def _difference(track: Track) -> tuple[list[Place], list[int]]:
     """The places that are missing or wrong in the track's standings, and the entries that should not be there."""
     rows: Iterable[tuple[Any, ...]] = Evaluation.objects.filter(
-        COUNTS, submission__repository__track=track, state=Evaluation.State.SCORED
+        submission__in=counting().filter(repository__track=track), state=Evaluation.State.SCORED
     ).values_list("submission__repository__entry", "submission", "pk", "finished_at", "value")
     board = places((Scored(*row) for row in rows), track.kind)
     columns = Standing.objects.filter(track=track).values_list("entry", "evaluation", "rank", "previous_rank")

@@ -10,16 +10,13 @@ from typing import Any
 from django.core.paginator import Paginator
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 
-from competitions.models import Entry, Track
+from competitions.models import Track
 from leaderboards.models import Evaluation, Pool, Standing
 from matches.models import Match
 from submissions.models import Submission
 
 PAGE_ROWS = 100
 """Rows on a page of a leaderboard."""
-
-COUNTS = Q(submission__state=Submission.State.READY, submission__disqualified_at=None)
-"""Evaluations of submissions that are neither withdrawn nor disqualified."""
 
 
 @dataclass(frozen=True)
@@ -94,17 +91,6 @@ def evaluation_of(submission: Submission) -> Evaluation | None:
     )
 
 
-def history(entry: Entry, track: Track) -> QuerySet[Evaluation]:
-    """The scored evaluations of a team on a track, newest first, whether or not they count."""
-    return (
-        Evaluation.objects.filter(
-            submission__repository__entry=entry, submission__repository__track=track, state=Evaluation.State.SCORED
-        )
-        .select_related("submission", "pool", "worst_opponent")
-        .order_by("-finished_at", "-pk")
-    )
-
-
 def pool_in_force(track: Track) -> Pool | None:
     """The newest pool of a track's own players; None before the first one is made."""
     return track.pools.order_by("-number").first()
@@ -121,6 +107,18 @@ def opposing_pool(track: Track) -> Pool | None:
     )
 
 
+def counting() -> QuerySet[Submission]:
+    """Submissions that may stand on a board: ready, not disqualified, and not found void by their own cause since
+    they were last scored. A void evaluation of the platform's cause says nothing of a submission."""
+    scored_since = Evaluation.objects.filter(
+        submission=OuterRef("submission"), state=Evaluation.State.SCORED, pk__gt=OuterRef("pk")
+    )
+    void = Evaluation.objects.filter(
+        ~Exists(scored_since), state=Evaluation.State.VOID, cause=Submission.Cause.TEAM
+    ).values("submission")
+    return Submission.objects.filter(~Q(pk__in=void), state=Submission.State.READY, disqualified_at__isnull=True)
+
+
 def over() -> QuerySet[Evaluation]:
     """Evaluations that still play although each of their matches is played or failed."""
     unfinished = Evaluation.matches.through.objects.filter(
@@ -132,9 +130,7 @@ def over() -> QuerySet[Evaluation]:
 def unmeasured() -> Iterator[Submission]:
     """Ready submissions that should be evaluated: those that never were, and the newest of each repository where it
     has not met the pool in force. So a new pool measures again what counts, not what is superseded."""
-    newest = Submission.objects.filter(
-        repository=OuterRef("repository"), state=Submission.State.READY, disqualified_at__isnull=True
-    )
+    newest = counting().filter(repository=OuterRef("repository"))
     for track in Track.objects.filter(repositories__isnull=False).distinct():
         pool = opposing_pool(track)
         if pool is not None:

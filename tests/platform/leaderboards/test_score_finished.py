@@ -14,6 +14,7 @@ from core import clock
 from core.models import Event
 from leaderboards import services
 from leaderboards.models import Evaluation, Pool, Standing
+from leaderboards.selectors import unmeasured
 from leaderboards.tasks import score
 from matches.models import Match, SampleResult
 from submissions.models import QuotaSlot, Submission
@@ -122,6 +123,27 @@ def test_a_model_that_is_inconsistent_voids_its_own_evaluation(arena: Arena, mod
     assert (model.state, model.cause, model.reason) == ("void", "team", "inconsistent")
     assert "In 1 of 2 matches, first against noise: 7 of 20 replayed images got another label" in model.problem
     assert QuotaSlot.objects.get(submission=model.submission).state == "used"
+
+
+def test_a_model_found_inconsistent_later_leaves_the_board(
+    arena: Arena, entry: Entry, alice: User, olga: User, attack_pool: Pool
+) -> None:
+    before, best = (arena.submission(entry, "model", alice) for _ in range(2))
+    arena.score(before, 1.0)
+    arena.score(best, 9.0)
+    assert Standing.objects.get().evaluation.submission == best
+    arena.pool("untargeted", "stronger")
+    found = services.evaluate(best)
+    assert found is not None
+    arena.end(found.matches.get(), Match.State.PLAYED, FICKLE)
+    score()
+    assert Standing.objects.get().evaluation.submission == before
+    assert list(unmeasured()) == [before], "it is what counts now"
+    assert services.rebuild().standings_differed == 0
+    arena.play(found.matches.get(), [8.0] * 6)
+    services.re_evaluate(submission=best, by=olga, reason="the audit was wrong")
+    score()
+    assert Standing.objects.get().evaluation.value == 8.0
 
 
 def test_an_inconsistent_model_of_the_pool_is_reported_and_the_rows_stand(arena: Arena, attack: Evaluation) -> None:

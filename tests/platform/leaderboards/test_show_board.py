@@ -14,7 +14,7 @@ from competitions.models import Entry
 from core import clock
 from leaderboards import services
 from leaderboards.models import Pool, Standing
-from leaderboards.selectors import board, history
+from leaderboards.selectors import board
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
@@ -42,13 +42,6 @@ def test_it_works(arena: Arena, the_clock: FakeClock, entry: Entry, alice: User,
     assert (first.team, first.submission, first.title) == ("The Owls", newest.pk, newest.title)
     assert (first.value, first.low, first.high, first.samples, first.failures) == (3.0, 3.0, 3.0, 6, 0)
     assert (first.worst_opponent, first.median_seconds, first.scored_at) == ("noise", 0.1, clock.now())
-
-
-def test_history_has_every_score_of_a_team(arena: Arena, entry: Entry, alice: User, attack_pool: Pool) -> None:
-    for distance in (1.0, 3.0, 2.0):
-        arena.score(arena.submission(entry, "model", alice), distance)
-    services.evaluate(arena.submission(entry, "model", alice))
-    assert [evaluation.value for evaluation in history(entry, arena.tracks["model"])] == [2.0, 3.0, 1.0]
 
 
 def test_an_empty_board_has_one_page(arena: Arena) -> None:
