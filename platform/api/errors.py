@@ -44,7 +44,9 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     if isinstance(error, Fault):
         log.error("a fault in the API", exc_info=error)
         return _response(
-            status.HTTP_503_SERVICE_UNAVAILABLE, "something of ours failed; nothing was used up", "try again later"
+            status.HTTP_503_SERVICE_UNAVAILABLE,
+            "something of ours failed",
+            "look at the team's page in a minute before you try again",
         )
     response = exception_handler(error, context)
     if response is not None:

@@ -81,6 +81,8 @@ def test_our_fault_is_no_refusal(program: Any, alice: User, commit: str, monkeyp
     response = program(alice).post(ADDRESS, {"commit": commit}, format="json")
     assert response.status_code == 503
     assert "disk" not in response.json()["problem"]
+    assert "used up" not in response.json()["problem"]
+    assert "look at the team's page" in response.json()["fix"]
 
 
 def test_it_rejects_a_session_without_its_csrf_token(alice: User, commit: str) -> None:
