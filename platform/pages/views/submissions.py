@@ -22,6 +22,9 @@ from submissions.models import Build, Submission
 from submissions.selectors import LOG_PAGE, log_lines, whole_log
 
 STATE_EVERY = 1
+PLAYING_EVERY = 10
+"""Seconds between looks at a submission that is on its way, and at one whose matches are played."""
+
 AXIS_PAST_INTERVAL = 1.25
 """How far the axis of a drawn score goes on, as a multiple of the interval's end."""
 
@@ -62,8 +65,9 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
 
 def _every(shown: Submission, stand: Stand) -> int | None:
     over = shown.state in {Submission.State.REFUSED, Submission.State.WITHDRAWN}
-    measured = stand.evaluation is not None and stand.evaluation.state != Evaluation.State.PLAYING
-    return None if over or measured else STATE_EVERY
+    if over or (stand.evaluation is not None and stand.evaluation.state != Evaluation.State.PLAYING):
+        return None
+    return PLAYING_EVERY if shown.state == Submission.State.READY else STATE_EVERY
 
 
 def _follow(request: HttpRequest, framed: live.Part, known: dict[str, str]) -> HttpResponse:
