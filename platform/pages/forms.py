@@ -5,8 +5,7 @@ from __future__ import annotations
 from django import forms
 
 from accounts.models import AccessToken, Team
-
-MOST_DAYS = 365
+from accounts.services import MOST_DAYS
 
 
 class TeamForm(forms.Form):
