@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import posixpath
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,6 +14,9 @@ from repositories.reading import TreeFile
 LFS_POINTER = b"version https://git-lfs"
 MAX_POINTER_BYTES = 1024
 MAX_LINK_BYTES = 4096
+MAX_LINK_STEPS = 256
+"""Names on the way of one link and of those that it leads through: what a push of many links can cost is bounded."""
+
 SUBMODULE, LINK = "160000", "120000"
 
 
@@ -46,6 +48,7 @@ def check_files(files: Sequence[TreeFile], contents: Contents, limits: Limits | 
             f"the commit has {len(files):,} files, and at most {allowed.files:,} are taken",
             fix="commit only what your player needs when it runs",
         )
+    links: dict[str, str] = {}
     for file in files:
         _check_name(file)
         _check_kind(file)
@@ -55,9 +58,11 @@ def check_files(files: Sequence[TreeFile], contents: Contents, limits: Limits | 
                 fix="make it smaller (weights in half precision, or split) and amend the commit",
             )
         if file.mode == LINK:
-            _check_link(file, contents)
+            links[file.path] = _target(file, contents)
         elif file.size <= MAX_POINTER_BYTES:
             _check_pointer(file, contents, allowed)
+    for path in links:
+        _check_link(path, links)
 
 
 def _check_name(file: TreeFile) -> None:
@@ -73,14 +78,36 @@ def _check_kind(file: TreeFile) -> None:
         )
 
 
-def _check_link(file: TreeFile, contents: Contents) -> None:
-    target = contents.content(file.object, MAX_LINK_BYTES + 1).decode(errors="surrogateescape")
-    if file.size > MAX_LINK_BYTES:
-        raise Refusal(f"the link {file.path} has a target of {file.size:,} bytes", fix="commit the file itself")
-    reached = posixpath.normpath(posixpath.join(posixpath.dirname(file.path), target))
-    if target.startswith("/") or reached == ".." or reached.startswith("../"):
+def _target(link: TreeFile, contents: Contents) -> str:
+    if link.size > MAX_LINK_BYTES:
+        raise Refusal(f"the link {link.path} has a target of {link.size:,} bytes", fix="commit the file itself")
+    return contents.content(link.object, MAX_LINK_BYTES).decode(errors="surrogateescape")
+
+
+def _check_link(path: str, links: Mapping[str, str]) -> None:
+    """Walk as a file system does: a link on the way is followed before the ".." behind it is taken."""
+    at, ahead, steps = path.split("/")[:-1], links[path].split("/")[::-1], 0
+    outside = links[path].startswith("/")
+    while ahead and not outside:
+        steps += 1
+        if steps + len(ahead) > MAX_LINK_STEPS:
+            raise Refusal(
+                f"the link {path} passes over {MAX_LINK_STEPS} names on its way to {links[path]!a}, or in a circle",
+                fix="commit the file itself, or link to it directly",
+            )
+        name = ahead.pop()
+        if name == "..":
+            outside = not at
+            at = at[:-1]
+        elif name not in ("", "."):
+            at.append(name)
+            if (target := links.get("/".join(at))) is not None:
+                at.pop()
+                ahead += target.split("/")[::-1]
+                outside = target.startswith("/")
+    if outside:
         raise Refusal(
-            f"the link {file.path} leads out of the repository, to {target!a}",
+            f"the link {path} leads out of the repository, to {links[path]!a}",
             fix="commit the file itself, or link to one inside the repository",
         )
 

@@ -47,6 +47,28 @@ def test_it_rejects(wrong: TreeFile, problem: str) -> None:
     assert refusal.value.fix
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "problem"),
+    [
+        (("a/b/c/up", "../../.."), ("l", "a/b/c/up/../../etc/passwd"), "the link l leads out of the repository"),
+        (("a/b/up", "../.."), ("a/l", "b/up/.."), "the link a/l leads out of the repository"),
+        (("a", "b"), ("b", "./a"), "the link a passes over 256 names on its way to 'b', or in a circle"),
+    ],
+)
+def test_it_rejects_links_through_links(first: tuple[str, str], second: tuple[str, str], problem: str) -> None:
+    with pytest.raises(Refusal) as refusal:
+        check_files([file(*first, mode="120000"), file(*second, mode="120000")], Held(), LIMITS)
+    assert problem in refusal.value.problem
+    assert refusal.value.fix
+
+
+def test_links_through_links_are_fine_inside() -> None:
+    check_files(
+        [file("a/b/up", "../..", "120000"), file("l", "a/b/up/a/./b/../c", "120000"), file("d", "l")], Held(), LIMITS
+    )
+    check_files([file("a/b/up", "..", "120000"), file("l", "a/b/up/../main.py", "120000")], Held(), LIMITS)
+
+
 def test_it_rejects_too_many() -> None:
     with pytest.raises(Refusal, match="4 files, and at most 3"):
         check_files([file(str(number)) for number in range(4)], Held(), LIMITS)
