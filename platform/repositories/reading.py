@@ -119,13 +119,17 @@ class Reader:
         lines = self._text("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags").splitlines()
         return {name: at for at, name in (line.split(" ", 1) for line in lines)}
 
-    def commit_info(self, commit: str) -> CommitInfo:
-        """About one commit; raises `Fault` where it is missing."""
-        return self._log("--no-walk", commit)[0]
-
     def recent(self, limit: int) -> list[CommitInfo]:
         """The newest commits of all branches and tags, newest first."""
-        return self._log("--date-order", "--branches", "--tags", f"--max-count={limit}") if self.refs() else []
+        if not self.refs():
+            return []
+        shape = "--format=%H%x00%s%x00%an%x00%ct%x00"
+        which = ("--date-order", "--branches", "--tags", f"--max-count={limit}")
+        parts = self._text("log", "-z", "--encoding=UTF-8", "--no-show-signature", shape, *which).split("\0")
+        return [
+            CommitInfo(sha=sha, subject=subject, author=author, at=_moment(seconds))
+            for sha, subject, author, seconds in zip(parts[::5], parts[1::5], parts[2::5], parts[3::5], strict=False)
+        ]
 
     def make_tag(self, name: str, commit: str) -> bool:
         """Set the tag `name` on `commit` for the site itself. False where the name is taken: a tag never moves."""
@@ -139,15 +143,6 @@ class Reader:
                 return False
             raise
         return True
-
-    def _log(self, *arguments: str) -> list[CommitInfo]:
-        shape = "--format=%H%x00%s%x00%an%x00%ct%x00"
-        text = self._text("log", "-z", "--encoding=UTF-8", "--no-show-signature", shape, *arguments)
-        parts = text.split("\0")
-        return [
-            CommitInfo(sha=sha, subject=subject, author=author, at=_moment(seconds))
-            for sha, subject, author, seconds in zip(parts[::5], parts[1::5], parts[2::5], parts[3::5], strict=False)
-        ]
 
     def _listed(self, commit: str) -> Iterator[bytes]:
         rest = b""
