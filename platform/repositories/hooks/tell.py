@@ -11,6 +11,11 @@ import socket
 import sys
 
 QUARANTINE = ("GIT_QUARANTINE_PATH", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES")
+UNANSWERED = {
+    "pre-receive": "nothing was recorded, please push again",
+    # the refs are updated by then
+    "post-receive": "the push arrived, see the team's page in a minute",
+}
 
 
 def main(hook: str) -> int:
@@ -28,7 +33,7 @@ def main(hook: str) -> int:
             line.shutdown(socket.SHUT_WR)
             answer = json.loads(line.makefile("rb").read())
     except (OSError, KeyError, ValueError):
-        answer = {"status": 1, "text": "Gauntlet: the site does not answer; nothing was recorded, please push again"}
+        answer = {"status": 1, "text": f"Gauntlet: the site does not answer; {UNANSWERED[hook]}"}
     if answer["text"]:
         sys.stderr.buffer.write(f"{answer['text']}\n".encode(errors="backslashreplace"))
     return int(answer["status"])

@@ -7,6 +7,7 @@ import http.client
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Protocol
 import pytest
 
 from core.models import Event
+from repositories.program import HOOKS
 
 
 class Site(Protocol):
@@ -115,6 +117,19 @@ def test_what_a_killed_server_left_goes_with_the_next_push(arena: Site, copy: Wo
     left.mkdir()
     copy.git("push", arena.url(token), "main:again")
     assert not left.exists()
+
+
+@pytest.mark.parametrize(
+    ("hook", "words"),
+    [
+        ("pre-receive", "nothing was recorded, please push again"),
+        ("post-receive", "the push arrived, see the team's page in a minute"),
+    ],
+)
+def test_a_hook_whose_site_is_gone_says_what_became_of_the_push(tmp_path: Path, hook: str, words: str) -> None:
+    own = {"GAUNTLET_PYTHON": sys.executable, "GAUNTLET_SOCKET": str(tmp_path / "gone")}
+    done = subprocess.run([HOOKS / hook], env=os.environ | own, input="", capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, f"Gauntlet: the site does not answer; {words}\n")
 
 
 def test_a_large_push_takes_no_memory_by_its_size(arena: Site, copy: WorkingCopy, token: str) -> None:
