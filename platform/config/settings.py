@@ -159,6 +159,11 @@ CELERY_BEAT_SCHEDULE = {
     "submissions.sweep": {"task": "submissions.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
     "matches.sweep": {"task": "matches.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
     "leaderboards.sweep": {"task": "leaderboards.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
+    "leaderboards.refresh_boards": {
+        "task": "leaderboards.refresh_boards",
+        "schedule": 60.0,
+        "options": {"expires": 60.0},
+    },
     "submissions.collect_images": {"task": "submissions.collect_images", "schedule": 3600.0},
 }
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
+from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from competitions.models import Competition, Track
 from core import clock, events
@@ -23,6 +25,9 @@ from submissions.models import Submission
 from submissions.services import refund
 
 log = logging.getLogger(__name__)
+
+OVERDUE = timedelta(days=7)
+"""For so long an evaluation may play before it is void, by our cause."""
 
 AUDIT_COUNTS = tuple(count.name for count in fields(AuditReport))
 
@@ -49,30 +54,54 @@ class Rebuilt:
 
 
 def score_finished() -> int:
-    """Score or void every evaluation whose matches are over, and bring the boards up to date; how many ended.
+    """Score or void every evaluation whose matches are over, and bring their boards up to date; how many ended.
 
     Scores are computed from rows that change no more, before the lock; the lock on the track is held only to write
-    them and the standings together. Boards that differ for another reason, such as a disqualification, follow.
+    them and the standings together. One that cannot be ended is logged and holds up no other.
     """
     due: dict[int, list[Evaluation]] = {}
     for evaluation in over().select_related("submission__repository__track", "pool", "sample_set").order_by("pk"):
         due.setdefault(evaluation.submission.repository.track_id, []).append(evaluation)
-    ended = sum(_end_all(track, evaluations) for track, evaluations in due.items())
-    for every in Track.objects.all():
+    return sum(_end_all(track, evaluations) for track, evaluations in due.items())
+
+
+def refresh_boards() -> None:
+    """Bring the boards up to date that differ for another reason than a score, such as a disqualification."""
+    for track in Track.objects.all():
         # most often nothing differs, and then nothing is locked
-        if any(_difference(every)):
-            recompute(every)
-    return ended
+        if any(_difference(track)):
+            recompute(track)
+
+
+def end_overdue() -> int:
+    """Void every evaluation that plays for longer than `OVERDUE`, by our cause; how many."""
+    late = Evaluation.objects.filter(state=Evaluation.State.PLAYING, created_at__lt=clock.now() - OVERDUE)
+    problem = f"Its matches were not over after {OVERDUE.days} days."
+    return sum(_try_to_end(evaluation, _fault(problem, reason="overdue"), late) for evaluation in late.order_by("pk"))
 
 
 def _end_all(track: int, evaluations: Sequence[Evaluation]) -> int:
-    endings = [(evaluation, _ending(evaluation)) for evaluation in evaluations]
+    endings = []
+    for evaluation in evaluations:
+        try:
+            endings.append((evaluation, _ending(evaluation)))
+        except Exception:  # whatever it is, the others are scored
+            log.exception("%s cannot be ended", evaluation)
     with transaction.atomic():
         locked = Track.objects.select_for_update(no_key=True).get(pk=track)
-        ended = sum(_end(evaluation, ending) for evaluation, ending in endings)
+        ended = sum(_try_to_end(evaluation, ending, over()) for evaluation, ending in endings)
         if ended:
             recompute(locked)
     return ended
+
+
+def _try_to_end(evaluation: Evaluation, ending: _Ending, due: QuerySet[Evaluation]) -> bool:
+    try:
+        with transaction.atomic():
+            return _end(evaluation, ending, due)
+    except Exception:  # whatever it is, the others are ended
+        log.exception("%s cannot be ended", evaluation)
+        return False
 
 
 def _ending(evaluation: Evaluation) -> _Ending:
@@ -99,9 +128,9 @@ def _ending(evaluation: Evaluation) -> _Ending:
     return _Ending(Evaluation.State.SCORED, columns)
 
 
-def _fault(problem: str) -> _Ending:
+def _fault(problem: str, *, reason: str = "fault") -> _Ending:
     problem = f"{problem} It is not your cause: the slot is given back, and organisers can start it again."
-    return _Ending(Evaluation.State.VOID, {}, Submission.Cause.PLATFORM, "fault", problem)
+    return _Ending(Evaluation.State.VOID, {}, Submission.Cause.PLATFORM, reason, problem)
 
 
 def _inconsistent(match: Match) -> bool:
@@ -124,26 +153,22 @@ def _columns(evaluation: Evaluation) -> dict[str, Any]:
     return score_columns(kind, opponents, evaluation.sample_set.count)
 
 
-def _end(evaluation: Evaluation, ending: _Ending) -> bool:
-    """Write the ending, unless somebody else did or a match is being played again."""
-    written = (
-        over()
-        .filter(pk=evaluation.pk)
-        .update(
-            state=ending.state,
-            finished_at=clock.now(),
-            cause=ending.cause,
-            reason=ending.reason,
-            problem=ending.problem,
-            **ending.columns,
-        )
+def _end(evaluation: Evaluation, ending: _Ending, due: QuerySet[Evaluation]) -> bool:
+    """Write the ending, unless it is no longer `due`: somebody else did, or a match is being played again."""
+    written = due.filter(pk=evaluation.pk).update(
+        state=ending.state,
+        finished_at=clock.now(),
+        cause=ending.cause,
+        reason=ending.reason,
+        problem=ending.problem,
+        **ending.columns,
     )
     if not written:
         return False
     if ending.state == Evaluation.State.VOID:
         events.record("void", evaluation, reason=ending.reason, cause=ending.cause, problem=ending.problem)
     if ending.cause == Submission.Cause.PLATFORM:
-        refund(submission=evaluation.submission, reason="fault")
+        refund(submission=evaluation.submission, reason=ending.reason)
     if ending.state == Evaluation.State.SCORED:
         for match in filter(_inconsistent, evaluation.matches.all()):
             record_once("inconsistent", match, problem=f"{match.model} of a pool did not pass its audit")

@@ -16,7 +16,7 @@ from core import clock, events
 from core.doorbell import ring
 from core.errors import Fault, GauntletError, Refusal
 from leaderboards.models import Evaluation, Pool, PoolPlace
-from leaderboards.scoring import rebuild, recompute, score_finished
+from leaderboards.scoring import end_overdue, rebuild, recompute, refresh_boards, score_finished
 from leaderboards.selectors import opposing_pool
 from matches.models import Match
 from matches.services import ensure_match, replay_failed
@@ -27,7 +27,17 @@ if TYPE_CHECKING:
     from accounts.models import User
     from submissions.models import Player
 
-__all__ = ["evaluate", "make_first_pools", "re_evaluate", "rebuild", "recompute", "score_finished", "set_pool"]
+__all__ = [
+    "end_overdue",
+    "evaluate",
+    "make_first_pools",
+    "re_evaluate",
+    "rebuild",
+    "recompute",
+    "refresh_boards",
+    "score_finished",
+    "set_pool",
+]
 
 log = logging.getLogger(__name__)
 

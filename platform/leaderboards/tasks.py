@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import fcntl
 import logging
-from datetime import timedelta
 
 from celery import shared_task
 from django.conf import settings
 
-from core import clock
+from competitions.models import Track
 from core.errors import GauntletError
 from leaderboards import services
-from leaderboards.models import Evaluation
-from leaderboards.scoring import record_once
 from leaderboards.selectors import unmeasured
 from submissions.models import Submission
 
 log = logging.getLogger(__name__)
-
-OVERDUE = timedelta(days=7)
-"""For so long an evaluation may play before organisers are told."""
 
 
 @shared_task(name="leaderboards.evaluate")  # type: ignore[untyped-decorator]
@@ -30,28 +24,30 @@ def evaluate(submission: int) -> None:
 
 
 @shared_task(name="leaderboards.score")  # type: ignore[untyped-decorator]
-def score() -> None:
-    """Score what is over."""
+def score(track: int | None = None) -> None:
+    """Score what is over, and bring the board of `track` up to date."""
     services.score_finished()
+    if track is not None:
+        services.recompute(Track.objects.get(pk=track))
+
+
+@shared_task(name="leaderboards.refresh_boards")  # type: ignore[untyped-decorator]
+def refresh_boards() -> None:
+    """Bring all boards up to date, should a ring of `score` be lost."""
+    services.refresh_boards()
 
 
 @shared_task(name="leaderboards.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> None:
-    """Score, begin and report whatever is due; the first pools last, since they may have to be built."""
+    """Score, begin and end whatever is due; the first pools last, since they may have to be built."""
     services.score_finished()
     for submission in list(unmeasured()):
         try:
             services.evaluate(submission)
         except GauntletError:
             log.exception("%s cannot be evaluated", submission)
-    _report_overdue()
+    services.end_overdue()
     _make_first_pools()
-
-
-def _report_overdue() -> None:
-    limit = clock.now() - OVERDUE
-    for evaluation in Evaluation.objects.filter(state=Evaluation.State.PLAYING, created_at__lt=limit):
-        record_once("overdue", evaluation, problem=f"it has been playing since {evaluation.created_at:%Y-%m-%d %H:%M}")
 
 
 def _make_first_pools() -> None:

@@ -79,7 +79,7 @@ def withdraw(*, submission: Submission, by: User) -> None:
         _change(held, Submission.State.WITHDRAWN, by, "withdraw")
         if unbuilt:
             ledger.refund(submission=held, reason=ledger.WITHDRAWN, by=by)
-        doorbell.ring("leaderboards.score")
+        doorbell.ring("leaderboards.score", track=submission.repository.track_id)
     submission.refresh_from_db()
 
 
@@ -148,7 +148,7 @@ def _judge(submission: Submission, by: User, verb: str, reason: str) -> None:
             is_so = "disqualified already" if verb == "disqualify" else "not disqualified"
             raise Refusal(f"submission {submission.pk} is {is_so}", fix="there is nothing to do")
         events.record(verb, submission, by=by, reason=reason)
-        doorbell.ring("leaderboards.score")
+        doorbell.ring("leaderboards.score", track=submission.repository.track_id)
     submission.refresh_from_db()
 
 

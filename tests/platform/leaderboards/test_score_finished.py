@@ -15,7 +15,7 @@ from core.models import Event
 from leaderboards import services
 from leaderboards.models import Evaluation, Pool, Standing
 from leaderboards.selectors import unmeasured
-from leaderboards.tasks import score
+from leaderboards.tasks import refresh_boards, score
 from matches.models import Match, SampleResult
 from submissions.models import QuotaSlot, Submission
 
@@ -106,6 +106,30 @@ def test_a_match_that_failed_voids_and_gives_the_slot_back(arena: Arena, model: 
     assert arena.table("model") == []
 
 
+def test_one_that_cannot_be_read_holds_up_no_other(
+    arena: Arena, model: Evaluation, alice: User, caplog: pytest.LogCaptureFixture
+) -> None:
+    play_both(arena, model)
+    Match.objects.update(audit=[])
+    other = services.evaluate(arena.submission(arena.entry("doves"), "model", alice))
+    assert other is not None
+    for match in other.matches.all():
+        arena.play(match, RISING)
+    assert services.score_finished() == 1
+    assert arena.table("model") == [(1, "doves", None)]
+    assert f"{model} cannot be ended" in caplog.text
+
+
+def test_a_lost_ring_leaves_no_board_behind(arena: Arena, model: Evaluation) -> None:
+    play_both(arena, model)
+    services.score_finished()
+    Submission.objects.update(disqualified_at=clock.now())
+    services.score_finished()
+    assert arena.table("model") != []
+    refresh_boards()
+    assert arena.table("model") == []
+
+
 def test_rows_that_are_missing_are_our_fault(arena: Arena, model: Evaluation) -> None:
     play_both(arena, model)
     SampleResult.objects.filter(sample=5).delete()
@@ -166,13 +190,13 @@ def test_a_withdrawn_or_disqualified_submission_leaves_its_place_to_the_one_befo
     arena.score(best, 4.0)
     assert [row[1] for row in arena.table("model")] == ["owls", "doves"]
     Submission.objects.filter(pk=best.pk).update(disqualified_at=clock.now())
-    score()
+    score(track=arena.tracks["model"].pk)
     assert [row[1] for row in arena.table("model")] == ["doves", "owls"]
     Submission.objects.filter(pk=best.pk).update(disqualified_at=None)
-    score()
+    score(track=arena.tracks["model"].pk)
     assert [row[1] for row in arena.table("model")] == ["owls", "doves"]
     Submission.objects.filter(repository__entry=doves).update(state="withdrawn")
-    score()
+    score(track=arena.tracks["model"].pk)
     assert [row[1] for row in arena.table("model")] == ["owls"]
 
 

@@ -10,6 +10,7 @@ from core.models import Event
 from leaderboards import services
 from leaderboards.models import Evaluation, Pool
 from leaderboards.tasks import sweep
+from submissions.models import QuotaSlot
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
@@ -50,15 +51,21 @@ def test_a_void_evaluation_is_not_begun_again_by_itself(
     assert Evaluation.objects.get().state == "void"
 
 
-def test_organisers_are_told_once_of_one_that_plays_for_a_week(
+def test_one_that_plays_for_more_than_a_week_is_void_by_our_cause(
     arena: Arena, the_clock: FakeClock, entry: Entry, alice: User, attack_pool: Pool
 ) -> None:
     evaluation = services.evaluate(arena.submission(entry, "model", alice))
     assert evaluation is not None
-    the_clock.forward(days=6)
+    the_clock.forward(days=7)
     sweep()
-    assert not Event.objects.filter(verb="overdue").exists()
-    the_clock.forward(days=2)
+    evaluation.refresh_from_db()
+    assert evaluation.state == "playing"
+    the_clock.forward(seconds=1)
     sweep()
     sweep()
-    assert Event.objects.get(verb="overdue").subject == f"evaluation:{evaluation.pk}"
+    evaluation = Evaluation.objects.get()
+    assert (evaluation.state, evaluation.cause, evaluation.reason) == ("void", "platform", "overdue")
+    assert "not over after 7 days" in evaluation.problem
+    slot = QuotaSlot.objects.get(submission=evaluation.submission)
+    assert (slot.state, slot.reason) == ("refunded", "overdue")
+    assert Event.objects.get(verb="void").subject == f"evaluation:{evaluation.pk}"

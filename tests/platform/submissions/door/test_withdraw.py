@@ -45,7 +45,7 @@ def test_a_member_withdraws_before_the_build_and_has_the_slot_back(
     submission.quota_slot.refresh_from_db()
     assert (submission.quota_slot.state, submission.quota_slot.reason) == ("refunded", "withdrawn")
     assert _events(submission) == ["withdraw", "submit"]
-    assert ("leaderboards.score", {}) in rings
+    assert ("leaderboards.score", {"track": submission.repository.track_id}) in rings
 
 
 @pytest.mark.parametrize("state", ["building", "checking", "ready"])
@@ -109,7 +109,7 @@ def test_an_organiser_disqualifies_and_reinstates(submission: Submission, olga: 
         disqualify(submission=submission, by=olga, reason="again")
     reinstate(submission=submission, by=olga, reason="it does not")
     assert submission.disqualified_at is None
-    assert rings == [("leaderboards.score", {})] * 2
+    assert rings == [("leaderboards.score", {"track": submission.repository.track_id})] * 2
     with pytest.raises(Refusal, match="not disqualified"):
         reinstate(submission=submission, by=olga, reason="again")
     assert _events(submission) == ["reinstate", "disqualify", "submit"]
