@@ -6,11 +6,14 @@ of state is one conditional UPDATE, so that nothing is ever played or counted tw
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TypeVar
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 
 from core import clock, doorbell, events
 from matches.models import Match, Piece, SampleResult, Worker
@@ -24,6 +27,10 @@ MOST_FAULTS = 3
 
 PAUSES = (timedelta(seconds=10), timedelta(seconds=120))
 """How long a piece rests after its first and its second fault: what is wrong with a host may be mended meanwhile."""
+
+log = logging.getLogger(__name__)
+
+Row = TypeVar("Row", bound=Model)
 
 _OPEN_MATCH = [Match.State.WAITING, Match.State.PLAYING]
 
@@ -109,28 +116,19 @@ def give_back(held: Claim, *, fault: str = "") -> bool:
 def expire() -> int:
     """Take the pieces back whose workers gave no sign of life, each with a fault; how many."""
     out = Piece.objects.filter(state=Piece.State.CLAIMED, lease_until__lt=clock.now()).select_related("worker")
-    return sum(_count_fault(piece, f"{piece.worker} gave no sign of life", rests=False) for piece in out)
+    return _count(out, lambda piece: _count_fault(piece, f"{piece.worker} gave no sign of life", rests=False))
 
 
 def finish_played() -> int:
     """End the matches whose pieces are all played, where nobody did; how many."""
     unplayed = Piece.objects.filter(match=OuterRef("pk")).exclude(state=Piece.State.PLAYED)
-    due = Match.objects.filter(~Exists(unplayed), state__in=_OPEN_MATCH).values_list("pk", flat=True)
-    finished = 0
-    for match in due:
-        with transaction.atomic():
-            finished += _finish(match)
-    return finished
+    return _count(Match.objects.filter(~Exists(unplayed), state__in=_OPEN_MATCH), lambda match: _finish(match.pk))
 
 
 def fail_given_up() -> int:
     """End the matches of which a piece was given up, where nobody did; how many."""
     stuck = Piece.objects.filter(state=Piece.State.FAILED, match__state__in=_OPEN_MATCH).select_related("match")
-    failed = 0
-    for piece in stuck:
-        with transaction.atomic():
-            failed += _fail(piece, "its events tell")
-    return failed
+    return _count(stuck, lambda piece: _fail(piece, "its events tell"))
 
 
 def waiting() -> QuerySet[Piece]:
@@ -144,6 +142,18 @@ def waiting_for(worker: Worker) -> QuerySet[Piece]:
     if worker.worker_class == Worker.Class.GPU:
         return waiting()
     return waiting().filter(match__needs_gpu=False)
+
+
+def _count(rows: QuerySet[Row], act: Callable[[Row], bool]) -> int:
+    """Do `act` to each row, and count where it changed something. A row that fails is logged and stops no other."""
+    changed = 0
+    for row in rows:
+        try:
+            with transaction.atomic():
+                changed += act(row)
+        except Exception:
+            log.exception("the sweep failed at %s", row)
+    return changed
 
 
 def _first_for(worker: Worker, prefer: Match | None) -> Piece | None:

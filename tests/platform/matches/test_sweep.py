@@ -7,8 +7,10 @@ from typing import Protocol
 
 import pytest
 
+from competitions.models import SampleSet
 from matches import queue, tasks
 from matches.models import Match, Worker
+from matches.services import ensure_match
 
 
 class Clock(Protocol):
@@ -40,6 +42,20 @@ def test_it_fails_an_open_match_with_a_piece_that_was_given_up(match: Match, rin
     assert (match.state, match.finished_at is None) == ("failed", False)
     assert "piece 1 failed 3 times" in match.fault
     assert rings.count("leaderboards.score") == 1
+
+
+def test_one_match_that_cannot_be_ended_stops_no_other(
+    match: Match, sample_sets: dict[str, SampleSet], caplog: pytest.LogCaptureFixture
+) -> None:
+    younger = ensure_match(
+        rules=match.rules, sample_set=sample_sets["development"], model=match.model, attack=match.attack
+    )
+    match.pieces.update(state="played", audit={"no such count": 1})
+    younger.pieces.update(state="played")
+    tasks.sweep()
+    younger.refresh_from_db()
+    assert younger.state == "played"
+    assert f"the sweep failed at {match}" in caplog.text
 
 
 def test_it_wakes_each_idle_worker_and_no_busy_one(
