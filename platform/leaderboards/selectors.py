@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.core.paginator import Paginator
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 
-from competitions.models import Track
+from competitions.models import RulesVersion, SampleSet, Track
+from competitions.selectors import rules_in_force, sample_set_for
+from core.errors import Fault
 from leaderboards.models import Evaluation, Pool, Standing
 from matches.models import Match
 from submissions.models import Submission
+
+log = logging.getLogger(__name__)
 
 PAGE_ROWS = 100
 """Rows on a page of a leaderboard."""
@@ -21,7 +26,10 @@ PAGE_ROWS = 100
 
 @dataclass(frozen=True)
 class BoardRow:
-    """One line of a leaderboard. `change` is places won (above 0) or lost in a day, None where it is new."""
+    """One line of a leaderboard. `change` is places won (above 0) or lost in a day, None where it is new.
+
+    `rules` is the version that it was measured under: an older one until it is measured under that in force.
+    """
 
     rank: int
     change: int | None
@@ -37,6 +45,7 @@ class BoardRow:
     failures: int
     worst_opponent: str
     median_seconds: float
+    rules: int
     scored_at: datetime
 
 
@@ -53,6 +62,7 @@ _COLUMNS = {
     "failures": F("evaluation__failures"),
     "worst_opponent": F("evaluation__worst_opponent__title"),
     "median_seconds": F("evaluation__median_seconds"),
+    "rules": F("evaluation__rules__version"),
     "scored_at": F("evaluation__finished_at"),
 }
 
@@ -107,6 +117,25 @@ def opposing_pool(track: Track) -> Pool | None:
     )
 
 
+class Terms(NamedTuple):
+    """What scores that are compared have in common, by the columns of an evaluation."""
+
+    pool: Pool
+    rules: RulesVersion
+    sample_set: SampleSet
+
+
+def terms_in_force(track: Track) -> Terms | None:
+    """What submissions to the track are measured under, on the validation samples; None before there is a pool.
+
+    Raises `Fault` where the competition has no rules or no validation samples.
+    """
+    pool = opposing_pool(track)
+    if pool is None:
+        return None
+    return Terms(pool, rules_in_force(track.competition), sample_set_for(track.competition, "validation"))
+
+
 def counting() -> QuerySet[Submission]:
     """Submissions that may stand on a board: ready, not disqualified, and not found void by their own cause since
     they were last scored. A void evaluation of the platform's cause says nothing of a submission."""
@@ -129,16 +158,20 @@ def over() -> QuerySet[Evaluation]:
 
 def unmeasured() -> Iterator[Submission]:
     """Ready submissions that should be evaluated: those that never were, and the newest of each repository where it
-    has not met the pool in force. So a new pool measures again what counts, not what is superseded."""
+    was not measured under the terms in force. So new terms measure again what counts, not what is superseded."""
     newest = counting().filter(repository=OuterRef("repository"))
-    for track in Track.objects.filter(repositories__isnull=False).distinct():
-        pool = opposing_pool(track)
-        if pool is not None:
+    for track in Track.objects.filter(repositories__isnull=False).select_related("competition").distinct():
+        try:
+            terms = terms_in_force(track)
+        except Fault:
+            log.exception("nothing of %s can be measured", track)
+            continue
+        if terms is not None:
             yield from (
                 Submission.objects.filter(
                     repository__track=track, state=Submission.State.READY, disqualified_at__isnull=True
                 )
-                .filter(~Exists(Evaluation.objects.filter(submission=OuterRef("pk"), pool=pool)))
+                .filter(~Exists(Evaluation.objects.filter(submission=OuterRef("pk"), **terms._asdict())))
                 .annotate(newest=Subquery(newest.order_by("-pk").values("pk")[:1]))
                 .filter(Q(newest=F("pk")) | ~Exists(Evaluation.objects.filter(submission=OuterRef("pk"))))
                 .order_by("pk")

@@ -11,13 +11,13 @@ from django.db.models import Max, Q
 
 from competitions.models import Track
 from competitions.rules import query_rules
-from competitions.selectors import may_organise, rules_in_force, sample_set_for
+from competitions.selectors import may_organise, rules_in_force
 from core import clock, events
 from core.doorbell import ring
 from core.errors import Fault, GauntletError, Refusal
 from leaderboards.models import Evaluation, Pool, PoolPlace
 from leaderboards.scoring import end_overdue, rebuild, recompute, refresh_boards, score_finished
-from leaderboards.selectors import opposing_pool
+from leaderboards.selectors import Terms, terms_in_force
 from matches.models import Match
 from matches.services import ensure_match, replay_failed
 from submissions.builds import baseline_player
@@ -109,16 +109,16 @@ def _first_pool(track: Track, players: Sequence[Player]) -> Pool | None:
 
 
 def evaluate(submission: Submission) -> Evaluation | None:
-    """Begin to measure a ready submission against the pool in force on the validation samples.
+    """Begin to measure a ready submission under the terms in force: pool, rules and validation samples.
 
     None where there is nothing to begin: no pool yet, already begun, not ready or disqualified. Safe to repeat.
     """
     with transaction.atomic():
         submission = _locked(submission)
-        pool = opposing_pool(submission.repository.track)
-        if not _counts(submission) or pool is None or submission.evaluations.filter(pool=pool).exists():
+        terms = terms_in_force(submission.repository.track)
+        if not _counts(submission) or terms is None or submission.evaluations.filter(**terms._asdict()).exists():
             return None
-        return _begin(submission, pool)
+        return _begin(submission, terms)
 
 
 def re_evaluate(*, submission: Submission, by: User, reason: str) -> Evaluation:
@@ -135,10 +135,10 @@ def re_evaluate(*, submission: Submission, by: User, reason: str) -> Evaluation:
             raise Refusal(f"{submission} is not ready, or disqualified", fix="choose a submission that counts")
         if submission.evaluations.filter(state=Evaluation.State.PLAYING).exists():
             raise Refusal(f"{submission} is being evaluated", fix="wait until that is over")
-        pool = opposing_pool(track)
-        if pool is None:
+        terms = terms_in_force(track)
+        if terms is None:
             raise Refusal(f"{track} has no opponents yet", fix="wait for the first pool")
-        evaluation = _begin(submission, pool)
+        evaluation = _begin(submission, terms)
         for match in evaluation.matches.filter(state=Match.State.FAILED):
             replay_failed(match, by)
         events.record("re-evaluate", submission, by=by, reason=reason, evaluation=evaluation.pk)
@@ -157,18 +157,11 @@ def _counts(submission: Submission) -> bool:
     return submission.state == Submission.State.READY and submission.disqualified_at is None
 
 
-def _begin(submission: Submission, pool: Pool) -> Evaluation:
+def _begin(submission: Submission, terms: Terms) -> Evaluation:
     player, track = submission.player, submission.repository.track
     if player is None:
         raise Fault(f"{submission} is ready and has no player")
-    competition = track.competition
-    evaluation = Evaluation.objects.create(
-        submission=submission,
-        pool=pool,
-        sample_set=sample_set_for(competition, "validation"),
-        rules=rules_in_force(competition),
-        created_at=clock.now(),
-    )
+    evaluation = Evaluation.objects.create(submission=submission, created_at=clock.now(), **terms._asdict())
     is_model = track.kind == Track.Kind.MODEL
     matches = [
         ensure_match(
@@ -177,7 +170,7 @@ def _begin(submission: Submission, pool: Pool) -> Evaluation:
             model=player if is_model else place.player,
             attack=place.player if is_model else player,
         )
-        for place in pool.places.select_related("player")
+        for place in terms.pool.places.select_related("player")
     ]
     evaluation.matches.set(matches)
     # matches that were all played before ring nothing

@@ -8,6 +8,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.selectors import teams_of
 from competitions.models import Track
+from competitions.selectors import rules_in_force
 from core import clock
 from leaderboards import selectors as leaderboards
 from pages import live
@@ -57,6 +58,7 @@ def board(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
         "competition": shown,
         "track": track,
         "board": page,
+        "rules_in_force": rules_in_force(shown).version if page.rows else None,
         "limit": max((row.high for row in page.rows), default=1.0),
         "own": {team.slug for team in teams_of(request.user)},
     }

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accounts.models import User
-from competitions.models import Entry
+from competitions.models import Entry, RulesVersion
+from core import clock
 from core.models import Event
 from leaderboards import services
 from leaderboards.models import Evaluation, Pool
+from leaderboards.selectors import board
 from leaderboards.tasks import sweep
 from submissions.models import QuotaSlot
 
@@ -37,6 +39,37 @@ def test_a_new_pool_measures_again_what_counts(arena: Arena, entry: Entry, alice
     arena.pool("untargeted", "stronger")
     sweep()
     assert (old.evaluations.count(), new.evaluations.count()) == (1, 2)
+
+
+def test_new_rules_measure_again_and_the_old_score_stands_until_then(
+    arena: Arena, entry: Entry, alice: User, attack_pool: Pool, rules: RulesVersion
+) -> None:
+    old, new = (arena.submission(entry, "model", alice) for _ in range(2))
+    for submission in (old, new):
+        arena.score(submission, 2.0)
+    RulesVersion.objects.create(
+        competition=arena.competition, version=2, values=rules.values | {"query_budget": 7}, created_at=clock.now()
+    )
+    sweep()
+    sweep()
+    assert (old.evaluations.count(), new.evaluations.count()) == (1, 2)
+    assert [(row.value, row.rules) for row in board(arena.tracks["model"]).rows] == [(2.0, 1)]
+    again = new.evaluations.get(rules__version=2)
+    for match in again.matches.all():
+        arena.play(match, [1.0] * 6)
+    sweep()
+    assert [(row.value, row.rules) for row in board(arena.tracks["model"]).rows] == [(1.0, 2)]
+    assert services.rebuild().standings_differed == 0
+
+
+def test_a_new_validation_set_measures_again(arena: Arena, entry: Entry, alice: User, attack_pool: Pool) -> None:
+    submission = arena.submission(entry, "model", alice)
+    arena.score(submission, 2.0)
+    further = arena.sample_set
+    further.pk, further.name = None, "further"
+    further.save()
+    sweep()
+    assert [row.sample_set.name for row in submission.evaluations.all()] == ["further", "validation"]
 
 
 def test_a_void_evaluation_is_not_begun_again_by_itself(

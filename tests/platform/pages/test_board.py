@@ -10,7 +10,7 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import Team, User
-from competitions.models import Entry
+from competitions.models import Entry, RulesVersion
 from leaderboards.models import Evaluation, Standing
 from submissions.models import Submission
 
@@ -48,6 +48,16 @@ def test_it_shows_a_hundred_rows_a_page(client: Client, crowd: None) -> None:
     assert "Team 101<" not in first
     assert "Team 101<" in second
     assert client.get(f"{BOARD}?page=nonsense").status_code == 200
+
+
+def test_it_names_rules_that_are_not_in_force(
+    client: Client, shown: dict[str, Submission], rules: RulesVersion
+) -> None:
+    assert ">rules 1<" not in client.get(BOARD).content.decode()
+    RulesVersion.objects.create(
+        competition=rules.competition, version=2, values=rules.values, created_at=rules.created_at
+    )
+    assert ">rules 1<" in client.get(BOARD).content.decode()
 
 
 def test_it_marks_the_team_of_whoever_looks(client: Client, shown: dict[str, Submission], bob: User) -> None:
