@@ -14,6 +14,15 @@ from core.errors import Fault
 
 HOOKS = Path(__file__).parent / "hooks"
 
+MAX_MEMORY_BYTES = 3 << 29
+"""Address space of each git process: a few kilobytes of deltas can unfold to any size, and do so before any hook.
+
+A new version of a 256 MiB file, sent as a delta, needs up to five times its size.
+"""
+
+COMMAND = ("prlimit", f"--as={MAX_MEMORY_BYTES}", "git")
+"""How git is started: limited by a program of its own, as code between fork and exec is not safe among threads."""
+
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """All variables that git may see, and `extra`.
@@ -54,8 +63,11 @@ def _policy() -> dict[str, str]:
         "receive.autogc": "false",
         "gc.auto": "0",
         "uploadpack.allowAnySHA1InWant": "false",
-        # every push is one pack, and neither direction takes memory by the size of what it carries
+        # every push is one pack, through which whole files stream; what deltas unfold to is held by `MAX_MEMORY_BYTES`,
+        # of which the packs of a large repository must leave something
         "transfer.unpackLimit": "1",
+        "core.packedGitWindowSize": "32m",
+        "core.packedGitLimit": "256m",
         "core.bigFileThreshold": "8m",
         "pack.windowMemory": "64m",
         "pack.threads": "1",
@@ -66,7 +78,7 @@ def git(folder: Path, *arguments: str, extra: Mapping[str, str] | None = None) -
     """What `git ARGUMENTS` prints in the bare repository `folder`; raises `Fault` where it fails."""
     try:
         printed = Git(folder).execute(
-            ["git", *arguments],
+            [*COMMAND, *arguments],
             env=environment(in_repository(folder, extra)),
             stdout_as_string=False,
             strip_newline_in_stdout=False,

@@ -17,7 +17,7 @@ from django.conf import settings
 from git.cmd import Git
 
 from core.errors import Fault, Refusal
-from repositories.program import environment, git, in_repository
+from repositories.program import COMMAND, environment, git, in_repository
 from repositories.push import NOTHING
 
 LISTING_SECONDS = 10.0
@@ -178,7 +178,7 @@ class _Started:
     def __init__(self, folder: Path, arguments: Sequence[str], variables: Mapping[str, str]) -> None:
         self._arguments = arguments
         self._process = subprocess.Popen(
-            ["git", *arguments], cwd=folder, env=variables, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            [*COMMAND, *arguments], cwd=folder, env=variables, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
         self._output = cast("BufferedReader", self._process.stdout)
         self._timer = threading.Timer(LISTING_SECONDS, self._process.kill)

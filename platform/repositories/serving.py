@@ -17,7 +17,7 @@ from django.conf import settings
 from core.errors import Fault
 from repositories.body import BLOCK, Body, BrokenOff
 from repositories.hearing import Answer, HookLine, Question
-from repositories.program import environment
+from repositories.program import COMMAND, environment
 
 log = logging.getLogger(__name__)
 
@@ -96,7 +96,7 @@ class Exchange:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the rest
         self._closing.callback(self._errors.close)
         self._git = subprocess.Popen(
-            ["git", "http-backend"],
+            [*COMMAND, "http-backend"],
             env=environment(dict(variables) | (self._line.variables if self._line else {})),
             cwd="/",
             stdin=subprocess.PIPE,

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import http.client
 import os
 import signal
+import struct
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Protocol
 
@@ -138,6 +142,38 @@ def test_a_large_push_takes_no_memory_by_its_size(arena: Site, copy: WorkingCopy
     copy.commit({"weights": os.urandom(50 << 20)})
     copy.git("-c", "core.compression=0", "push", arena.url(token), "main")
     assert most_memory(arena) - before < 10 << 20
+
+
+def unfolding(size: int) -> tuple[bytes, bytes]:
+    """The commands and the pack of a push of a small file and of a delta that makes `size` times 16 MiB of it."""
+    small = bytes(16 << 20)
+    copies = (b"\xf0" + b"\xff" * 3) * size
+    delta = length(len(small)) + length(size * 0xFFFFFF) + copies
+    name = hashlib.sha1(b"blob %d\0" % len(small) + small, usedforsecurity=False).digest()
+    objects = [head(3, len(small)) + zlib.compress(small), head(7, len(delta)) + name + zlib.compress(delta)]
+    whole = b"PACK" + struct.pack(">II", 2, 2) + b"".join(objects)
+    line = f"{'0' * 40} {name.hex()} refs/heads/main\0report-status side-band-64k".encode()
+    return f"{len(line) + 4:04x}".encode() + line + b"0000", whole + hashlib.sha1(whole, usedforsecurity=False).digest()
+
+
+def head(kind: int, size: int) -> bytes:
+    return bytes([kind << 4 | size & 15 | 128]) + length(size >> 4)
+
+
+def length(number: int) -> bytes:
+    return bytes([number & 127 | 128]) + length(number >> 7) if number > 127 else bytes([number])
+
+
+def test_it_rejects_a_few_kilobytes_that_unfold_to_gigabytes(arena: Site, copy: WorkingCopy, token: str) -> None:
+    start, deltas = unfolding(96)
+    with closing(request(arena, token, len(start) + len(deltas))) as connection:
+        connection.send(start + deltas)
+        said = connection.getresponse().read()
+    assert b"fatal: Out of memory" in said, said
+    assert b"refs/heads/main unpacker error" in said
+    assert len(deltas) < 20_000
+    assert arena.settled() == []
+    assert nothing_happened(arena, copy, token)
 
 
 def most_memory(arena: Site) -> int:
