@@ -89,6 +89,7 @@ class BoardRowSerializer(serializers.Serializer[Any]):
     failures = serializers.IntegerField()
     worst_opponent = serializers.CharField()
     median_seconds = serializers.FloatField()
+    rules = serializers.IntegerField()
     scored_at = serializers.DateTimeField()
 
 
