@@ -5,10 +5,8 @@ from __future__ import annotations
 from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 
-from core.administration.acts import Act, confirmed
 from core.administration.columns import labelled, linked
 from core.administration.rows import ReadOnlyAdmin, model_field_names
-from matches import services
 from matches.models import Match, Piece, SampleResult, Worker
 
 STATE_COLOURS = {"waiting": "info", "playing": "warning", "claimed": "warning", "played": "success", "failed": "danger"}
@@ -45,17 +43,6 @@ class MatchAdmin(ReadOnlyAdmin):
     list_select_related = ("model", "attack", "sample_set__competition", "rules__competition")
     search_fields = ("=pk", "model__title", "attack__title", "model__digest", "attack__digest")
     date_hierarchy = "created_at"
-    actions = ("replay",)
-    actions_detail = ("replay",)
-
-    replay = confirmed(
-        Act(
-            "Replay what failed",
-            "The failed pieces of each match are played again. What is already played stays as it is.",
-            "sent to be played again",
-            services.replay_failed,
-        )
-    )
 
 
 @admin.register(Piece)

@@ -13,7 +13,6 @@ from accounts.models import User
 from competitions.models import Track
 from core.models import Event
 from leaderboards.models import Evaluation
-from matches.models import Match
 from submissions.models import Submission
 
 SUBMISSIONS = reverse("admin:submissions_submission_changelist")
@@ -74,16 +73,6 @@ def test_a_refused_submission_is_retried(as_superuser: Client, rows: Any) -> Non
     done = as_superuser.post(SUBMISSIONS, confirmed("retry", submission))
     assert told(done) == ["1 of 1 sent to be built again."]
     assert Submission.objects.get().state == Submission.State.RECEIVED
-
-
-def test_a_failed_match_is_replayed(as_superuser: Client, rows: Any) -> None:
-    rows.more()
-    match = Match.objects.get()
-    done = as_superuser.post(reverse("admin:matches_match_changelist"), confirmed("replay", match))
-    assert told(done) == ["1 of 1 sent to be played again."]
-    match.refresh_from_db()
-    assert match.state == Match.State.WAITING
-    assert Event.objects.get(verb="replay").reason == "It reads the clock."
 
 
 def test_a_submission_is_evaluated_again(as_superuser: Client, rows: Any, tracks: dict[str, Track]) -> None:
