@@ -1,4 +1,4 @@
-"""What is known of matches: how far they are, what stands before them, what came out, and who plays."""
+"""What is known of matches: how far they are, what stands before them, and who plays."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import timedelta
 from django.db.models import Count, Prefetch, Q, QuerySet
 
 from core import clock
-from matches.models import Match, Piece, SampleResult, Worker
+from matches.models import Match, Piece, Worker
 
 SIGN_OF_LIFE = timedelta(seconds=60)
 """A worker that was not seen for so long does not count as live."""
@@ -77,11 +77,6 @@ def queue_of(matches: Iterable[Match]) -> QueuePlace:
     if not seconds or not live:
         return QueuePlace(ahead, None)
     return QueuePlace(ahead, until_done * sum(seconds) / len(seconds) / live)
-
-
-def results(match: Match) -> QuerySet[SampleResult]:
-    """The rows of `match` so far, by sample."""
-    return match.sample_results.order_by("sample")
 
 
 def workers() -> list[WorkerStatus]:

@@ -19,7 +19,6 @@ from core.models import Event
 from evaluation.runner.play import Played, play
 from matches import tasks
 from matches.models import Match, Piece, Worker
-from matches.selectors import results
 from matches.services import ensure_match
 from submissions.builds import ready_player
 from submissions.models import Player
@@ -44,7 +43,7 @@ def played_by_the_engine(match: Match) -> Played:
 
 
 def rows_of(match: Match) -> list[dict[str, Any]]:
-    return list(results(match).values(*COLUMNS))
+    return list(match.sample_results.order_by("sample").values(*COLUMNS))
 
 
 def rows_by_the_engine(result: Played) -> list[Mapping[str, Any]]:
