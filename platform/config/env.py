@@ -12,6 +12,8 @@ from urllib.parse import unquote, urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 YES = frozenset({"1", "true", "yes", "on"})
+MOST_CACHE_FILES = 10_000
+"""So many that nobody drives out what is counted of them by asking for other things."""
 NO = frozenset({"0", "false", "no", "off"})
 
 
@@ -38,11 +40,11 @@ class Environment:
         """A list of names separated by commas."""
         return [part.strip() for part in self.text(name, ",".join(default)).split(",") if part.strip()]
 
-    def number(self, name: str, default: int) -> int:
-        """A whole number above 0; raises `ImproperlyConfigured` for anything else."""
+    def number(self, name: str, default: int, *, least: int = 1) -> int:
+        """A whole number from `least` on; raises `ImproperlyConfigured` for anything else."""
         value = self.text(name, str(default)).replace("_", "")
-        if not value.isdecimal() or int(value) == 0:
-            raise ImproperlyConfigured(f"{name} is {value!r}. Set it to a whole number above 0.")
+        if not value.isdecimal() or int(value) < least:
+            raise ImproperlyConfigured(f"{name} is {value!r}. Set it to a whole number from {least} on.")
         return int(value)
 
     def choice(self, name: str, choices: tuple[str, ...]) -> str:
@@ -91,6 +93,24 @@ class Environment:
         if scheme == "filesystem" and rest.startswith("/"):
             return "filesystem://", _file_broker(Path(rest))
         raise ImproperlyConfigured(f"{name} is no broker address. Set it to redis://HOST:PORT/NUMBER.")
+
+    def cache(self, name: str, *, otherwise_in: Path) -> dict[str, Any]:
+        """Django's settings of the cache that all processes share: the broker `name` where that is Redis, else files.
+
+        What is counted there, such as attempts to log in, must hold whichever process answers.
+        """
+        address = self.text(name, "")
+        if address.startswith(("redis://", "rediss://")):
+            return {
+                "BACKEND": "django.core.cache.backends.redis.RedisCache",
+                "LOCATION": address,
+                "KEY_PREFIX": "gauntlet-cache",
+            }
+        return {
+            "BACKEND": "django.core.cache.backends.filebased.FileBasedCache",
+            "LOCATION": str(otherwise_in),
+            "OPTIONS": {"MAX_ENTRIES": MOST_CACHE_FILES},
+        }
 
     def secret(self, name: str, *, kept_in: Path) -> str:
         """The secret in the variable, or else one that is made at the first start and kept in the file `kept_in`.

@@ -84,6 +84,7 @@ TEMPLATES = [
 ]
 
 DATABASES = {"default": env.database("DATABASE_URL", f"sqlite:///{STATE / 'site.sqlite3'}")}
+CACHES = {"default": env.cache("GAUNTLET_BROKER", otherwise_in=STATE / "cache")}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 LANGUAGE_CODE = "en"
@@ -105,6 +106,9 @@ REPOSITORIES = STATE / "repositories"
 OBJECTS = STATE / "objects"
 CHECKOUTS = STATE / "checkouts"
 
+PROXIES = env.number("GAUNTLET_PROXIES", 0, least=0)
+"""How many proxies of ours stand in front: by so much the end of X-Forwarded-For is believed."""
+
 # people
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = [
@@ -122,8 +126,20 @@ LOGIN_REDIRECT_URL = "pages:home"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
+ALLAUTH_TRUSTED_PROXY_COUNT = PROXIES
 ACCOUNT_USERNAME_BLACKLIST = ["admin", "organiser", "gauntlet"]
 ACCOUNT_USERNAME_VALIDATORS = "accounts.names.USERNAME_VALIDATORS"
+
+# e-mail: without a host nothing is sent
+EMAIL_HOST = env.text("GAUNTLET_EMAIL_HOST", "")
+EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'dummy'}.EmailBackend"
+EMAIL_PORT = env.number("GAUNTLET_EMAIL_PORT", 587)
+EMAIL_USE_SSL = EMAIL_PORT == 465
+EMAIL_USE_TLS = EMAIL_PORT == 587
+EMAIL_TIMEOUT = 10
+EMAIL_HOST_USER = env.text("GAUNTLET_EMAIL_USER", "")
+EMAIL_HOST_PASSWORD = env.text("GAUNTLET_EMAIL_PASSWORD", "")
+DEFAULT_FROM_EMAIL = env.text("GAUNTLET_EMAIL_FROM", f"gauntlet@{socket.gethostname()}")
 
 # pushes
 MAX_PUSH_BYTES = env.number("GAUNTLET_MAX_PUSH_BYTES", 512 << 20)
@@ -180,6 +196,7 @@ REST_FRAMEWORK = {
         "rest_framework.throttling.UserRateThrottle",
     ],
     "DEFAULT_THROTTLE_RATES": {"anon": "60/min", "user": "300/min"},
+    "NUM_PROXIES": PROXIES,
     "EXCEPTION_HANDLER": "api.errors.answer",
 }
 

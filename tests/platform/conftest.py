@@ -47,6 +47,7 @@ def _own_folders(settings: Settings, tmp_path: Path) -> None:
     settings.REPOSITORIES = tmp_path / "repositories"
     settings.OBJECTS = tmp_path / "objects"
     settings.CHECKOUTS = tmp_path / "checkouts"
+    settings.CACHES = {"default": settings.CACHES["default"] | {"LOCATION": str(tmp_path / "cache")}}
     settings.SANDBOX = "process"
     settings.STORAGES = settings.STORAGES | {
         "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}

@@ -153,7 +153,22 @@ def test_it_rejects_a_sample_set_that_cannot_be(
 def test_it_rejects_who_is_not_staff(client: Client, owls: object, charlie: object, olga: object, name: str) -> None:
     client.force_login(User.objects.get(username=name))
     for page in ("admin:index", "admin:competitions_competition_changelist", "admin:accounts_user_changelist"):
-        assert client.get(reverse(page)).status_code == 302
+        assert client.get(reverse(page), follow=True).status_code == 403
+
+
+def test_it_sends_who_is_not_logged_in_to_the_door_that_counts(client: Client, superuser: User) -> None:
+    page = client.get(reverse("admin:index"), follow=True)
+    assert page.redirect_chain[-1] == ("/accounts/login/?next=%2Fadmin%2F", 302)
+    entered = client.post(
+        "/accounts/login/", {"login": "root", "password": "a long enough password", "next": "/admin/"}, follow=True
+    )
+    assert entered.redirect_chain[-1][0] == "/admin/"
+    assert entered.status_code == 200
+
+
+def test_it_rejects_passwords_at_the_door_of_the_admin(client: Client, as_superuser: Client) -> None:
+    form = {"username": "root", "password": "a long enough password"}
+    assert as_superuser.post("/admin/login/", form).status_code == 405
 
 
 def test_it_rejects_staff_who_organise_nothing(client: Client, charlie: User, competition: Competition) -> None:

@@ -60,6 +60,23 @@ def test_it_rejects_a_database_address_and_keeps_the_password_to_itself(address:
     assert "secret" not in str(caught.value)
 
 
+def test_it_reads_a_number_from_the_least_on() -> None:
+    assert Environment({"PROXIES": "0"}).number("PROXIES", 1, least=0) == 0
+    with pytest.raises(ImproperlyConfigured, match="PROXIES is '0'"):
+        Environment({"PROXIES": "0"}).number("PROXIES", 1)
+    with pytest.raises(ImproperlyConfigured, match="PROXIES is '-1'"):
+        Environment({"PROXIES": "-1"}).number("PROXIES", 1, least=0)
+
+
+def test_a_cache_is_shared_by_all_processes(tmp_path: Path) -> None:
+    files = Environment({"BROKER": "filesystem:///srv/broker"}).cache("BROKER", otherwise_in=tmp_path)
+    assert files["BACKEND"].endswith("FileBasedCache")
+    assert files["LOCATION"] == str(tmp_path)
+    redis = Environment({"BROKER": "redis://h:6379/1"}).cache("BROKER", otherwise_in=tmp_path)
+    assert redis["BACKEND"].endswith("RedisCache")
+    assert redis["LOCATION"] == "redis://h:6379/1"
+
+
 def test_it_makes_a_secret_once(tmp_path: Path) -> None:
     place = tmp_path / "state" / "key"
     first = Environment({}).secret("KEY", kept_in=place)
