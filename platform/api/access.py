@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from accounts.selectors import is_member
-from competitions.selectors import may_organise, visible_competitions
 from django.shortcuts import get_object_or_404
 from rest_framework.exceptions import NotAuthenticated, PermissionDenied
 from rest_framework.request import Request
 
 from accounts.models import User
+from accounts.selectors import is_member
 from competitions.models import Competition, Entry, Track
+from competitions.selectors import sees_everything_of, visible_competitions
 from repositories.models import Repository
 from repositories.services import repository_of
 from submissions.models import Submission
@@ -50,6 +50,4 @@ def check_member(request: Request, entry: Entry) -> User:
 
 def sees_inside(request: Request, entry: Entry) -> bool:
     """Whether whoever asks sees what is between a team and its organisers."""
-    return isinstance(request.user, User) and (
-        is_member(request.user, entry.team) or may_organise(request.user, entry.competition)
-    )
+    return sees_everything_of(request.user, entry)

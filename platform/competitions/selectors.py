@@ -6,7 +6,8 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q, QuerySet
 
 from accounts.models import User
-from competitions.models import Competition, Organiser, RulesVersion, SampleSet
+from accounts.selectors import is_member
+from competitions.models import Competition, Entry, Organiser, RulesVersion, SampleSet
 from core.errors import Fault
 
 
@@ -15,6 +16,11 @@ def may_organise(user: User | AnonymousUser, competition: Competition) -> bool:
     if not user.is_active:
         return False
     return user.is_superuser or Organiser.objects.filter(competition=competition, user_id=user.pk).exists()
+
+
+def sees_everything_of(user: User | AnonymousUser, entry: Entry) -> bool:
+    """Whether the person sees what is between a team and its organisers."""
+    return is_member(user, entry.team) or may_organise(user, entry.competition)
 
 
 def visible_competitions(user: User | AnonymousUser) -> QuerySet[Competition]:

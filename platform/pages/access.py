@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404
 from accounts.models import User
 from accounts.selectors import is_member
 from competitions.models import Competition, Entry
-from competitions.selectors import may_organise, visible_competitions
+from competitions.selectors import sees_everything_of, visible_competitions
 from submissions.models import Submission
 
 
@@ -55,7 +55,7 @@ def belongs(request: HttpRequest, entry: Entry) -> bool:
 
 def sees_inside(request: HttpRequest, entry: Entry) -> bool:
     """Whether whoever asks sees what is between a team and its organisers."""
-    return belongs(request, entry) or may_organise(request.user, entry.competition)
+    return sees_everything_of(request.user, entry)
 
 
 def _check_visible(request: HttpRequest, competition: Competition) -> None:
