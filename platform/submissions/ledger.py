@@ -8,7 +8,7 @@ from django.db import transaction
 
 from accounts.models import User
 from core import clock, doorbell, events
-from core.errors import GauntletError, Refusal, RefusedForNow
+from core.errors import Refusal, RefusedForNow
 from repositories.models import Repository
 from repositories.reading import Reader
 from submissions import deadlines
@@ -61,7 +61,7 @@ def _same_push(slot: QuotaSlot, tag: str) -> QuotaSlot:
 def bind(*, repository: Repository, commit: str, tag: str, by: User) -> Submission:
     """Make the submission of the tag `tag`, which is in the repository, and use its slot. Safe to repeat.
 
-    Raises `Refusal` where the slot was given back meanwhile and none is left.
+    Raises `Refusal` where the slot was given back meanwhile and none is left, or the commit was retried meanwhile.
     """
     with Reader(repository.path) as reader:
         manifest = manifest_at(reader, commit)
@@ -70,6 +70,7 @@ def bind(*, repository: Repository, commit: str, tag: str, by: User) -> Submissi
         if known := Submission.objects.filter(repository=repository, tag=tag).first():
             return known
         slot = reserve(repository=repository, commit=commit, tag=tag, by=by)
+        check_commit_is_new(repository, commit)
         now = clock.now()
         submission = Submission.objects.create(
             repository=repository,
@@ -113,7 +114,7 @@ def _settled(slot: QuotaSlot) -> bool:
             return True
     except Refusal:
         log.exception("slot %s has a tag that no longer passes the door", slot.pk)
-    except GauntletError:
+    except Exception:  # whatever it is, the slots behind this one are settled
         log.exception("slot %s cannot be settled now", slot.pk)
         return False
     return _give_back(slot, QuotaSlot.State.RESERVED, PUSH_BROKEN_OFF)

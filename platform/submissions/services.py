@@ -96,6 +96,7 @@ def retry(*, submission: Submission, by: User, reason: str) -> None:
         if newest and newest.finished_at is None:
             raise Refusal(f"{newest} is still under way", fix="wait until it is over, a few minutes at most")
         check_commit_is_new(held.repository, held.commit)
+        _check_commit_is_not_on_its_way(held)
         held.cause, held.reason, held.problem, held.fix, held.player = "", "", "", "", None
         _change(held, Submission.State.RECEIVED, by, "retry", reason)
         doorbell.ring("submissions.build", submission=held.pk)
@@ -150,6 +151,17 @@ def _judge(submission: Submission, by: User, verb: str, reason: str) -> None:
         events.record(verb, submission, by=by, reason=reason)
         doorbell.ring("leaderboards.score", track=submission.repository.track_id)
     submission.refresh_from_db()
+
+
+def _check_commit_is_not_on_its_way(submission: Submission) -> None:
+    same = QuotaSlot.objects.filter(
+        repository=submission.repository, commit=submission.commit, state=QuotaSlot.State.RESERVED
+    )
+    if slot := same.first():
+        raise Refusal(
+            f"commit {slot.commit[:7]} is being submitted again just now, as {slot.tag}",
+            fix="look at that submission in a few minutes; retry this one if that push broke off",
+        )
 
 
 def _check_organiser(submission: Submission, by: User) -> None:

@@ -107,6 +107,26 @@ def test_a_repository_that_cannot_be_read_keeps_no_other_from_being_settled(
     assert settle_reservations() == 1
 
 
+def test_a_slot_whose_commit_came_in_on_another_way_is_refunded_and_stops_no_other(
+    copy: Copy, alice: User, send: Send, the_clock: FakeClock
+) -> None:
+    commit = copy.commit()
+    send("submission-1", commit)
+    submission = Submission.objects.get()
+    Submission.objects.update(state=Submission.State.REFUSED)
+    SubmissionDoor().before(copy.push_of(alice, commit, "submission-2"))
+    copy.land(commit, "submission-2")
+    other = copy.commit()
+    SubmissionDoor().before(copy.push_of(alice, other, "submission-3"))
+    copy.land(other, "submission-3")
+    Submission.objects.update(state=Submission.State.RECEIVED)
+    the_clock.forward(seconds=60)
+    assert settle_reservations() == 2
+    states = dict(QuotaSlot.objects.values_list("tag", "state"))
+    assert states == {"submission-1": "used", "submission-2": "refunded", "submission-3": "used"}
+    assert set(Submission.objects.values_list("commit", flat=True)) == {submission.commit, other}
+
+
 def _refused(send: Send, number: int, cause: str) -> Submission:
     send(f"submission-{number}")
     submission = Submission.objects.latest("pk")

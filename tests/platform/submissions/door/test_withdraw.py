@@ -11,11 +11,13 @@ from accounts.models import User
 from core import clock
 from core.errors import Refusal
 from core.models import Event
+from submissions.door import SubmissionDoor
 from submissions.models import Build, Submission
 from submissions.services import disqualify, refund, reinstate, retry, withdraw
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
+    from tests.platform.submissions.door.conftest import Copy
 
 Rings = list[tuple[str, dict[str, int]]]
 
@@ -98,6 +100,15 @@ def test_it_rejects_a_retry_of_a_commit_that_came_again(
     _put(submission, "refused")
     send("submission-2", submission.commit)
     with pytest.raises(Refusal, match="already"):
+        retry(submission=submission, by=olga, reason="")
+
+
+def test_it_rejects_a_retry_of_a_commit_whose_push_is_under_way(
+    submission: Submission, olga: User, alice: User, copy: Copy
+) -> None:
+    _put(submission, "refused")
+    SubmissionDoor().before(copy.push_of(alice, submission.commit, "submission-2"))
+    with pytest.raises(Refusal, match="submitted again just now, as submission-2"):
         retry(submission=submission, by=olga, reason="")
 
 
