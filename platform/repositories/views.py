@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from contextlib import ExitStack
 from http import HTTPStatus
 
 from django.conf import settings
@@ -23,6 +24,7 @@ from repositories.receiving import Receiver, let_connections_go
 from repositories.selectors import place_of, why_not
 from repositories.services import repository_of
 from repositories.serving import Exchange
+from repositories.turns import RETRY_SECONDS, TURNS, Busy
 
 PULL, PUSH = "git-upload-pack", "git-receive-pack"
 ADVERTISEMENT = "info/refs"
@@ -62,6 +64,10 @@ class GitView(View):
             exchange = self._exchange(request, repository, user, service, wanted)
         except Refusal as refusal:
             return _say(HTTPStatus.LENGTH_REQUIRED, f"Gauntlet: {refusal}")
+        except Busy as busy:
+            response = _say(HTTPStatus.SERVICE_UNAVAILABLE, f"Gauntlet: {busy}")
+            response["Retry-After"] = str(RETRY_SECONDS)
+            return response
         try:
             status, headers = exchange.head()
         except BrokenOff as broken:
@@ -79,16 +85,22 @@ class GitView(View):
             "REQUEST_METHOD": request.method or "",
             "REMOTE_USER": user.username,
         }
-        body = Body(request)
-        let_connections_go()
-        if service != PUSH:
-            return Exchange(variables=variables, body=body)
+        with ExitStack() as held:
+            held.callback(TURNS.take(user.pk))
+            body = Body(request)
+            let_connections_go()
+            receive = None
+            if service == PUSH:
+                receive = self._receiver(request, repository, user).answer
+                held.callback(Presence(repository.path).leave)
+            # from here on the exchange holds them, even if it does not start
+            return Exchange(variables=variables, body=body, receive=receive, tidy=held.pop_all().close)
+
+    def _receiver(self, request: HttpRequest, repository: Repository, user: User) -> Receiver:
         if self.door is None:
             raise Fault("a GitView without a door takes no push")
         site = request.build_absolute_uri("/").rstrip("/")
-        receiver = Receiver(self.door, Push(repository=repository, user=user, updates=(), site_url=site))
-        presence = Presence(repository.path)
-        return Exchange(variables=variables, body=body, receive=receiver.answer, tidy=presence.leave)
+        return Receiver(self.door, Push(repository=repository, user=user, updates=(), site_url=site))
 
 
 def _user(request: HttpRequest, scope: str) -> User | None:

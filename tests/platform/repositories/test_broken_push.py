@@ -22,6 +22,8 @@ import pytest
 from core.models import Event
 from repositories.program import HOOKS
 
+WAIT = b"you have 2 clones or pushes under way; wait until one has ended, then try again\n"
+
 
 class Site(Protocol):
     """`Arena` of the conftest."""
@@ -29,6 +31,7 @@ class Site(Protocol):
     address: str
     process: subprocess.Popen[bytes]
     repositories: Path
+    temporary: Path
 
     def url(self, token: str, place: str = "owls/model") -> str: ...
     def settled(self) -> list[str]: ...
@@ -42,6 +45,7 @@ class WorkingCopy(Protocol):
 
     def git(self, *words: str) -> str: ...
     def start(self, *words: str) -> subprocess.Popen[str]: ...
+    def ask(self, *words: str) -> tuple[int, str]: ...
     def commit(self, files: dict[str, str | bytes], message: str = "work") -> str: ...
 
 
@@ -90,6 +94,21 @@ def test_it_rejects_half_a_push(arena: Site, copy: WorkingCopy, token: str, stag
     connection.close()
     assert arena.settled() == []
     assert nothing_happened(arena, copy, token)
+
+
+def test_it_rejects_a_third_push_of_one_person_until_another_has_ended(
+    arena: Site, copy: WorkingCopy, token: str
+) -> None:
+    with closing(request(arena, token, 10)), closing(request(arena, token, 10)):
+        soon(lambda: len(list(arena.temporary.glob("gauntlet-push-*"))) == 2)
+        with closing(request(arena, token, 10)) as third:
+            answer = third.getresponse()
+            assert (answer.status, answer.headers["Retry-After"]) == (503, "30")
+            assert answer.read() == b"Gauntlet: " + WAIT
+        status, said = copy.ask("push", arena.url(token), "main")
+        assert (status, f"remote: Gauntlet: {WAIT.decode()}" in said) == (128, True), said
+    assert arena.settled() == []
+    copy.git("push", arena.url(token), "main")
 
 
 def test_a_client_killed_at_the_door_has_pushed_all_or_nothing(arena: Site, copy: WorkingCopy, token: str) -> None:
