@@ -19,8 +19,11 @@ from competitions.samples import samples_of
 from core import store
 from evaluation.domain.players import Track
 from evaluation.domain.results import AuditReport, Failure, PieceResult, Reason
+from evaluation.domain.rules import QueryRules
 from evaluation.referee import clock as referee_clock
+from evaluation.referee.clock import MODEL_GRACE_SECONDS
 from evaluation.referee.match import Match as Refereed
+from evaluation.referee.players import RESTARTS
 from evaluation.runner.seat import SandboxSeat
 from matches.models import Match, Piece, Worker
 from matches.played import PlayedPiece
@@ -34,6 +37,8 @@ FOUND = "found_label"
 """Names in an artefact, beside `sample` and the columns of the trace (`trace_sample`, `trace_query`, ...)."""
 
 _FOUND_NOTHING = -1
+
+_MARGIN_SECONDS = 3600.0
 
 
 class Session:
@@ -100,6 +105,18 @@ class Session:
             }
             for failure in (standing - before).elements()
         ]
+
+
+def longest_seconds(rules: QueryRules, samples: int, calibration: float) -> float:
+    """How long a piece of `samples` may be in a worker's hands: whoever holds it longer hangs.
+
+    Both players may use every start and all their time; twice that, with an hour, covers the referee's own questions,
+    the fresh model of the audit, and players that have to be built again on this host.
+    """
+    starts = 2 * (1 + RESTARTS) * rules.setup_seconds
+    model = samples * (rules.query_budget + 1) * rules.model_seconds_per_image + (1 + RESTARTS) * MODEL_GRACE_SECONDS
+    attack = samples * rules.attack_seconds_per_sample
+    return 2 * calibration * (starts + model + attack) + _MARGIN_SECONDS
 
 
 @cache

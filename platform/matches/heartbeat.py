@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import logging
 import threading
+from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Self
 
 from django.db import DatabaseError, close_old_connections, connections
 
+from competitions.rules import query_rules
+from core import clock
 from matches import queue, services
+from matches.engine import longest_seconds
 from matches.models import Worker
 from matches.queue import Claim
 
@@ -25,7 +29,7 @@ class Heartbeat:
     def __init__(self, worker: Worker, seconds: float = BEAT_SECONDS) -> None:
         self._worker = worker
         self._seconds = seconds
-        self._held: dict[int, Claim] = {}
+        self._held: dict[int, tuple[Claim, datetime]] = {}
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
 
@@ -44,28 +48,35 @@ class Heartbeat:
         self._thread.join()
 
     def hold(self, claim: Claim | None) -> Claim | None:
-        """Prolong the lease of `claim` from now on; gives it back for the caller's ease."""
+        """Prolong the lease of `claim` from now on, as long as playing it can take; gives it back."""
         if claim is not None:
-            self._held[claim.piece.pk] = claim
+            match = claim.piece.match
+            rules = query_rules(match.rules.values, match.rules.version)
+            seconds = longest_seconds(rules, claim.piece.count, claim.worker.calibration)
+            self._held[claim.piece.pk] = claim, clock.now() + timedelta(seconds=seconds)
         return claim
 
     def drop(self, claim: Claim) -> None:
         """Care for `claim` no more."""
         self._held.pop(claim.piece.pk, None)
 
-    def _run(self) -> None:
-        try:
-            while not self._over.wait(self._seconds):
-                self._beat()
-        finally:
-            connections.close_all()
-
-    def _beat(self) -> None:
-        close_old_connections()
+    def beat(self) -> None:
+        """Give one sign of life, also for what is held; a play that hangs gets none, so that its lease runs out."""
         try:
             services.note_alive(self._worker)
-            for claim in list(self._held.values()):
-                if not queue.heartbeat(claim):
+            for claim, hangs_at in list(self._held.values()):
+                if clock.now() >= hangs_at:
+                    log.error("%s is held longer than playing it can take", claim.piece)
+                    self.drop(claim)
+                elif not queue.heartbeat(claim):
                     self.drop(claim)
         except DatabaseError:  # it may be back at the next beat
             log.warning("a heartbeat was missed", exc_info=True)
+
+    def _run(self) -> None:
+        try:
+            while not self._over.wait(self._seconds):
+                close_old_connections()
+                self.beat()
+        finally:
+            connections.close_all()

@@ -1,0 +1,58 @@
+"""A claim is prolonged while it is played, but not for ever: an engine that hangs is a fault of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Protocol
+
+from competitions.rules import query_rules
+from evaluation.domain.rules import QueryRules
+from matches import queue
+from matches.engine import longest_seconds
+from matches.heartbeat import Heartbeat
+from matches.models import Match, Worker
+
+
+class Clock(Protocol):
+    at: datetime
+
+    def forward(self, **by: float) -> datetime: ...
+
+
+def test_it_works(match: Match, the_clock: Clock, make_worker: Callable[..., Worker]) -> None:
+    worker = make_worker()
+    heartbeat = Heartbeat(worker)
+    assert heartbeat.hold(queue.claim(worker))
+    the_clock.forward(seconds=20)
+    heartbeat.beat()
+    the_clock.forward(seconds=20)
+    assert queue.expire() == 0
+
+
+def test_a_claim_that_hangs_is_prolonged_no_more(
+    match: Match, the_clock: Clock, make_worker: Callable[..., Worker]
+) -> None:
+    worker = make_worker()
+    heartbeat = Heartbeat(worker)
+    claim = heartbeat.hold(queue.claim(worker))
+    assert claim is not None
+    longest = longest_seconds(query_rules(match.rules.values, match.rules.version), claim.piece.count, 1.0)
+    the_clock.forward(seconds=longest - 1)
+    heartbeat.beat()
+    assert queue.expire() == 0
+    the_clock.forward(seconds=2)
+    heartbeat.beat()
+    the_clock.forward(seconds=30)
+    assert queue.expire() == 1
+    assert match.pieces.get(number=0).faults == 1
+
+
+def test_the_longest_play_follows_from_the_rules() -> None:
+    rules = QueryRules(
+        query_budget=99, setup_seconds=100.0, model_seconds_per_image=0.1, attack_seconds_per_sample=90.0
+    )
+    # six starts, ten samples of a hundred images and ninety seconds, three graces of the model
+    played = 6 * 100 + 10 * 100 * 0.1 + 10 * 90 + 3 * 10
+    assert longest_seconds(rules, 10, 1.0) == 2 * played + 3600
+    assert longest_seconds(rules, 10, 3.0) == 6 * played + 3600
