@@ -79,6 +79,15 @@ def queue_of(matches: Iterable[Match]) -> QueuePlace:
     return QueuePlace(ahead, until_done * sum(seconds) / len(seconds) / live)
 
 
+def worker_is_missing(matches: Iterable[Match]) -> bool:
+    """Whether some of `matches` still has pieces to play that no live worker can play."""
+    still_open = Piece.objects.filter(OPEN_PIECES, match__in=_keys(matches))
+    live = set(live_workers().values_list("worker_class", flat=True))
+    if Worker.Class.GPU in live:
+        return False
+    return (still_open.filter(match__needs_gpu=True) if live else still_open).exists()
+
+
 def workers() -> list[WorkerStatus]:
     """Every worker that ever played, by name."""
     held = Piece.objects.filter(state=Piece.State.CLAIMED).select_related("match__model", "match__attack")

@@ -9,7 +9,7 @@ from competitions.models import SampleSet
 from matches import queue
 from matches.models import Match, Piece, Worker
 from matches.played import PlayedPiece
-from matches.selectors import Progress, QueuePlace, progress, queue_of, workers
+from matches.selectors import Progress, QueuePlace, progress, queue_of, worker_is_missing, workers
 from matches.services import ensure_match
 
 
@@ -56,6 +56,22 @@ def test_a_played_match_waits_for_nothing(
     for _ in range(3):
         play_one(worker, played)
     assert queue_of([match]) == QueuePlace(pieces_ahead=0, seconds=0.0)
+
+
+def test_a_match_that_needs_a_gpu_misses_a_worker_that_has_one(
+    match: Match, the_clock: Clock, make_worker: Callable[..., Worker]
+) -> None:
+    assert worker_is_missing([match])
+    make_worker()
+    assert not worker_is_missing([match])
+    Match.objects.update(needs_gpu=True)
+    assert worker_is_missing([match])
+    make_worker("two", "gpu")
+    assert not worker_is_missing([match])
+    the_clock.forward(seconds=61)
+    assert worker_is_missing([match])
+    match.pieces.update(state="played")
+    assert not worker_is_missing([match])
 
 
 def test_workers_tell_what_they_hold(match: Match, the_clock: Clock, make_worker: Callable[..., Worker]) -> None:
