@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from accounts.services import use_token
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 
 from accounts.models import AccessToken, User
+from accounts.services import use_token
 
 
 class TokenAuthentication(BaseAuthentication):

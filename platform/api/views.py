@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from competitions.selectors import visible_competitions
 from django.shortcuts import get_object_or_404
 from rest_framework import status
 from rest_framework.request import Request
@@ -19,6 +18,7 @@ from api.serializers import (
     WholeCompetitionSerializer,
     WholeSubmissionSerializer,
 )
+from competitions.selectors import visible_competitions
 from leaderboards.selectors import board
 from submissions import services
 from submissions.models import Submission

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from accounts.selectors import is_member
-from competitions.selectors import may_organise, visible_competitions
-
 from accounts.models import Team, User
+from accounts.selectors import is_member
 from competitions.models import Entry, Track
+from competitions.selectors import may_organise, visible_competitions
 
 
 def place_of(team: str, kind: str, user: User) -> tuple[Entry, Track] | None:
