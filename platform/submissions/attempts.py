@@ -6,6 +6,7 @@ follows; everybody else may write nothing more.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -19,8 +20,10 @@ from core.doorbell import ring
 from submissions import builds, deadlines, ledger
 from submissions.models import Build, Player, Submission
 
+log = logging.getLogger(__name__)
+
 LEASE = timedelta(seconds=60)
-"""How long a worker that does not renew its lease is believed to live; renewed every tenth of a minute."""
+"""How long a worker that does not renew its lease is believed to live; its worker renews it every 10 s."""
 BUILD_MARGIN = timedelta(minutes=10)
 """What a build may take beyond its builder's limit: the checkout, a busy engine."""
 MAX_FAULTS = 3
@@ -116,13 +119,35 @@ def sweep() -> None:
     """Find from the database alone what is due: lost workers, overdue states, submissions that nobody took up."""
     now = clock.now()
     for build in Build.objects.filter(finished_at=None, lease_until__lt=now):
-        give_back(build, LOST, f"the lease of {build.worker} ran out")
-        leave(build)  # where its submission was withdrawn
+        with _apart(build):
+            _lost(build, now)
     for submission in Submission.objects.filter(state__in=Submission.UNDER_WAY, deadline__lt=now):
-        _overdue(submission, now)
+        with _apart(submission):
+            _overdue(submission, now)
     waiting = Submission.objects.filter(state=Submission.State.RECEIVED, state_since__lte=now - RING_AGAIN)
     for submission in waiting.order_by("state_since")[:RINGS_AT_ONCE]:
         ring("submissions.build", submission=submission.pk)
+
+
+@contextmanager
+def _apart(row: Build | Submission) -> Iterator[None]:
+    """What goes wrong with one row stops none of those behind it; the next sweep meets it again."""
+    try:
+        yield
+    except Exception:
+        log.exception("%s cannot be swept now", row)
+
+
+def _lost(build: Build, now: datetime) -> None:
+    with _locked(build) as submission:
+        # locked too, so that its worker either renewed the lease before this look, or finds that it lost the build
+        expired = Build.objects.select_for_update().filter(pk=build.pk, finished_at=None, lease_until__lt=now)
+        if expired.first() is None:
+            return
+        if submission is None:  # it was withdrawn
+            leave(build)
+        else:
+            give_back(build, LOST, f"the lease of {build.worker} ran out")
 
 
 def _overdue(submission: Submission, now: datetime) -> None:

@@ -9,7 +9,7 @@ import time
 from types import TracebackType
 
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import Error, close_old_connections, connection
 
 from core.errors import Refusal
 from evaluation.domain.errors import ManifestRefusal, SlowBuildRefusal
@@ -43,6 +43,7 @@ def advance(submission_id: int) -> None:
             attempts.leave(build)
         except Exception as error:  # whatever it is, the team did not cause it
             log.exception("%s failed", build)
+            close_old_connections()
             writer.write("Something of ours failed. It costs the team nothing.")
             writer.close()
             attempts.give_back(build, attempts.FAULT, _clean_text(str(error)))
@@ -92,8 +93,9 @@ class _Keeper:
                     if not attempts.hold(self._build):
                         self._lost.set()
                         return
-                except DatabaseError:  # tried again in a moment; where that goes on, the lease runs out
+                except Error:  # tried again in a moment; where that goes on, the lease runs out
                     log.warning("%s: the database is away", self._build, exc_info=True)
+                    connection.close()  # else a connection that broke stays broken
         finally:
             connection.close()
 
@@ -103,12 +105,14 @@ def _work(build: Build, writer: LogWriter, keeper: _Keeper) -> None:
     stage = smoke_stage(submission.repository.track.competition)
     try:
         player = builds.build(submission, keeper.log)
+        close_old_connections()  # it was idle for long
         writer.flush()
         if not attempts.begin_checks(build, stage.limit):
             raise _NoLongerOursError
         writer.begin(LogChunk.Stage.SMOKE)
         _check(build, player, stage, writer, keeper)
     except Refusal as refusal:
+        close_old_connections()
         problem = _clean_text(refusal.problem)
         writer.write(f"refused: {problem.splitlines()[0]}")
         writer.close()
@@ -118,6 +122,7 @@ def _work(build: Build, writer: LogWriter, keeper: _Keeper) -> None:
 
 def _check(build: Build, player: Player, stage: SmokeStage, writer: LogWriter, keeper: _Keeper) -> None:
     checks = stage.play(player, on_log=writer.write, on_piece=keeper.require)
+    close_old_connections()
     rows = as_rows(checks)
     for check in checks:
         writer.write(f"{'passed' if check.passed else 'FAILED'}  {check.name}: {check.seen}")

@@ -7,13 +7,14 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -24,7 +25,8 @@ from core.errors import Fault
 from core.models import Event
 from evaluation.builder.base import LogLine
 from evaluation.domain.errors import SlowBuildRefusal
-from submissions import attempts, builds, pipeline, services
+from repositories.models import Repository
+from submissions import attempts, builds, ledger, pipeline, services
 from submissions.models import Build, Player, QuotaSlot, Submission
 from submissions.selectors import whole_log
 
@@ -151,6 +153,65 @@ def test_a_worker_that_lost_its_lease_writes_nothing(
     assert submission.state == Submission.State.RECEIVED
     build = submission.builds.get()
     assert (build.outcome, log_of(build)) == ("lost", "")
+
+
+def test_a_lease_that_was_renewed_while_the_sweep_looked_is_kept(
+    submission: Submission, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build = attempts.claim(submission.pk, "w")
+    assert build is not None
+    Build.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    lock = ledger.lock
+
+    def renew_first(repository: Repository) -> None:
+        attempts.hold(build)
+        lock(repository)
+
+    monkeypatch.setattr(ledger, "lock", renew_first)
+    attempts.sweep()
+
+    build.refresh_from_db()
+    assert (build.finished_at, build.outcome) == (None, "")
+
+
+def test_a_submission_that_cannot_be_swept_stops_no_other(
+    submission: Submission, submit: Submit, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = submit("untargeted", root / "evaluation/baselines/gaussian-noise")
+    Submission.objects.update(deadline=timezone.now() - timedelta(seconds=1))
+    lock = ledger.lock
+
+    def broken_for_one(repository: Repository) -> None:
+        if repository.pk == submission.repository_id:
+            raise OSError("no")
+        lock(repository)
+
+    monkeypatch.setattr(ledger, "lock", broken_for_one)
+    attempts.sweep()
+
+    other.refresh_from_db()
+    assert other.state == Submission.State.REFUSED
+
+
+def test_the_lease_is_renewed_again_after_the_database_was_away(
+    submission: Submission, build_with: BuildWith, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    back = threading.Event()
+    errors = [InterfaceError("the connection is closed"), OperationalError("the server ended it")]
+    hold = attempts.hold
+
+    def hold_when_back(build: Build) -> bool:
+        if errors:
+            raise errors.pop()
+        back.set()
+        return hold(build)
+
+    monkeypatch.setattr(attempts, "hold", hold_when_back)
+    build_with(lambda on_log: on_log("renewed" if back.wait(20) else "never renewed"))
+    advanced(submission)
+
+    assert "never renewed" not in log_of(submission.builds.get())
+    assert submission.state == Submission.State.READY
 
 
 def test_our_faults_are_tried_again_and_cost_the_team_nothing(
