@@ -89,7 +89,6 @@ class Submit(APIView):
             repository=repository,
             commit=wanted.validated_data["commit"],
             by=check_member(request, repository.entry),
-            site_url=f"{request.scheme}://{request.get_host()}",
         )
         return Response(_shown(request, submission_of(request, submission.pk)), status=status.HTTP_201_CREATED)
 

@@ -35,7 +35,7 @@ _WEB_TAG = re.compile(r"submission-web-(\d{1,9})")
 _FINAL = (Submission.State.READY, Submission.State.REFUSED, Submission.State.WITHDRAWN)
 
 
-def submit(*, repository: Repository, commit: str, by: User, site_url: str) -> Submission:
+def submit(*, repository: Repository, commit: str, by: User) -> Submission:
     """Submit a commit that the repository holds, past the same checks as a push; it gets a tag `submission-web-N`.
 
     Raises `Refusal` or `RefusedForNow`, and nothing is used up then.
@@ -117,11 +117,9 @@ def reinstate(*, submission: Submission, by: User, reason: str) -> None:
     _judge(submission, by, "reinstate", reason)
 
 
-def refund(*, submission: Submission, reason: str, by: User | None = None) -> bool:
-    """Give a submission's slot back; False where it was already. `by`: an organiser, or None for the site itself."""
-    if by:
-        _check_organiser(submission, by)
-    return ledger.refund(submission=submission, reason=reason, by=by)
+def refund(*, submission: Submission, reason: str) -> bool:
+    """Give a submission's slot back for a fault of the site's; False where it was already."""
+    return ledger.refund(submission=submission, reason=reason)
 
 
 def _locked(submission: Submission) -> Submission:

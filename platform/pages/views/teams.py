@@ -81,7 +81,6 @@ def submit(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
             repository=repository_of(entry=entry, track=track),
             commit=request.POST.get("commit", ""),
             by=person(request),
-            site_url=_site_url(request),
         )
     except Refusal as refusal:
         notices.refused(request, refusal)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def test_it_works(copy: Copy, bob: User) -> None:
     commits = [copy.commit(), copy.commit()]
     for number, commit in enumerate(commits, 1):
-        submission = submit(repository=copy.repository, commit=commit[:12], by=bob, site_url="")
+        submission = submit(repository=copy.repository, commit=commit[:12], by=bob)
         assert (submission.commit, submission.tag) == (commit, f"submission-web-{number}")
         assert submission.quota_slot.state == "used"
         assert copy.git("ls-remote", str(copy.repository.path), submission.tag).startswith(commit)
@@ -28,14 +28,14 @@ def test_it_works(copy: Copy, bob: User) -> None:
 def test_it_passes_over_tag_names_that_are_taken(copy: Copy, alice: User) -> None:
     commit = copy.commit()
     copy.land(commit, "submission-web-7")
-    assert submit(repository=copy.repository, commit=commit, by=alice, site_url="").tag == "submission-web-8"
+    assert submit(repository=copy.repository, commit=commit, by=alice).tag == "submission-web-8"
 
 
 @pytest.mark.parametrize("commit", ["", "HEAD", "main", "--help", "0" * 40, "a" * 7, "refs/heads/main"])
 def test_it_rejects_what_names_no_commit(copy: Copy, alice: User, commit: str) -> None:
     copy.commit()
     with pytest.raises(Refusal, match="holds no commit"):
-        submit(repository=copy.repository, commit=commit, by=alice, site_url="")
+        submit(repository=copy.repository, commit=commit, by=alice)
 
 
 def test_it_rejects_what_the_door_rejects(
@@ -43,12 +43,12 @@ def test_it_rejects_what_the_door_rejects(
 ) -> None:
     commit = copy.commit()
     with pytest.raises(Refusal, match="no member"):
-        submit(repository=copy.repository, commit=commit, by=charlie, site_url="")
+        submit(repository=copy.repository, commit=commit, by=charlie)
     copy.write({"submission.toml": ""})
     with pytest.raises(Refusal, match=r"submission\.toml"):
-        submit(repository=copy.repository, commit=copy.commit(), by=alice, site_url="")
+        submit(repository=copy.repository, commit=copy.commit(), by=alice)
     assert not QuotaSlot.objects.exists()
     take_slots(5)
     with pytest.raises(RefusedForNow):
-        submit(repository=copy.repository, commit=commit, by=alice, site_url="")
+        submit(repository=copy.repository, commit=commit, by=alice)
     assert not Submission.objects.exists()

@@ -13,7 +13,7 @@ from core.errors import Refusal
 from core.models import Event
 from submissions.door import SubmissionDoor
 from submissions.models import Build, Submission
-from submissions.services import disqualify, refund, reinstate, retry, withdraw
+from submissions.services import disqualify, reinstate, retry, withdraw
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
@@ -132,6 +132,6 @@ def test_it_rejects_a_disqualification_without_a_reason(submission: Submission, 
 
 
 def test_it_rejects_members_who_act_as_organisers(submission: Submission, alice: User) -> None:
-    for act in (retry, disqualify, reinstate, refund):
+    for act in (retry, disqualify, reinstate):
         with pytest.raises(Refusal, match="only organisers of Digits"):
             act(submission=submission, by=alice, reason="please")
