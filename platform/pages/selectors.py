@@ -16,7 +16,7 @@ from core import clock
 from leaderboards.models import Evaluation, Pool, Standing
 from leaderboards.selectors import evaluation_of, opposing_pool
 from matches.models import Piece
-from matches.selectors import OPEN_PIECES, Progress, QueuePlace, progress, queue_of
+from matches.selectors import OPEN_PIECES, Progress, QueuePlace, progress, queue_of, worker_is_missing
 from repositories.models import Repository
 from repositories.reading import CommitInfo, Reader
 from submissions.models import Submission
@@ -71,7 +71,7 @@ def coming_windows(competition: Competition) -> list[FreezeWindow]:
 class Stand:
     """How a submission stands: its newest evaluation and, while that is played, its place in the queue.
 
-    `before` is how many submissions wait to be built before it.
+    `before` is how many submissions wait to be built before it; `worker_missing`: no live worker can play its pieces.
     """
 
     evaluation: Evaluation | None
@@ -79,6 +79,7 @@ class Stand:
     queue: QueuePlace | None
     before: int | None
     pool_missing: bool
+    worker_missing: bool
 
     @property
     def scored(self) -> bool:
@@ -90,9 +91,10 @@ def stand_of(submission: Submission) -> Stand:
     """How a submission stands now."""
     evaluation = evaluation_of(submission)
     played = waits = before = None
+    no_worker = False
     if evaluation is not None and evaluation.state == Evaluation.State.PLAYING:
         matches = list(evaluation.matches.all())
-        played, waits = progress(matches), queue_of(matches)
+        played, waits, no_worker = progress(matches), queue_of(matches), worker_is_missing(matches)
     if submission.state == Submission.State.RECEIVED:
         before = Submission.objects.filter(state=Submission.State.RECEIVED, pk__lt=submission.pk).count()
     missing = (
@@ -100,7 +102,7 @@ def stand_of(submission: Submission) -> Stand:
         and evaluation is None
         and opposing_pool(submission.repository.track) is None
     )
-    return Stand(evaluation, played, waits, before, missing)
+    return Stand(evaluation, played, waits, before, missing, no_worker)
 
 
 @dataclass(frozen=True)

@@ -107,6 +107,7 @@ def test_it_shows_progress_and_place_in_the_queue(client: Client, shown: dict[st
     page = client.get(page_of(shown["scored"])).content.decode()
     assert "1 of 4 pieces played" in page
     assert "0 pieces ahead" in page
+    assert "No worker that can play these pieces is there" in page
     assert 'hx-trigger="every 10s"' in page
 
 
