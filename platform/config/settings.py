@@ -180,7 +180,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 60.0,
         "options": {"expires": 60.0},
     },
-    "submissions.collect_images": {"task": "submissions.collect_images", "schedule": 3600.0},
+    "submissions.collect_images": {
+        "task": "submissions.collect_images",
+        "schedule": 3600.0,
+        "options": {"expires": 3600.0},
+    },
 }
 
 REST_FRAMEWORK = {

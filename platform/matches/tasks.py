@@ -6,11 +6,11 @@ import time
 from dataclasses import dataclass
 from datetime import datetime
 
-from billiard import current_process
 from celery import shared_task
 from django.conf import settings
 
 from core import clock, doorbell
+from core.slot import device_of, slot
 from matches import engine, queue, selectors, services
 from matches.heartbeat import Heartbeat
 from matches.models import Worker
@@ -69,19 +69,13 @@ def _ring_for_whoever_comes() -> int:
     return 1
 
 
-def slot() -> int:
-    """The place of this process among those of its Celery worker, from 0."""
-    return int(getattr(current_process(), "index", 0))
-
-
-def register(slot: int) -> Worker:
-    """The row of the worker process in `slot`. Each slot has a device of its own, as long as there are enough."""
-    devices = settings.WORKER_DEVICES
+def register(number: int) -> Worker:
+    """The row of the worker process in slot `number`."""
     _process.started_at = _process.started_at or clock.now()
     return services.note_worker(
-        name=f"{settings.WORKER_NAME}/{slot}",
+        name=f"{settings.WORKER_NAME}/{number}",
         worker_class=settings.WORKER_CLASS,
-        device=devices[slot % len(devices)] if devices else "",
+        device=device_of(number) or "",
         calibration=engine.calibration(),
         started_at=_process.started_at,
     )

@@ -8,13 +8,12 @@ from datetime import timedelta
 from functools import cache
 from typing import Any
 
-from django.conf import settings
-
 from competitions.models import Competition, SampleSet, Track
 from competitions.rules import least_accuracy, query_rules
 from competitions.samples import samples_of
 from competitions.selectors import rules_in_force, sample_set_for
 from core.errors import Fault, Refusal
+from core.slot import device_of, slot
 from evaluation.domain.errors import BuildRefusal
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
@@ -65,9 +64,14 @@ class SmokeStage:
     def play(self, player: Player, *, on_log: LogLine, on_piece: Callable[[], None]) -> tuple[Check, ...]:
         """Check `player`; `on_log` gets what it prints, from other threads, `on_piece` is called in between.
 
-        Raises `BuildRefusal` where its image cannot be started as it is, and `Fault`.
+        Raises `BuildRefusal` where its image cannot be started as it is, and `Fault`, also where it needs a GPU and this
+        host has none: that is not its team's cause.
         """
-        device = settings.WORKER_DEVICES[0] if settings.WORKER_DEVICES else None
+        device = device_of(slot())
+        if player.gpu and device is None:
+            raise Fault(
+                "the player needs a GPU and this builder has none: only GPU hosts may listen to the queue build"
+            )
         common: dict[str, Any] = {
             "samples": self.samples,
             "rules": self.rules,

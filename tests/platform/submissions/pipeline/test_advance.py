@@ -197,3 +197,13 @@ def test_a_build_that_prints_100_megabytes_is_cut_in_the_middle(submit: Submit, 
     assert (lines[0], lines[MAX_LINES - 1]) == ("0", str(MAX_LINES - 1))
     assert "lines are left out" in lines[MAX_LINES]
     assert lines[-2:] == ["999999", "refused: enough"]
+
+
+def test_a_builder_without_a_gpu_does_not_blame_the_team_that_needs_one(submit: Submit) -> None:
+    files = scripted("model", "raise SystemExit('no device')")
+    files["submission.toml"] += "gpu = true\n"
+    submission = submit("model", files)
+    for _ in range(3):
+        advanced(submission)
+    assert (submission.state, submission.cause, submission.reason) == ("refused", "platform", "fault")
+    assert slot_of(submission) == "refunded"
