@@ -64,8 +64,8 @@ class SmokeStage:
     def play(self, player: Player, *, on_log: LogLine, on_piece: Callable[[], None]) -> tuple[Check, ...]:
         """Check `player`; `on_log` gets what it prints, from other threads, `on_piece` is called in between.
 
-        Raises `BuildRefusal` where its image cannot be started as it is, and `Fault`, also where it needs a GPU and this
-        host has none: that is not its team's cause.
+        Raises `BuildRefusal` where its image cannot be started as it is, and `Fault`: also where it needs a GPU and
+        this host has none, which is not its team's cause.
         """
         device = device_of(slot())
         if player.gpu and device is None:
