@@ -64,7 +64,8 @@ class Supervisor:
     def _web_command(self) -> list[str]:
         server = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--bind", f"127.0.0.1:{self._port}"]
         # one process: SQLite has one writer anyway, and threads wait well
-        return [*server, "--worker-class", "gthread", "--workers", "1", "--threads", "16", "--graceful-timeout", "5"]
+        threads = ["--worker-class", "gthread", "--workers", "1", "--threads", "16"]
+        return [*server, *threads, "--graceful-timeout", "5", "--no-control-socket"]
 
     def _launch(self, name: str, command: list[str]) -> None:
         with self._log_of(name).open("ab") as log:
