@@ -100,7 +100,9 @@ class Rows:
             state_since=self.at,
             player=player,
         )
-        QuotaSlot.objects.create(**made, reserved_by=self.by, reserved_at=self.at, submission=submission)
+        QuotaSlot.objects.create(
+            **made, reserved_by=self.by, reserved_at=self.at, state=QuotaSlot.State.USED, submission=submission
+        )
         build = Build.objects.create(
             submission=submission, attempt=1, worker="here", started_at=self.at, finished_at=self.at
         )
