@@ -61,6 +61,12 @@ class Site:
         """The ends of what web and worker wrote."""
         return "".join(f"\n== {log.name}\n{log.read_text()[-4000:]}" for log in sorted(self.state.glob("logs/*.log")))
 
+    def empty_broker(self) -> None:
+        """Take every message out of its broker."""
+        if address := self._environment["GAUNTLET_BROKER"]:
+            _empty(address)
+        shutil.rmtree(self.state / "broker", ignore_errors=True)
+
     def close(self) -> None:
         """End what still runs, as Ctrl-C would."""
         for process in self._running:
@@ -68,6 +74,21 @@ class Site:
                 process.send_signal(signal.SIGINT)
             if process.stdout is not None:
                 process.communicate(timeout=60)
+
+
+def own_broker(number: int) -> str:
+    """An empty Redis database of its own beside the one that GAUNTLET_BROKER names; nothing where it names none."""
+    address = os.environ.get("GAUNTLET_BROKER", "")
+    if not address.startswith("redis"):
+        return ""
+    own = urlsplit(address)._replace(path=f"/{1 + number % 15}").geturl()
+    _empty(own)
+    return own
+
+
+def _empty(address: str) -> None:
+    with redis.Redis.from_url(address) as client:
+        client.flushdb()
 
 
 def free_port() -> int:
@@ -116,7 +137,12 @@ def make_site(root: Path, tmp_path: Path, make_database: Callable[[], str]) -> I
     made: list[Site] = []
 
     def make(**environment: str) -> Site:
-        given = {"GAUNTLET_SANDBOX": "process", "DATABASE_URL": make_database()} | environment
+        broker = own_broker(len(made))
+        given = {
+            "GAUNTLET_SANDBOX": "process",
+            "DATABASE_URL": make_database(),
+            "GAUNTLET_BROKER": broker,
+        } | environment
         made.append(Site(root, tmp_path / f"state-{len(made)}", given))
         return made[-1]
 
@@ -140,20 +166,6 @@ def page() -> Callable[[str], str]:
         return answer.text if answer.ok else ""
 
     return read
-
-
-@pytest.fixture
-def empty_broker() -> Callable[[Path], None]:
-    """Takes every message out of the broker of the site with this state folder."""
-
-    def empty(state: Path) -> None:
-        address = os.environ.get("GAUNTLET_BROKER", "")
-        if address.startswith("redis"):
-            with redis.Redis.from_url(address) as client:
-                client.flushdb()
-        shutil.rmtree(state / "broker", ignore_errors=True)
-
-    return empty
 
 
 def _on_server(address: str, statement: str) -> None:

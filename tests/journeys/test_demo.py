@@ -56,7 +56,6 @@ def test_started_again_it_goes_on_where_it_was(
 def test_a_killed_worker_and_an_emptied_broker_change_no_score(
     make_site: Callable[..., Any],
     board_rows: Callable[[str], list[str]],
-    empty_broker: Callable[[Path], None],
 ) -> None:
     undisturbed = board_rows(make_site().run())
     site = make_site()
@@ -66,7 +65,7 @@ def test_a_killed_worker_and_an_emptied_broker_change_no_score(
     output, _ = process.communicate(timeout=60)
     assert process.returncode != 0
     assert "the player ended with status -9" in output
-    empty_broker(site.state)
+    site.empty_broker()
     assert board_rows(site.run()) == undisturbed
 
 

@@ -47,7 +47,9 @@ def _own_folders(settings: Settings, tmp_path: Path) -> None:
     settings.REPOSITORIES = tmp_path / "repositories"
     settings.OBJECTS = tmp_path / "objects"
     settings.CHECKOUTS = tmp_path / "checkouts"
-    settings.CACHES = {"default": settings.CACHES["default"] | {"LOCATION": str(tmp_path / "cache")}}
+    cache = settings.CACHES["default"]
+    own = {"LOCATION": str(tmp_path / "cache")} if "filebased" in cache["BACKEND"] else {"KEY_PREFIX": str(tmp_path)}
+    settings.CACHES = {"default": cache | own}
     settings.SANDBOX = "process"
     settings.STORAGES = settings.STORAGES | {
         "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
