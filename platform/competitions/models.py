@@ -24,6 +24,12 @@ class Competition(models.Model):
     ends_at = models.DateTimeField()
     public = models.BooleanField(default=False, help_text="Whether others than its organisers see it.")
     licence_policy = models.CharField(max_length=20, choices=LicencePolicy.choices, default=LicencePolicy.OPEN_SOURCE)
+    rescore_all = models.BooleanField(
+        default=False,
+        help_text="After a round, measure every submission at once; else the best 20 of a board, the others when idle.",
+    )
+    boards_still_since = models.DateTimeField(null=True, blank=True, editable=False)
+    """Since when the public boards stand still; None while they move."""
     created_at = models.DateTimeField()
     organisers = models.ManyToManyField(
         settings.AUTH_USER_MODEL, through="Organiser", related_name="organised_competitions"
@@ -111,6 +117,10 @@ class SampleSet(models.Model):
     digest = models.CharField(max_length=64, editable=False)
     class_names = models.JSONField(default=list, editable=False)
     imported_at = models.DateTimeField()
+    drawn_from = models.ForeignKey(
+        "self", null=True, blank=True, editable=False, on_delete=models.PROTECT, related_name="draws"
+    )
+    """The imported set whose samples these are in a secret order: a round plays on a set of its own."""
 
     class Meta:
         ordering = ["pk"]

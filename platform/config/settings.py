@@ -46,6 +46,7 @@ INSTALLED_APPS = [
     "submissions.apps.SubmissionsConfig",
     "matches.apps.MatchesConfig",
     "leaderboards.apps.LeaderboardsConfig",
+    "rounds.apps.RoundsConfig",
     "api.apps.ApiConfig",
     "pages.apps.PagesConfig",
     "demo.apps.DemoConfig",
@@ -175,6 +176,7 @@ CELERY_BEAT_SCHEDULE = {
     "submissions.sweep": {"task": "submissions.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
     "matches.sweep": {"task": "matches.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
     "leaderboards.sweep": {"task": "leaderboards.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
+    "rounds.sweep": {"task": "rounds.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
     "leaderboards.refresh_boards": {
         "task": "leaderboards.refresh_boards",
         "schedule": 60.0,

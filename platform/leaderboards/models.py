@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import UniqueConstraint
 
-from competitions.models import Entry, RulesVersion, SampleSet, Track
+from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from matches.models import Match
 from submissions.models import Player, Submission
 
@@ -45,6 +45,44 @@ class PoolPlace(models.Model):
         return f"{self.place}. {self.player}"
 
 
+class Snapshot(models.Model):
+    """A copy of a track's leaderboard at one moment. Made once, never changed."""
+
+    track = models.ForeignKey(Track, on_delete=models.PROTECT, related_name="snapshots")
+    made_at = models.DateTimeField()
+    reason = models.CharField(max_length=200)
+    rows = models.JSONField()
+    """The rows of `leaderboards.selectors.board`, first page to last, as plain values."""
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"snapshot {self.pk} of {self.track}"
+
+
+class Rejudging(models.Model):
+    """Submissions that are measured once more, to be compared, and applied or dropped as a whole."""
+
+    class State(models.TextChoices):
+        PLAYING = "playing", "playing"
+        COMPARED = "compared", "compared"
+        APPLIED = "applied", "applied"
+        DROPPED = "dropped", "dropped"
+
+    competition = models.ForeignKey(Competition, on_delete=models.PROTECT, related_name="rejudgings")
+    reason = models.TextField()
+    state = models.CharField(max_length=8, choices=State.choices, default=State.PLAYING, db_index=True)
+    made_at = models.DateTimeField()
+    settled_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"rejudging {self.pk}"
+
+
 class Evaluation(models.Model):
     """A submission measured against a pool on a sample set under one version of the rules.
 
@@ -62,6 +100,13 @@ class Evaluation(models.Model):
     sample_set = models.ForeignKey(SampleSet, on_delete=models.PROTECT, related_name="evaluations")
     rules = models.ForeignKey(RulesVersion, on_delete=models.PROTECT, related_name="evaluations")
     matches = models.ManyToManyField(Match, related_name="evaluations")
+    rejudging = models.ForeignKey(
+        Rejudging, null=True, blank=True, on_delete=models.PROTECT, related_name="evaluations"
+    )
+    replaces = models.ForeignKey("self", null=True, blank=True, on_delete=models.PROTECT, related_name="replaced_by")
+    """The evaluation that a rejudging compares it with."""
+    counts = models.BooleanField(default=True)
+    """Whether boards see it: those of a rejudging only once it is applied."""
     state = models.CharField(max_length=8, choices=State.choices, default=State.PLAYING, db_index=True)
     created_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)

@@ -32,21 +32,28 @@ class Worker(models.Model):
 
 
 class Match(models.Model):
-    """One attack against one model over a sample set under one version of the rules. Played once, for everyone."""
+    """One attack against one model over a sample set under one version of the rules. Played once, for everyone.
+
+    It has pieces for the samples that were asked for so far, and gets more when more are. `take` is 0, or names the
+    rejudging set for which everything is played once more. Nobody takes up pieces of a match that is held.
+    """
 
     class State(models.TextChoices):
         WAITING = "waiting", "waiting"
         PLAYING = "playing", "playing"
         PLAYED = "played", "played"
         FAILED = "failed", "failed"
+        HELD = "held", "held"
+        CANCELLED = "cancelled", "cancelled"
 
     rules = models.ForeignKey(RulesVersion, on_delete=models.PROTECT, related_name="matches")
     sample_set = models.ForeignKey(SampleSet, on_delete=models.PROTECT, related_name="matches")
     model = models.ForeignKey(Player, on_delete=models.PROTECT, related_name="matches_as_model")
     attack = models.ForeignKey(Player, on_delete=models.PROTECT, related_name="matches_as_attack")
+    take = models.PositiveIntegerField(default=0)
     seed = models.BigIntegerField()
     needs_gpu = models.BooleanField(default=False)
-    state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING, db_index=True)
+    state = models.CharField(max_length=9, choices=State.choices, default=State.WAITING, db_index=True)
     created_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)
     audit = models.JSONField(default=dict, blank=True)
@@ -57,7 +64,9 @@ class Match(models.Model):
     class Meta:
         verbose_name_plural = "matches"
         ordering = ["pk"]
-        constraints = [UniqueConstraint(fields=["rules", "sample_set", "model", "attack"], name="match_played_once")]
+        constraints = [
+            UniqueConstraint(fields=["rules", "sample_set", "model", "attack", "take"], name="match_played_once")
+        ]
 
     def __str__(self) -> str:
         return f"match {self.pk}"

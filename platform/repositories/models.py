@@ -18,6 +18,8 @@ class Repository(models.Model):
     track = models.ForeignKey(Track, on_delete=models.PROTECT, related_name="repositories")
     created_at = models.DateTimeField()
     pushed_at = models.DateTimeField(null=True, blank=True)
+    public_since = models.DateTimeField(null=True, blank=True)
+    """Since when everybody may clone it; None while only its team and the organisers may."""
     size_bytes = models.PositiveBigIntegerField(default=0)
 
     class Meta:

@@ -1,0 +1,56 @@
+"""What a schedule is asked about: who plays, in which order they came, and what was played so far. Values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Played: TypeAlias = NDArray[np.float64]
+"""(models, attacks, samples): scored distances, NaN where a triple was not played (or is left out)."""
+
+TOP = 5
+"""How many of a side count in the end, and whom a panel is built around (seed 000, 3.3)."""
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """One player of a side, by its digest, and the teams it belongs to (several where they sent the same content)."""
+
+    name: str
+    teams: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Field:
+    """A two-sided field over a fixed list of `samples` samples.
+
+    `models` and `attacks` stand in order of entry, earliest first; positions in these tuples name them below.
+    `model_prior` and `attack_prior` are the same positions, best first, from continuous evaluation: they seat the first
+    panel and eliminate nobody. With `models_given` only the attacks are ranked: every model is in, and counts.
+    """
+
+    models: tuple[Entrant, ...]
+    attacks: tuple[Entrant, ...]
+    model_prior: tuple[int, ...]
+    attack_prior: tuple[int, ...]
+    samples: int
+    models_given: bool = False
+
+    def __post_init__(self) -> None:
+        """Raises `ValueError` where a side is empty, a prior is no permutation, or there is no sample."""
+        for side, prior in ((self.models, self.model_prior), (self.attacks, self.attack_prior)):
+            if not side:
+                raise ValueError("a field needs at least one model and one attack")
+            if sorted(prior) != list(range(len(side))):
+                raise ValueError("a prior must name each player of its side once")
+            if len({entrant.name for entrant in side}) < len(side):
+                raise ValueError("a player is in the field twice")
+        if self.samples < 1:
+            raise ValueError("a field needs at least one sample")
+
+    def meets(self) -> NDArray[np.bool_]:
+        """(models, attacks): whether the pair plays. Pairs of one team are left out of both sides' scores."""
+        return np.array([[not model.teams & attack.teams for attack in self.attacks] for model in self.models])

@@ -1,0 +1,1 @@
+"""Frozen rounds: planned, frozen, played, applied and released by organisers."""

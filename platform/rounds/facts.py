@@ -1,0 +1,3 @@
+"""Adapter: a round's rows, as the engine's values."""
+
+from __future__ import annotations

@@ -1,0 +1,213 @@
+"""A round, who is frozen in it, what it plays, what was decided, and what was released of it."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q, UniqueConstraint
+
+from competitions.models import Competition, FreezeWindow, RulesVersion, SampleSet, Track
+from matches.models import Match
+from submissions.models import Player, Submission
+
+
+class Round(models.Model):
+    """A frozen tournament of all sides of a competition on secret samples of its own."""
+
+    class Kind(models.TextChoices):
+        TOP_FIVE = "top-five", "top-five round"
+        FINAL = "final", "final"
+
+    class Schedule(models.TextChoices):
+        LADDER = "ladder", "panel ladder"
+        HALVING = "halving", "halving, as in 2018"
+
+    class State(models.TextChoices):
+        PLANNED = "planned", "planned"
+        FROZEN = "frozen", "frozen"
+        PLAYING = "playing", "playing"
+        PAUSED = "paused", "paused"
+        SCORED = "scored", "scored"
+        PUBLISHED = "published", "published"
+        CANCELLED = "cancelled", "cancelled"
+
+    UNDER_WAY = (State.FROZEN, State.PLAYING, State.PAUSED, State.SCORED)
+
+    competition = models.ForeignKey(Competition, on_delete=models.PROTECT, related_name="rounds")
+    number = models.PositiveIntegerField()
+    title = models.CharField(max_length=120)
+    kind = models.CharField(max_length=8, choices=Kind.choices)
+    schedule = models.CharField(max_length=8, choices=Schedule.choices, default=Schedule.LADDER)
+    guard = models.BooleanField(
+        default=False, help_text="Cuts of the ladder spare whoever is not significantly behind the fifth."
+    )
+    window = models.OneToOneField(FreezeWindow, on_delete=models.PROTECT, related_name="round")
+    sample_set = models.OneToOneField(SampleSet, on_delete=models.PROTECT, related_name="round")
+    """Drawn for this round from an imported set, in a secret order."""
+    salt = models.CharField(max_length=64, editable=False)
+    """Secret until the images are released."""
+    commitment = models.CharField(max_length=64, editable=False)
+    """The salted hash of the sample list, public from the planning on."""
+    state = models.CharField(max_length=9, choices=State.choices, default=State.PLANNED, db_index=True)
+    state_since = models.DateTimeField()
+    planned_at = models.DateTimeField()
+    rules = models.ForeignKey(RulesVersion, null=True, blank=True, on_delete=models.PROTECT, related_name="rounds")
+    """The version in force when it was frozen."""
+    problem = models.TextField(blank=True)
+    """What keeps it from going on, for organisers; empty where nothing does."""
+    outcome = models.CharField(max_length=64, blank=True)
+    """Digest in the object store of all facts and everything that follows from them, once it is scored."""
+
+    class Meta:
+        ordering = ["-pk"]
+        constraints = [
+            UniqueConstraint(fields=["competition", "number"], name="round_number_once"),
+            UniqueConstraint(
+                fields=["competition"],
+                condition=Q(state__in=["frozen", "playing", "paused", "scored"]),
+                name="one_round_under_way",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.competition.slug}: {self.title}"
+
+
+class RoundEntry(models.Model):
+    """A submission as it was frozen: whatever happens to it later, it plays this round. The result comes to it."""
+
+    round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="entries")
+    track = models.ForeignKey(Track, on_delete=models.PROTECT, related_name="round_entries")
+    submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="round_entries")
+    player = models.ForeignKey(Player, on_delete=models.PROTECT, related_name="round_entries")
+    """Several entries share one where teams sent the same content: it plays once, and they share its place."""
+    order = models.PositiveIntegerField()
+    """Its place in the order of entry of its track, from 1."""
+    prior = models.PositiveIntegerField()
+    """Its place in the order that seats the first panel, from 1."""
+    eligible = models.BooleanField(default=True)
+    """Whether it may win prizes; it is ranked in any case."""
+    ineligible_because = models.CharField(max_length=200, blank=True)
+
+    place = models.PositiveIntegerField(null=True, blank=True)
+    stage = models.PositiveSmallIntegerField(null=True, blank=True)
+    """The last stage that it played."""
+    value = models.FloatField(null=True, blank=True)
+    low = models.FloatField(null=True, blank=True)
+    high = models.FloatField(null=True, blank=True)
+    failures = models.PositiveIntegerField(null=True, blank=True)
+    worst_opponent = models.ForeignKey(Player, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    not_broken = models.BooleanField(default=False)
+    unseparated = models.BooleanField(default=False)
+    """Its interval does not separate it from the next place."""
+
+    class Meta:
+        verbose_name_plural = "round entries"
+        ordering = ["round", "track", "place", "order"]
+        constraints = [UniqueConstraint(fields=["round", "submission"], name="submission_once_per_round")]
+        indexes = [models.Index(fields=["round", "track", "place"])]
+
+    def __str__(self) -> str:
+        return f"{self.submission} in round {self.round_id}"
+
+
+class RoundMatch(models.Model):
+    """A match that a round asked for."""
+
+    round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="round_matches")
+    match = models.OneToOneField(Match, on_delete=models.PROTECT, related_name="round_match")
+
+    class Meta:
+        verbose_name_plural = "round matches"
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"{self.match} of round {self.round_id}"
+
+
+class RoundStage(models.Model):
+    """A finished stage of a bracket. `bracket` is the attack track that plays in it."""
+
+    round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="stages")
+    bracket = models.CharField(max_length=12, choices=Track.Kind.choices)
+    number = models.PositiveSmallIntegerField()
+    samples = models.PositiveIntegerField()
+    ordered_by = models.CharField(max_length=9)
+    panel = models.JSONField()
+    """{"models": [digests], "attacks": [digests]}; the same for `counted`."""
+    counted = models.JSONField()
+    loop = models.PositiveSmallIntegerField()
+    renewed = models.BooleanField()
+
+    class Meta:
+        ordering = ["round", "-bracket", "number"]
+        constraints = [UniqueConstraint(fields=["round", "bracket", "number"], name="stage_once_per_round")]
+
+    def __str__(self) -> str:
+        return f"stage {self.number} ({self.bracket}) of round {self.round_id}"
+
+
+class Decision(models.Model):
+    """One line of the decision log: what a stage decided on one player, and by what."""
+
+    stage = models.ForeignKey(RoundStage, on_delete=models.CASCADE, related_name="decisions")
+    track = models.ForeignKey(Track, on_delete=models.PROTECT, related_name="decisions")
+    player = models.ForeignKey(Player, on_delete=models.PROTECT, related_name="decisions")
+    place = models.PositiveIntegerField()
+    value = models.FloatField(null=True, blank=True)
+    cut_line = models.FloatField(null=True, blank=True)
+    kept = models.BooleanField()
+    spared = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ["stage", "track", "place"]
+        constraints = [UniqueConstraint(fields=["stage", "player"], name="player_decided_once_per_stage")]
+
+    def __str__(self) -> str:
+        return f"{'keep' if self.kept else 'cut'} {self.player} at place {self.place}"
+
+
+class RoundWarning(models.Model):
+    """An eliminated attack that would have broken a winning model. It scores nothing."""
+
+    round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="warnings")
+    model = models.ForeignKey(Player, on_delete=models.PROTECT, related_name="+")
+    attack = models.ForeignKey(Player, on_delete=models.PROTECT, related_name="+")
+    nearer = models.PositiveIntegerField()
+    samples = models.PositiveIntegerField()
+
+    class Meta:
+        ordering = ["round", "pk"]
+        constraints = [UniqueConstraint(fields=["round", "model", "attack"], name="warned_once_per_round")]
+
+    def __str__(self) -> str:
+        return f"{self.attack} would have broken {self.model}"
+
+
+class Release(models.Model):
+    """What organisers made public of a published round."""
+
+    class Part(models.TextChoices):
+        BUNDLE = "bundle", "signed result bundle"
+        IMAGES = "images", "secret images"
+        PERTURBED = "perturbed", "perturbed images"
+        CODE = "code", "code of the eligible submissions"
+
+    round = models.ForeignKey(Round, on_delete=models.PROTECT, related_name="releases")
+    part = models.CharField(max_length=9, choices=Part.choices)
+    released_at = models.DateTimeField()
+    released_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    content = models.CharField(max_length=64, blank=True)
+    """Digest in the object store, where it is one file."""
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["round", "part"]
+        constraints = [
+            UniqueConstraint(
+                fields=["round", "part"], condition=Q(withdrawn_at__isnull=True), name="part_released_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_part_display()} of round {self.round_id}"

@@ -1,0 +1,3 @@
+"""Adapter: the key that signs bundles."""
+
+from __future__ import annotations
