@@ -24,14 +24,25 @@ MOST_ROWS = 200
 
 
 class ReasonForm(Form):
-    """Why it is done. Kept in the event log."""
+    """Why it is done. Kept in the event log. An act that must know more has a form of its own, derived from this one.
+
+    Such a form's widgets are those of `unfold.widgets`. Its fields stand above the reason.
+    """
 
     reason = CharField(max_length=1000, widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}))
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.order_fields([name for name in self.fields if name != "reason"])
 
 
 @dataclass(frozen=True)
 class Act:
-    """What is done to each chosen row. `call(row, by, reason)` leads to a service, which may raise `Refusal`."""
+    """What is done to each chosen row.
+
+    `call(row, by, reason, **fields)` leads to a service, which may raise `Refusal`. `fields` are the cleaned values of
+    what `form` asks beyond the reason, the same for all rows.
+    """
 
     title: str
     """What the person chooses, e.g. "Retry"."""
@@ -39,7 +50,8 @@ class Act:
     """What will happen to each row, in a sentence."""
     done: str
     """What has happened to the rows, e.g. "retried"."""
-    call: Callable[[Any, Any, str], object]
+    call: Callable[..., object]
+    form: type[ReasonForm] = ReasonForm
 
 
 def confirmed(act: Act) -> Callable[..., HttpResponse | None]:
@@ -56,10 +68,10 @@ def confirmed(act: Act) -> Callable[..., HttpResponse | None]:
         if len(rows) > MOST_ROWS:
             messages.error(request, f"Choose at most {MOST_ROWS} rows at once.")
             return None
-        form = ReasonForm(request.POST if "confirmed" in request.POST else None)
+        form = act.form(request.POST if "confirmed" in request.POST else None)
         if not form.is_valid():
             return _ask(page, request, act, rows, form)
-        _do(request, act, rows, form.cleaned_data["reason"])
+        _do(request, act, rows, form.cleaned_data)
         return HttpResponseRedirect("../change/") if object_id else None
 
     described = {"short_description": act.title, "allowed_permissions": ["act"]}
@@ -84,7 +96,7 @@ def _chosen(
     return [row]
 
 
-def _ask(page: ModelAdmin[Any], request: HttpRequest, act: Act, rows: list[Any], form: ReasonForm) -> HttpResponse:
+def _ask(page: ModelAdmin[Any], request: HttpRequest, act: Act, rows: list[Any], form: Form) -> HttpResponse:
     meta = page.model._meta
     context = {
         **page.admin_site.each_context(request),
@@ -94,7 +106,7 @@ def _ask(page: ModelAdmin[Any], request: HttpRequest, act: Act, rows: list[Any],
         "rows": rows,
         "kind": meta.verbose_name if len(rows) == 1 else meta.verbose_name_plural,
         "form": form,
-        "media": page.media,
+        "media": page.media + form.media,
         "action": request.POST.get("action", ""),
         "checkbox": ACTION_CHECKBOX_NAME,
         "back": request.get_full_path() if request.POST.get("action") else "../change/",
@@ -102,11 +114,13 @@ def _ask(page: ModelAdmin[Any], request: HttpRequest, act: Act, rows: list[Any],
     return TemplateResponse(request, "admin/confirm_act.html", context)
 
 
-def _do(request: HttpRequest, act: Act, rows: list[Any], reason: str) -> None:
+def _do(request: HttpRequest, act: Act, rows: list[Any], given: dict[str, Any]) -> None:
     done = 0
+    reason = given["reason"]
+    fields = {name: value for name, value in given.items() if name != "reason"}
     for row in rows:
         try:
-            act.call(row, request.user, reason)
+            act.call(row, request.user, reason, **fields)
         except Refusal as refusal:
             messages.error(request, f"{row}: {refusal.problem}" + (f" (fix: {refusal.fix})" if refusal.fix else ""))
         except Fault as fault:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import pytest
 from django.contrib.messages import get_messages
+from django.forms import DateField
 from django.test import Client
 from django.urls import reverse
+from unfold.widgets import UnfoldAdminDateWidget
 
 from accounts.models import User
 from competitions.models import Track
+from core.administration.acts import Act, ReasonForm
+from core.administration.acts import confirmed as behind_a_page
 from core.models import Event
 from leaderboards.models import Evaluation
+from submissions.admin import SubmissionAdmin
 from submissions.models import Submission
 
 SUBMISSIONS = reverse("admin:submissions_submission_changelist")
@@ -81,6 +87,46 @@ def test_a_submission_is_evaluated_again(as_superuser: Client, rows: Any, tracks
     done = as_superuser.post(reverse("admin:leaderboards_evaluation_changelist"), confirmed("re_evaluate", evaluation))
     assert told(done) == ["1 of 1 begun again."]
     assert Evaluation.objects.filter(submission=evaluation.submission).count() == 2
+
+
+class DayForm(ReasonForm):
+    """An act that must know a day."""
+
+    day = DateField(widget=UnfoldAdminDateWidget)
+
+
+@pytest.fixture
+def days(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What the act "disqualify" was called with, as one whose form asks for a day."""
+    calls: list[Any] = []
+
+    def keep(row: Submission, by: User, reason: str, **fields: Any) -> None:
+        calls.append((row.pk, by.username, reason, fields))
+
+    act = Act("Date", "Each gets a day.", "dated", keep, form=DayForm)
+    monkeypatch.setattr(SubmissionAdmin, "disqualify", behind_a_page(act))
+    return calls
+
+
+def test_an_act_can_ask_for_more_than_a_reason(as_superuser: Client, rows: Any, days: list[Any]) -> None:
+    first, second = rows.more(), rows.more()
+    asked = as_superuser.post(SUBMISSIONS, chosen("disqualify", first, second)).content.decode()
+    assert asked.index('name="day"') < asked.index('name="reason"')
+    done = as_superuser.post(SUBMISSIONS, confirmed("disqualify", first, second) | {"day": "2026-11-22"})
+    assert told(done) == ["2 of 2 dated."]
+    expected = ("root", "It reads the clock.", {"day": date(2026, 11, 22)})
+    assert sorted(days) == [(row.pk, *expected) for row in (first, second)]
+
+
+@pytest.mark.parametrize("day", ["", "some day"])
+def test_it_rejects_an_answer_that_cannot_be(as_superuser: Client, rows: Any, days: list[Any], day: str) -> None:
+    submission = rows.more()
+    asked = as_superuser.post(SUBMISSIONS, confirmed("disqualify", submission) | {"day": day})
+    page = asked.content.decode()
+    assert asked.context["form"].errors.keys() == {"day"}
+    assert "It reads the clock." in page
+    assert f'name="_selected_action" value="{submission.pk}"' in page
+    assert not days
 
 
 @pytest.mark.parametrize("reason", ["", "   "])
