@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from evaluation.domain.players import Track
 from evaluation.domain.results import Outcome
+from evaluation.tournament.field import TOP, Entrant, Field, Played
+from evaluation.tournament.places import Place, places
 from evaluation.tournament.plan import Plan
+from evaluation.tournament.schedules import schedule_named
+from evaluation.tournament.sweep import Warned, sweep_samples, swept, warnings
+
+__all__ = [
+    "Bracket",
+    "Place",
+    "Request",
+    "RoundEntrant",
+    "RoundFacts",
+    "RoundState",
+    "SampleRow",
+    "Warned",
+    "advance",
+    "ceiling",
+    "piece_ends",
+]
 
 
 @dataclass(frozen=True)
@@ -65,39 +86,6 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Place:
-    """A player's place in its track when the round is over, from 1.
-
-    The score columns are those of the last stage (paper's median, 95 % bootstrap interval over samples), None for a
-    player that was cut before: `stage` then tells where. `not_broken`: a model whose median is the worst case.
-    `unseparated`: the interval does not separate it from the next place. `worst_opponent` is a player.
-    """
-
-    track: Track
-    player: str
-    place: int
-    stage: int
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    failures: int | None = None
-    worst_opponent: str | None = None
-    not_broken: bool = False
-    unseparated: bool = False
-
-
-@dataclass(frozen=True)
-class Warned:
-    """An eliminated attack that would have broken a winning model: nearer than everybody counted on `nearer` of
-    `samples` samples."""
-
-    model: str
-    attack: str
-    nearer: int
-    samples: int
-
-
-@dataclass(frozen=True)
 class RoundState:
     """Where a round stands: either `requests` (not empty), or `places` and `warnings` where it is over."""
 
@@ -111,3 +99,142 @@ class RoundState:
     def over(self) -> bool:
         """Whether everything is decided."""
         return not self.requests
+
+
+def advance(facts: RoundFacts) -> RoundState:
+    """Where the round stands and what must be played next, or its outcome.
+
+    Bracket `UNTARGETED` first; then `TARGETED`, where such attacks entered, against the five best models; then the
+    sweep, where there is one. Raises `ValueError` where `facts` contradict themselves or one side of the untargeted
+    bracket is empty.
+    """
+    main = _arena(facts, Track.UNTARGETED, _named(facts, Track.MODEL))
+    brackets = [Bracket(Track.UNTARGETED, main.plan)]
+    if main.plan.result is None:
+        return RoundState(tuple(brackets), _wanted(main))
+    targeted = None
+    if any(entrant.track is Track.TARGETED for entrant in facts.entrants):
+        targeted = _arena(facts, Track.TARGETED, main.plan.result.models[:TOP])
+        brackets.append(Bracket(Track.TARGETED, targeted.plan))
+        if targeted.plan.result is None:
+            return RoundState(tuple(brackets), _wanted(targeted))
+    requests = _sweep_requests(main) if facts.sweep else ()
+    if requests:
+        return RoundState(tuple(brackets), requests, sweeping=True)
+    warned = warnings(main.field, main.plan, main.played) if facts.sweep else ()
+    return RoundState(tuple(brackets), places=_all_places(facts, main, targeted), warnings=warned)
+
+
+def ceiling(facts: RoundFacts) -> int:
+    """The triples that the whole round never exceeds: both brackets and the sweep, whatever is played."""
+    schedule = schedule_named(facts.schedule, guard=facts.guard)
+    models, attacks, targeted = (len(_named(facts, track)) for track in Track)
+    most = schedule.ceiling(models, attacks, facts.samples)
+    if targeted:
+        most += schedule.ceiling(min(TOP, models), targeted, facts.samples, models_given=True)
+    if facts.sweep:
+        # the five best attacks at least are in the last stage
+        most += min(TOP, models) * max(0, attacks - TOP) * sweep_samples(facts.samples)
+    return most
+
+
+def piece_ends(schedule_name: str, samples: int, guard: bool) -> tuple[int, ...]:
+    """The sample counts, ascending, at which a piece of a round must end: those of the stages, and of the sweep."""
+    ends = schedule_named(schedule_name, guard=guard).samples_of_stages(samples)
+    return tuple(sorted({*ends, sweep_samples(samples)}))
+
+
+@dataclass(frozen=True)
+class _Arena:
+    """One bracket as arrays: who is in it, what was played, what follows."""
+
+    field: Field
+    played: Played
+    plan: Plan
+
+
+def _arena(facts: RoundFacts, track: Track, models: Sequence[str]) -> _Arena:
+    """The bracket of `models` (best first, where they are given) and the attacks of `track`."""
+    given = track is Track.TARGETED
+    seats = tuple(entrant for entrant in facts.entrants if entrant.track is Track.MODEL and entrant.player in models)
+    rivals = tuple(entrant for entrant in facts.entrants if entrant.track is track)
+    if not seats or not rivals:
+        raise ValueError(
+            f"the round has no {'models' if not seats else f'{track} attacks'}: one side alone cannot play"
+        )
+    if len({entrant.player for entrant in facts.entrants}) < len(facts.entrants):
+        raise ValueError("a player is in the round twice")
+    field = Field(
+        models=tuple(Entrant(entrant.player, frozenset(entrant.teams)) for entrant in seats),
+        attacks=tuple(Entrant(entrant.player, frozenset(entrant.teams)) for entrant in rivals),
+        model_prior=_positions(seats, models if given else facts.priors.get(Track.MODEL, ())),
+        attack_prior=_positions(rivals, facts.priors.get(track, ())),
+        samples=facts.samples,
+        models_given=given,
+    )
+    played = _played(facts, field)
+    return _Arena(field, played, schedule_named(facts.schedule, guard=facts.guard).plan(field, played))
+
+
+def _named(facts: RoundFacts, track: Track) -> tuple[str, ...]:
+    return tuple(entrant.player for entrant in facts.entrants if entrant.track is track)
+
+
+def _positions(seats: Sequence[RoundEntrant], prior: Sequence[str]) -> tuple[int, ...]:
+    positions = {entrant.player: place for place, entrant in enumerate(seats)}
+    if sorted(prior) != sorted(positions):
+        raise ValueError(f"the prior of the track {seats[0].track} does not name each of its players once")
+    return tuple(positions[name] for name in prior)
+
+
+def _played(facts: RoundFacts, field: Field) -> Played:
+    """The distances of the pairs of `field`; own-team pairs stay out."""
+    played = np.full((len(field.models), len(field.attacks), field.samples), np.nan)
+    for (model, attack), rows in _rows(facts, field):
+        numbers = np.fromiter(rows, np.int64, len(rows))
+        if numbers.size and not (numbers.min() >= 0 and numbers.max() < field.samples):
+            raise ValueError(f"a result names a sample outside 0 to {field.samples - 1}")
+        played[model, attack, numbers] = [row.distance for row in rows.values()]
+    return played
+
+
+def _failed(facts: RoundFacts, field: Field) -> NDArray[np.bool_]:
+    failed = np.zeros((len(field.models), len(field.attacks), field.samples), np.bool_)
+    for (model, attack), rows in _rows(facts, field):
+        failed[model, attack, list(rows)] = [row.outcome is Outcome.FAILED for row in rows.values()]
+    return failed
+
+
+def _rows(facts: RoundFacts, field: Field) -> Iterator[tuple[tuple[int, int], Mapping[int, SampleRow]]]:
+    models = {entrant.name: place for place, entrant in enumerate(field.models)}
+    attacks = {entrant.name: place for place, entrant in enumerate(field.attacks)}
+    meets = field.meets()
+    for (model, attack), rows in facts.results.items():
+        if model in models and attack in attacks and meets[models[model], attacks[attack]]:
+            yield (models[model], attacks[attack]), rows
+
+
+def _wanted(arena: _Arena) -> tuple[Request, ...]:
+    models, attacks = arena.field.models, arena.field.attacks
+    return tuple(
+        Request(models[want.model].name, attacks[want.attack].name, want.samples[-1] + 1) for want in arena.plan.wanted
+    )
+
+
+def _sweep_requests(main: _Arena) -> tuple[Request, ...]:
+    count = sweep_samples(main.field.samples)
+    return tuple(
+        Request(main.field.models[model].name, main.field.attacks[attack].name, count)
+        for model, attack in swept(main.field, main.plan)
+        if np.isnan(main.played[model, attack, :count]).any()
+    )
+
+
+def _all_places(facts: RoundFacts, main: _Arena, targeted: _Arena | None) -> tuple[Place, ...]:
+    failed = _failed(facts, main.field)
+    found = [*places(Track.MODEL, main.field, main.plan, main.played, failed)]
+    found += places(Track.UNTARGETED, main.field, main.plan, main.played, failed)
+    if targeted:
+        failed = _failed(facts, targeted.field)
+        found += places(Track.TARGETED, targeted.field, targeted.plan, targeted.played, failed)
+    return tuple(found)

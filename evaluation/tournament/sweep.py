@@ -1,0 +1,64 @@
+"""The sweep after a final: would an eliminated attack have broken a winning model? It scores nothing. Pure.
+
+By the paper's definition an attack that is strong against one model only does not count, so that even a winner can be
+broken by it. The sweep tells the public of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.domain.players import Side
+from evaluation.tournament.field import TOP, Field, Played
+from evaluation.tournament.places import counted_against
+from evaluation.tournament.plan import Plan
+
+SAMPLES = 8
+"""On how many samples, from the first, an eliminated attack meets a winning model."""
+
+
+@dataclass(frozen=True)
+class Warned:
+    """An eliminated attack that would have broken a winning model: nearer than everybody counted on `nearer` of
+    `samples` samples."""
+
+    model: str
+    attack: str
+    nearer: int
+    samples: int
+
+
+def swept(field: Field, plan: Plan) -> list[tuple[int, int]]:
+    """The pairs (model, attack) of the sweep: the five best models, each before all that were cut, own-team pairs not.
+
+    Models stand in the order of the result, attacks in that of entry.
+    """
+    if plan.result is None:
+        raise ValueError("the tournament has no result yet")
+    stayed = {decision.name for decision in plan.stages[-1].decisions if decision.side is Side.ATTACK}
+    cut = [place for place, attack in enumerate(field.attacks) if attack.name not in stayed]
+    positions = {model.name: place for place, model in enumerate(field.models)}
+    meets = field.meets()
+    return [(positions[name], one) for name in plan.result.models[:TOP] for one in cut if meets[positions[name], one]]
+
+
+def sweep_samples(samples: int) -> int:
+    """How many samples the sweep plays in a round of `samples`."""
+    return min(SAMPLES, samples)
+
+
+def warnings(field: Field, plan: Plan, played: Played) -> tuple[Warned, ...]:
+    """The attacks that were nearer than all counted ones on more than half of the samples, once the sweep is played."""
+    count = sweep_samples(field.samples)
+    found = []
+    for model, attack in swept(field, plan):
+        counted = counted_against(field, plan.stages[-1], Side.MODEL, field.models[model].name)
+        if not counted:
+            continue
+        nearest = played[model, counted, :count].min(axis=0)
+        nearer = int(np.count_nonzero(played[model, attack, :count] < nearest))
+        if 2 * nearer > count:
+            found.append(Warned(field.models[model].name, field.attacks[attack].name, nearer, count))
+    return tuple(found)
