@@ -14,6 +14,7 @@ from core import events
 from leaderboards.models import Evaluation, Pool, PoolPlace, Standing
 from matches.models import Match, Piece, SampleResult, Worker
 from repositories.models import Repository
+from rounds.models import Decision, Release, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
 
 
@@ -67,9 +68,7 @@ class Rows:
             created_at=self.at,
             expires_at=self.at + timedelta(days=30),
         )
-        FreezeWindow.objects.create(
-            competition=self.rules.competition, starts_at=self.at, ends_at=self.at + timedelta(1), reason="round"
-        )
+        self._round(submission, players, match)
         events.record("submit", submission, by=self.by)
         return submission
 
@@ -151,6 +150,57 @@ class Rows:
         )
         evaluation.matches.add(match)
         return evaluation
+
+    def _round(self, submission: Submission, players: dict[str, Player], match: Match) -> None:
+        played = Round.objects.create(
+            competition=self.rules.competition,
+            number=self.rounds,
+            title=f"Round {self.rounds}",
+            kind="top-five",
+            window=FreezeWindow.objects.create(
+                competition=self.rules.competition, starts_at=self.at, ends_at=self.at + timedelta(1), reason="round"
+            ),
+            sample_set=self._drawn(),
+            salt="salt",
+            commitment="c" * 64,
+            state="published",
+            state_since=self.at,
+            planned_at=self.at,
+            rules=self.rules,
+        )
+        track = submission.repository.track
+        RoundEntry.objects.create(
+            round=played, track=track, submission=submission, player=players["model"], order=1, prior=1, place=1
+        )
+        RoundMatch.objects.create(round=played, match=match)
+        panel = {"models": [players["model"].digest], "attacks": [players["untargeted"].digest]}
+        stage = RoundStage.objects.create(
+            round=played,
+            bracket="untargeted",
+            number=1,
+            samples=6,
+            ordered_by="median",
+            panel=panel,
+            counted=panel,
+            loop=1,
+            renewed=False,
+        )
+        Decision.objects.create(stage=stage, track=track, player=players["model"], place=1, value=0.5, kept=True)
+        RoundWarning.objects.create(
+            round=played, model=players["model"], attack=players["untargeted"], nearer=5, samples=8
+        )
+        Release.objects.create(round=played, part="bundle", released_at=self.at, released_by=self.by, content="b" * 64)
+
+    def _drawn(self) -> SampleSet:
+        drawn = SampleSet.objects.get(pk=self.sets["validation"].pk)
+        drawn.pk, drawn.name, drawn.purpose, drawn.drawn_from = (
+            None,
+            f"round-{self.rounds}",
+            "test",
+            self.sets["validation"],
+        )
+        drawn.save()
+        return drawn
 
 
 @pytest.fixture

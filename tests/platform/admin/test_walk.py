@@ -14,7 +14,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-OURS = ("core", "accounts", "competitions", "repositories", "submissions", "matches", "leaderboards")
+OURS = ("core", "accounts", "competitions", "repositories", "submissions", "matches", "leaderboards", "rounds")
 MODELS = [model for app in OURS for model in apps.get_app_config(app).get_models()]
 EDITABLE = {"user", "competition", "track", "sampleset", "freezewindow", "organiser", "entry"}
 ADDABLE = {"user", "freezewindow", "organiser", "rulesversion"}
