@@ -29,7 +29,7 @@ class Site:
     def __init__(self, root: Path, folder: Path, environment: dict[str, str]) -> None:
         self._root = root
         self.state = folder
-        self._environment = os.environ | environment | {"GAUNTLET_STATE": str(folder), "GAUNTLET_HOSTS": ""}
+        self.environment = os.environ | environment | {"GAUNTLET_STATE": str(folder), "GAUNTLET_HOSTS": ""}
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._running: list[subprocess.Popen[str]] = []
@@ -41,7 +41,7 @@ class Site:
         process = subprocess.Popen(
             [*command, *arguments],
             cwd=self._root,
-            env=self._environment,
+            env=self.environment,
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -63,7 +63,7 @@ class Site:
 
     def empty_broker(self) -> None:
         """Take every message out of its broker."""
-        if address := self._environment["GAUNTLET_BROKER"]:
+        if address := self.environment["GAUNTLET_BROKER"]:
             _empty(address)
         shutil.rmtree(self.state / "broker", ignore_errors=True)
 
