@@ -9,7 +9,15 @@ from core.administration.columns import labelled, linked
 from core.administration.rows import ReadOnlyAdmin, model_field_names
 from matches.models import Match, Piece, SampleResult, Worker
 
-STATE_COLOURS = {"waiting": "info", "playing": "warning", "claimed": "warning", "played": "success", "failed": "danger"}
+STATE_COLOURS = {
+    "waiting": "info",
+    "playing": "warning",
+    "claimed": "warning",
+    "played": "success",
+    "failed": "danger",
+    "held": "primary",
+    "cancelled": "default",
+}
 
 
 @admin.register(Worker)
@@ -35,6 +43,7 @@ class MatchAdmin(ReadOnlyAdmin):
         linked("attack"),
         linked("sample_set"),
         linked("rules"),
+        "take",
         "needs_gpu",
         "created_at",
         "finished_at",

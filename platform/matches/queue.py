@@ -7,7 +7,7 @@ of state is one conditional UPDATE, so that nothing is ever played or counted tw
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeVar
@@ -32,7 +32,8 @@ log = logging.getLogger(__name__)
 
 Row = TypeVar("Row", bound=Model)
 
-_OPEN_MATCH = [Match.State.WAITING, Match.State.PLAYING]
+OPEN_MATCH = [Match.State.WAITING, Match.State.PLAYING]
+"""The states in which pieces of a match are taken up. One that is held or cancelled is nobody's to play."""
 
 
 class LostClaimError(Exception):
@@ -119,22 +120,23 @@ def expire() -> int:
     return _count(out, lambda piece: _count_fault(piece, f"{piece.worker} gave no sign of life", rests=False))
 
 
-def finish_played() -> int:
-    """End the matches whose pieces are all played, where nobody did; how many."""
+def finish_played(*, among: Sequence[int] | None = None) -> int:
+    """End the matches (`among` these keys) whose pieces are all played, where nobody did; how many."""
     unplayed = Piece.objects.filter(match=OuterRef("pk")).exclude(state=Piece.State.PLAYED)
-    return _count(Match.objects.filter(~Exists(unplayed), state__in=_OPEN_MATCH), lambda match: _finish(match.pk))
+    over = Match.objects.filter(~Exists(unplayed), state__in=OPEN_MATCH)
+    return _count(over if among is None else over.filter(pk__in=among), lambda match: _finish(match.pk))
 
 
 def fail_given_up() -> int:
     """End the matches of which a piece was given up, where nobody did; how many."""
-    stuck = Piece.objects.filter(state=Piece.State.FAILED, match__state__in=_OPEN_MATCH).select_related("match")
+    stuck = Piece.objects.filter(state=Piece.State.FAILED, match__state__in=OPEN_MATCH).select_related("match")
     return _count(stuck, lambda piece: _fail(piece, "its events tell"))
 
 
 def waiting() -> QuerySet[Piece]:
     """The pieces that may be claimed now, by workers of the class that they need."""
     rested = Q(lease_until__isnull=True) | Q(lease_until__lte=clock.now())
-    return Piece.objects.filter(rested, state=Piece.State.WAITING, match__state__in=_OPEN_MATCH)
+    return Piece.objects.filter(rested, state=Piece.State.WAITING, match__state__in=OPEN_MATCH)
 
 
 def waiting_for(worker: Worker) -> QuerySet[Piece]:
@@ -210,14 +212,14 @@ def _fail(piece: Piece, fault: str) -> bool:
     """End the match of a piece that was given up. In the transaction that gives it up."""
     # locked, or a replay that is under way would miss this piece, and this would miss that the match is open again
     match = Match.objects.select_for_update(no_key=True).get(pk=piece.match_id)
-    if match.state not in _OPEN_MATCH or not match.pieces.filter(state=Piece.State.FAILED).exists():
+    if match.state not in OPEN_MATCH or not match.pieces.filter(state=Piece.State.FAILED).exists():
         return False
     match.state = Match.State.FAILED
     match.fault = f"piece {piece.number} failed {MOST_FAULTS} times on our side, the last time so: {fault}"
     match.finished_at = clock.now()
     match.save(update_fields=["state", "fault", "finished_at"])
     events.record("fail_match", match, reason=match.fault)
-    doorbell.ring("leaderboards.score")
+    _tell_of_end()
     return True
 
 
@@ -226,11 +228,17 @@ def _finish(key: int) -> bool:
     # locked, or of two workers that commit the last two pieces at once each would still miss the other's
     match = Match.objects.select_for_update(no_key=True).get(pk=key)
     pieces = match.pieces.all()
-    if match.state not in _OPEN_MATCH or pieces.exclude(state=Piece.State.PLAYED).exists():
+    if match.state not in OPEN_MATCH or pieces.exclude(state=Piece.State.PLAYED).exists():
         return False
     match.state = Match.State.PLAYED
     match.audit = sum_audits(pieces.values_list("audit", flat=True))
     match.finished_at = clock.now()
     match.save(update_fields=["state", "audit", "finished_at"])
-    doorbell.ring("leaderboards.score")
+    _tell_of_end()
     return True
+
+
+def _tell_of_end() -> None:
+    """Wake whoever may have waited for the end of a match."""
+    doorbell.ring("leaderboards.score")
+    doorbell.ring("rounds.conduct")

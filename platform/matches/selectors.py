@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from django.db.models import Count, Prefetch, Q, QuerySet
 
+from competitions.models import SampleSet
 from core import clock
 from matches.models import Match, Piece, Worker
 
@@ -39,7 +40,7 @@ class Progress:
 class QueuePlace:
     """What stands before some matches: pieces of older ones, and seconds until their own last piece is played.
 
-    `seconds` is an estimate, None where nothing is known to draw it from: no piece played yet, or no live worker.
+    `seconds` is an estimate, None where nothing is known to draw it from: no piece played yet, no live worker, or held.
     """
 
     pieces_ahead: int
@@ -64,10 +65,15 @@ def progress(matches: Iterable[Match]) -> Progress:
 
 
 def queue_of(matches: Iterable[Match]) -> QueuePlace:
-    """Where `matches` stand in the queue; (0, 0.0) where nothing of them is left to play."""
-    own = set(Piece.objects.filter(OPEN_PIECES, match__in=_keys(matches)).values_list("match", flat=True))
+    """Where `matches` stand in the queue; (0, 0.0) where nothing of them is left to play.
+
+    What is held stands in no queue: nobody knows when it is played.
+    """
+    keys = _keys(matches)
+    own = set(Piece.objects.filter(OPEN_PIECES, match__in=keys).values_list("match", flat=True))
     if not own:
-        return QueuePlace(0, 0.0)
+        held = Piece.objects.filter(match__in=keys, match__state=Match.State.HELD).exclude(state=Piece.State.PLAYED)
+        return QueuePlace(0, None if held.exists() else 0.0)
     still_open = Piece.objects.filter(OPEN_PIECES)
     ahead = still_open.filter(match__lt=min(own)).count()
     until_done = still_open.filter(match__lte=max(own)).count()
@@ -110,6 +116,12 @@ def quiet_workers() -> int:
     """How many workers were not seen for half the time after which they count as gone, yet in the last hour."""
     now = clock.now()
     return Worker.objects.filter(last_seen_at__gte=now - LEFT, last_seen_at__lt=now - SIGN_OF_LIFE / 2).count()
+
+
+def ever_played(sample_set: SampleSet) -> bool:
+    """Whether samples of the set were shown to anybody: on itself, on the set it was drawn from, or on another draw."""
+    source = sample_set.drawn_from_id or sample_set.pk
+    return Match.objects.filter(Q(sample_set=source) | Q(sample_set__drawn_from=source)).exists()
 
 
 def _keys(matches: Iterable[Match]) -> list[int]:

@@ -1,55 +1,67 @@
-"""Make matches, have failed ones played again, and note the workers that play."""
+"""Ask for matches, hold and cancel them, have failed ones played again, and note the workers that play."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
 
 from accounts.models import User
-from competitions.models import RulesVersion, SampleSet, Track
-from competitions.rules import query_rules
 from core import clock, doorbell, events
 from core.errors import Refusal
+from matches.asking import ask, ensure_match, match_seed
 from matches.models import Match, Piece, Worker
-from submissions.models import Player
+from matches.queue import OPEN_MATCH, finish_played
+
+__all__ = [
+    "ask",
+    "cancel",
+    "ensure_match",
+    "hold",
+    "let_go",
+    "match_seed",
+    "note_alive",
+    "note_worker",
+    "replay_failed",
+]
 
 
-def ensure_match(*, rules: RulesVersion, sample_set: SampleSet, model: Player, attack: Player) -> Match:
-    """The match of `attack` against `model`, made with its pieces where it was never asked for before.
+def hold(matches: QuerySet[Match]) -> int:
+    """Let nobody take up further pieces of those that are open; how many. A piece in hand is committed as ever.
 
-    One that is played already is returned as it is: nothing is played twice. Safe to call at once from anywhere.
+    Whoever holds, lets go or cancels notes in the event log why.
     """
-    _check_sides(rules, sample_set, model, attack)
     with transaction.atomic():
-        match, made = Match.objects.get_or_create(
-            rules=rules,
-            sample_set=sample_set,
-            model=model,
-            attack=attack,
-            defaults={
-                "seed": match_seed(rules=rules, sample_set=sample_set, model=model, attack=attack),
-                "needs_gpu": model.gpu or attack.gpu,
-                "created_at": clock.now(),
-            },
+        return Match.objects.filter(pk__in=_locked(matches, OPEN_MATCH)).update(state=Match.State.HELD)
+
+
+def let_go(matches: QuerySet[Match]) -> int:
+    """Have those that are held played on, or end them where all of their pieces were played meanwhile; how many."""
+    begun = Exists(Piece.objects.filter(match=OuterRef("pk")).exclude(state=Piece.State.WAITING))
+    with transaction.atomic():
+        keys = _locked(matches, [Match.State.HELD])
+        held = Match.objects.filter(pk__in=keys, state=Match.State.HELD)
+        held.filter(begun).update(state=Match.State.PLAYING)
+        held.update(state=Match.State.WAITING)
+        finish_played(among=keys)
+        doorbell.ring("matches.play")
+    return len(keys)
+
+
+def cancel(matches: QuerySet[Match]) -> int:
+    """Give up, for good, those that are not played to their end; how many. What is played of them stays."""
+    unfinished = [*OPEN_MATCH, Match.State.HELD, Match.State.FAILED]
+    with transaction.atomic():
+        return Match.objects.filter(pk__in=_locked(matches, unfinished)).update(
+            state=Match.State.CANCELLED, finished_at=clock.now()
         )
-        if made:
-            size = query_rules(rules.values, rules.version).piece_samples
-            starts = range(0, sample_set.count, size)
-            Piece.objects.bulk_create(
-                Piece(match=match, number=number, first=first, count=min(size, sample_set.count - first))
-                for number, first in enumerate(starts)
-            )
-            doorbell.ring("matches.play")
-    return match
 
 
-def match_seed(*, rules: RulesVersion, sample_set: SampleSet, model: Player, attack: Player) -> int:
-    """The seed of a match: 63 bits that follow from what is played, so that playing it anew gives the same rows."""
-    text = json.dumps([rules.values, rules.version, sample_set.digest, model.digest, attack.digest], sort_keys=True)
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1
+def _locked(matches: QuerySet[Match], states: list[Match.State]) -> list[int]:
+    """Keys of those in one of `states`, locked in the order in which everybody locks several."""
+    chosen = Match.objects.filter(pk__in=matches.order_by().values("pk"), state__in=states)
+    return list(chosen.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
 
 
 def replay_failed(match: Match, by: User, reason: str = "") -> None:
@@ -87,10 +99,3 @@ def note_worker(*, name: str, worker_class: str, device: str, calibration: float
 def note_alive(worker: Worker) -> None:
     """A worker process gives a sign of life."""
     Worker.objects.filter(pk=worker.pk).update(last_seen_at=clock.now())
-
-
-def _check_sides(rules: RulesVersion, sample_set: SampleSet, model: Player, attack: Player) -> None:
-    if model.kind != Track.Kind.MODEL or attack.kind == Track.Kind.MODEL:
-        raise ValueError(f"a match needs a model and an attack, not {model.kind} and {attack.kind}")
-    if len({row.competition_id for row in (rules, sample_set, model, attack)}) > 1:
-        raise ValueError("rules, sample set and players are not of one competition")

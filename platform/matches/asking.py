@@ -1,0 +1,144 @@
+"""Matches and the pieces that they lack, however many at once. Part of the services."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from django.db import transaction
+from django.db.models import F, Max
+
+from competitions.models import RulesVersion, SampleSet, Track
+from competitions.rules import query_rules
+from core import clock, doorbell
+from matches.models import Match, Piece
+from submissions.models import Player
+
+
+class _Asked(NamedTuple):
+    """What the match of a pair is asked for under: with the pair, its key."""
+
+    rules: RulesVersion
+    sample_set: SampleSet
+    take: int
+
+
+def ask(
+    *,
+    rules: RulesVersion,
+    sample_set: SampleSet,
+    pairs: Sequence[tuple[Player, Player]],
+    upto: int,
+    ends: Sequence[int] = (),
+    take: int = 0,
+) -> list[Match]:
+    """The matches of `pairs` (model, attack), in their order, with pieces for the first `upto` samples at least.
+
+    Pieces end where the rules' size says, at each number of `ends` and at `upto`; what has a piece keeps it, so that
+    nothing is played twice. A match that was over and gets pieces is played on; one that failed waits for its replay,
+    one that is held for being let go, and one that was cancelled gets none. Safe to call at once from anywhere. Raises
+    `ValueError` where `upto` is no number of samples of the set, or a pair is none of its competition.
+    """
+    if not 1 <= upto <= sample_set.count:
+        raise ValueError(f"{upto} samples of a set of {sample_set.count}")
+    for model, attack in pairs:
+        _check_sides(rules, sample_set, model, attack)
+    asked = _Asked(rules, sample_set, take)
+    with transaction.atomic():
+        matches = _locked_matches(asked, pairs)
+        lacking = [match for match in matches.values() if match.state != Match.State.CANCELLED]
+        size = query_rules(rules.values, rules.version).piece_samples
+        stops = sorted({*range(size, upto, size), *(end for end in ends if 0 < end < upto), upto})
+        if _add_pieces(lacking, stops):
+            doorbell.ring("matches.play")
+    return [matches[model.pk, attack.pk] for model, attack in pairs]
+
+
+def ensure_match(*, rules: RulesVersion, sample_set: SampleSet, model: Player, attack: Player) -> Match:
+    """The match of `attack` against `model` over the whole set, made where it was never asked for before.
+
+    One that is played already is returned as it is: nothing is played twice. Safe to call at once from anywhere.
+    """
+    return ask(rules=rules, sample_set=sample_set, pairs=[(model, attack)], upto=sample_set.count)[0]
+
+
+def match_seed(*, rules: RulesVersion, sample_set: SampleSet, model: Player, attack: Player) -> int:
+    """The seed of a match: 63 bits that follow from what is played, so that playing it anew gives the same rows."""
+    text = json.dumps([rules.values, rules.version, sample_set.digest, model.digest, attack.digest], sort_keys=True)
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1
+
+
+def _locked_matches(asked: _Asked, pairs: Sequence[tuple[Player, Player]]) -> dict[tuple[int, int], Match]:
+    """The match of each pair by the keys of its players, made where it was not there. Locked until all is committed.
+
+    Locked, or who ends a match would miss the pieces that it gets this very moment. Made and locked in one order, so
+    that of two callers at once one waits for the other.
+    """
+    players = {(model.pk, attack.pk): (model, attack) for model, attack in sorted(pairs, key=_keys)}
+    known = _known(asked, players)
+    if missing := players.keys() - known.keys():
+        Match.objects.bulk_create(
+            (_new(asked, *pair) for keys, pair in players.items() if keys in missing), ignore_conflicts=True
+        )
+        known = _known(asked, players)
+    wanted = [known[keys] for keys in players]
+    found = {}
+    for match in Match.objects.filter(pk__in=wanted).order_by("pk").select_for_update(no_key=True):
+        keys = match.model_id, match.attack_id
+        match.rules, match.sample_set, (match.model, match.attack) = asked.rules, asked.sample_set, players[keys]
+        found[keys] = match
+    return found
+
+
+def _known(asked: _Asked, keys: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
+    models, attacks = map(set, zip(*keys, strict=True)) if keys else (set(), set())
+    rows = Match.objects.filter(**asked._asdict(), model__in=models, attack__in=attacks)
+    return {(model, attack): key for model, attack, key in rows.values_list("model", "attack", "pk")}
+
+
+def _new(asked: _Asked, model: Player, attack: Player) -> Match:
+    return Match(
+        **asked._asdict(),
+        model=model,
+        attack=attack,
+        seed=match_seed(rules=asked.rules, sample_set=asked.sample_set, model=model, attack=attack),
+        needs_gpu=model.gpu or attack.gpu,
+        created_at=clock.now(),
+    )
+
+
+def _add_pieces(matches: Sequence[Match], stops: Sequence[int]) -> int:
+    """Give each match the pieces that it lacks up to the last stop; how many pieces."""
+    rows = Piece.objects.filter(match__in=[match.pk for match in matches]).values("match")
+    there = {
+        row["match"]: (row["newest"] + 1, row["covered"])
+        for row in rows.annotate(newest=Max("number"), covered=Max(F("first") + F("count"))).order_by()
+    }
+    pieces, over = [], []
+    for match in matches:
+        number, covered = there.get(match.pk, (0, 0))
+        edges = [covered, *(stop for stop in stops if stop > covered)]
+        pieces += [
+            Piece(match=match, number=number + step, first=first, count=end - first)
+            for step, (first, end) in enumerate(pairwise(edges))
+        ]
+        if match.state == Match.State.PLAYED and len(edges) > 1:
+            match.state, match.audit, match.finished_at = Match.State.PLAYING, {}, None
+            over.append(match.pk)
+    Piece.objects.bulk_create(pieces)
+    Match.objects.filter(pk__in=over).update(state=Match.State.PLAYING, audit={}, finished_at=None)
+    return len(pieces)
+
+
+def _keys(pair: tuple[Player, Player]) -> tuple[int, int]:
+    return pair[0].pk, pair[1].pk
+
+
+def _check_sides(rules: RulesVersion, sample_set: SampleSet, model: Player, attack: Player) -> None:
+    if model.kind != Track.Kind.MODEL or attack.kind == Track.Kind.MODEL:
+        raise ValueError(f"a match needs a model and an attack, not {model.kind} and {attack.kind}")
+    if len({row.competition_id for row in (rules, sample_set, model, attack)}) > 1:
+        raise ValueError("rules, sample set and players are not of one competition")

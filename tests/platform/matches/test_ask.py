@@ -1,0 +1,220 @@
+"""Many matches at once, for the samples that are wanted so far, and for more of them later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+
+import pytest
+from django.db import connection, connections, transaction
+from django.test.utils import CaptureQueriesContext
+
+from competitions.models import Competition, RulesVersion, SampleSet
+from matches import queue
+from matches.models import Match, Piece, Worker
+from matches.played import PlayedPiece
+from matches.services import ask, cancel, ensure_match, hold
+from submissions.models import Player
+
+ENDS = (3, 6, 10)
+
+Played = Callable[[Piece], PlayedPiece]
+
+
+@dataclass
+class Asker:
+    """Asks for matches over the ten development samples, in pieces of 4 that end at 3, 6 and 10, too."""
+
+    rules: RulesVersion
+    sample_set: SampleSet
+    models: Sequence[Player]
+    attacks: Sequence[Player]
+
+    def pairs(self, models: int = 2, attacks: int = 2) -> list[tuple[Player, Player]]:
+        return [(model, attack) for model in self.models[:models] for attack in self.attacks[:attacks]]
+
+    def __call__(self, upto: int = 3, *, pairs: Sequence[tuple[Player, Player]] = (), take: int = 0) -> list[Match]:
+        wanted = pairs or self.pairs(1, 1)
+        return ask(rules=self.rules, sample_set=self.sample_set, pairs=wanted, upto=upto, ends=ENDS, take=take)
+
+
+@pytest.fixture
+def asker(competition: Competition, rules: RulesVersion, sample_sets: dict[str, SampleSet]) -> Asker:
+    """Four models and thirty attacks that nobody has to build."""
+    rules.values["piece_samples"] = 4
+    rules.save()
+
+    def players(kind: str, count: int) -> list[Player]:
+        return [
+            Player.objects.create(
+                competition=competition,
+                kind=kind,
+                digest=f"sha256:{kind}-{number}",
+                command=["python"],
+                baseline=f"{kind}-{number}",
+                title=f"{kind} {number}",
+                created_at=competition.created_at,
+            )
+            for number in range(count)
+        ]
+
+    return Asker(rules, sample_sets["development"], players("model", 4), players("untargeted", 30))
+
+
+def spans(match: Match) -> list[tuple[int, int, int]]:
+    return list(match.pieces.values_list("number", "first", "count"))
+
+
+def play_all(worker: Worker, played: Played) -> None:
+    while claim := queue.claim(worker):
+        queue.commit(claim, played(claim.piece))
+
+
+def test_it_works(asker: Asker) -> None:
+    pairs = asker.pairs()
+    matches = asker(3, pairs=pairs)
+    assert [(match.model, match.attack) for match in matches] == pairs
+    assert {match.state for match in matches} == {"waiting"}
+    assert all(spans(match) == [(0, 0, 3)] for match in matches)
+    again = asker(10, pairs=pairs[::-1])
+    assert again == matches[::-1]
+    assert all(spans(match) == [(0, 0, 3), (1, 3, 1), (2, 4, 2), (3, 6, 2), (4, 8, 2)] for match in matches)
+
+
+def test_its_pieces_are_the_same_in_one_step_and_in_several(asker: Asker) -> None:
+    (first,), (second,) = (asker(3, pairs=[pair]) for pair in asker.pairs(1, 2))
+    for upto in ENDS:
+        asker(upto, pairs=[(first.model, first.attack)])
+    asker(10, pairs=[(second.model, second.attack)])
+    assert spans(first) == spans(second)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_there_is_not_made_again(asker: Asker, rings: list[str]) -> None:
+    asker(6)
+    assert rings == ["matches.play"]
+    asker(3)
+    asker(6)
+    assert rings == ["matches.play"]
+    assert (Match.objects.count(), Piece.objects.count()) == (1, 3)
+
+
+def test_it_takes_as_many_queries_for_many_pairs_as_for_one(asker: Asker) -> None:
+    counts = []
+    for pairs in (asker.pairs(1, 1), asker.pairs(2, 30)):
+        with CaptureQueriesContext(
+            connection,
+        ) as asked:
+            asker(3, pairs=pairs)
+        with CaptureQueriesContext(connection) as asked_again:
+            asker(3, pairs=pairs)
+        counts.append((len(asked), len(asked_again)))
+    assert counts[0] == counts[1]
+    assert counts[0] <= (10, 6)
+
+
+def test_a_further_take_is_played_anew_from_the_same_seed(asker: Asker) -> None:
+    (first,), (second,) = asker(3), asker(3, take=7)
+    assert first != second
+    assert (first.seed, first.take, second.take) == (second.seed, 0, 7)
+
+
+def test_a_match_that_was_over_is_played_on(asker: Asker, make_worker: Callable[..., Worker], played: Played) -> None:
+    worker = make_worker()
+    asker(3)
+    play_all(worker, played)
+    match = Match.objects.get()
+    assert match.state == "played"
+    (again,) = asker(6)
+    match.refresh_from_db()
+    assert (again.state, match.state, match.finished_at) == ("playing", "playing", None)
+    play_all(worker, played)
+    match.refresh_from_db()
+    assert (match.state, match.audit["replayed"]) == ("played", 12)
+    assert list(match.sample_results.values_list("sample", flat=True)) == list(range(6))
+
+
+@pytest.mark.parametrize(("state", "pieces"), [("failed", 3), ("held", 3), ("cancelled", 1)])
+def test_a_match_that_nobody_plays_keeps_its_state(asker: Asker, state: str, pieces: int) -> None:
+    (match,) = asker(3)
+    Match.objects.update(state=state)
+    asker(6)
+    match.refresh_from_db()
+    assert (match.state, match.pieces.count()) == (state, pieces)
+    assert not queue.waiting().exists()
+
+
+def test_the_whole_set_can_follow_a_part_of_it(asker: Asker) -> None:
+    (match,) = asker(3)
+    whole = ensure_match(rules=asker.rules, sample_set=asker.sample_set, model=match.model, attack=match.attack)
+    assert whole == match
+    assert spans(match) == [(0, 0, 3), (1, 3, 1), (2, 4, 4), (3, 8, 2)]
+
+
+@pytest.mark.parametrize("upto", [0, 11])
+def test_it_rejects_samples_that_are_not_there(asker: Asker, upto: int) -> None:
+    with pytest.raises(ValueError, match=f"{upto} samples of a set of 10"):
+        asker(upto)
+
+
+def test_it_rejects_all_pairs_for_one_that_cannot_be(asker: Asker) -> None:
+    model, attack = asker.pairs()[0]
+    with pytest.raises(ValueError, match="a match needs a model and an attack"):
+        asker(3, pairs=[(model, attack), (attack, model)])
+    assert not Match.objects.exists()
+
+
+def test_it_gives_nothing_for_no_pairs(asker: Asker) -> None:
+    assert ask(rules=asker.rules, sample_set=asker.sample_set, pairs=[], upto=3) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_askers_at_once_make_nothing_twice(asker: Asker) -> None:
+    pairs = asker.pairs(4, 5)
+
+    def request(number: int) -> list[int]:
+        order = pairs if number % 2 else pairs[::-1]
+        try:
+            return sorted(match.pk for match in asker(ENDS[number % 3], pairs=order))
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(6) as pool:
+        (keys,) = {tuple(keys) for keys in pool.map(request, range(6))}
+    assert len(keys) == Match.objects.count() == 20
+    assert {tuple(spans(match)) for match in Match.objects.all()} == {
+        ((0, 0, 3), (1, 3, 1), (2, 4, 2), (3, 6, 2), (4, 8, 2))
+    }
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_ends_a_match_sees_the_pieces_that_it_gets_meanwhile(
+    asker: Asker, make_worker: Callable[..., Worker], played: Played
+) -> None:
+    (match,) = asker(3)
+    claim = queue.claim(make_worker())
+    assert claim is not None
+
+    def end() -> None:
+        try:
+            queue.commit(claim, played(claim.piece))
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            asker(6)
+            ending = pool.submit(end)
+            wait([ending], timeout=0.5)  # it ends in time only where it does not wait for the asker
+        ending.result()
+    match.refresh_from_db()
+    assert (match.state, queue.waiting().count()) == ("playing", 2)
+
+
+def test_held_and_cancelled_ones_are_of_their_states_alone(asker: Asker) -> None:
+    keys = [match.pk for match in asker(3, pairs=asker.pairs())]
+    chosen = Match.objects.filter(model=asker.models[0], pk__in=keys)
+    assert hold(chosen) == 2
+    assert cancel(chosen.filter(attack=asker.attacks[0])) == 1
+    assert list(Match.objects.values_list("state", flat=True)) == ["cancelled", "held", "waiting", "waiting"]

@@ -1,0 +1,121 @@
+"""Matches that are held, let go and cancelled, with pieces in hand meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from competitions.models import SampleSet
+from matches import queue
+from matches.models import Match, Piece, SampleResult, Worker
+from matches.played import PlayedPiece
+from matches.queue import Claim
+from matches.selectors import OPEN_PIECES, QueuePlace, ever_played, queue_of, worker_is_missing
+from matches.services import cancel, hold, let_go
+
+Played = Callable[[Piece], PlayedPiece]
+
+
+@pytest.fixture
+def worker(make_worker: Callable[..., Worker]) -> Worker:
+    return make_worker()
+
+
+def claimed(worker: Worker) -> Claim:
+    claim = queue.claim(worker)
+    assert claim is not None
+    return claim
+
+
+def state_of(match: Match) -> str:
+    match.refresh_from_db()
+    return match.state
+
+
+def test_it_works(match: Match, worker: Worker) -> None:
+    assert hold(Match.objects.all()) == 1
+    assert state_of(match) == "held"
+    assert queue.claim(worker) is None
+    assert let_go(Match.objects.all()) == 1
+    assert state_of(match) == "waiting"
+    assert claimed(worker).piece.match == match
+
+
+def test_a_piece_in_hand_of_a_held_match_is_committed(match: Match, worker: Worker, played: Played) -> None:
+    claim = claimed(worker)
+    hold(Match.objects.all())
+    assert queue.heartbeat(claim)
+    queue.commit(claim, played(claim.piece))
+    assert (state_of(match), SampleResult.objects.count()) == ("held", 2)
+    let_go(Match.objects.all())
+    assert state_of(match) == "playing"
+    assert claimed(worker).piece.number == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_match_whose_last_piece_was_played_meanwhile_ends_when_it_is_let_go(
+    match: Match, worker: Worker, played: Played, rings: list[str]
+) -> None:
+    claims = [claimed(worker) for _ in range(3)]
+    hold(Match.objects.all())
+    for claim in claims:
+        queue.commit(claim, played(claim.piece))
+    assert (state_of(match), queue.finish_played()) == ("held", 0)
+    rings.clear()
+    let_go(Match.objects.all())
+    assert (state_of(match), match.audit["replayed"]) == ("played", 12)
+    assert {"leaderboards.score", "rounds.conduct"} <= set(rings)
+
+
+def test_a_piece_that_is_given_up_while_its_match_is_held_fails_it_afterwards(match: Match, worker: Worker) -> None:
+    claim = claimed(worker)
+    claim.piece.faults = 2
+    hold(Match.objects.all())
+    queue.give_back(claim, fault="the engine is away")
+    assert (state_of(match), queue.fail_given_up()) == ("held", 0)
+    let_go(Match.objects.all())
+    assert queue.fail_given_up() == 1
+    assert state_of(match) == "failed"
+
+
+def test_a_cancelled_match_stays_so_whatever_is_in_hand(match: Match, worker: Worker, played: Played) -> None:
+    claim = claimed(worker)
+    assert cancel(Match.objects.all()) == 1
+    queue.commit(claim, played(claim.piece))
+    assert (state_of(match), SampleResult.objects.count()) == ("cancelled", 2)
+    assert (hold(Match.objects.all()), let_go(Match.objects.all())) == (0, 0)
+    assert queue.claim(worker) is None
+
+
+@pytest.mark.parametrize(("state", "after"), [("played", "played"), ("failed", "cancelled"), ("held", "cancelled")])
+def test_what_is_played_to_its_end_is_not_cancelled(match: Match, state: str, after: str) -> None:
+    Match.objects.update(state=state)
+    cancel(Match.objects.all())
+    assert state_of(match) == after
+
+
+def test_a_held_match_stands_in_no_queue(match: Match, worker: Worker) -> None:
+    hold(Match.objects.all())
+    assert not Piece.objects.filter(OPEN_PIECES).exists()
+    assert queue_of([match]) == QueuePlace(0, None)
+    Worker.objects.all().delete()
+    assert not worker_is_missing([match])
+    cancel(Match.objects.all())
+    assert queue_of([match]) == QueuePlace(0, 0.0)
+
+
+def test_a_set_is_played_where_its_source_or_another_draw_of_it_was(
+    match: Match, sample_sets: dict[str, SampleSet]
+) -> None:
+    played, other = sample_sets["validation"], sample_sets["development"]
+    assert ever_played(played)
+    assert not ever_played(other)
+    other.drawn_from = played
+    assert ever_played(other)
+    Match.objects.update(sample_set=other)
+    assert not ever_played(played)
+    other.save()
+    assert ever_played(played)
+    third = SampleSet(competition=other.competition, name="third", drawn_from=played)
+    assert ever_played(third)
