@@ -1,0 +1,84 @@
+"""The paper's protocol (seed 000, 4.1.3): everybody meets everybody on ever more samples, the better half stays.
+
+10, 20, 40, ... samples until ten of each side are left; those ten meet on all samples. After each round the recursive
+top five (`counting`) is taken of everybody still in, and each side is ordered by the paper's medians against it. The
+samples are nested and nothing is played twice, which changes no decision.
+
+A half below fifteen is ten: of 100 there stay 50, 25, 10, as the paper's own price has it. A side of ten or fewer is
+never cut, and the larger side goes on alone; where neither has more than ten, the last round is the only one. Where
+all samples are used up before ten are left, the further rounds cut on what was played. With given models only the
+attacks are ordered and cut, all of them against all models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from evaluation.tournament.field import Field, Played
+from evaluation.tournament.plan import OrderedBy, Plan
+from evaluation.tournament.replay import Cut, Replay
+
+FIRST_SAMPLES = 10
+FINALISTS = 10
+_SMALLEST_HALF = 15
+
+
+@dataclass(frozen=True)
+class _Round:
+    """One round: `models` and `attacks` come in; those who stay are the next round's, None after the last."""
+
+    samples: int
+    models: int
+    attacks: int
+    last: bool
+
+
+@dataclass(frozen=True)
+class Halving:
+    """The paper's schedule."""
+
+    def plan(self, field: Field, played: Played) -> Plan:
+        """Where the tournament stands, given everything played so far (in whatever order it arrived)."""
+        replay = Replay(field, played)
+        rounds = _rounds(len(field.models), len(field.attacks), field.samples, field.models_given)
+        for step in rounds:
+            measured = replay.measure(replay.models, replay.attacks, step.samples, OrderedBy.MEDIAN)
+            if measured is None:
+                break
+            if step.last:
+                replay.close(measured, None, None)
+            else:
+                models = None if field.models_given else Cut(_half(step.models))
+                replay.close(measured, models, Cut(_half(step.attacks)))
+        return replay.plan()
+
+    def samples_of_stages(self, samples: int) -> tuple[int, ...]:
+        """The sample counts at which stages may end, ascending, the last one `samples`."""
+        ends, count = [], FIRST_SAMPLES
+        while count < samples:
+            ends.append(count)
+            count *= 2
+        return (*ends, samples)
+
+    def ceiling(self, models: int, attacks: int, samples: int, *, models_given: bool = False) -> int:
+        """The triples that are never exceeded: what is played where no pair is of one team."""
+        total, before = 0, 0
+        for step in _rounds(models, attacks, samples, models_given):
+            total += step.models * step.attacks * (step.samples - before)
+            before = step.samples
+        return total
+
+
+def _rounds(models: int, attacks: int, samples: int, models_given: bool) -> Iterator[_Round]:
+    count = FIRST_SAMPLES
+    while attacks > FINALISTS or (models > FINALISTS and not models_given):
+        yield _Round(min(count, samples), models, attacks, last=False)
+        models, attacks = models if models_given else _half(models), _half(attacks)
+        count *= 2
+    yield _Round(samples, models, attacks, last=True)
+
+
+def _half(players: int) -> int:
+    half = -(-players // 2)
+    return min(players, half if half >= _SMALLEST_HALF else FINALISTS)

@@ -1,0 +1,173 @@
+"""A tournament replayed from its start: what both schedules share. It reads only what it demanded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.domain.players import Side
+from evaluation.tournament.counting import Counted, counted
+from evaluation.tournament.field import Field, Played
+from evaluation.tournament.ordering import Ranked, ranked
+from evaluation.tournament.plan import Decision, Demand, OrderedBy, Plan, Result, Stage, Wanted
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Everybody still in, measured before panels (positions). `models` is None where the models are given."""
+
+    samples: int
+    ordered_by: OrderedBy
+    panel_models: tuple[int, ...]
+    panel_attacks: tuple[int, ...]
+    counted: Counted
+    models: Ranked | None
+    attacks: Ranked
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How many of a side stay: `places`, and those spared beyond them."""
+
+    places: int
+    spared: int = 0
+
+
+class Replay:
+    """Where a replayed tournament stands. `models` and `attacks` are the positions still in, best first.
+
+    Raises `ValueError` where `played` has not the shape of the field.
+    """
+
+    def __init__(self, field: Field, played: Played) -> None:
+        expected = (len(field.models), len(field.attacks), field.samples)
+        if played.shape != expected:
+            raise ValueError(f"what was played must be of shape {expected}, not {played.shape}")
+        self.field = field
+        self.models = tuple(range(len(field.models))) if field.models_given else field.model_prior
+        self.attacks = field.attack_prior
+        self._played = played
+        self._meets = field.meets()
+        self._out_models: tuple[int, ...] = ()
+        self._out_attacks: tuple[int, ...] = ()
+        self._stages: list[Stage] = []
+        self._demands: list[Demand] = []
+        self._wanted: tuple[Wanted, ...] = ()
+
+    def measure(
+        self, panel_models: Sequence[int], panel_attacks: Sequence[int], samples: int, by: OrderedBy
+    ) -> Measured | None:
+        """Everybody still in before the other side's panel; None where that lacks triples, which are then wanted.
+
+        Given models all count, whatever the panels are: each attack still in meets them all.
+        """
+        given = self.field.models_given
+        panel_models, panel_attacks = (self.models, ()) if given else (tuple(panel_models), tuple(panel_attacks))
+        demands = [_demand(panel_models, self.attacks, samples)]
+        if panel_attacks:
+            demands.insert(0, _demand(self.models, panel_attacks, samples))
+        if not self._ask(dict.fromkeys(demands), samples):
+            return None
+        models = None
+        if given:
+            who = Counted(tuple(sorted(self.models)), (), 1)
+        else:
+            who = counted(self._block(panel_models, panel_attacks, samples), panel_models, panel_attacks, by)
+            models = ranked(Side.MODEL, self.models, self._block(self.models, who.attacks, samples), by)
+        before_models = self._block(who.models, self.attacks, samples).transpose(1, 0, 2)
+        attacks = ranked(Side.ATTACK, self.attacks, before_models, by)
+        return Measured(samples, by, panel_models, panel_attacks, who, models, attacks)
+
+    def close(
+        self, measured: Measured, cut_models: Cut | None, cut_attacks: Cut | None, *, renewed: bool = False
+    ) -> None:
+        """Finish a stage: order both sides, cut them, write a line for each player. No cut: all stay."""
+        decisions = (*self._decisions(measured.models, cut_models), *self._decisions(measured.attacks, cut_attacks))
+        in_models = measured.models.players if measured.models else self.models
+        in_attacks = measured.attacks.players
+        who = measured.counted
+        stage = Stage(
+            number=len(self._stages) + 1,
+            samples=measured.samples,
+            ordered_by=measured.ordered_by,
+            panel_models=self._names(Side.MODEL, measured.panel_models),
+            panel_attacks=self._names(Side.ATTACK, measured.panel_attacks),
+            counted_models=self._names(Side.MODEL, [model for model in in_models if model in who.models]),
+            counted_attacks=self._names(Side.ATTACK, [attack for attack in in_attacks if attack in who.attacks]),
+            loop=who.loop,
+            renewed=renewed,
+            decisions=decisions,
+        )
+        self._stages.append(stage)
+        self.models, out_models = _split(in_models, cut_models)
+        self.attacks, out_attacks = _split(in_attacks, cut_attacks)
+        self._out_models = out_models + self._out_models
+        self._out_attacks = out_attacks + self._out_attacks
+
+    def plan(self) -> Plan:
+        """What is decided, and what is wanted; the result where nothing is."""
+        result = None
+        if not self._wanted:
+            result = Result(
+                self._names(Side.MODEL, self.models + self._out_models),
+                self._names(Side.ATTACK, self.attacks + self._out_attacks),
+            )
+        return Plan(tuple(self._stages), tuple(self._demands), self._wanted, result)
+
+    def _ask(self, demands: Iterable[Demand], samples: int) -> bool:
+        """Whether all of `demands`, each on the first `samples`, was played."""
+        pairs = np.zeros_like(self._meets)
+        for demand in demands:
+            self._demands.append(demand)
+            pairs[np.ix_(demand.models, demand.attacks)] = True
+        models, attacks = np.nonzero(pairs & self._meets)
+        lacking = np.isnan(self._played[models, attacks, :samples])
+        rows = np.flatnonzero(lacking.any(axis=1))
+
+        @cache
+        def numbers(packed: bytes) -> tuple[int, ...]:
+            return tuple(np.flatnonzero(np.frombuffer(packed, dtype=bool)).tolist())
+
+        pairs_lacking = zip(models[rows].tolist(), attacks[rows].tolist(), lacking[rows], strict=True)
+        self._wanted = tuple(Wanted(model, attack, numbers(row.tobytes())) for model, attack, row in pairs_lacking)
+        return not self._wanted
+
+    def _block(self, models: Sequence[int], attacks: Sequence[int], samples: int) -> NDArray[np.float64]:
+        chosen = np.ix_(models, attacks)
+        block: NDArray[np.float64] = self._played[:, :, :samples][chosen]
+        block[~self._meets[chosen]] = np.nan
+        return block
+
+    def _decisions(self, order: Ranked | None, cut: Cut | None) -> Iterable[Decision]:
+        if order is None:
+            return
+        places = cut.places if cut else len(order.players)
+        stay = places + (cut.spared if cut else 0)
+        names = self._names(order.side, order.players)
+        for index, (name, value) in enumerate(zip(names, order.values, strict=True)):
+            yield Decision(
+                side=order.side,
+                name=name,
+                place=index + 1,
+                value=value,
+                kept=index < stay,
+                cut_line=order.values[places - 1] if cut else None,
+                spared=places <= index < stay,
+            )
+
+    def _names(self, side: Side, positions: Iterable[int]) -> tuple[str, ...]:
+        entrants = self.field.models if side is Side.MODEL else self.field.attacks
+        return tuple(entrants[position].name for position in positions)
+
+
+def _demand(models: Sequence[int], attacks: Sequence[int], samples: int) -> Demand:
+    return Demand(tuple(sorted(models)), tuple(sorted(attacks)), samples)
+
+
+def _split(order: tuple[int, ...], cut: Cut | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    stay = cut.places + cut.spared if cut else len(order)
+    return order[:stay], order[stay:]
