@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import models
 from django.db.models import UniqueConstraint
 
@@ -59,6 +61,11 @@ class Snapshot(models.Model):
 
     def __str__(self) -> str:
         return f"snapshot {self.pk} of {self.track}"
+
+    def save(self, *args: Any, **options: Any) -> None:
+        if self.pk is not None:
+            raise TypeError("snapshots are never changed")
+        super().save(*args, **options)
 
 
 class Rejudging(models.Model):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from typing import Any
@@ -16,9 +16,9 @@ from core import clock, events
 from core.errors import Fault
 from core.models import Event
 from evaluation.domain.results import AuditReport
-from leaderboards.board import Place, Scored, places
+from leaderboards.board import Place, places
 from leaderboards.models import Evaluation, Standing
-from leaderboards.selectors import counting, over
+from leaderboards.selectors import COUNTED, over, scored_rows
 from leaderboards.standings import Opponent, PlayedSample, score_columns
 from matches.models import Match, SampleResult
 from submissions.models import Submission
@@ -75,7 +75,8 @@ def refresh_boards() -> None:
 
 def end_overdue() -> int:
     """Void every evaluation that plays for longer than `OVERDUE`, by our cause; how many."""
-    late = Evaluation.objects.filter(state=Evaluation.State.PLAYING, created_at__lt=clock.now() - OVERDUE)
+    # a rejudging takes as long as it takes: nobody's score waits for it, and organisers can drop it
+    late = Evaluation.objects.filter(COUNTED, state=Evaluation.State.PLAYING, created_at__lt=clock.now() - OVERDUE)
     problem = f"Its matches were not over after {OVERDUE.days} days."
     return sum(_try_to_end(evaluation, _fault(problem, reason="overdue"), late) for evaluation in late.order_by("pk"))
 
@@ -89,10 +90,10 @@ def _end_all(track: int, evaluations: Sequence[Evaluation]) -> int:
             log.exception("%s cannot be ended", evaluation)
     with transaction.atomic():
         locked = Track.objects.select_for_update(no_key=True).get(pk=track)
-        ended = sum(_try_to_end(evaluation, ending, over()) for evaluation, ending in endings)
-        if ended:
+        ended = [evaluation for evaluation, ending in endings if _try_to_end(evaluation, ending, over())]
+        if any(evaluation.counts for evaluation in ended):
             recompute(locked)
-    return ended
+    return len(ended)
 
 
 def _try_to_end(evaluation: Evaluation, ending: _Ending, due: QuerySet[Evaluation]) -> bool:
@@ -167,7 +168,7 @@ def _end(evaluation: Evaluation, ending: _Ending, due: QuerySet[Evaluation]) -> 
         return False
     if ending.state == Evaluation.State.VOID:
         events.record("void", evaluation, reason=ending.reason, cause=ending.cause, problem=ending.problem)
-    if ending.cause == Submission.Cause.PLATFORM:
+    if ending.cause == Submission.Cause.PLATFORM and evaluation.counts:
         refund(submission=evaluation.submission, reason=ending.reason)
     if ending.state == Evaluation.State.SCORED:
         for match in filter(_inconsistent, evaluation.matches.all()):
@@ -207,10 +208,7 @@ def recompute(track: Track) -> int:
 
 def _difference(track: Track) -> tuple[list[Place], list[int]]:
     """The places that are missing or wrong in the track's standings, and the entries that should not be there."""
-    rows: Iterable[tuple[Any, ...]] = Evaluation.objects.filter(
-        submission__in=counting().filter(repository__track=track), state=Evaluation.State.SCORED
-    ).values_list("submission__repository__entry", "submission", "pk", "finished_at", "value")
-    board = places((Scored(*row) for row in rows), track.kind)
+    board = places(scored_rows(track), track.kind)
     columns = Standing.objects.filter(track=track).values_list("entry", "evaluation", "rank", "previous_rank")
     standing = {row[0]: Place(*row) for row in columns}
     changed = [place for entry, place in board.items() if standing.get(entry) != place]
@@ -225,7 +223,7 @@ def rebuild(competition: Competition | None = None) -> Rebuilt:
     tracks = Track.objects.all() if competition is None else Track.objects.filter(competition=competition)
     scores = scores_differed = standings_differed = 0
     for track in tracks:
-        scored = Evaluation.objects.filter(submission__repository__track=track, state=Evaluation.State.SCORED)
+        scored = Evaluation.objects.filter(COUNTED, submission__repository__track=track, state=Evaluation.State.SCORED)
         for evaluation in scored.select_related("submission__repository__track", "pool", "sample_set").order_by("pk"):
             scores += 1
             scores_differed += _rebuild_score(evaluation)

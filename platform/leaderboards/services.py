@@ -1,4 +1,5 @@
-"""Pools and evaluations. What comes of finished matches is in `leaderboards.scoring`, reached through here, too."""
+"""Pools and evaluations. What comes of finished matches is in `leaderboards.scoring`, boards that stand still in
+`leaderboards.stillness` and what is played once more in `leaderboards.rejudging`, all reached through here, too."""
 
 from __future__ import annotations
 
@@ -15,9 +16,17 @@ from competitions.selectors import may_organise, rules_in_force
 from core import clock, events
 from core.doorbell import ring
 from core.errors import Fault, GauntletError, Refusal
-from leaderboards.models import Evaluation, Pool, PoolPlace
+from leaderboards.models import Evaluation, Pool, PoolPlace, Rejudging
+from leaderboards.rejudging import (
+    apply_rejudging,
+    begin_rejudging,
+    drop_rejudging,
+    replay_rejudging,
+    settle_rejudgings,
+)
 from leaderboards.scoring import end_overdue, rebuild, recompute, refresh_boards, score_finished
-from leaderboards.selectors import Terms, terms_in_force
+from leaderboards.selectors import COUNTED, Terms, terms_in_force
+from leaderboards.stillness import move_boards, still_boards, take_snapshot
 from matches.models import Match
 from matches.services import ensure_match, replay_failed
 from submissions.builds import baseline_player
@@ -28,15 +37,23 @@ if TYPE_CHECKING:
     from submissions.models import Player
 
 __all__ = [
+    "apply_rejudging",
+    "begin_rejudging",
+    "drop_rejudging",
     "end_overdue",
     "evaluate",
     "make_first_pools",
+    "move_boards",
     "re_evaluate",
     "rebuild",
     "recompute",
     "refresh_boards",
+    "replay_rejudging",
     "score_finished",
     "set_pool",
+    "settle_rejudgings",
+    "still_boards",
+    "take_snapshot",
 ]
 
 log = logging.getLogger(__name__)
@@ -116,7 +133,9 @@ def evaluate(submission: Submission) -> Evaluation | None:
     with transaction.atomic():
         submission = _locked(submission)
         terms = terms_in_force(submission.repository.track)
-        if not _counts(submission) or terms is None or submission.evaluations.filter(**terms._asdict()).exists():
+        if not _counts(submission) or terms is None:
+            return None
+        if submission.evaluations.filter(COUNTED, **terms._asdict()).exists():
             return None
         return _begin(submission, terms)
 
@@ -133,7 +152,7 @@ def re_evaluate(*, submission: Submission, by: User, reason: str) -> Evaluation:
             raise Refusal("only organisers start an evaluation again", fix="ask an organiser of the competition")
         if not _counts(submission):
             raise Refusal(f"{submission} is not ready, or disqualified", fix="choose a submission that counts")
-        if submission.evaluations.filter(state=Evaluation.State.PLAYING).exists():
+        if submission.evaluations.filter(COUNTED, state=Evaluation.State.PLAYING).exists():
             raise Refusal(f"{submission} is being evaluated", fix="wait until that is over")
         terms = terms_in_force(track)
         if terms is None:
@@ -163,16 +182,24 @@ def _begin(submission: Submission, terms: Terms) -> Evaluation:
         raise Fault(f"{submission} is ready and has no player")
     evaluation = Evaluation.objects.create(submission=submission, created_at=clock.now(), **terms._asdict())
     is_model = track.kind == Track.Kind.MODEL
-    matches = [
-        ensure_match(
-            rules=evaluation.rules,
-            sample_set=evaluation.sample_set,
-            model=player if is_model else place.player,
-            attack=place.player if is_model else player,
-        )
-        for place in terms.pool.places.select_related("player")
-    ]
-    evaluation.matches.set(matches)
+    opponents = [place.player for place in terms.pool.places.select_related("player")]
+    pairs = [(player, opponent) if is_model else (opponent, player) for opponent in opponents]
+    evaluation.matches.set([_match(terms, model, attack) for model, attack in pairs])
     # matches that were all played before ring nothing
     ring("leaderboards.score")
     return evaluation
+
+
+def _match(terms: Terms, model: Player, attack: Player) -> Match:
+    """The match to score by: where it was rejudged, that of the newest set that is applied."""
+    rejudged = Match.objects.filter(
+        rules=terms.rules,
+        sample_set=terms.sample_set,
+        model=model,
+        attack=attack,
+        take__gt=0,
+        state=Match.State.PLAYED,
+        evaluations__rejudging__state=Rejudging.State.APPLIED,
+    )
+    newest = rejudged.order_by("-take").first()
+    return newest or ensure_match(rules=terms.rules, sample_set=terms.sample_set, model=model, attack=attack)

@@ -11,7 +11,7 @@ from django.conf import settings
 from competitions.models import Track
 from core.errors import GauntletError
 from leaderboards import services
-from leaderboards.selectors import unmeasured
+from leaderboards.selectors import unmeasured, unrefined
 from submissions.models import Submission
 
 log = logging.getLogger(__name__)
@@ -25,8 +25,9 @@ def evaluate(submission: int) -> None:
 
 @shared_task(name="leaderboards.score")  # type: ignore[untyped-decorator]
 def score(track: int | None = None) -> None:
-    """Score what is over, and bring the board of `track` up to date."""
+    """Score what is over, settle the rejudgings it ends, and bring the board of `track` up to date."""
     services.score_finished()
+    services.settle_rejudgings()
     if track is not None:
         services.recompute(Track.objects.get(pk=track))
 
@@ -41,13 +42,21 @@ def refresh_boards() -> None:
 def sweep() -> None:
     """Score, begin and end whatever is due; the first pools last, since they may have to be built."""
     services.score_finished()
+    services.settle_rejudgings()
     for submission in list(unmeasured()):
-        try:
-            services.evaluate(submission)
-        except GauntletError:
-            log.exception("%s cannot be evaluated", submission)
+        _try_to_evaluate(submission)
+    # asked when the others are begun: their pieces go first
+    if (refined := unrefined()) is not None:
+        _try_to_evaluate(refined)
     services.end_overdue()
     _make_first_pools()
+
+
+def _try_to_evaluate(submission: Submission) -> None:
+    try:
+        services.evaluate(submission)
+    except GauntletError:
+        log.exception("%s cannot be evaluated", submission)
 
 
 def _make_first_pools() -> None:

@@ -1,0 +1,213 @@
+"""Submissions that are played once more, to be compared, and applied or dropped as a whole. Part of the services.
+
+Nothing that a rejudging makes is seen by a board, a team or a slot before it is applied. It measures on the terms of
+what it replaces: where other terms came into force meanwhile, it still stands when it is applied, until the measuring
+under those terms supersedes it as it would have superseded the old score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from competitions.models import Competition, RulesVersion, SampleSet, Track
+from competitions.selectors import may_organise
+from core import clock, events
+from core.doorbell import ring
+from core.errors import Fault, Refusal
+from leaderboards.models import Evaluation, Rejudging
+from leaderboards.scoring import recompute
+from leaderboards.selectors import COUNTED
+from matches.models import Match
+from matches.services import ask, cancel, replay_failed
+from submissions.models import Player, Submission
+
+if TYPE_CHECKING:
+    from accounts.models import User
+
+OPEN = (Rejudging.State.PLAYING, Rejudging.State.COMPARED)
+"""States in which a rejudging is neither applied nor dropped."""
+
+Pair = tuple[Player, Player]
+
+
+def begin_rejudging(*, competition: Competition, submissions: Sequence[Submission], reason: str, by: User) -> Rejudging:
+    """Have every match of what counts of `submissions` played once more, as one set. Safe for the boards.
+
+    Raises `Refusal` where `by` does not organise the competition, or one of them cannot be measured once more.
+    """
+    with transaction.atomic():
+        _check_organiser(competition, by)
+        wanted = sorted({submission.pk for submission in submissions})
+        held = list(
+            Submission.objects.select_for_update(of=("self",), no_key=True)
+            .select_related("repository__entry", "repository__track", "player")
+            .filter(pk__in=wanted)
+            .order_by("pk")
+        )
+        if not held:
+            raise Refusal("no submission is chosen", fix="choose those that are to be played once more")
+        replaced = [_replaced(competition, submission) for submission in held]
+        rejudging = Rejudging.objects.create(competition=competition, reason=reason, made_at=clock.now())
+        made = Evaluation.objects.bulk_create(_again(rejudging, old) for old in replaced)
+        _ask_for_matches(rejudging, made)
+        events.record("rejudge", rejudging, by=by, reason=reason, submissions=[row.pk for row in held])
+        ring("leaderboards.score")
+    return rejudging
+
+
+def replay_rejudging(*, rejudging: Rejudging, by: User, reason: str) -> None:
+    """Have what failed on our side in the set played again. Raises `Refusal` where nothing did."""
+    with transaction.atomic():
+        held = _held(rejudging, by, OPEN)
+        void = list(_void_by_us(held))
+        if not void:
+            raise Refusal("nothing of it failed on our side", fix="wait for it, apply it or drop it")
+        for match in Match.objects.filter(evaluations__in=void, state=Match.State.FAILED).distinct():
+            replay_failed(match, by, reason)
+        Evaluation.objects.filter(pk__in=[row.pk for row in void]).update(
+            state=Evaluation.State.PLAYING, finished_at=None, cause="", reason="", problem=""
+        )
+        Rejudging.objects.filter(pk=held.pk).update(state=Rejudging.State.PLAYING)
+        events.record("replay", held, by=by, reason=reason, evaluations=[row.pk for row in void])
+        ring("leaderboards.score")
+    rejudging.refresh_from_db()
+
+
+def settle_rejudgings() -> int:
+    """Call those compared that were played to their end; how many."""
+    unfinished = Evaluation.objects.filter(rejudging__isnull=False, state=Evaluation.State.PLAYING)
+    over = Rejudging.objects.filter(state=Rejudging.State.PLAYING).exclude(pk__in=unfinished.values("rejudging"))
+    return sum(_settle(rejudging) for rejudging in over)
+
+
+def _settle(rejudging: Rejudging) -> bool:
+    with transaction.atomic():
+        # locked before it is asked again: meanwhile it may be replayed or dropped
+        held = Rejudging.objects.select_for_update(no_key=True).get(pk=rejudging.pk)
+        if held.state != Rejudging.State.PLAYING or held.evaluations.filter(state=Evaluation.State.PLAYING).exists():
+            return False
+        Rejudging.objects.filter(pk=held.pk).update(state=Rejudging.State.COMPARED)
+        events.record("compare", held)
+    return True
+
+
+def apply_rejudging(*, rejudging: Rejudging, by: User, reason: str) -> None:
+    """Let the whole set count from now on, and bring the boards up to date. What it replaces is kept.
+
+    One that is void by its team's cause counts as such. Raises `Refusal` where `by` may not, before all of it is
+    played, and where our side failed on something of it.
+    """
+    with transaction.atomic():
+        held = _held(rejudging, by, (Rejudging.State.COMPARED,))
+        if failed := _void_by_us(held).first():
+            raise Refusal(
+                f"our side failed on submission {failed.submission_id}: {failed.problem}",
+                fix="have what failed played again (act Replay), or drop the set",
+            )
+        held.evaluations.update(counts=True)
+        Rejudging.objects.filter(pk=held.pk).update(state=Rejudging.State.APPLIED, settled_at=clock.now())
+        tracks = Track.objects.filter(repositories__submissions__evaluations__rejudging=held).distinct()
+        changed = {track.kind: recompute(track) for track in tracks.order_by("pk")}
+        events.record("apply", held, by=by, reason=reason, changed_places=changed)
+    rejudging.refresh_from_db()
+
+
+def drop_rejudging(*, rejudging: Rejudging, by: User, reason: str) -> None:
+    """Give the whole set up: no board changes, what was played is kept, and what was not is never played."""
+    with transaction.atomic():
+        held = _held(rejudging, by, OPEN)
+        Rejudging.objects.filter(pk=held.pk).update(state=Rejudging.State.DROPPED, settled_at=clock.now())
+        open_matches = [Match.State.WAITING, Match.State.PLAYING, Match.State.HELD]
+        cancel(Match.objects.filter(take=held.pk, rules__competition=held.competition_id, state__in=open_matches))
+        held.evaluations.filter(state=Evaluation.State.PLAYING).update(
+            state=Evaluation.State.VOID,
+            finished_at=clock.now(),
+            reason="dropped",
+            problem="The rejudging was dropped before it was played.",
+        )
+        events.record("drop", held, by=by, reason=reason)
+    rejudging.refresh_from_db()
+
+
+def _check_organiser(competition: Competition, by: User) -> None:
+    if not may_organise(by, competition):
+        raise Refusal("only organisers rejudge", fix=f"ask an organiser of {competition}")
+
+
+def _held(rejudging: Rejudging, by: User, states: Sequence[str]) -> Rejudging:
+    _check_organiser(rejudging.competition, by)
+    held = Rejudging.objects.select_for_update(no_key=True).get(pk=rejudging.pk)
+    if held.state not in states:
+        fix = "wait until it is compared, or drop it" if held.state in OPEN else "begin another one"
+        raise Refusal(f"{held} is {held.get_state_display()}", fix=fix)
+    return held
+
+
+def _replaced(competition: Competition, submission: Submission) -> Evaluation:
+    """The evaluation of `submission` that counts."""
+    if submission.repository.entry.competition_id != competition.pk:
+        raise Refusal(f"{submission} is of another competition", fix=f"choose submissions to {competition}")
+    if submission.state != Submission.State.READY or submission.disqualified_at is not None:
+        raise Refusal(f"{submission} is not ready, or disqualified", fix="choose submissions that count")
+    if submission.evaluations.filter(rejudging__state__in=OPEN).exists():
+        raise Refusal(f"{submission} is being rejudged", fix="apply or drop that set first")
+    newest = submission.evaluations.filter(COUNTED).select_related("rules", "sample_set", "pool").first()
+    if newest is None:
+        raise Refusal(f"{submission} was never measured", fix="choose submissions that were")
+    if newest.state == Evaluation.State.PLAYING:
+        raise Refusal(f"{submission} is being evaluated", fix="wait until that is over")
+    newest.submission = submission
+    return newest
+
+
+def _again(rejudging: Rejudging, replaced: Evaluation) -> Evaluation:
+    return Evaluation(
+        submission=replaced.submission,
+        pool=replaced.pool,
+        rules=replaced.rules,
+        sample_set=replaced.sample_set,
+        rejudging=rejudging,
+        replaces=replaced,
+        counts=False,
+        created_at=clock.now(),
+    )
+
+
+def _ask_for_matches(rejudging: Rejudging, evaluations: Sequence[Evaluation]) -> None:
+    """Pairs that meet under the same rules on the same samples are asked for together."""
+    pairs: dict[tuple[RulesVersion, SampleSet], dict[Pair, list[Evaluation]]] = {}
+    for evaluation in evaluations:
+        met = pairs.setdefault((evaluation.rules, evaluation.sample_set), {})
+        for pair in _pairs(evaluation):
+            met.setdefault(pair, []).append(evaluation)
+    through = Evaluation.matches.through
+    for (rules, sample_set), met in pairs.items():
+        matches = ask(
+            rules=rules, sample_set=sample_set, pairs=list(met), upto=sample_set.count, ends=(), take=rejudging.pk
+        )
+        of_pair = {(match.model_id, match.attack_id): match for match in matches}
+        through.objects.bulk_create(
+            through(evaluation=evaluation, match=of_pair[model.pk, attack.pk])
+            for (model, attack), shared in met.items()
+            for evaluation in shared
+        )
+
+
+def _pairs(evaluation: Evaluation) -> list[Pair]:
+    """The submission with each opponent, the model first."""
+    submission = evaluation.submission
+    player = submission.player
+    if player is None:
+        raise Fault(f"{submission} is ready and has no player")
+    opponents = [place.player for place in evaluation.pool.places.select_related("player")]
+    if submission.repository.track.kind == Track.Kind.MODEL:
+        return [(player, opponent) for opponent in opponents]
+    return [(opponent, player) for opponent in opponents]
+
+
+def _void_by_us(rejudging: Rejudging) -> QuerySet[Evaluation]:
+    return rejudging.evaluations.filter(state=Evaluation.State.VOID, cause=Submission.Cause.PLATFORM)

@@ -1,0 +1,194 @@
+"""What is shown of scores, and to whom. Part of the selectors.
+
+While the boards of a competition stand still, everybody sees what was known when that began: the snapshots of the
+boards, and no evaluation that ended later. The members of a team see the scores of their own submissions, and
+organisers see everything. All that is public is read through here, and is shown as to a stranger unless told otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser
+from django.core.paginator import Paginator
+from django.db.models import Case, F, Q, QuerySet, Value, When
+
+from accounts.models import User
+from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
+from competitions.selectors import may_organise
+from leaderboards.models import Evaluation, Standing
+from leaderboards.terms import COUNTED, opposing_pools
+from submissions.models import Submission
+
+PAGE_ROWS = 100
+"""Rows on a page of a leaderboard."""
+
+
+@dataclass(frozen=True)
+class BoardRow:
+    """One line of a leaderboard. `change` is places won (above 0) or lost in a day, None where it is new.
+
+    `rules` is the version that it was measured under. `provisional`: its pool, rules or samples are not those in
+    force; it is measured again when workers are idle.
+    """
+
+    rank: int
+    change: int | None
+    team: str
+    team_slug: str
+    ineligible_for_prizes: bool
+    submission: int
+    title: str
+    value: float
+    low: float
+    high: float
+    samples: int
+    failures: int
+    worst_opponent: str
+    median_seconds: float
+    rules: int
+    provisional: bool
+    scored_at: datetime
+
+
+_COLUMNS = {
+    "team": F("entry__team__name"),
+    "team_slug": F("entry__team__slug"),
+    "ineligible_for_prizes": F("entry__ineligible_for_prizes"),
+    "submission": F("evaluation__submission_id"),
+    "title": F("evaluation__submission__title"),
+    "value": F("evaluation__value"),
+    "low": F("evaluation__low"),
+    "high": F("evaluation__high"),
+    "samples": F("evaluation__samples"),
+    "failures": F("evaluation__failures"),
+    "worst_opponent": F("evaluation__worst_opponent__title"),
+    "median_seconds": F("evaluation__median_seconds"),
+    "rules": F("evaluation__rules__version"),
+    "scored_at": F("evaluation__finished_at"),
+}
+
+
+@dataclass(frozen=True)
+class Stillness:
+    """Since when a board stands still, and why."""
+
+    since: datetime
+    reason: str
+
+
+@dataclass(frozen=True)
+class BoardPage:
+    """A page of a leaderboard: page `number` of `pages`, from 1, of a board of `total` rows.
+
+    `still` is None where it is the board as it is now.
+    """
+
+    rows: Sequence[BoardRow]
+    number: int
+    pages: int
+    total: int
+    still: Stillness | None = None
+
+
+def sees_live(user: User | AnonymousUser, competition: Competition) -> bool:
+    """Whether the person sees boards and scores as they are now: everyone while they move, else organisers."""
+    return competition.boards_still_since is None or may_organise(user, competition)
+
+
+def board(track: Track, page: int | str = 1, *, still: bool | None = None, page_rows: int = PAGE_ROWS) -> BoardPage:
+    """A page of the track's leaderboard in two queries; a number that is no page gives the nearest one.
+
+    As everybody sees it; with `still` False as it is now, for those of whom `sees_live` is true. Within a tie teams are
+    listed by their slug, which is no ranking.
+    """
+    stillness, frozen = _frozen(track, still)
+    chosen = Paginator(_standings(track) if stillness is None else frozen, page_rows).get_page(page)
+    rows = list(map(_row if stillness is None else _kept_row, chosen.object_list))
+    return BoardPage(rows, chosen.number, chosen.paginator.num_pages, chosen.paginator.count, stillness)
+
+
+def best(track: Track, count: int, *, still: bool | None = None) -> BoardPage:
+    """The first `count` rows of the track's leaderboard, as `board` gives it, in one query."""
+    stillness, frozen = _frozen(track, still)
+    rows = list(map(_row, _standings(track)[:count])) if stillness is None else list(map(_kept_row, frozen[:count]))
+    return BoardPage(rows, 1, 1, len(rows), stillness)
+
+
+def rows_of(entry: Entry, *, still: bool | None = None) -> list[tuple[Track, BoardRow]]:
+    """The team's lines on the boards of its competition, as `board` gives them, in the order of the tracks."""
+    found: list[tuple[Track, BoardRow]] = []
+    for track in entry.competition.tracks.all():
+        stillness, frozen = _frozen(track, still)
+        if stillness is None:
+            own = [_row(values) for values in _standings(track).filter(entry=entry)]
+        else:
+            own = [_kept_row(values) for values in frozen if values["team_slug"] == entry.team.slug]
+        found += [(track, row) for row in own]
+    return found
+
+
+def rows_now(track: Track) -> list[dict[str, Any]]:
+    """The whole board as it is now, as plain values ready for JSON: what a snapshot keeps."""
+    rows = map(_row, _standings(track))
+    return [asdict(row) | {"scored_at": row.scored_at.isoformat()} for row in rows]
+
+
+def evaluation_of(submission: Submission) -> Evaluation | None:
+    """The newest evaluation of a submission, with its pool, sample set, rules and worst opponent.
+
+    For its team and the organisers. One of a rejudging counts once that is applied.
+    """
+    return _newest(submission, Q())
+
+
+def public_evaluation_of(submission: Submission) -> Evaluation | None:
+    """What everybody sees of `evaluation_of`: while the boards stand still, the newest that was known before."""
+    since = submission.repository.entry.competition.boards_still_since
+    if since is None:
+        return evaluation_of(submission)
+    ended = Q(finished_at__isnull=True) | Q(finished_at__lte=since)
+    applied = Q(rejudging__isnull=True) | Q(rejudging__settled_at__lte=since)
+    return _newest(submission, ended & applied)
+
+
+def _newest(submission: Submission, shown: Q) -> Evaluation | None:
+    related = ("pool", "sample_set", "rules", "worst_opponent")
+    return submission.evaluations.filter(COUNTED, shown).select_related(*related).order_by("-pk").first()
+
+
+def _frozen(track: Track, still: bool | None) -> tuple[Stillness | None, list[dict[str, Any]]]:
+    """Since when the public board of the track stands still, with its rows; (None, []) where it is to be read now."""
+    since = track.competition.boards_still_since
+    if since is None or still is False:
+        return None, []
+    snapshot = track.snapshots.filter(made_at__lte=since).order_by("-pk").first()
+    if snapshot is None:
+        return Stillness(since, ""), []
+    return Stillness(since, snapshot.reason), snapshot.rows
+
+
+def _standings(track: Track) -> QuerySet[Standing, Any]:
+    rules = RulesVersion.objects.filter(competition=track.competition_id).order_by("-version")
+    samples = SampleSet.objects.filter(competition=track.competition_id, purpose="validation").order_by("-pk")
+    in_force = Q(
+        evaluation__pool=opposing_pools(track).values("pk")[:1],
+        evaluation__rules=rules.values("pk")[:1],
+        evaluation__sample_set=samples.values("pk")[:1],
+    )
+    provisional = Case(When(in_force, then=Value(False)), default=Value(True))
+    rows = Standing.objects.filter(track=track).order_by("rank", "entry__team__slug")
+    return rows.values("rank", "previous_rank", provisional=provisional, **_COLUMNS)
+
+
+def _row(values: Mapping[str, Any]) -> BoardRow:
+    shown = dict(values)
+    before = shown.pop("previous_rank")
+    return BoardRow(change=None if before is None else before - shown["rank"], **shown)
+
+
+def _kept_row(values: Mapping[str, Any]) -> BoardRow:
+    return BoardRow(**{**values, "scored_at": datetime.fromisoformat(values["scored_at"])})

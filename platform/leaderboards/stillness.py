@@ -1,0 +1,74 @@
+"""Snapshots of boards, and boards that stand still. Part of the services."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+
+from competitions.models import Competition, Track
+from competitions.selectors import may_organise
+from core import clock, events
+from core.errors import Refusal
+from leaderboards.models import Snapshot
+from leaderboards.selectors import rows_now
+
+if TYPE_CHECKING:
+    from accounts.models import User
+
+SHOWN_REASON = 200
+"""So many characters of a reason stand on the boards; the event keeps it whole."""
+
+
+def take_snapshot(*, track: Track, reason: str) -> Snapshot:
+    """Keep the track's leaderboard as it is now, for good."""
+    with transaction.atomic():
+        locked = Track.objects.select_for_update(no_key=True, of=("self",)).select_related("competition")
+        return _snapshot(locked.get(pk=track.pk), reason, clock.now())
+
+
+def still_boards(*, competition: Competition, by: User, reason: str) -> None:
+    """Let the public boards of a competition stand still: all that is scored from now on, its team alone sees.
+
+    Raises `Refusal` where `by` does not organise it, or they stand still already.
+    """
+    with transaction.atomic():
+        held = _held(competition, by)
+        if held.boards_still_since is not None:
+            raise Refusal("the boards stand still already", fix="there is nothing to do")
+        # whoever scores holds the lock of a track: what ended before `now` is in the snapshots, what ends later is not
+        tracks = list(Track.objects.select_for_update(no_key=True).filter(competition=held).order_by("pk"))
+        now = clock.now()
+        for track in tracks:
+            _snapshot(track, reason[:SHOWN_REASON], now)
+        _set_since(competition, now)
+        events.record("still", held, by=by, reason=reason)
+
+
+def move_boards(*, competition: Competition, by: User, reason: str) -> None:
+    """Let the public boards of a competition move again: everybody sees them as they are. The snapshots are kept.
+
+    Raises `Refusal` where `by` does not organise it, or they do move.
+    """
+    with transaction.atomic():
+        held = _held(competition, by)
+        if held.boards_still_since is None:
+            raise Refusal("the boards do not stand still", fix="there is nothing to do")
+        _set_since(competition, None)
+        events.record("move", held, by=by, reason=reason, since=held.boards_still_since.isoformat())
+
+
+def _held(competition: Competition, by: User) -> Competition:
+    if not may_organise(by, competition):
+        raise Refusal("only organisers let boards stand still or move", fix=f"ask an organiser of {competition}")
+    return Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
+
+
+def _set_since(competition: Competition, since: datetime | None) -> None:
+    Competition.objects.filter(pk=competition.pk).update(boards_still_since=since)
+    competition.boards_still_since = since
+
+
+def _snapshot(track: Track, reason: str, at: datetime) -> Snapshot:
+    return Snapshot.objects.create(track=track, made_at=at, reason=reason, rows=rows_now(track))

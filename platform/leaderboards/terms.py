@@ -1,0 +1,156 @@
+"""Which pools, evaluations and submissions count, and what is still to be measured. Part of the selectors."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+
+from competitions.models import RulesVersion, SampleSet, Track
+from competitions.selectors import rules_in_force, sample_set_for
+from core.errors import Fault
+from leaderboards.board import Scored
+from leaderboards.models import Evaluation, Pool, Standing
+from matches.models import Match, Piece
+from matches.selectors import OPEN_PIECES, idle_workers
+from submissions.models import Submission
+
+log = logging.getLogger(__name__)
+
+COUNTED = Q(counts=True)
+"""Evaluations that boards see: all but those of a rejudging that is not applied."""
+
+AT_ONCE = 20
+"""Whoever stands no lower on a board is measured at once under new terms; the others when workers are idle."""
+
+
+def pool_in_force(track: Track) -> Pool | None:
+    """The newest pool of a track's own players; None before the first one is made."""
+    return track.pools.order_by("-number").first()
+
+
+def opposing_pools(track: Track) -> QuerySet[Pool]:
+    """The pools that submissions to this track meet or met, the one in force first.
+
+    Models meet untargeted attacks, and attacks meet models.
+    """
+    kind = Track.Kind.UNTARGETED if track.kind == Track.Kind.MODEL else Track.Kind.MODEL
+    return Pool.objects.filter(track__competition=track.competition_id, track__kind=kind).order_by("-number")
+
+
+def opposing_pool(track: Track) -> Pool | None:
+    """The pool in force that submissions to this track meet."""
+    return opposing_pools(track).select_related("track").first()
+
+
+class Terms(NamedTuple):
+    """What scores that are compared have in common, by the columns of an evaluation."""
+
+    pool: Pool
+    rules: RulesVersion
+    sample_set: SampleSet
+
+
+def terms_in_force(track: Track) -> Terms | None:
+    """What submissions to the track are measured under, on the validation samples; None before there is a pool.
+
+    Raises `Fault` where the competition has no rules or no validation samples.
+    """
+    pool = opposing_pool(track)
+    if pool is None:
+        return None
+    return Terms(pool, rules_in_force(track.competition), sample_set_for(track.competition, "validation"))
+
+
+def counting(seen: Q = COUNTED) -> QuerySet[Submission]:
+    """Submissions that may stand on a board: ready, not disqualified, and not found void by their own cause since
+    they were last scored. A void evaluation of the platform's cause says nothing of a submission.
+
+    `seen` is which evaluations are looked at.
+    """
+    evaluations = Evaluation.objects.filter(seen)
+    scored_since = evaluations.filter(
+        submission=OuterRef("submission"), state=Evaluation.State.SCORED, pk__gt=OuterRef("pk")
+    )
+    void = evaluations.filter(~Exists(scored_since), state=Evaluation.State.VOID, cause=Submission.Cause.TEAM).values(
+        "submission"
+    )
+    return _ready().filter(~Q(pk__in=void))
+
+
+def scored_rows(track: Track, seen: Q = COUNTED) -> list[Scored]:
+    """What the board of a track follows from; `seen` is which evaluations are looked at."""
+    rows = Evaluation.objects.filter(
+        seen, submission__in=counting(seen).filter(repository__track=track), state=Evaluation.State.SCORED
+    )
+    columns = ("submission__repository__entry", "submission", "pk", "finished_at", "value")
+    return [Scored(*row) for row in rows.values_list(*columns)]
+
+
+def over() -> QuerySet[Evaluation]:
+    """Evaluations that still play although none of their matches is to be played any more."""
+    unfinished = Evaluation.matches.through.objects.filter(
+        evaluation=OuterRef("pk"),
+        match__state__in=[Match.State.WAITING, Match.State.PLAYING, Match.State.HELD],
+    )
+    return Evaluation.objects.filter(~Exists(unfinished), state=Evaluation.State.PLAYING)
+
+
+def unmeasured() -> Iterator[Submission]:
+    """Ready submissions that should be evaluated at once: those that never were, and the newest of each repository
+    that was not measured under the terms in force, where it has no score or its team is among the best `AT_ONCE`.
+
+    So new terms measure again what counts, not what is superseded, and first what the board is read for. As others
+    come up among the best, they are measured too. `Competition.rescore_all` lifts the limit.
+    """
+    for track, rows in _by_track():
+        best = Q(rank__lte=AT_ONCE) | ~Q(scored=True)
+        yield from rows.filter(
+            ~Q(measured=True) | Q(newest=F("pk")) & (Q() if track.competition.rescore_all else best)
+        ).order_by("pk")
+
+
+def unrefined() -> Submission | None:
+    """The submission of the best rank that keeps an old score until workers are idle. None while they are not: a piece
+    waits, or no live worker is without one."""
+    if Piece.objects.filter(OPEN_PIECES, state=Piece.State.WAITING).exists() or not idle_workers():
+        return None
+    found = []
+    for _, rows in _by_track():
+        later = rows.filter(newest=F("pk"), scored=True).order_by(F("rank").asc(nulls_last=True), "pk")
+        if first := later.values_list("rank", "pk").first():
+            found.append((first[0] is None, *first))
+    return Submission.objects.get(pk=min(found)[-1]) if found else None
+
+
+def _by_track() -> Iterator[tuple[Track, QuerySet[Any]]]:
+    """Of each track the ready submissions that were not measured under the terms in force, with what is known of each:
+    `measured` and `scored` (at all), `newest` (the one that counts of its repository) and `rank` of its team."""
+    of_it = Evaluation.objects.filter(COUNTED, submission=OuterRef("pk"))
+    newest = counting().filter(repository=OuterRef("repository")).order_by("-pk").values("pk")[:1]
+    for track in Track.objects.filter(repositories__isnull=False).select_related("competition").distinct():
+        try:
+            terms = terms_in_force(track)
+        except Fault:
+            log.exception("nothing of %s can be measured", track)
+            continue
+        if terms is None:
+            continue
+        rank = Standing.objects.filter(track=track, entry=OuterRef("repository__entry")).values("rank")[:1]
+        yield (
+            track,
+            _ready()
+            .filter(~Exists(of_it.filter(**terms._asdict())), repository__track=track)
+            .annotate(
+                measured=Exists(of_it),
+                scored=Exists(of_it.filter(state=Evaluation.State.SCORED)),
+                newest=Subquery(newest),
+                rank=Subquery(rank),
+            ),
+        )
+
+
+def _ready() -> QuerySet[Submission]:
+    return Submission.objects.filter(state=Submission.State.READY, disqualified_at__isnull=True)
