@@ -5,6 +5,7 @@
     │   ├── ManifestRefusal     submission.toml is missing or wrong
     │   ├── BuildRefusal        the repository does not become a player
     │   │   └── SlowBuildRefusal    it would have taken longer than is allowed
+    │   ├── BundleRefusal       a line of a result bundle is wrong
     │   ├── DatasetRefusal      files of a data set are missing, corrupt, mis-sized or unlabelled
     │   └── HostRefusal         this host lacks a guard that untrusted code needs
     └── Fault                   the cause lies with us: retried, refunded, paged
@@ -42,6 +43,15 @@ class BuildRefusal(Refusal):
 
 class SlowBuildRefusal(BuildRefusal):
     """The build was stopped at its time limit."""
+
+
+class BundleRefusal(Refusal):
+    """A line of a result bundle is wrong; `line` is its number, from 1."""
+
+    def __init__(self, line: int, problem: str) -> None:
+        super().__init__(f"line {line}: {problem}")
+        self.line = line
+        self.cause = problem
 
 
 class DatasetRefusal(Refusal):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ __all__ = [
     "Warned",
     "advance",
     "ceiling",
+    "demanded",
     "piece_ends",
 ]
 
@@ -144,6 +146,27 @@ def piece_ends(schedule_name: str, samples: int, guard: bool) -> tuple[int, ...]
     return tuple(sorted({*ends, sweep_samples(samples)}))
 
 
+def demanded(facts: RoundFacts, state: RoundState) -> dict[tuple[str, str], int]:
+    """Every pair (model, attack) that was asked for up to `state`, and on how many samples, from the first."""
+    asked: dict[tuple[str, str], int] = {}
+    main, *targeted = state.brackets
+    fields = [_field(facts, main.track, _named(facts, Track.MODEL))]
+    if targeted and main.plan.result:
+        fields.append(_field(facts, Track.TARGETED, main.plan.result.models[:TOP]))
+    for bracket, field in zip(state.brackets, fields, strict=True):
+        meets = field.meets()
+        for demand in bracket.plan.demands:
+            for model, attack in product(demand.models, demand.attacks):
+                if meets[model, attack]:
+                    pair = field.models[model].name, field.attacks[attack].name
+                    asked[pair] = max(demand.samples, asked.get(pair, 0))
+    if facts.sweep and (state.over or state.sweeping):
+        for model, attack in swept(fields[0], main.plan):
+            pair = fields[0].models[model].name, fields[0].attacks[attack].name
+            asked[pair] = max(sweep_samples(facts.samples), asked.get(pair, 0))
+    return asked
+
+
 @dataclass(frozen=True)
 class _Arena:
     """One bracket as arrays: who is in it, what was played, what follows."""
@@ -154,7 +177,13 @@ class _Arena:
 
 
 def _arena(facts: RoundFacts, track: Track, models: Sequence[str]) -> _Arena:
-    """The bracket of `models` (best first, where they are given) and the attacks of `track`."""
+    field = _field(facts, track, models)
+    played = _played(facts, field)
+    return _Arena(field, played, schedule_named(facts.schedule, guard=facts.guard).plan(field, played))
+
+
+def _field(facts: RoundFacts, track: Track, models: Sequence[str]) -> Field:
+    """Who plays in the bracket of `models` (best first, where they are given) and the attacks of `track`."""
     given = track is Track.TARGETED
     seats = tuple(entrant for entrant in facts.entrants if entrant.track is Track.MODEL and entrant.player in models)
     rivals = tuple(entrant for entrant in facts.entrants if entrant.track is track)
@@ -164,7 +193,7 @@ def _arena(facts: RoundFacts, track: Track, models: Sequence[str]) -> _Arena:
         )
     if len({entrant.player for entrant in facts.entrants}) < len(facts.entrants):
         raise ValueError("a player is in the round twice")
-    field = Field(
+    return Field(
         models=tuple(Entrant(entrant.player, frozenset(entrant.teams)) for entrant in seats),
         attacks=tuple(Entrant(entrant.player, frozenset(entrant.teams)) for entrant in rivals),
         model_prior=_positions(seats, models if given else facts.priors.get(Track.MODEL, ())),
@@ -172,8 +201,6 @@ def _arena(facts: RoundFacts, track: Track, models: Sequence[str]) -> _Arena:
         samples=facts.samples,
         models_given=given,
     )
-    played = _played(facts, field)
-    return _Arena(field, played, schedule_named(facts.schedule, guard=facts.guard).plan(field, played))
 
 
 def _named(facts: RoundFacts, track: Track) -> tuple[str, ...]:

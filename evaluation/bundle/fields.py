@@ -1,0 +1,92 @@
+"""Reads the fields of one line, trusting none of them: each has its type and its bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from evaluation.domain.errors import BundleRefusal
+
+_Word = TypeVar("_Word", bound=StrEnum)
+_Value = TypeVar("_Value")
+
+MOST_WHOLE = 2**63 - 1
+"""The largest whole number that a field may hold."""
+
+
+class Fields:
+    """The fields of line `number`. Every method raises a `BundleRefusal` that names the line and the field."""
+
+    def __init__(self, number: int, line: Mapping[str, Any], *, names: set[str]) -> None:
+        self.number = number
+        self._line = line
+        for missing in sorted(names - line.keys()):
+            raise self.refusal(f"{missing} is missing")
+        for unknown in sorted(line.keys() - names - {"kind"}):
+            raise self.refusal(f"it has a field that no such line has: {unknown!r}")
+
+    def refusal(self, problem: str) -> BundleRefusal:
+        """What to raise where this line is wrong."""
+        return BundleRefusal(self.number, problem)
+
+    def text(self, name: str) -> str:
+        return self._typed(name, self._line[name], str, "text")
+
+    def flag(self, name: str) -> bool:
+        return self._typed(name, self._line[name], bool, "true or false")
+
+    def whole(self, name: str, least: int = 0) -> int:
+        return self._whole(name, self._line[name], least)
+
+    def distance(self, name: str) -> float:
+        return self._distance(name, self._line[name])
+
+    def word(self, name: str, words: type[_Word]) -> _Word:
+        return self._word(name, self._line[name], words)
+
+    def texts(self, name: str) -> list[str]:
+        return [self._typed(name, value, str, "text") for value in self._list(name)]
+
+    def wholes(self, name: str) -> list[int]:
+        return [self._whole(name, value, 0) for value in self._list(name)]
+
+    def distances(self, name: str) -> list[float]:
+        return [self._distance(name, value) for value in self._list(name)]
+
+    def words(self, name: str, words: type[_Word]) -> list[_Word]:
+        return [self._word(name, value, words) for value in self._list(name)]
+
+    def mapping(self, name: str) -> Mapping[str, Any]:
+        return self._typed(name, self._line[name], dict, "an object")
+
+    def mappings(self, name: str) -> list[Mapping[str, Any]]:
+        return [self._typed(name, value, dict, "an object") for value in self._list(name)]
+
+    def _list(self, name: str) -> list[Any]:
+        return self._typed(name, self._line[name], list, "a list")
+
+    def _typed(self, name: str, value: Any, wanted: type[_Value], called: str) -> _Value:
+        # bool is an int in Python, and a whole number is no distance: the type must be the very one
+        if type(value) is not wanted:
+            raise self.refusal(f"{name} must be {called}")
+        typed: _Value = value
+        return typed
+
+    def _whole(self, name: str, value: Any, least: int) -> int:
+        whole = self._typed(name, value, int, "a whole number")
+        if not least <= whole <= MOST_WHOLE:
+            raise self.refusal(f"{name} must be a whole number from {least} to {MOST_WHOLE}")
+        return whole
+
+    def _distance(self, name: str, value: Any) -> float:
+        distance = self._typed(name, value, float, "a number with a decimal point")
+        if distance < 0:
+            raise self.refusal(f"{name} must not be negative")
+        return distance
+
+    def _word(self, name: str, value: Any, words: type[_Word]) -> _Word:
+        try:
+            return words(self._typed(name, value, str, "text"))
+        except ValueError:
+            raise self.refusal(f"{name} must be one of {', '.join(words)}") from None

@@ -1,0 +1,84 @@
+"""The canonical form of a result bundle: one JSON object on each line, and one way only to write it.
+
+Keys are sorted, no space stands between tokens, text is UTF-8 without escapes that JSON does not require, numbers are
+written as Python's shortest form that reads back as the same number, NaN and infinity are forbidden, and every line
+ends with a line feed. Equal values have equal bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+from evaluation.domain.errors import BundleRefusal, Refusal
+
+Line: TypeAlias = Mapping[str, Any]
+
+MOST_BYTES = 1 << 28
+"""The largest bundle that is read, in bytes."""
+
+MOST_LINE_BYTES = 1 << 25
+"""The longest line that is read, in bytes."""
+
+_MOST_DEPTH = 12
+"""How deep values may nest, so that no reader runs out of stack."""
+
+
+def canonical(value: Any) -> bytes:
+    """The one way to write `value`. Raises `ValueError` for NaN, infinity and text that is no Unicode."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.encode()
+
+
+def encode(lines: Iterable[Line]) -> bytes:
+    """One canonical line for each of `lines`."""
+    return b"".join(canonical(line) + b"\n" for line in lines)
+
+
+def split(content: bytes) -> list[bytes]:
+    """The lines of `content`, each with its line end. A `Refusal` where it is too large, empty or cut off."""
+    if len(content) > MOST_BYTES:
+        raise Refusal(f"the file is larger than {MOST_BYTES:,} bytes, the most that a bundle may have")
+    if not content:
+        raise Refusal("the file is empty", fix="download it again")
+    lines = content.split(b"\n")
+    if lines.pop():
+        raise BundleRefusal(len(lines) + 1, "the last line does not end: the file is cut off")
+    return [line + b"\n" for line in lines]
+
+
+def decode(content: bytes) -> list[dict[str, Any]]:
+    """The lines of `content`; a `BundleRefusal` names the first that is not a canonical object with a `kind`."""
+    return [decode_line(number, line) for number, line in enumerate(split(content), start=1)]
+
+
+def decode_line(number: int, line: bytes) -> dict[str, Any]:
+    """One line, `number` from 1; a `BundleRefusal` says what is wrong with it."""
+    if len(line) > MOST_LINE_BYTES:
+        raise BundleRefusal(number, f"it is longer than {MOST_LINE_BYTES:,} bytes")
+    try:
+        value = json.loads(line.decode())
+        _measure(value, _MOST_DEPTH)
+        again = canonical(value) + b"\n"
+    except UnicodeDecodeError:
+        raise BundleRefusal(number, "it is not UTF-8") from None
+    except RecursionError:
+        raise BundleRefusal(number, "it nests too deep") from None
+    except ValueError as error:
+        raise BundleRefusal(number, f"it is no JSON of the bundle's form: {error}") from None
+    if again != line:
+        raise BundleRefusal(number, "it is not in canonical form")
+    if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
+        raise BundleRefusal(number, "it is no object with a kind")
+    return value
+
+
+def _measure(value: Any, left: int) -> None:
+    if not isinstance(value, dict | list):
+        return
+    if not left:
+        raise RecursionError
+    for inner in value.values() if isinstance(value, dict) else value:
+        if isinstance(inner, dict | list):
+            _measure(inner, left - 1)

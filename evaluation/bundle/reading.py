@@ -1,0 +1,211 @@
+"""A result bundle read back, and found whole in itself: what was given as values, what was derived as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evaluation.bundle.contents import FORMAT, BundleHead, BundleSample, BundleSubmission, Record, commitment_of
+from evaluation.bundle.fields import MOST_WHOLE, Fields
+from evaluation.bundle.lines import decode
+from evaluation.domain.errors import BundleRefusal
+from evaluation.domain.players import Track
+from evaluation.domain.results import Outcome
+from evaluation.scoring.distances import scored_distance
+from evaluation.tournament.rounds import RoundEntrant, RoundFacts, SampleRow
+
+MOST_PLAYERS = 1000
+"""Players of a track in a bundle that is read."""
+
+MOST_TRIPLES = 50_000_000
+"""Models times attacks times samples of a bundle that is read, so that its arrays fit into memory."""
+
+_ORDER = {"head": 0, "sample": 1, "entrant": 2, "results": 3, "stage": 4, "decision": 4, "place": 5, "warning": 6}
+_FIRST_DERIVED = _ORDER["stage"]
+_HEAD = {
+    *("format", "competition", "competition_title", "round", "title", "round_kind", "schedule", "guard", "sweep"),
+    *("samples", "rules_version", "rules", "commitment"),
+}
+_ENTRANT = {"track", "player", "teams", "order", "prior", "submissions"}
+_SAMPLE = {"sample", "hash", "worst_case"}
+_SUBMISSION = {"team", "commit", "title", "licence", "eligible", "why"}
+_RESULTS = {"model", "attack", "seed", "outcomes", "distances", "queries"}
+_ALLOWED = {
+    Outcome.FAILED: "it must be the worst case of the sample",
+    Outcome.CLEAN_WRONG: "it must be 0",
+    Outcome.ADVERSARIAL: "it must not be above the worst case of the sample",
+}
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A line of what follows from the results, as it stands in the file."""
+
+    number: int
+    line: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A bundle without its signature. `results_at` are the numbers of the lines that hold the pairs (model, attack)."""
+
+    record: Record
+    derived: tuple[Derived, ...]
+    results_at: Mapping[tuple[str, str], int]
+
+
+def read(content: bytes) -> Bundle:
+    """The body of a bundle, without the line of the signature.
+
+    A `BundleRefusal` names the first line that is malformed, out of place, or at odds with the lines before it.
+    """
+    lines = decode(content)
+    _check_order(lines)
+    reading = _Reading(Fields(1, lines[0], names=_HEAD))
+    derived = []
+    for number, line in enumerate(lines[1:], start=2):
+        if _ORDER[line["kind"]] >= _FIRST_DERIVED:
+            derived.append(Derived(number, line))
+        else:
+            reading.take(number, line)
+    return Bundle(reading.record(), tuple(derived), reading.results_at)
+
+
+def _check_order(lines: Sequence[Mapping[str, Any]]) -> None:
+    reached = -1
+    for number, line in enumerate(lines, start=1):
+        kind = line["kind"]
+        if kind not in _ORDER:
+            raise BundleRefusal(number, f"no line of a bundle is of the kind {kind[:40]!r}")
+        if (kind == "head") != (number == 1):
+            raise BundleRefusal(number, "the first line, and only that, must be the head")
+        if _ORDER[kind] < reached:
+            raise BundleRefusal(number, f"a line of the kind {kind} must stand further up")
+        reached = _ORDER[kind]
+
+
+class _Reading:
+    """Takes the given lines one after the other."""
+
+    def __init__(self, head: Fields) -> None:
+        self._head = head
+        self._count = head.whole("samples", 1)
+        self._samples: list[BundleSample] = []
+        self._entrants: list[RoundEntrant] = []
+        self._priors: dict[Track, dict[int, str]] = {track: {} for track in Track}
+        self._track_of: dict[str, Track] = {}
+        self._submissions: dict[str, tuple[BundleSubmission, ...]] = {}
+        self._results: dict[tuple[str, str], dict[int, SampleRow]] = {}
+        self._seeds: dict[tuple[str, str], int] = {}
+        self.results_at: dict[tuple[str, str], int] = {}
+
+    def take(self, number: int, line: Mapping[str, Any]) -> None:
+        """One more line."""
+        if line["kind"] == "sample":
+            self._sample(Fields(number, line, names=_SAMPLE))
+        elif line["kind"] == "entrant":
+            self._entrant(Fields(number, line, names=_ENTRANT))
+        else:
+            self._result(Fields(number, line, names=_RESULTS))
+
+    def record(self) -> Record:
+        """All that was given, once every line is taken."""
+        head = self._head
+        if head.whole("format") != FORMAT:
+            raise head.refusal(f"its format is not {FORMAT}, the one that this version reads")
+        if len(self._samples) != self._count:
+            raise head.refusal(f"it names {self._count} samples, and {len(self._samples)} follow")
+        if head.text("commitment") != commitment_of([sample.hash for sample in self._samples]):
+            raise head.refusal("the commitment is not that of the hashes of the samples")
+        self._check_size()
+        known = BundleHead(
+            competition=head.text("competition"),
+            competition_title=head.text("competition_title"),
+            number=head.whole("round"),
+            title=head.text("title"),
+            kind=head.text("round_kind"),
+            rules_version=head.whole("rules_version"),
+            rules=head.mapping("rules"),
+            commitment=head.text("commitment"),
+        )
+        facts = RoundFacts(
+            schedule=head.text("schedule"),
+            guard=head.flag("guard"),
+            samples=self._count,
+            sweep=head.flag("sweep"),
+            entrants=tuple(self._entrants),
+            priors={track: self._prior(track) for track in Track},
+            results=self._results,
+        )
+        return Record(known, facts, tuple(self._samples), self._submissions, self._seeds)
+
+    def _check_size(self) -> None:
+        of_track = [sum(entrant.track is track for entrant in self._entrants) for track in Track]
+        models, attacks = of_track[0], max(of_track[1:])
+        if max(of_track) > MOST_PLAYERS or models * attacks * self._count > MOST_TRIPLES:
+            raise self._head.refusal("the round is larger than this program can verify")
+
+    def _prior(self, track: Track) -> tuple[str, ...]:
+        places = self._priors[track]
+        if sorted(places) != list(range(1, len(places) + 1)):
+            raise self._head.refusal(f"the priors of the track {track} are not 1 to {len(places)}")
+        return tuple(places[place] for place in sorted(places))
+
+    def _sample(self, line: Fields) -> None:
+        if line.whole("sample") != len(self._samples):
+            raise line.refusal(f"it should be sample {len(self._samples)}")
+        self._samples.append(BundleSample(line.text("hash"), line.distance("worst_case")))
+
+    def _entrant(self, line: Fields) -> None:
+        track, player, prior = line.word("track", Track), line.text("player"), line.whole("prior", 1)
+        if player in self._track_of:
+            raise line.refusal("the player is there twice")
+        entered = len(self._priors[track])
+        if line.whole("order", 1) != entered + 1:
+            raise line.refusal(f"it should be number {entered + 1} in the order of entry of its track")
+        if prior in self._priors[track]:
+            raise line.refusal(f"another player of its track has the prior {prior} too")
+        self._track_of[player] = track
+        self._priors[track][prior] = player
+        self._entrants.append(RoundEntrant(track, player, tuple(line.texts("teams"))))
+        submissions = [Fields(line.number, one, names=_SUBMISSION) for one in line.mappings("submissions")]
+        self._submissions[player] = tuple(_submission(one) for one in submissions)
+
+    def _result(self, line: Fields) -> None:
+        pair = model, attack = line.text("model"), line.text("attack")
+        if self._track_of.get(model) is not Track.MODEL:
+            raise line.refusal("its model is no model of this round")
+        if self._track_of.get(attack, Track.MODEL) is Track.MODEL:
+            raise line.refusal("its attack is no attack of this round")
+        if self.results_at and pair <= next(reversed(self.results_at)):
+            raise line.refusal("the pair is there twice, or out of order")
+        outcomes, distances = line.words("outcomes", Outcome), line.distances("distances")
+        queries = line.wholes("queries")
+        if not 0 < len(outcomes) == len(distances) == len(queries) <= len(self._samples):
+            raise line.refusal("its columns must have one length, from 1 to the number of samples")
+        rows = [SampleRow(*row) for row in zip(outcomes, distances, queries, strict=True)]
+        for number, (row, sample) in enumerate(zip(rows, self._samples, strict=False)):
+            _check_row(line, number, row, sample.worst_case)
+        self._results[pair] = dict(enumerate(rows))
+        self._seeds[pair] = line.whole("seed", -MOST_WHOLE)
+        self.results_at[pair] = line.number
+
+
+def _submission(line: Fields) -> BundleSubmission:
+    return BundleSubmission(
+        team=line.text("team"),
+        commit=line.text("commit"),
+        title=line.text("title"),
+        licence=line.text("licence"),
+        eligible=line.flag("eligible"),
+        why=line.text("why"),
+    )
+
+
+def _check_row(line: Fields, number: int, row: SampleRow, worst_case: float) -> None:
+    """The distance that the rules give to the outcome (`evaluation.scoring.distances.scored_distance`)."""
+    if row.distance != scored_distance(row.outcome, row.distance, worst_case):
+        raise line.refusal(
+            f"sample {number} is {row.outcome}, so its distance cannot be {row.distance}: {_ALLOWED[row.outcome]}"
+        )

@@ -1,0 +1,210 @@
+"""Verifies a result bundle with nothing but the file and the public key.
+
+It is what was signed, line by line; it is whole; and every stage, decision, place and warning in it is what the
+schedule makes of its results, computed anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from evaluation.bundle.contents import derived_lines
+from evaluation.bundle.fields import Fields
+from evaluation.bundle.lines import canonical, decode_line, split
+from evaluation.bundle.reading import Bundle, Derived, read
+from evaluation.bundle.signing import SIGNATURE, is_signed, line_hashes
+from evaluation.domain.errors import BundleRefusal, Refusal
+from evaluation.tournament.rounds import RoundState, advance, demanded
+
+_KEY = re.compile(r"[0-9a-f]{64}")
+_NAMED_BY = {
+    "stage": ("bracket", "stage"),
+    "decision": ("bracket", "stage", "player"),
+    "place": ("track", "player"),
+    "warning": ("model", "attack"),
+}
+_SHOWN = 100
+"""Characters of a value that a problem quotes."""
+
+
+class Problem(NamedTuple):
+    """What is wrong with a line, by its number, from 1."""
+
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came of it. `key` is the public key that signed, None where nothing says so; `summary` is for people."""
+
+    problems: tuple[Problem, ...]
+    key: str | None
+    summary: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether the bundle is what was signed and its results follow from its rows."""
+        return not self.problems
+
+
+def verify(content: bytes, key: str | None = None) -> Report:
+    """Verifies `content` against the public `key` (64 hexadecimal digits), or, without one, against its own.
+
+    A `Refusal` where there is nothing to verify: the file is empty or too large, or `key` is no key.
+    """
+    if key is not None and not _KEY.fullmatch(key):
+        raise Refusal("the key is not 64 hexadecimal digits", fix="copy it from the page signing-key.txt of the site")
+    try:
+        lines = split(content)
+    except BundleRefusal as refusal:
+        return Report((Problem(refusal.line, refusal.cause),), None, ())
+    signer, problems = _check_signature(lines, key)
+    signed = lines if signer is None else lines[:-1]
+    summary: tuple[str, ...] = ()
+    try:
+        bundle = read(b"".join(signed))
+        problems += _recompute(bundle, len(signed))
+        summary = _summary(bundle, signed)
+    except BundleRefusal as refusal:
+        problems.append(Problem(refusal.line, refusal.cause))
+    except Refusal as refusal:
+        problems.append(Problem(1, refusal.problem))
+    return Report(tuple(problems), signer or None, (*summary, *_about_key(signer, key)))
+
+
+def _check_signature(lines: Sequence[bytes], key: str | None) -> tuple[str | None, list[Problem]]:
+    """The key that the last line names, None where that is no signature; and what does not agree with it."""
+    last = len(lines)
+    try:
+        line = decode_line(last, lines[-1])
+        if line["kind"] != SIGNATURE:
+            return None, [Problem(last, "the last line is no signature: the file is cut off or was never signed")]
+        fields = Fields(last, line, names={"key", "lines", "signature"})
+        signer, hashes, signature = fields.text("key"), fields.texts("lines"), fields.text("signature")
+    except BundleRefusal as refusal:
+        # it may stand there broken: what is before it is read all the same
+        return "", [Problem(last, refusal.cause)]
+    problems = []
+    found = line_hashes(lines[:-1])
+    pairs = enumerate(zip(found, hashes, strict=False), start=1)
+    changed = [number for number, (ours, theirs) in pairs if ours != theirs]
+    if len(found) == len(hashes):
+        problems += [Problem(number, "it is not the line that was signed") for number in changed]
+    else:
+        # lines came or went: behind the first of them all have moved
+        first = changed[0] if changed else min(len(found), len(hashes)) + 1
+        count = f"{len(hashes)} lines were signed, and {len(found)} stand before the signature"
+        problems.append(Problem(first, f"from here on these are not the lines that were signed: {count}"))
+    if not is_signed(hashes, signer, signature):
+        problems.append(Problem(last, "the signature is not of these lines by the key that it names"))
+    if key is not None and signer != key:
+        problems.append(Problem(last, f"it was signed by the key {_quote(signer)}, not by {key}"))
+    return signer, problems
+
+
+def _recompute(bundle: Bundle, end: int) -> list[Problem]:
+    """What does not follow from the given lines; `end` is the number of the last line before the signature."""
+    facts = bundle.record.facts
+    try:
+        state = advance(facts)
+    except ValueError as error:
+        return [Problem(1, f"nothing follows from the results: {error}")]
+    if not state.over:
+        return [
+            Problem(
+                bundle.results_at.get((ask.model, ask.attack), end),
+                f"the results are not complete: {ask.model} against {ask.attack} is needed on {ask.upto} samples",
+            )
+            for ask in state.requests
+        ]
+    return [*_unasked(bundle, state), *_compare(bundle, derived_lines(state))]
+
+
+def _unasked(bundle: Bundle, state: RoundState) -> list[Problem]:
+    asked = demanded(bundle.record.facts, state)
+    return [
+        Problem(
+            bundle.results_at[pair], f"it holds {len(rows)} samples where the schedule asked for {asked.get(pair, 0)}"
+        )
+        for pair, rows in bundle.record.facts.results.items()
+        if len(rows) > asked.get(pair, 0)
+    ]
+
+
+def _compare(bundle: Bundle, expected: Sequence[Mapping[str, Any]]) -> list[Problem]:
+    """Where the derived lines of the file are not the `expected` ones."""
+    problems = []
+    found: dict[bytes, Derived] = {}
+    due = {_name(line): line for line in expected}
+    for derived in bundle.derived:
+        name = _name(derived.line)
+        if name in found:
+            problems.append(Problem(derived.number, f"it repeats line {found[name].number}"))
+        elif name not in due:
+            problems.append(Problem(derived.number, f"no such line follows from the results: {_quote(derived.line)}"))
+        elif canonical(derived.line) != canonical(due[name]):
+            problems.append(Problem(derived.number, _difference(derived.line, due[name])))
+        found.setdefault(name, derived)
+    if not problems and [name for name in found if name in due] != [name for name in due if name in found]:
+        problems.append(Problem(bundle.derived[0].number, "from here on the lines are not in their order"))
+    return [*problems, *_missing(bundle, found, due)]
+
+
+def _missing(bundle: Bundle, found: Mapping[bytes, Derived], due: Mapping[bytes, Mapping[str, Any]]) -> list[Problem]:
+    problems = []
+    before = max(bundle.results_at.values(), default=1)
+    for name, line in due.items():
+        if name in found:
+            before = found[name].number
+        else:
+            problems.append(Problem(before, f"behind it a line is missing: {_quote(line)}"))
+    return problems
+
+
+def _name(line: Mapping[str, Any]) -> bytes:
+    """What a derived line is about."""
+    return canonical([line["kind"], *(line.get(name) for name in _NAMED_BY[line["kind"]])])
+
+
+def _difference(line: Mapping[str, Any], due: Mapping[str, Any]) -> str:
+    what = " ".join(str(due[name]) for name in _NAMED_BY[due["kind"]])
+    told = [
+        f"{name} is {_quote(line[name]) if name in line else 'missing'}, but {_quote(due[name])} is what follows"
+        for name in due
+        if name not in line or canonical(line[name]) != canonical(due[name])
+    ]
+    told += [f"it has a field that no such line has: {_quote(name)}" for name in line.keys() - due.keys()]
+    return f"{due['kind']} {what}: {'; '.join(told)}"
+
+
+def _quote(value: Any) -> str:
+    text = canonical(value).decode()
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + " ..."
+
+
+def _summary(bundle: Bundle, signed: Sequence[bytes]) -> tuple[str, ...]:
+    head, facts = bundle.record.head, bundle.record.facts
+    kinds = [derived.line["kind"] for derived in bundle.derived]
+    counted = ", ".join(f"{kinds.count(kind)} {kind}s" for kind in _NAMED_BY)
+    rows = sum(len(rows) for rows in facts.results.values())
+    return (
+        f"round {head.number} of {head.competition}: {head.title} ({head.kind}, schedule {facts.schedule})",
+        f"{len(facts.entrants)} players, {facts.samples} samples, {rows:,} results of {len(facts.results)} pairs",
+        f"{counted}, each computed anew",
+        f"snapshot {sha256(b''.join(signed)).hexdigest()}",
+    )
+
+
+def _about_key(signer: str | None, key: str | None) -> tuple[str, ...]:
+    if not signer:
+        return ()
+    if key is not None:
+        return (f"key {_quote(signer)}" + (", the one that was given" if signer == key else ""),)
+    return (
+        f"key {_quote(signer)}, as the bundle itself names it: compare it with the one that the organisers publish",
+    )
