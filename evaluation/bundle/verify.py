@@ -118,7 +118,7 @@ def _recompute(bundle: Bundle, end: int) -> list[Problem]:
         return [
             Problem(
                 bundle.results_at.get((ask.model, ask.attack), end),
-                f"the results are not complete: {ask.model} against {ask.attack} is needed on {ask.upto} samples",
+                f"the results are not complete: {_quote(ask.model)} against {_quote(ask.attack)} on {ask.upto} samples",
             )
             for ask in state.requests
         ]
@@ -172,7 +172,7 @@ def _name(line: Mapping[str, Any]) -> bytes:
 
 
 def _difference(line: Mapping[str, Any], due: Mapping[str, Any]) -> str:
-    what = " ".join(str(due[name]) for name in _NAMED_BY[due["kind"]])
+    what = " ".join(_quote(due[name]) for name in _NAMED_BY[due["kind"]])
     told = [
         f"{name} is {_quote(line[name]) if name in line else 'missing'}, but {_quote(due[name])} is what follows"
         for name in due
@@ -183,6 +183,7 @@ def _difference(line: Mapping[str, Any], due: Mapping[str, Any]) -> str:
 
 
 def _quote(value: Any) -> str:
+    """A value of the file as JSON, so that its line ends cannot pass for ours."""
     text = canonical(value).decode()
     return text if len(text) <= _SHOWN else text[:_SHOWN] + " ..."
 
@@ -193,7 +194,7 @@ def _summary(bundle: Bundle, signed: Sequence[bytes]) -> tuple[str, ...]:
     counted = ", ".join(f"{kinds.count(kind)} {kind}s" for kind in _NAMED_BY)
     rows = sum(len(rows) for rows in facts.results.values())
     return (
-        f"round {head.number} of {head.competition}: {head.title} ({head.kind}, schedule {facts.schedule})",
+        f"round {head.number} of {_quote(head.competition)}, {_quote(head.title)}: {_quote(head.kind)}, {facts.schedule}",
         f"{len(facts.entrants)} players, {facts.samples} samples, {rows:,} results of {len(facts.results)} pairs",
         f"{counted}, each computed anew",
         f"snapshot {sha256(b''.join(signed)).hexdigest()}",

@@ -1,0 +1,69 @@
+"""`gauntlet verify`: is a result bundle what was signed, and does everything in it follow from its results?"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+from typing import Any
+
+from evaluation.cli.output import complain, print_json, printable, working
+from evaluation.domain.errors import Refusal
+
+DONE, REFUSED = 0, 3
+
+
+def add_parser(subcommands: Any) -> None:
+    command: argparse.ArgumentParser = subcommands.add_parser("verify", help="verify the result bundle of a round")
+    command.add_argument("bundle", type=Path, metavar="BUNDLE", help="the file that the organisers released")
+    command.add_argument(
+        "--key", metavar="HEX|FILE", help="their public key, or a file that holds it (default: the bundle's own)"
+    )
+    command.add_argument("--json", action="store_true", help="print the report as JSON")
+    command.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    from evaluation.bundle.lines import MOST_BYTES
+    from evaluation.bundle.verify import verify
+
+    content = _read(given.bundle, MOST_BYTES)
+    key = None if given.key is None else _key(given.key)
+    with working("every decision is computed anew ..."):
+        report = verify(content, key)
+    if given.json:
+        problems = [{"line": problem.line, "problem": problem.text} for problem in report.problems]
+        print_json({"ok": report.ok, "key": report.key, "summary": list(report.summary), "problems": problems})
+        return DONE if report.ok else REFUSED
+    for line in report.summary:
+        print(printable(line))
+    for problem in report.problems:
+        print(printable(f"line {problem.line}: {problem.text}"))
+    if not report.ok:
+        complain(f"{given.bundle} is not to be trusted: {len(report.problems)} problems")
+        return REFUSED
+    print(printable(f"{given.bundle} is what was signed, and its results follow from its rows"))
+    return DONE
+
+
+def _read(bundle: Path, most: int) -> bytes:
+    try:
+        with bundle.open("rb") as file:
+            # one byte more than allowed is enough to see that it is too large
+            return file.read(most + 1)
+    except OSError as error:
+        raise Refusal(f"{bundle} cannot be read: {error.strerror}") from None
+
+
+def _key(given: str) -> str:
+    """The key as typed, or the one in the file of that name."""
+    if re.fullmatch(r"[0-9a-fA-F]{64}", given):
+        return given.lower()
+    try:
+        text = Path(given).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise Refusal(f"--key {given} is neither 64 hexadecimal digits nor a file that can be read: {error}") from None
+    found = set(re.findall(r"\b[0-9a-f]{64}\b", text.lower()))
+    if len(found) != 1:
+        raise Refusal(f"{given} does not hold one public key of 64 hexadecimal digits")
+    return found.pop()
