@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
+import struct
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -13,12 +15,15 @@ from core.errors import Fault, Refusal
 from evaluation.datasets.base import with_targets
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.samples import Sample
+from evaluation.scoring.distances import worst_case
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from competitions.models import SampleSet
     from evaluation.domain.rules import QueryRules
+
+_NO_TARGET = -1
 
 
 def keep_samples(
@@ -42,6 +47,41 @@ def keep_samples(
 def samples_of(sample_set: SampleSet) -> tuple[Sample, ...]:
     """All samples of a set, in their order, numbered from 0; raises `Fault` where they are damaged."""
     return _unpack(sample_set.digest)
+
+
+def draw(sample_set: SampleSet, order: Sequence[int]) -> str:
+    """Keep the samples that `order` names by their numbers, numbered anew in that order; returns the digest.
+
+    Images, labels and targets stay what they are. Raises `Fault` where the set is damaged.
+    """
+    samples = samples_of(sample_set)
+    return store.put(_pack([samples[number] for number in order]))
+
+
+def sample_hashes(sample_set: SampleSet, salt: str) -> tuple[str, ...]:
+    """One salted SHA-256 for each sample, in the order of the set, in hexadecimal.
+
+    What is hashed: the salt in UTF-8, a zero byte, label and target as two signed 32-bit numbers (big-endian; the
+    target is -1 where none was drawn), and the image's bytes (uint8, rows of pixels of channels). Without the salt
+    nobody can try the images of a public data set.
+    """
+    return tuple(_hash(sample, salt) for sample in samples_of(sample_set))
+
+
+def image_hashes(sample_set: SampleSet) -> frozenset[bytes]:
+    """The SHA-256 of each image's bytes alone, without a salt: what two sets share, they have in common."""
+    return frozenset(hashlib.sha256(sample.image.tobytes()).digest() for sample in samples_of(sample_set))
+
+
+def worst_cases(sample_set: SampleSet) -> tuple[float, ...]:
+    """For each sample the most that it can count: its distance (L2 over pixels / 255) to the grey image."""
+    return tuple(worst_case(sample.image) for sample in samples_of(sample_set))
+
+
+def _hash(sample: Sample, salt: str) -> str:
+    target = _NO_TARGET if sample.target is None else sample.target
+    known = salt.encode() + b"\0" + struct.pack(">ii", sample.label, target)
+    return hashlib.sha256(known + sample.image.tobytes()).hexdigest()
 
 
 def _pack(samples: Sequence[Sample]) -> bytes:

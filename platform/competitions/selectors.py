@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q, QuerySet
 
 from accounts.models import User
 from accounts.selectors import is_member
 from competitions.models import Competition, Entry, Organiser, RulesVersion, SampleSet
+from competitions.samples import image_hashes
 from core.errors import Fault
+
+SHOWN = (SampleSet.Purpose.DEVELOPMENT, SampleSet.Purpose.VALIDATION)
+"""Purposes of sets that are public or played all the time."""
 
 
 def may_organise(user: User | AnonymousUser, competition: Competition) -> bool:
@@ -42,8 +48,25 @@ def rules_in_force(competition: Competition) -> RulesVersion:
 
 
 def sample_set_for(competition: Competition, purpose: str) -> SampleSet:
-    """The newest sample set of the purpose; raises `Fault` where there is none."""
-    found = competition.sample_sets.filter(purpose=purpose).order_by("-pk").first()
+    """The newest imported sample set of the purpose; raises `Fault` where there is none."""
+    found = imported_sets(competition).filter(purpose=purpose).order_by("-pk").first()
     if found is None:
         raise Fault(f"{competition.slug} has no {purpose} samples")
     return found
+
+
+def imported_sets(competition: Competition) -> QuerySet[SampleSet]:
+    """The sample sets that the competition's file describes: without those that were drawn for rounds."""
+    return competition.sample_sets.filter(drawn_from__isnull=True)
+
+
+def shown_sets() -> QuerySet[SampleSet]:
+    """Imported sets, of whatever competition, whose images somebody or some player saw, sees, or is going to see."""
+    shown = Q(purpose__in=SHOWN) | Q(matches__isnull=False) | Q(draws__isnull=False)
+    return SampleSet.objects.filter(shown, drawn_from__isnull=True).order_by("pk").distinct()
+
+
+def overlapping(sample_set: SampleSet, others: Iterable[SampleSet]) -> SampleSet | None:
+    """The first of `others` that shares an image with the set; itself is none of them. Reads all their images."""
+    own = image_hashes(sample_set)
+    return next((other for other in others if other.pk != sample_set.pk and own & image_hashes(other)), None)

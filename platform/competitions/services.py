@@ -10,11 +10,30 @@ from django.db import IntegrityError, transaction
 from accounts import services as accounts
 from accounts.models import Membership, Team, User
 from competitions import document as file
-from competitions.models import Competition, Entry, Organiser, RulesVersion, SampleSet, Track
+from competitions.drawing import commitment_of, draw_samples
+from competitions.models import Competition, Entry, FreezeWindow, Organiser, RulesVersion, SampleSet, Track
 from competitions.rules import query_rules
 from competitions.samples import keep_samples
+from competitions.selectors import imported_sets
+from competitions.windows import check_free, end_window, extend_window, open_window, plan_window
 from core import clock, events
 from core.errors import Refusal
+
+__all__ = [
+    "add_member",
+    "appoint_organiser",
+    "commitment_of",
+    "draw_samples",
+    "end_window",
+    "enter",
+    "export_competition",
+    "extend_window",
+    "import_competition",
+    "make_team",
+    "open_window",
+    "plan_window",
+    "require_fitting_rules",
+]
 
 
 def import_competition(document: Mapping[str, Any], *, by: User | None = None) -> Competition:
@@ -37,8 +56,7 @@ def import_competition(document: Mapping[str, Any], *, by: User | None = None) -
             if not competition.sample_sets.filter(name=values["name"]).exists():
                 digest, class_names = kept[values["name"]]
                 competition.sample_sets.create(**values, digest=digest, class_names=list(class_names), imported_at=now)
-        for values in read.freeze_windows:
-            competition.freeze_windows.get_or_create(**values)
+        _put_windows(competition, read)
         events.record("import", competition, by=by, slug=read.slug)
     return competition
 
@@ -53,7 +71,7 @@ def export_competition(competition: Competition) -> dict[str, Any]:
         "competition": _values(competition, file.ABOUT),
         "rules": values,
         "tracks": {track.kind: _values(track, file.TRACK) for track in competition.tracks.all()},
-        "sample_sets": [_values(row, file.SAMPLE_SET) for row in competition.sample_sets.all()],
+        "sample_sets": [_values(row, file.SAMPLE_SET) for row in imported_sets(competition)],
     }
     if windows := [_values(window, file.WINDOW) for window in competition.freeze_windows.all()]:
         written["freeze_windows"] = windows
@@ -141,6 +159,8 @@ def _keep_new_samples(read: file.Document) -> dict[str, tuple[str, tuple[str, ..
                 kept[values["name"]] = keep_samples(**wanted, rules=read.query_rules(1))
             except Refusal as refusal:
                 raise Refusal(f"{place}: {refusal.problem}", fix=refusal.fix) from refusal
+        elif row.drawn_from_id is not None:
+            raise Refusal(f"{place}: a round plays on a set of this name", fix="give it another name")
         elif _values(row, file.SAMPLE_SET) != values:
             raise Refusal(f"{place}: imported sets never change", fix="give it another name")
     return kept
@@ -155,6 +175,17 @@ def _put_rules(competition: Competition, read: file.Document) -> None:
     number = newest.version + 1 if newest else 1
     require_fitting_rules(competition, read.rules)
     competition.rules_versions.create(version=number, values=read.rules, note=read.note or "", created_at=clock.now())
+
+
+def _put_windows(competition: Competition, read: file.Document) -> None:
+    for number, values in enumerate(read.freeze_windows, 1):
+        if not competition.freeze_windows.filter(**values).exists():
+            window = FreezeWindow(competition=competition, **values)
+            try:
+                check_free(window)
+            except Refusal as refusal:
+                raise Refusal(f"[[freeze_windows]] number {number}: {refusal.problem}", fix=refusal.fix) from refusal
+            window.save()
 
 
 def _values(row: Any, columns: tuple[str, ...]) -> dict[str, Any]:

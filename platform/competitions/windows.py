@@ -1,0 +1,147 @@
+"""Freeze windows: planned ahead, opened, extended and ended by organisers. Part of the services.
+
+Everything here locks the competition's row first, so that of two acts at once the second sees the first.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+
+from competitions.models import Competition, FreezeWindow
+from competitions.selectors import may_organise
+from core import clock, events
+from core.errors import Refusal
+
+if TYPE_CHECKING:
+    from accounts.models import User
+
+LONGEST_REASON = 200
+
+
+def plan_window(
+    *, competition: Competition, starts_at: datetime, ends_at: datetime, reason: str, by: User
+) -> FreezeWindow:
+    """Put a freeze window on the calendar; `reason` is shown to teams.
+
+    Raises `Refusal` where `by` may not, where it would begin in the past or end before it begins, and where it overlaps
+    another one.
+    """
+    with transaction.atomic():
+        _require_organiser(competition, by)
+        reason = reason.strip()
+        if not 1 <= len(reason) <= LONGEST_REASON:
+            raise Refusal(
+                f"a freeze window needs a reason of 1 to {LONGEST_REASON} characters", fix="tell teams why it is there"
+            )
+        window = FreezeWindow(competition=competition, starts_at=starts_at, ends_at=ends_at, reason=reason)
+        check_plan(window)
+        window.save()
+        events.record("plan", window, by=by, reason=reason, **_times(window))
+    return window
+
+
+def check_plan(window: FreezeWindow) -> None:
+    """Whether a window that has not begun can stand in the calendar as it is given; raises `Refusal`.
+
+    The answer holds until the transaction at hand is over.
+    """
+    _lock(window.competition)
+    _check_unbegun(window)
+    if window.starts_at < clock.now():
+        raise Refusal(
+            f"the freeze window would begin in the past, at {_moment(window.starts_at)}",
+            fix="give a later start, or plan it and open it then",
+        )
+    if window.ends_at <= window.starts_at:
+        raise Refusal("the freeze window ends before it begins", fix="give a later end or an earlier start")
+    check_free(window)
+
+
+def check_free(window: FreezeWindow) -> None:
+    """Raise `Refusal` where the window overlaps another one of its competition."""
+    others = FreezeWindow.objects.filter(competition=window.competition_id).exclude(pk=window.pk)
+    if other := others.filter(starts_at__lt=window.ends_at, ends_at__gt=window.starts_at).first():
+        raise Refusal(
+            f"it overlaps the freeze window {other.reason!r}, {_moment(other.starts_at)} to {_moment(other.ends_at)}",
+            fix="give times outside it, or change that one",
+        )
+
+
+def open_window(*, window: FreezeWindow, by: User, reason: str) -> None:
+    """Let a planned window begin now instead of later. Raises `Refusal` where it has begun."""
+    with transaction.atomic():
+        locked, now = _locked(window, by), clock.now()
+        if locked.starts_at <= now:
+            raise Refusal(
+                f"{locked} began at {_moment(locked.starts_at)}", fix="only one that is to come can be opened"
+            )
+        _change(locked, "open", by, reason, starts_at=now)
+    window.refresh_from_db()
+
+
+def extend_window(*, window: FreezeWindow, ends_at: datetime, by: User, reason: str) -> None:
+    """Let a window end later. Raises `Refusal` where it is over, or `ends_at` is not later than its end."""
+    with transaction.atomic():
+        locked = _locked(window, by)
+        if ends_at <= locked.ends_at:
+            raise Refusal(
+                f"{locked} ends at {_moment(locked.ends_at)} already, not before {_moment(ends_at)}",
+                fix="give a later end; End now ends it earlier",
+            )
+        _change(locked, "extend", by, reason, ends_at=ends_at)
+    window.refresh_from_db()
+
+
+def end_window(*, window: FreezeWindow, by: User, reason: str) -> None:
+    """Let a window that holds end now: submissions are accepted again. Raises `Refusal` where it has not begun."""
+    with transaction.atomic():
+        locked, now = _locked(window, by), clock.now()
+        if now <= locked.starts_at:
+            raise Refusal(f"{locked} has not begun", fix="change its times, or delete it")
+        _change(locked, "end", by, reason, ends_at=now)
+    window.refresh_from_db()
+
+
+def _change(window: FreezeWindow, verb: str, by: User, reason: str, **times: datetime) -> None:
+    before = _times(window)
+    for name, moment in times.items():
+        setattr(window, name, moment)
+    check_free(window)
+    window.save(update_fields=list(times))
+    events.record(verb, window, by=by, reason=reason, **_times(window), before=before)
+
+
+def _locked(window: FreezeWindow, by: User) -> FreezeWindow:
+    """The window as it is now, for an act of `by`; raises `Refusal` where it is over: what is past never changes."""
+    _require_organiser(window.competition, by)
+    _lock(window.competition)
+    locked = FreezeWindow.objects.select_related("competition").get(pk=window.pk)
+    if locked.ends_at <= clock.now():
+        raise Refusal(f"{locked} ended at {_moment(locked.ends_at)}", fix="plan another one")
+    return locked
+
+
+def _check_unbegun(window: FreezeWindow) -> None:
+    stands = FreezeWindow.objects.filter(pk=window.pk).first()
+    if stands is not None and stands.starts_at <= clock.now():
+        raise Refusal(f"{stands} has begun", fix="extend it or end it")
+
+
+def _lock(competition: Competition) -> None:
+    Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
+
+
+def _require_organiser(competition: Competition, by: User) -> None:
+    if not may_organise(by, competition):
+        raise Refusal("only organisers change freeze windows", fix="ask an organiser of the competition")
+
+
+def _times(window: FreezeWindow) -> dict[str, Any]:
+    return {"starts_at": window.starts_at.isoformat(), "ends_at": window.ends_at.isoformat()}
+
+
+def _moment(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M} UTC"

@@ -1,0 +1,106 @@
+"""The samples of a round: drawn in secret, committed to in public, and of images that nobody saw before."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from competitions.models import Competition, SampleSet
+from competitions.samples import sample_hashes, samples_of, worst_cases
+from competitions.selectors import imported_sets, sample_set_for
+from competitions.services import commitment_of, draw_samples, export_competition, import_competition
+from core.errors import Refusal
+
+SALT = "5a1t" * 16
+
+KeepSet = Callable[..., SampleSet]
+
+
+def test_it_works(source: SampleSet) -> None:
+    drawn = draw_samples(source=source, count=8, salt=SALT, name="round-1")
+    assert (drawn.drawn_from, drawn.count, drawn.purpose, drawn.name) == (source, 8, "test", "round-1")
+    before, after = samples_of(source), samples_of(drawn)
+    # this order never changes: every published commitment hangs on it
+    order = [4, 10, 6, 9, 8, 7, 3, 11]
+    assert [sample.number for sample in after] == list(range(8))
+    for number, sample in zip(order, after, strict=True):
+        assert np.array_equal(sample.image, before[number].image)
+        assert (sample.label, sample.target) == (before[number].label, before[number].target)
+    assert worst_cases(drawn) == tuple(worst_cases(source)[number] for number in order)
+
+
+def test_its_order_follows_from_the_salt_alone(source: SampleSet) -> None:
+    digests = [
+        draw_samples(source=source, count=12, salt=salt, name=f"round-{number}").digest
+        for number, salt in enumerate((SALT, SALT, "other"))
+    ]
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_a_sample_is_hashed_with_the_salt_its_label_and_its_target(source: SampleSet) -> None:
+    first = samples_of(source)[0]
+    numbers = np.array([first.label, first.target], ">i4").tobytes()
+    expected = hashlib.sha256(SALT.encode() + b"\0" + numbers + first.image.tobytes()).hexdigest()
+    hashes = sample_hashes(source, SALT)
+    assert (hashes[0], len(set(hashes))) == (expected, 12)
+    assert not set(hashes) & set(sample_hashes(source, "other"))
+
+
+def test_the_commitment_is_to_all_hashes_in_their_order(source: SampleSet) -> None:
+    listed = json.dumps(list(sample_hashes(source, SALT))).replace(" ", "")
+    assert commitment_of(source, SALT) == hashlib.sha256(listed.encode()).hexdigest()
+
+
+@pytest.mark.parametrize("count", [0, 13])
+def test_it_rejects_more_samples_than_there_are(source: SampleSet, count: int) -> None:
+    with pytest.raises(Refusal, match=f"has 12 samples, not {count}") as refused:
+        draw_samples(source=source, count=count, salt=SALT, name="round-1")
+    assert refused.value.fix == "ask for 1 to 12"
+
+
+@pytest.mark.parametrize("purpose", ["development", "validation"])
+def test_it_rejects_samples_that_are_for_something_else(keep_set: KeepSet, purpose: str) -> None:
+    with pytest.raises(Refusal, match=f"is for {purpose}"):
+        draw_samples(source=keep_set("public", "dev", purpose), count=5, salt=SALT, name="round-1")
+
+
+def test_it_rejects_a_set_that_was_drawn_itself_and_a_name_that_is_taken(source: SampleSet) -> None:
+    drawn = draw_samples(source=source, count=8, salt=SALT, name="round-1")
+    with pytest.raises(Refusal, match="was drawn for a round"):
+        draw_samples(source=drawn, count=5, salt=SALT, name="round-2")
+    with pytest.raises(Refusal, match="has a sample set 'round-1' already"):
+        draw_samples(source=source, count=8, salt=SALT, name="round-1")
+
+
+@pytest.mark.parametrize("purpose", ["development", "validation"])
+def test_it_rejects_images_that_others_see(source: SampleSet, keep_set: KeepSet, purpose: str) -> None:
+    keep_set("seen", "test-1", purpose, count=1)
+    with pytest.raises(Refusal, match="test-1 shares images with digits/seen, which"):
+        draw_samples(source=source, count=5, salt=SALT, name="round-1")
+
+
+def test_it_rejects_images_of_a_set_that_was_drawn_from(source: SampleSet, keep_set: KeepSet) -> None:
+    other = keep_set("test-2", "test-1", count=3)
+    draw_samples(source=source, count=5, salt=SALT, name="round-1")
+    with pytest.raises(Refusal, match="test-2 shares images with digits/test-1"):
+        draw_samples(source=other, count=3, salt=SALT, name="round-2")
+
+
+def test_a_drawn_set_is_in_no_file_and_in_no_list(
+    competition: Competition, keep_set: KeepSet, source: SampleSet
+) -> None:
+    for purpose, split in (("development", "dev"), ("validation", "validation")):
+        keep_set(purpose, split, purpose)
+    written = export_competition(competition)
+    drawn = draw_samples(source=source, count=8, salt=SALT, name="round-1")
+    assert export_competition(competition) == written
+    assert drawn not in imported_sets(competition)
+    assert sample_set_for(competition, "test") == source
+    assert import_competition(written) == competition
+    written["sample_sets"].append(written["sample_sets"][0] | {"name": "round-1"})
+    with pytest.raises(Refusal, match="a round plays on a set of this name"):
+        import_competition(written)
