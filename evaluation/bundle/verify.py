@@ -174,7 +174,7 @@ def _name(line: Mapping[str, Any]) -> bytes:
 def _difference(line: Mapping[str, Any], due: Mapping[str, Any]) -> str:
     what = " ".join(_quote(due[name]) for name in _NAMED_BY[due["kind"]])
     told = [
-        f"{name} is {_quote(line[name]) if name in line else 'missing'}, but {_quote(due[name])} is what follows"
+        f"{name} is {_quote(line[name]) if name in line else 'missing'}, but the results make it {_quote(due[name])}"
         for name in due
         if name not in line or canonical(line[name]) != canonical(due[name])
     ]
@@ -193,10 +193,11 @@ def _summary(bundle: Bundle, signed: Sequence[bytes]) -> tuple[str, ...]:
     kinds = [derived.line["kind"] for derived in bundle.derived]
     counted = ", ".join(f"{kinds.count(kind)} {kind}s" for kind in _NAMED_BY)
     rows = sum(len(rows) for rows in facts.results.values())
+    competition, title, kind = _quote(head.competition), _quote(head.title), _quote(head.kind)
     return (
-        f"round {head.number} of {_quote(head.competition)}, {_quote(head.title)}: {_quote(head.kind)}, {facts.schedule}",
+        f"round {head.number} of {competition}, {title}: {kind}, schedule {facts.schedule}",
         f"{len(facts.entrants)} players, {facts.samples} samples, {rows:,} results of {len(facts.results)} pairs",
-        f"{counted}, each computed anew",
+        counted,
         f"snapshot {sha256(b''.join(signed)).hexdigest()}",
     )
 

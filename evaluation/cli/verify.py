@@ -63,7 +63,7 @@ def _key(given: str) -> str:
         text = Path(given).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise Refusal(f"--key {given} is neither 64 hexadecimal digits nor a file that can be read: {error}") from None
-    found = set(re.findall(r"\b[0-9a-f]{64}\b", text.lower()))
+    found: set[str] = set(re.findall(r"\b[0-9a-f]{64}\b", text.lower()))
     if len(found) != 1:
         raise Refusal(f"{given} does not hold one public key of 64 hexadecimal digits")
     return found.pop()
