@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from competitions.models import Competition, FreezeWindow, RulesVersion, SampleSet, Track
 from leaderboards.models import Evaluation
-from leaderboards.selectors import evaluation_of
+from leaderboards.selectors import evaluation_of, public_evaluation_of
 from submissions.models import Build, Submission
 
 
@@ -73,7 +73,10 @@ class WholeCompetitionSerializer(serializers.ModelSerializer[Competition]):
 
 
 class BoardRowSerializer(serializers.Serializer[Any]):
-    """A line of a leaderboard. `change`: places won (above 0) or lost in a day, null where it is new."""
+    """A line of a leaderboard. `change`: places won (above 0) or lost in a day, null where it is new.
+
+    `provisional`: measured before the opponents, the rules or the samples in force.
+    """
 
     rank = serializers.IntegerField()
     change = serializers.IntegerField(allow_null=True)
@@ -90,15 +93,18 @@ class BoardRowSerializer(serializers.Serializer[Any]):
     worst_opponent = serializers.CharField()
     median_seconds = serializers.FloatField()
     rules = serializers.IntegerField()
+    provisional = serializers.BooleanField()
     scored_at = serializers.DateTimeField()
 
 
 class BoardSerializer(serializers.Serializer[Any]):
-    """A page of a leaderboard."""
+    """A page of a leaderboard. `still_since` and `still_reason` are null where it is the board as it is now."""
 
     page = serializers.IntegerField(source="number")
     pages = serializers.IntegerField()
     total = serializers.IntegerField()
+    still_since = serializers.DateTimeField(source="still.since", default=None)
+    still_reason = serializers.CharField(source="still.reason", default=None)
     rows = BoardRowSerializer(many=True)
 
 
@@ -135,9 +141,8 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
         )
 
     def get_evaluation(self, submission: Submission) -> object:
-        """The newest evaluation, null where there is none."""
-        evaluation = evaluation_of(submission)
-        return EvaluationSerializer(evaluation).data if evaluation else None
+        """The newest evaluation, null where there is none; while boards stand still, what was known before."""
+        return _shown(public_evaluation_of(submission))
 
 
 class BuildSerializer(serializers.ModelSerializer[Build]):
@@ -161,6 +166,14 @@ class WholeSubmissionSerializer(SubmissionSerializer):
             *("commit", "tag", "licence", "submitted_by", "state_since", "cause", "reason", "problem", "fix"),
             *("disqualified_for", "slot", "builds"),
         )
+
+    def get_evaluation(self, submission: Submission) -> object:
+        """The newest evaluation, null where there is none."""
+        return _shown(evaluation_of(submission))
+
+
+def _shown(evaluation: Evaluation | None) -> object:
+    return EvaluationSerializer(evaluation).data if evaluation else None
 
 
 class AllowanceSerializer(serializers.Serializer[Any]):

@@ -19,7 +19,7 @@ from api.serializers import (
     WholeSubmissionSerializer,
 )
 from competitions.selectors import visible_competitions
-from leaderboards.selectors import board
+from leaderboards.selectors import board, sees_live
 from submissions import services
 from submissions.models import Submission
 from submissions.selectors import allowance_of
@@ -46,8 +46,11 @@ class ShowLeaderboard(APIView):
 
     def get(self, request: Request, slug: str, kind: str) -> Response:
         """The page nearest to the one asked for."""
-        track = get_object_or_404(competition_of(request, slug).tracks, kind=kind)
-        return Response(BoardSerializer(board(track, request.query_params.get("page", "1"))).data)
+        competition = competition_of(request, slug)
+        track = get_object_or_404(competition.tracks, kind=kind)
+        still = not sees_live(request.user, competition)
+        page = board(track, request.query_params.get("page", "1"), still=still)
+        return Response(BoardSerializer(page).data)
 
 
 class ShowSubmission(APIView):

@@ -13,8 +13,16 @@ from accounts.models import User
 from accounts.selectors import teams_of
 from competitions.models import Competition, Entry, FreezeWindow, Track
 from core import clock
-from leaderboards.models import Evaluation, Pool, Standing
-from leaderboards.selectors import evaluation_of, opposing_pool
+from leaderboards.models import Evaluation, Pool
+from leaderboards.selectors import (
+    BoardRow,
+    Stillness,
+    best,
+    evaluation_of,
+    opposing_pool,
+    public_evaluation_of,
+    sees_live,
+)
 from matches.models import Piece
 from matches.selectors import OPEN_PIECES, Progress, QueuePlace, progress, queue_of, worker_is_missing
 from repositories.models import Repository
@@ -29,23 +37,21 @@ RECENT_COMMITS = 5
 
 @dataclass(frozen=True)
 class TrackCard:
-    """A track and the best of its board."""
+    """A track and the best of its board; `still` is None where that is the board as it is now."""
 
     track: Track
-    top: Sequence[Standing]
+    top: Sequence[BoardRow]
+    still: Stillness | None
 
 
-def cards(competition: Competition) -> list[TrackCard]:
-    """Every track with its first three, in two queries."""
-    best = (
-        Standing.objects.filter(track__competition=competition, rank__lte=TOP)
-        .select_related("entry__team", "evaluation")
-        .order_by("rank", "entry__team__slug")
-    )
-    by_track: dict[int, list[Standing]] = {}
-    for standing in best:
-        by_track.setdefault(standing.track_id, []).append(standing)
-    return [TrackCard(track, by_track.get(track.pk, [])[:TOP]) for track in competition.tracks.all()]
+def cards(competition: Competition, user: User | AnonymousUser) -> list[TrackCard]:
+    """Every track with its first three as the person may see them, in a query for each track."""
+    still = not sees_live(user, competition)
+    found = []
+    for track in competition.tracks.all():
+        top = best(track, TOP, still=still)
+        found.append(TrackCard(track, top.rows, top.still))
+    return found
 
 
 def own_entry(user: User | AnonymousUser, competition: Competition) -> Entry | None:
@@ -71,6 +77,7 @@ def coming_windows(competition: Competition) -> list[FreezeWindow]:
 class Stand:
     """How a submission stands: its newest evaluation and, while that is played, its place in the queue.
 
+    `hidden_since`: the boards stand still since then, and there is a newer evaluation that is not shown here.
     `before` is how many submissions wait to be built before it; `worker_missing`: no live worker can play its pieces.
     """
 
@@ -80,6 +87,7 @@ class Stand:
     before: int | None
     pool_missing: bool
     worker_missing: bool
+    hidden_since: datetime | None
 
     @property
     def scored(self) -> bool:
@@ -87,9 +95,11 @@ class Stand:
         return self.evaluation is not None and self.evaluation.state == Evaluation.State.SCORED
 
 
-def stand_of(submission: Submission) -> Stand:
-    """How a submission stands now."""
-    evaluation = evaluation_of(submission)
+def stand_of(submission: Submission, *, inside: bool) -> Stand:
+    """How a submission stands now: for its team and the organisers (`inside`), or as everybody may know it."""
+    newest = evaluation_of(submission)
+    evaluation = newest if inside else public_evaluation_of(submission)
+    hidden = newest != evaluation
     played = waits = before = None
     no_worker = False
     if evaluation is not None and evaluation.state == Evaluation.State.PLAYING:
@@ -99,10 +109,11 @@ def stand_of(submission: Submission) -> Stand:
         before = Submission.objects.filter(state=Submission.State.RECEIVED, pk__lt=submission.pk).count()
     missing = (
         submission.state == Submission.State.READY
-        and evaluation is None
+        and newest is None
         and opposing_pool(submission.repository.track) is None
     )
-    return Stand(evaluation, played, waits, before, missing, no_worker)
+    since = submission.repository.entry.competition.boards_still_since if hidden else None
+    return Stand(evaluation, played, waits, before, missing, no_worker, since)
 
 
 @dataclass(frozen=True)

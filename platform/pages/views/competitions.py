@@ -26,7 +26,7 @@ def competition(request: HttpRequest, slug: str) -> HttpResponse:
     rules = shown.rules_versions.first()
     context = {
         "competition": shown,
-        "cards": cards(shown),
+        "cards": cards(shown, request.user),
         "tracks": shown.tracks.all(),
         "rules": rules,
         "rows": rows(rules) if rules else [],
@@ -53,7 +53,8 @@ def board(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
     """A track's leaderboard, a hundred rows a page."""
     shown = competition_of(request, slug)
     track = get_object_or_404(Track.objects.select_related("competition"), competition=shown, kind=kind)
-    page = leaderboards.board(track, request.GET.get("page", "1"))
+    still = not leaderboards.sees_live(request.user, shown)
+    page = leaderboards.board(track, request.GET.get("page", "1"), still=still)
     context = {
         "competition": shown,
         "track": track,

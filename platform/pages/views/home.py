@@ -18,7 +18,7 @@ def home(request: HttpRequest) -> HttpResponse:
     context = {
         "competitions": competitions,
         "newest": newest,
-        "cards": cards(newest) if newest else [],
+        "cards": cards(newest, request.user) if newest else [],
         "own": own_entry(request.user, newest) if newest else None,
     }
     return render(request, "pages/home.html", context)

@@ -34,7 +34,7 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
     """A submission: score and opponents for everyone, and all the rest for its team and the organisers."""
     shown = submission_of(request, number)
     inside = sees_inside(request, shown.repository.entry)
-    stand = stand_of(shown)
+    stand = stand_of(shown, inside=inside)
     builds = list(shown.builds.all())
     build = _build(request, builds) if inside else None
     context: dict[str, Any] = {

@@ -14,6 +14,7 @@ from accounts.models import Membership
 from competitions import services as competitions
 from competitions.models import Entry, Track
 from core.errors import Refusal
+from leaderboards.selectors import rows_of, sees_live
 from pages import notices
 from pages.access import belongs, competition_of, entry_of, person, sees_inside
 from pages.forms import TeamForm
@@ -30,6 +31,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
     """A team: members, standings and submissions for everyone, repositories and slots for its own."""
     entry = entry_of(request, slug)
     inside = sees_inside(request, entry)
+    still = not sees_live(request.user, entry.competition)
     sent = Submission.objects.filter(repository__entry=entry).select_related("repository__track", "submitted_by")
     members = list(entry.team.memberships.select_related("user"))
     context = {
@@ -37,7 +39,8 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "team": entry.team,
         "competition": entry.competition,
         "members": members,
-        "standings": entry.standings.select_related("track", "evaluation").order_by("track"),
+        "standings": rows_of(entry, still=still),
+        "still_since": entry.competition.boards_still_since if still else None,
         "page": Paginator(sent, SUBMISSIONS_PER_PAGE).get_page(request.GET.get("page")),
         "inside": inside,
         "member": belongs(request, entry),

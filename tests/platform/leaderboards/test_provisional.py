@@ -1,0 +1,126 @@
+"""New terms measure the best at once; the others keep their score until workers are idle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from accounts.models import User
+from competitions.models import Competition
+from core import clock
+from leaderboards import terms
+from leaderboards.models import Evaluation, Pool
+from leaderboards.selectors import board, unmeasured, unrefined
+from leaderboards.tasks import sweep
+from matches.models import Match, Piece, Worker
+from submissions.models import Submission
+
+if TYPE_CHECKING:
+    from tests.platform.conftest import FakeClock
+    from tests.platform.leaderboards.conftest import Arena
+
+
+@pytest.fixture(autouse=True)
+def _two_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terms, "AT_ONCE", 2)
+
+
+@pytest.fixture
+def ranked(arena: Arena, alice: User, attack_pool: Pool) -> list[Submission]:
+    """Models of five teams from the best to the worst, sent in another order; then a stronger pool."""
+    sent = {place: arena.submission(arena.entry(f"team-{place}"), "model", alice) for place in (4, 1, 5, 3, 2)}
+    for place, submission in sent.items():
+        arena.score(submission, 7.0 - place)
+    arena.pool("untargeted", "stronger")
+    return [sent[place] for place in sorted(sent)]
+
+
+@pytest.fixture
+def worker(the_clock: FakeClock) -> Worker:
+    """One that is live and idle."""
+    now = clock.now()
+    return Worker.objects.create(name="here/0", worker_class="cpu", started_at=now, last_seen_at=now)
+
+
+def provisional(arena: Arena) -> list[str]:
+    return [row.team_slug for row in board(arena.tracks["model"]).rows if row.provisional]
+
+
+def again(submission: Submission) -> bool:
+    return submission.evaluations.count() == 2
+
+
+def play_open(arena: Arena, distance: float) -> None:
+    for match in Match.objects.filter(state=Match.State.WAITING):
+        arena.play(match, [distance] * 6)
+
+
+def test_it_works(arena: Arena, ranked: list[Submission], worker: Worker) -> None:
+    assert len(provisional(arena)) == 5
+    sweep()
+    assert [again(each) for each in ranked] == [True, True, False, False, False]
+    sweep()
+    assert sum(map(again, ranked)) == 2, "pieces wait"
+    play_open(arena, 6.5)
+    sweep()
+    assert provisional(arena) == ["team-3", "team-4", "team-5"]
+    for place in (3, 4, 5):
+        assert [again(each) for each in ranked] == [number <= place for number in range(1, 6)], "one at a time, by rank"
+        play_open(arena, 6.5 - place)
+        sweep()
+    assert provisional(arena) == []
+    assert unrefined() is None
+
+
+def test_whoever_comes_up_among_the_best_is_measured_at_once(arena: Arena, ranked: list[Submission]) -> None:
+    sweep()
+    play_open(arena, 0.5)
+    sweep()
+    assert [again(each) for each in ranked] == [True, True, True, True, False]
+
+
+@pytest.mark.parametrize("lacks", ["worker", "life", "hands"])
+def test_others_wait_for_an_idle_worker(
+    arena: Arena, ranked: list[Submission], worker: Worker, the_clock: FakeClock, lacks: str
+) -> None:
+    sweep()
+    play_open(arena, 9.0)
+    sweep()
+    Evaluation.objects.filter(submission=ranked[2], state="playing").delete()
+    Match.objects.filter(state="waiting").delete()
+    assert unrefined() == ranked[2]
+    if lacks == "worker":
+        worker.delete()
+    elif lacks == "life":
+        the_clock.forward(minutes=2)
+    else:
+        Piece.objects.filter(number=0, match__attack__title="noise").update(state="claimed", worker=worker)
+    assert unrefined() is None
+
+
+def test_full_for_all_is_a_setting(arena: Arena, ranked: list[Submission]) -> None:
+    Competition.objects.update(rescore_all=True)
+    sweep()
+    assert all(map(again, ranked))
+
+
+def test_what_was_never_measured_or_has_no_score_comes_at_once(
+    arena: Arena, ranked: list[Submission], alice: User
+) -> None:
+    new = arena.submission(arena.entry("new"), "model", alice)
+    ranked[4].evaluations.update(state="void", cause="platform", value=None)
+    assert set(unmeasured()) == {*ranked[:2], ranked[4], new}
+
+
+def test_new_rules_and_new_samples_make_scores_provisional_too(arena: Arena, alice: User, attack_pool: Pool) -> None:
+    arena.score(arena.submission(arena.entry("owls"), "model", alice), 1.0)
+    assert provisional(arena) == []
+    rules = arena.competition.rules_versions.get()
+    rules.pk, rules.version = None, 2
+    rules.save()
+    assert provisional(arena) == ["owls"]
+    rules.delete()
+    arena.sample_set.pk, arena.sample_set.name = None, "further"
+    arena.sample_set.save()
+    assert provisional(arena) == ["owls"]

@@ -1,0 +1,178 @@
+"""Boards that stand still, and who sees what meanwhile."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+from django.test import Client
+
+from accounts.models import Membership, Team, User
+from competitions.models import Entry
+from core.errors import Refusal
+from core.models import Event
+from leaderboards import services
+from leaderboards.models import Pool, Snapshot
+from leaderboards.selectors import board
+from submissions.models import Submission
+
+if TYPE_CHECKING:
+    from tests.platform.conftest import FakeClock
+    from tests.platform.leaderboards.conftest import Arena
+
+ROLES = ("anonymous", "charlie", "bob", "dora", "olga")
+"""Bob is of the Owls, Dora of the Doves, Olga organises."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The model that the Owls had on the board, and the one that was scored since."""
+
+    arena: Arena
+    old: Submission
+    new: Submission
+
+
+@pytest.fixture
+def stage(
+    arena: Arena, the_clock: FakeClock, entry: Entry, alice: User, charlie: User, olga: User, attack_pool: Pool
+) -> Stage:
+    """The Owls scored 1.25, the Doves 2.125; then the boards stood still, and the Owls scored 3.875 and the Doves 4.625
+    with what they had."""
+    doves = arena.entry("doves")
+    dora = User.objects.create_user("dora", "dora@example.org")
+    Membership.objects.create(team=doves.team, user=dora, role="captain", joined_at=the_clock.at)
+    old = arena.submission(entry, "model", alice)
+    arena.score(old, 1.25)
+    theirs = arena.submission(doves, "model", dora)
+    arena.score(theirs, 2.125)
+    the_clock.forward(hours=1)
+    services.still_boards(competition=arena.competition, by=olga, reason="The final is near")
+    the_clock.forward(hours=1)
+    new = arena.submission(entry, "model", alice)
+    arena.score(new, 3.875)
+    arena.pool("untargeted", "stronger")
+    arena.score(theirs, 4.625)
+    return Stage(arena, old, new)
+
+
+class Row(NamedTuple):
+    """An address, a text, and who reads it there."""
+
+    address: str
+    text: str
+    readers: tuple[str, ...]
+
+
+PUBLIC_BOARDS = (
+    "/",
+    "/competitions/digits",
+    "/competitions/digits/leaderboards/model",
+    "/competitions/digits/leaderboards/model?seen=0",
+    "/api/competitions/digits/leaderboards/model",
+)
+TABLE = [
+    *(Row(page, text, ("anonymous", "charlie", "bob", "dora")) for page in PUBLIC_BOARDS for text in ("1.25", "2.125")),
+    *(Row(page, text, ("olga",)) for page in PUBLIC_BOARDS for text in ("3.87", "4.62")),
+    *(Row(page, "The final is near", ("anonymous", "charlie", "bob", "dora")) for page in PUBLIC_BOARDS),
+    Row("/teams/owls", "1.25", ("anonymous", "charlie", "bob", "dora")),
+    Row("/teams/owls", "3.87", ("olga",)),
+    Row("/teams/doves", "4.62", ("olga",)),
+    Row("/submissions/{new}", "3.87", ("bob", "olga")),
+    Row("/submissions/{new}", "What was scored later", ("anonymous", "charlie", "dora")),
+    Row("/submissions/{new}?seen=0&build=none", "3.87", ("bob", "olga")),
+    Row("/submissions/{new}?seen=0", "3.87", ()),
+    Row("/submissions/{new}?seen=0", "What was scored later", ("anonymous", "charlie", "dora")),
+    Row("/submissions/{old}", "1.25", ROLES),
+    Row("/submissions/{old}", "What was scored later", ()),
+    Row("/submissions/{theirs}", "2.125", ("anonymous", "charlie", "bob")),
+    Row("/submissions/{theirs}", "4.62", ("dora", "olga")),
+    Row("/api/submissions/{new}", "3.87", ("bob", "olga")),
+    Row("/api/submissions/{theirs}", "2.125", ("anonymous", "charlie", "bob")),
+    Row("/api/submissions/{theirs}", "4.62", ("dora", "olga")),
+    Row("/api/competitions/digits", "3.87", ()),
+    Row("/status", "3.87", ()),
+]
+
+
+def look(client: Client, stage: Stage, address: str) -> str:
+    theirs = Submission.objects.get(repository__entry__team__slug="doves")
+    at = address.format(new=stage.new.pk, old=stage.old.pk, theirs=theirs.pk)
+    headers = {"HX-Request": "true"} if "seen=" in at else {}
+    return client.get(at, headers=headers).content.decode()
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_it_rejects_eyes_that_scores_are_not_for(client: Client, stage: Stage, role: str) -> None:
+    if role != "anonymous":
+        client.force_login(User.objects.get(username=role))
+    for row in TABLE:
+        seen = row.text in look(client, stage, row.address)
+        assert seen == (role in row.readers), f"{row.text!r} at {row.address} as {role}"
+
+
+def test_it_works(stage: Stage, client: Client, olga: User) -> None:
+    track = stage.arena.tracks["model"]
+    track.refresh_from_db()
+    page, live = board(track), board(track, still=False)
+    assert [(row.rank, row.value) for row in page.rows] == [(1, 2.125), (2, 1.25)]
+    assert [(row.rank, row.value) for row in live.rows] == [(1, 4.625), (2, 3.875)]
+    assert page.still is not None
+    assert (page.still.reason, live.still) == ("The final is near", None)
+    assert Snapshot.objects.count() == 3, "one of each track"
+    answer = client.get("/api/competitions/digits/leaderboards/model").json()
+    assert (answer["still_since"], answer["still_reason"]) == ("2026-11-21T13:00:00Z", "The final is near")
+
+    services.move_boards(competition=stage.arena.competition, by=olga, reason="It is over")
+    track = type(track).objects.get(pk=track.pk)
+    assert board(track) == live
+    assert "3.87" in look(client, stage, "/submissions/{new}")
+    events = Event.objects.filter(subject=f"competition:{track.competition_id}", by=olga).order_by("pk")
+    assert [(event.verb, event.reason) for event in events] == [("still", "The final is near"), ("move", "It is over")]
+
+
+def test_a_snapshot_is_the_board_to_the_last_bit_and_never_changes(
+    arena: Arena, the_clock: FakeClock, entry: Entry, alice: User, olga: User, attack_pool: Pool
+) -> None:
+    arena.score(arena.submission(entry, "model", alice), 1.0 / 3.0)
+    before = board(arena.tracks["model"])
+    snapshot = services.take_snapshot(track=arena.tracks["model"], reason="round 1")
+    services.still_boards(competition=arena.competition, by=olga, reason="now")
+    track = type(snapshot.track).objects.get(pk=snapshot.track_id)
+    assert board(track).rows == before.rows
+    snapshot.rows = []
+    with pytest.raises(TypeError, match="never changed"):
+        snapshot.save()
+
+
+def test_a_later_snapshot_is_not_what_the_public_sees(stage: Stage, the_clock: FakeClock) -> None:
+    track = type(stage.arena.tracks["model"]).objects.get(kind="model")
+    before = board(track)
+    the_clock.forward(hours=1)
+    later = services.take_snapshot(track=track, reason="round 2")
+    assert json.loads(json.dumps(later.rows))[0]["value"] == 4.625
+    assert board(track) == before
+
+
+def test_a_page_of_still_boards_takes_few_queries(
+    stage: Stage, client: Client, django_assert_max_num_queries: object
+) -> None:
+    with django_assert_max_num_queries(10):  # type: ignore[operator]
+        client.get("/competitions/digits/leaderboards/model")
+
+
+def test_it_rejects_whoever_does_not_organise_and_what_is_so_already(
+    arena: Arena, alice: User, olga: User, owls: Team
+) -> None:
+    competition = arena.competition
+    for act in (services.still_boards, services.move_boards):
+        with pytest.raises(Refusal, match="only organisers"):
+            act(competition=competition, by=alice, reason="please")
+    with pytest.raises(Refusal, match="do not stand still"):
+        services.move_boards(competition=competition, by=olga, reason="again")
+    services.still_boards(competition=competition, by=olga, reason="now")
+    with pytest.raises(Refusal, match="stand still already"):
+        services.still_boards(competition=competition, by=olga, reason="again")
+    assert Snapshot.objects.count() == 3
