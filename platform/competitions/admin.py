@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib import admin
-from django.contrib.admin import RelatedOnlyFieldListFilter
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.contrib.admin import EmptyFieldListFilter, RelatedOnlyFieldListFilter
+from django.core.exceptions import PermissionDenied
 from django.db.models import Max
 from django.forms import ModelForm
 from django.http import HttpRequest
 
-from competitions.document import NEEDED
+from competitions.forms import ExtendForm, RulesForm, SampleSetForm, WindowForm
 from competitions.models import Competition, Entry, FreezeWindow, Organiser, RulesVersion, SampleSet, Track
-from competitions.rules import least_accuracy, query_rules
-from competitions.services import appoint_organiser, require_fitting_rules
+from competitions.services import appoint_organiser, end_window, extend_window, open_window, plan_window
 from core import clock
+from core.administration.acts import Act, confirmed
 from core.administration.columns import linked
 from core.administration.rows import EditableAdmin, ReadOnlyAdmin, RecordedAdmin, is_superuser
-from core.errors import Refusal
-
-if TYPE_CHECKING:
-    RulesModelForm = ModelForm[RulesVersion]
-    SampleSetModelForm = ModelForm[SampleSet]
-else:
-    RulesModelForm = SampleSetModelForm = ModelForm
 
 OF_COMPETITION = ("competition", RelatedOnlyFieldListFilter)
 
@@ -53,31 +46,6 @@ class TrackAdmin(EditableAdmin):
     list_select_related = ("competition",)
     search_fields = ("title", "competition__slug")
     fixed = ("competition", "kind")
-
-
-class RulesForm(RulesModelForm):
-    """A further version of the rules, checked as the engine will read it."""
-
-    def clean_values(self) -> dict[str, Any]:
-        values = self.cleaned_data["values"]
-        if not isinstance(values, dict):
-            raise ValidationError('Give a table of values, e.g. {"query_budget": 1000}.')
-        try:
-            query_rules(values, 1)
-            least_accuracy(values)
-        except Refusal as refusal:
-            raise ValidationError(f"{refusal.problem}: {refusal.fix}") from refusal
-        return values
-
-    def clean(self) -> dict[str, Any] | None:
-        cleaned = super().clean()
-        competition, values = self.cleaned_data.get("competition"), self.cleaned_data.get("values")
-        if competition is not None and values is not None:
-            try:
-                require_fitting_rules(competition, values)
-            except Refusal as refusal:
-                self.add_error("values", f"{refusal.problem}: {refusal.fix}")
-        return cleaned
 
 
 @admin.register(RulesVersion)
@@ -110,40 +78,33 @@ class RulesVersionAdmin(RecordedAdmin, ReadOnlyAdmin):
         super().save_model(request, obj, form, change)
 
 
-class SampleSetForm(SampleSetModelForm):
-    """The name and the purpose of a sample set that nothing was measured on."""
-
-    def clean_name(self) -> str:
-        name = str(self.cleaned_data["name"])
-        others = self.instance.competition.sample_sets.exclude(pk=self.instance.pk)
-        if others.filter(name=name).exists():
-            raise ValidationError("Another sample set of the competition has this name.")
-        return name
-
-    def clean_purpose(self) -> str:
-        before, purpose = self.initial["purpose"], str(self.cleaned_data["purpose"])
-        others = self.instance.competition.sample_sets.exclude(pk=self.instance.pk)
-        if purpose != before and before in NEEDED and not others.filter(purpose=before).exists():
-            raise ValidationError(f"It is the only set for {before}: import another one first.")
-        return purpose
-
-
 @admin.register(SampleSet)
 class SampleSetAdmin(RecordedAdmin, ReadOnlyAdmin):
     """Sample sets as rows: no image and no label is ever shown here. They are imported with the competition.
 
-    Name and purpose change until a match or an evaluation uses the set.
+    Name and purpose change until a match, an evaluation or a round uses the set. What was drawn for a round is only
+    looked at.
     """
 
     form = SampleSetForm
     organised_by = "competition__organisers"
     counts = ("matches", "evaluations")
-    list_display = ("__str__", linked("competition"), "purpose", "source", "split", "count", "imported_at")
-    list_filter = (OF_COMPETITION, "purpose")
-    list_select_related = ("competition",)
+    list_display = (
+        "__str__",
+        linked("competition"),
+        "purpose",
+        "source",
+        "split",
+        "count",
+        linked("drawn_from"),
+        "imported_at",
+    )
+    list_filter = (OF_COMPETITION, "purpose", ("drawn_from", EmptyFieldListFilter))
+    list_select_related = ("competition", "drawn_from__competition")
     search_fields = ("name", "source", "digest")
     readonly_fields = (
         "competition",
+        "drawn_from",
         "source",
         "split",
         "count",
@@ -154,7 +115,7 @@ class SampleSetAdmin(RecordedAdmin, ReadOnlyAdmin):
     )
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self._may(request) and not (obj and (obj.matches.exists() or obj.evaluations.exists()))
+        return self._may(request) and not (obj and _is_used(obj))
 
     def save_model(self, request: HttpRequest, obj: Any, form: ModelForm[Any], change: bool) -> None:
         # who begins to use it meanwhile waits for the row, or is seen
@@ -163,22 +124,78 @@ class SampleSetAdmin(RecordedAdmin, ReadOnlyAdmin):
         super().save_model(request, obj, form, change)
 
 
+def _is_used(row: SampleSet) -> bool:
+    drawn = row.drawn_from_id is not None or row.draws.exists()
+    return drawn or row.matches.exists() or row.evaluations.exists()
+
+
 @admin.register(FreezeWindow)
 class FreezeWindowAdmin(EditableAdmin):
-    """Times in which nothing is accepted as a submission. Organisers add, change and delete them."""
+    """Times in which nothing is accepted as a submission. One that has begun is changed by acts alone, and stays."""
 
+    form = WindowForm
     organised_by = "competition__organisers"
     list_display = ("reason", linked("competition"), "starts_at", "ends_at")
     list_filter = (OF_COMPETITION,)
     list_select_related = ("competition",)
     search_fields = ("reason", "competition__slug")
     date_hierarchy = "starts_at"
+    fixed = ("competition",)
+    actions = ("open_now", "extend", "end_now")
+    actions_detail = ("open_now", "extend", "end_now")
+
+    open_now = confirmed(
+        Act(
+            title="Open now",
+            effect="The window begins now: from this moment on nothing is accepted as a submission, until its end.",
+            done="opened",
+            call=lambda row, by, reason: open_window(window=row, by=by, reason=reason),
+        )
+    )
+    extend = confirmed(
+        Act(
+            title="Extend",
+            effect="The window ends later: submissions that are refused meanwhile are told the new time.",
+            done="extended",
+            call=lambda row, by, reason, ends_at: extend_window(window=row, ends_at=ends_at, by=by, reason=reason),
+            form=ExtendForm,
+        )
+    )
+    end_now = confirmed(
+        Act(
+            title="End now",
+            effect="The window ends now: submissions are accepted again.",
+            done="ended",
+            call=lambda row, by, reason: end_window(window=row, by=by, reason=reason),
+        )
+    )
+
+    def save_model(self, request: HttpRequest, obj: FreezeWindow, form: ModelForm[Any], change: bool) -> None:
+        """A new one is planned; the form has checked what it says."""
+        if change or not request.user.is_authenticated:
+            super().save_model(request, obj, form, change)
+            return
+        window = plan_window(
+            competition=obj.competition,
+            starts_at=obj.starts_at,
+            ends_at=obj.ends_at,
+            reason=obj.reason,
+            by=request.user,
+        )
+        obj.pk = window.pk
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self._may(request)
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self._may(request)
+    def has_change_permission(self, request: HttpRequest, obj: FreezeWindow | None = None) -> bool:
+        return self._may(request) and not _has_begun(obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: FreezeWindow | None = None) -> bool:
+        return self._may(request) and not _has_begun(obj)
+
+
+def _has_begun(window: FreezeWindow | None) -> bool:
+    return window is not None and window.starts_at <= clock.now()
 
 
 @admin.register(Organiser)

@@ -15,13 +15,14 @@ from competitions.models import Competition, Entry, FreezeWindow, Organiser, Rul
 from competitions.rules import query_rules
 from competitions.samples import keep_samples
 from competitions.selectors import imported_sets
-from competitions.windows import check_free, end_window, extend_window, open_window, plan_window
+from competitions.windows import call_off_window, check_free, end_window, extend_window, open_window, plan_window
 from core import clock, events
 from core.errors import Refusal
 
 __all__ = [
     "add_member",
     "appoint_organiser",
+    "call_off_window",
     "commitment_of",
     "draw_samples",
     "end_window",

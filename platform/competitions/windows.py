@@ -5,7 +5,7 @@ Everything here locks the competition's row first, so that of two acts at once t
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
@@ -102,6 +102,21 @@ def end_window(*, window: FreezeWindow, by: User, reason: str) -> None:
         if now <= locked.starts_at:
             raise Refusal(f"{locked} has not begun", fix="change its times, or delete it")
         _change(locked, "end", by, reason, ends_at=now)
+    window.refresh_from_db()
+
+
+def call_off_window(*, window: FreezeWindow, by: User, reason: str) -> None:
+    """What it was planned for does not take place: a window that holds ends now, one that is to come closes nothing.
+
+    The row of the latter stays, as a moment that is past, since others may stand on it. Raises `Refusal` where it is
+    over.
+    """
+    with transaction.atomic():
+        locked, now = _locked(window, by), clock.now()
+        begins = min(locked.starts_at, now - timedelta(microseconds=1))
+        before = _times(locked)
+        FreezeWindow.objects.filter(pk=window.pk).update(starts_at=begins, ends_at=now)
+        events.record("call_off", window, by=by, reason=reason, before=before)
     window.refresh_from_db()
 
 

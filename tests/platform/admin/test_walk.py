@@ -16,9 +16,9 @@ from django.urls import reverse
 
 OURS = ("core", "accounts", "competitions", "repositories", "submissions", "matches", "leaderboards", "rounds")
 MODELS = [model for app in OURS for model in apps.get_app_config(app).get_models()]
-EDITABLE = {"user", "competition", "track", "sampleset", "freezewindow", "organiser", "entry"}
-ADDABLE = {"user", "freezewindow", "organiser", "rulesversion"}
-DELETABLE = {"user", "freezewindow", "organiser"}
+EDITABLE = {"user", "competition", "track", "sampleset", "organiser", "entry"}
+ADDABLE = {"user", "freezewindow", "organiser", "rulesversion", "round"}
+DELETABLE = {"user", "organiser"}
 
 
 def address(model: type[Model], view: str, *arguments: object) -> str:

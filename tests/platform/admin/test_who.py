@@ -50,34 +50,6 @@ def test_it_works(as_organiser: Client, rows: Any, elsewhere: Competition) -> No
             assert listed.context["cl"].result_count >= 1, name
 
 
-def window_form(competition: Competition) -> dict[str, Any]:
-    return {
-        "competition": competition.pk,
-        "starts_at_0": "2026-11-22",
-        "starts_at_1": "12:00:00",
-        "ends_at_0": "2026-11-23",
-        "ends_at_1": "12:00:00",
-        "reason": "top-five round 1",
-    }
-
-
-def test_a_new_window_is_an_event(as_organiser: Client, olga: User, competition: Competition) -> None:
-    page = reverse("admin:competitions_freezewindow_add")
-    assert as_organiser.post(page, window_form(competition)).status_code == 302
-    window = FreezeWindow.objects.get()
-    event = Event.objects.get()
-    assert (event.verb, event.subject, event.by) == ("freezewindow.added", f"freezewindow:{window.pk}", olga)
-    as_organiser.post(reverse("admin:competitions_freezewindow_delete", args=[window.pk]), {"post": "yes"})
-    assert not FreezeWindow.objects.exists()
-    assert Event.objects.filter(verb="freezewindow.deleted").exists()
-
-
-def test_it_rejects_a_window_in_a_foreign_competition(as_organiser: Client, elsewhere: Competition) -> None:
-    response = as_organiser.post(reverse("admin:competitions_freezewindow_add"), window_form(elsewhere))
-    assert "Select a valid choice" in response.content.decode()
-    assert FreezeWindow.objects.count() == 1
-
-
 def test_an_edit_names_its_fields(as_organiser: Client, tracks: dict[str, Track]) -> None:
     track = tracks["model"]
     form = {"title": track.title, "text": "Robust.", "quota": 7, "baselines": "[]", "initial-baselines": "[]"}
