@@ -1,0 +1,85 @@
+"""A small final, played to its end by the shipped schedule: twelve of each side, two targeted attacks, one warning."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from evaluation.bundle.contents import BundleHead, BundleSample, BundleSubmission, Record, body, commitment_of
+from evaluation.bundle.signing import sign
+from evaluation.domain.players import Track
+from evaluation.domain.results import Outcome
+from evaluation.domain.rules import QueryRules
+from evaluation.tournament.rounds import RoundEntrant, RoundFacts, SampleRow, advance
+
+SAMPLES = 16
+SEED = bytes(range(32))
+TEAMS = {"model-03": ("larks", "owls"), "attack-04": ("owls",)}
+
+
+def _entrants() -> tuple[RoundEntrant, ...]:
+    named = [(Track.MODEL, f"model-{number:02}") for number in range(12)]
+    named += [(Track.UNTARGETED, f"attack-{number:02}") for number in range(12)]
+    named += [(Track.TARGETED, f"target-{number:02}") for number in range(2)]
+    return tuple(RoundEntrant(track, name, TEAMS.get(name, ())) for track, name in named)
+
+
+def _rows(model: str, attack: str, worst: list[float]) -> list[SampleRow]:
+    """Later models are more robust, earlier attacks nearer; attack-11 is far from all models but the last."""
+    chance = np.random.default_rng([int(model[-2:]), int(attack[-2:]), len(attack)])
+    distances = (1 + int(model[-2:])) * (1 + 0.3 * int(attack[-2:])) * chance.lognormal(0, 0.3, SAMPLES)
+    if attack == "attack-11":
+        distances[:] = 0.01 if model == "model-11" else 1000
+    rows = []
+    for number, distance in enumerate(distances):
+        outcome = Outcome.FAILED if distance > worst[number] else Outcome.ADVERSARIAL
+        if number == 5 and model == "model-02":
+            outcome = Outcome.CLEAN_WRONG
+        scored = {Outcome.CLEAN_WRONG: 0.0, Outcome.FAILED: worst[number]}.get(outcome, float(distance))
+        rows.append(SampleRow(outcome, scored, int(chance.integers(1000))))
+    return rows
+
+
+@pytest.fixture(scope="session")
+def played() -> Record:
+    """Everything of the round, over."""
+    worst = [40.0 + number / 7 for number in range(SAMPLES)]
+    hashes = [f"{number:064x}" for number in range(SAMPLES)]
+    entrants = _entrants()
+    priors = {track: tuple(one.player for one in reversed(entrants) if one.track is track) for track in Track}
+    facts = RoundFacts("halving", False, SAMPLES, True, entrants, priors, {})
+    results: dict[tuple[str, str], dict[int, SampleRow]] = {}
+    while not (state := advance(facts)).over:
+        for ask in state.requests:
+            rows = dict(enumerate(_rows(ask.model, ask.attack, worst)[: ask.upto]))
+            results[ask.model, ask.attack] = rows | results.get((ask.model, ask.attack), {})
+        facts = replace(facts, results=results)
+    submission = BundleSubmission("Käuze", "c0ffee", "a title\nof two lines", "MIT", eligible=True)
+    twin = BundleSubmission("larks", "decade", "the same", "", eligible=False, why="no licence was found")
+    rules = QueryRules().as_dict()
+    return Record(
+        BundleHead("digits", "Digits", 3, "The final", "final", 1, rules, commitment_of(hashes)),
+        facts,
+        tuple(BundleSample(*of) for of in zip(hashes, worst, strict=True)),
+        {one.player: (submission, twin) if one.player == "model-03" else (submission,) for one in entrants},
+        {pair: 2**40 + place for place, pair in enumerate(sorted(results))},
+    )
+
+
+@pytest.fixture(scope="session")
+def written(played: Record) -> bytes:
+    """The body of its bundle."""
+    return body(played)
+
+
+@pytest.fixture(scope="session")
+def signed(written: bytes) -> bytes:
+    return sign(written, SEED)
+
+
+@pytest.fixture(scope="session")
+def seed() -> bytes:
+    """The organisers' secret."""
+    return SEED

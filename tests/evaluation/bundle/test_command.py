@@ -1,0 +1,57 @@
+"""`gauntlet verify`, as a person calls it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evaluation.bundle.signing import public_key
+from evaluation.cli import main
+
+
+def command(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
+    status = main(["verify", *map(str, words)])
+    return status, *capsys.readouterr()
+
+
+def test_it_works(signed: bytes, seed: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bundle, key = tmp_path / "bundle.jsonl", tmp_path / "signing-key.txt"
+    bundle.write_bytes(signed)
+    key.write_text(f"{public_key(seed)}\n")
+    for given in (public_key(seed), key):
+        status, out, err = command(capsys, bundle, "--key", given)
+        assert (status, err) == (0, "")
+        assert out.splitlines()[-1] == f"{bundle} is what was signed, and its results follow from its rows"
+
+    bundle.write_bytes(signed.replace(b'"nearer":8', b'"nearer":7'))
+    status, out, _ = command(capsys, bundle)
+    assert status == 3
+    line = signed[: signed.index(b'"nearer":8')].count(b"\n") + 1
+    assert f"line {line}: it is not the line that was signed" in out.splitlines()
+    status, out, _ = command(capsys, bundle, "--json")
+    assert (status, json.loads(out)["problems"][0]["line"]) == (3, line)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("nowhere.jsonl",), "cannot be read"),
+        (("empty",), "the file is empty"),
+        (("empty", "--key", "nowhere"), "neither 64 hexadecimal digits nor a file"),
+        (("empty", "--key", "empty"), "does not hold one public key"),
+    ],
+)
+def test_it_rejects(
+    words: tuple[str, ...],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").touch()
+    status, _, err = command(capsys, *words)
+    assert status == 2
+    assert said in err

@@ -1,0 +1,254 @@
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import pytest
+
+from evaluation.bundle.lines import decode, encode
+from evaluation.bundle.signing import public_key, sign
+from evaluation.bundle.verify import Report, verify
+from evaluation.domain.errors import Refusal
+
+Lines: TypeAlias = list[dict[str, Any]]
+KINDS = ("head", "sample", "entrant", "results", "stage", "decision", "place", "warning", "signature")
+
+
+def changed(written: bytes, seed: bytes, change: Callable[[Lines], object]) -> Report:
+    """What verify says of the bundle with its lines changed, and signed again by the same key."""
+    lines = decode(written)
+    change(lines)
+    return verify(sign(encode(lines), seed), public_key(seed))
+
+
+def first(lines: Lines, kind: str, **fields: Any) -> int:
+    """Where the first line of that kind with those fields stands, from 0."""
+    wanted = {"kind": kind, **fields}
+    return next(place for place, line in enumerate(lines) if all(line.get(n) == v for n, v in wanted.items()))
+
+
+def test_it_works(signed: bytes, seed: bytes) -> None:
+    report = verify(signed, public_key(seed))
+    assert report.problems == ()
+    assert report.ok
+    assert report.key == public_key(seed)
+    assert any("26 players, 16 samples" in line for line in report.summary)
+
+
+def test_without_a_key_it_says_which_one_to_compare(signed: bytes, seed: bytes) -> None:
+    report = verify(signed)
+    assert report.ok
+    assert public_key(seed) in report.summary[-1]
+    assert "compare it with the one that the organisers publish" in report.summary[-1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_names_the_line_of_one_changed_digit(signed: bytes, seed: bytes, kind: str) -> None:
+    lines = signed.splitlines(keepends=True)
+    places = [place for place, line in enumerate(lines) if f'"kind":"{kind}"'.encode() in line]
+    chance = random.Random(kind)
+    for _ in range(3):
+        place = chance.choice(places)
+        digit = chance.choice(list(re.finditer(rb"\d", lines[place])))
+        other = b"%d" % ((int(digit.group()) + chance.randrange(1, 10)) % 10)
+        line = lines[place][: digit.start()] + other + lines[place][digit.end() :]
+        report = verify(b"".join([*lines[:place], line, *lines[place + 1 :]]), public_key(seed))
+        assert place + 1 in {problem.line for problem in report.problems}
+        if kind != "signature":
+            # what was changed comes before all that no longer follows
+            assert report.problems[0].line == place + 1
+
+
+def test_it_rejects_another_key(written: bytes, signed: bytes, seed: bytes) -> None:
+    stranger = bytes(32)
+    last = len(signed.splitlines())
+    for content, key in ((signed, public_key(stranger)), (sign(written, stranger), public_key(seed))):
+        (problem,) = verify(content, key).problems
+        assert problem.line == last
+        assert "it was signed by the key" in problem.text
+    # a stranger's key put into the line of the organisers' signature
+    forged = signed.replace(public_key(seed).encode(), public_key(stranger).encode())
+    (problem,) = verify(forged).problems
+    assert (problem.line, "not of these lines" in problem.text) == (last, True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "value"),
+    [
+        ("stage", "loop", 7),
+        ("stage", "counted_models", ["model-00"]),
+        ("decision", "kept", None),
+        ("decision", "value", 0.25),
+        ("place", "place", 99),
+        ("place", "low", 0.5),
+        ("place", "not_broken", 1),
+        ("warning", "nearer", 7),
+    ],
+)
+def test_it_recomputes_every_derived_field(written: bytes, seed: bytes, kind: str, field: str, value: Any) -> None:
+    at = first(decode(written), kind)
+    (problem,) = changed(written, seed, lambda lines: lines[at].update({field: value})).problems
+    assert problem.line == at + 1
+    assert f"{field} is {json.dumps(value)[:40]}" in problem.text.replace(",", ", ").replace(",  ", ", ")
+
+
+def test_a_changed_distance_moves_what_follows_from_it(written: bytes, seed: bytes) -> None:
+    def nearer(lines: Lines) -> None:
+        row = lines[first(lines, "results", model="model-11", attack="attack-00")]
+        row["distances"] = [0.85 * distance for distance in row["distances"]]
+        row["outcomes"] = ["adversarial" for _ in row["distances"]]
+
+    report = changed(written, seed, nearer)
+    lines = decode(written)
+    assert {"decision", "place"} <= {lines[problem.line - 1]["kind"] for problem in report.problems}
+    at = first(lines, "place", player="model-11")
+    assert lines[at]["place"] == 1
+    (told,) = [problem.text for problem in report.problems if problem.line == at + 1]
+    assert told.startswith('place "model" "model-11": value is 11.85')
+
+
+def test_a_change_that_cuts_another_player_is_named_though_results_are_lacking(written: bytes, seed: bytes) -> None:
+    def broken(lines: Lines) -> None:
+        row = lines[first(lines, "results", model="model-11", attack="attack-00")]
+        row["distances"] = [0.001 for _ in row["distances"]]
+        row["outcomes"] = ["adversarial" for _ in row["distances"]]
+
+    report = changed(written, seed, broken)
+    lines = decode(written)
+    at = first(lines, "decision", player="model-11")
+    assert any("results are not complete" in problem.text for problem in report.problems)
+    (told,) = [problem.text for problem in report.problems if problem.line == at + 1]
+    assert "kept is true, but the results make it false" in told
+
+
+def drop(lines: Lines, kind: str, **fields: Any) -> None:
+    del lines[first(lines, kind, **fields)]
+
+
+def shorten(lines: Lines) -> None:
+    row = lines[first(lines, "results", model="model-11", attack="attack-00")]
+    for column in ("outcomes", "distances", "queries"):
+        row[column] = row[column][:-1]
+
+
+def lengthen(lines: Lines) -> None:
+    row = lines[first(lines, "results", model="model-00", attack="attack-11")]
+    for column, value in (("outcomes", "adversarial"), ("distances", 1.0), ("queries", 1)):
+        row[column].append(value)
+
+
+def set_row(lines: Lines, outcome: str, distance: float) -> None:
+    row = lines[first(lines, "results")]
+    row["outcomes"][0], row["distances"][0] = outcome, distance
+
+
+CHEATS: dict[str, tuple[Callable[[Lines], object], str, str]] = {
+    # the change, the kind of the line that is named, what is said
+    "a decision is lost": (lambda lines: drop(lines, "decision"), "stage", "behind it a line is missing"),
+    "a stage is lost": (lambda lines: drop(lines, "stage"), "results", "behind it a line is missing"),
+    "a warning is lost": (lambda lines: drop(lines, "warning"), "place", "behind it a line is missing"),
+    "a warning is made up": (
+        lambda lines: lines.append({**lines[-1], "model": "model-10"}),
+        "warning",
+        "no such line follows",
+    ),
+    "a place is there twice": (
+        lambda lines: lines.insert(first(lines, "warning"), lines[first(lines, "warning") - 1]),
+        "place",
+        "it repeats line",
+    ),
+    "two places change seats": (
+        lambda lines: lines.insert(first(lines, "place"), lines.pop(first(lines, "place") + 1)),
+        "stage",
+        "not in their order",
+    ),
+    "a pair is lost": (
+        lambda lines: drop(lines, "results", model="model-11", attack="attack-00"),
+        "warning",
+        "results are not complete",
+    ),
+    "a sample is lost": (shorten, "results", "results are not complete"),
+    "a sample that nobody asked for": (lengthen, "results", "asked for 10"),
+    "a failure that is not the worst case": (lambda lines: set_row(lines, "failed", 1.0), "results", "the worst case"),
+    "a clean mistake that is not 0": (lambda lines: set_row(lines, "clean_wrong", 1.0), "results", "it must be 0"),
+    "more than the worst case": (lambda lines: set_row(lines, "adversarial", 99.0), "results", "not be above"),
+    "another sample list": (lambda lines: lines[1].update(hash="0" * 63 + "9"), "head", "commitment"),
+    "an unknown schedule": (lambda lines: lines[0].update(schedule="lottery"), "head", "lottery"),
+    "no sample": (lambda lines: lines[0].update(samples=0), "head", "samples must be a whole number from 1"),
+    "endless samples": (lambda lines: lines[0].update(samples=10**18), "head", "16 follow"),
+    "more samples than 64 bits": (lambda lines: lines[0].update(samples=10**400), "head", "whole number from 1"),
+    "true for a number": (lambda lines: lines[0].update(round=True), "head", "round must be a whole number"),
+    "text for a list": (lambda lines: lines[first(lines, "entrant")].update(teams="owls"), "entrant", "must be a list"),
+    "a field too many": (lambda lines: lines[0].update(more=1), "head", "no such line has"),
+    "a field too few": (lambda lines: lines[0].pop("rules"), "head", "rules is missing"),
+    "an object for a name": (lambda lines: lines[-1].update(model={"a": []}), "warning", "no such line follows"),
+    "another form": (lambda lines: lines[0].update(format=2), "head", "format is not 1"),
+    "a player twice": (
+        lambda lines: lines[first(lines, "entrant") + 1].update(player="model-00"),
+        "entrant",
+        "is there twice",
+    ),
+    "one prior for two": (
+        lambda lines: lines[first(lines, "entrant") + 1].update(prior=12),
+        "entrant",
+        "the prior 12 too",
+    ),
+    "a gap in the priors": (
+        lambda lines: lines[first(lines, "entrant")].update(prior=13),
+        "head",
+        "priors of the track",
+    ),
+    "no player at all": (
+        lambda lines: lines.__setitem__(slice(None), [of for of in lines if of["kind"] in ("head", "sample")]),
+        "head",
+        "nothing follows",
+    ),
+    "a pair twice": (
+        lambda lines: lines.insert(first(lines, "results"), lines[first(lines, "results")]),
+        "results",
+        "twice, or out of order",
+    ),
+    "two heads": (lambda lines: lines.insert(1, lines[0]), "head", "must be the head"),
+    "a kind of its own": (lambda lines: lines.append({"kind": "gift"}), "gift", "no line of a bundle"),
+}
+
+
+@pytest.mark.parametrize("cheat", CHEATS)
+def test_it_rejects_what_is_signed_but_does_not_fit(written: bytes, seed: bytes, cheat: str) -> None:
+    change, kind, said = CHEATS[cheat]
+    lines = decode(written)
+    change(lines)
+    report = changed(written, seed, change)
+    told = [problem for problem in report.problems if said in problem.text]
+    assert told, report.problems
+    assert lines[told[0].line - 1]["kind"] == kind
+
+
+@pytest.mark.parametrize(
+    ("break_it", "said"),
+    [
+        (lambda content: content[:-1], "cut off"),
+        (lambda content: content[: len(content) // 2], "cut off"),
+        (lambda content: b"".join(content.splitlines(keepends=True)[:-1]), "no signature"),
+        (lambda content: b"".join(content.splitlines(keepends=True)[-1:]), "0 stand before the signature"),
+        (lambda content: content.replace(b'"signature":"', b'"signature":"zz'), "not of these lines"),
+        (lambda content: content.replace(b'"lines":["', b'"lines":[1,"'), "lines must be text"),
+        (lambda content: b"\n" + content, "from here on these are not the lines"),
+        (lambda content: content.replace(b"digits", b"digit\xff", 1), "not UTF-8"),
+        (lambda content: content.replace(b'"teams":[]', b'"teams":' + b"[" * 10**5 + b"]" * 10**5, 1), "too deep"),
+        (lambda content: content.replace(b'"round":3', b'"round":' + b"3" * 10**5, 1), "no JSON"),
+        (lambda content: b"PK\x03\x04" + bytes(range(256)) * 9 + b"\n", "not UTF-8"),
+        (lambda content: b"{}\n" * 1000, "no object with a kind"),
+    ],
+)
+def test_it_rejects_a_hostile_file(signed: bytes, break_it: Callable[[bytes], bytes], said: str) -> None:
+    report = verify(break_it(signed))
+    assert any(said in problem.text for problem in report.problems), report.problems
+
+
+def test_it_rejects_what_is_no_key(signed: bytes) -> None:
+    with pytest.raises(Refusal, match="64 hexadecimal digits"):
+        verify(signed, "owls")
