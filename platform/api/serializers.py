@@ -7,6 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from competitions.models import Competition, FreezeWindow, RulesVersion, SampleSet, Track
+from competitions.selectors import imported_sets
 from leaderboards.models import Evaluation
 from leaderboards.selectors import evaluation_of, public_evaluation_of
 from submissions.models import Build, Submission
@@ -58,7 +59,7 @@ class WholeCompetitionSerializer(serializers.ModelSerializer[Competition]):
     tracks = TrackSerializer(many=True)
     rules = RulesSerializer(source="rules_versions.first")
     freeze_windows = WindowSerializer(many=True)
-    sample_sets = SampleSetSerializer(many=True)
+    sample_sets = serializers.SerializerMethodField()
 
     class Meta:
         model = Competition
@@ -70,6 +71,10 @@ class WholeCompetitionSerializer(serializers.ModelSerializer[Competition]):
             "freeze_windows",
             "sample_sets",
         )
+
+    def get_sample_sets(self, competition: Competition) -> object:
+        """Those that are imported; what rounds draw from them is theirs."""
+        return SampleSetSerializer(imported_sets(competition), many=True).data
 
 
 class BoardRowSerializer(serializers.Serializer[Any]):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from accounts.models import AccessToken, User
-from competitions.models import Competition, FreezeWindow
+from competitions.models import Competition, FreezeWindow, SampleSet
 from submissions.models import Submission
 
 INSIDE = {"commit", "tag", "submitted_by", "problem", "slot", "builds"}
@@ -28,6 +28,14 @@ def test_it_works(program: Any, scored: Submission) -> None:
     shown = anyone.get(f"/api/submissions/{scored.pk}").json()
     assert shown["evaluation"]["value"] == 0.5
     assert not shown.keys() & INSIDE
+
+
+def test_the_samples_of_a_round_are_in_no_list(program: Any, sample_sets: dict[str, SampleSet]) -> None:
+    drawn = sample_sets["validation"]
+    drawn.pk, drawn.name, drawn.drawn_from = None, "round-1", SampleSet.objects.get(name="validation")
+    drawn.save()
+    listed = program().get("/api/competitions/digits").json()["sample_sets"]
+    assert [each["name"] for each in listed] == ["development", "validation"]
 
 
 def test_the_answer_is_json_whoever_asks(program: Any, competition: Competition) -> None:
