@@ -6,6 +6,7 @@ from accounts.models import Team, User
 from accounts.selectors import is_member
 from competitions.models import Entry, Track
 from competitions.selectors import may_organise, visible_competitions
+from repositories.models import Repository
 
 
 def place_of(team: str, kind: str, user: User) -> tuple[Entry, Track] | None:
@@ -20,6 +21,16 @@ def place_of(team: str, kind: str, user: User) -> tuple[Entry, Track] | None:
         or visible_competitions(user).filter(pk=entry.competition_id).exists()
     )
     return (entry, track) if known else None
+
+
+def public_repository(team: str, kind: str) -> Repository | None:
+    """The repository behind a public address; None where nothing of it was released, or its competition is hidden."""
+    return Repository.objects.filter(
+        entry__team__slug=team,
+        track__kind=kind,
+        public_since__isnull=False,
+        track__competition__public=True,
+    ).first()
 
 
 def why_not(user: User, entry: Entry, *, pushing: bool) -> str:

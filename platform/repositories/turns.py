@@ -15,6 +15,9 @@ AT_ONCE = 8
 AT_ONCE_EACH = 2
 RETRY_SECONDS = 30
 
+ANYBODY = 0
+"""Stands for all who do not say who they are: they share the turns of one user."""
+
 
 class Busy(GauntletError):  # noqa: N818 - says what is so
     """No turn is free. Its text tells the caller what to do."""
@@ -29,11 +32,16 @@ class Turns:
         self._lock = threading.Lock()
 
     def take(self, user: int) -> Callable[[], None]:
-        """Take a turn for the user of this number; call what is returned, once, to give it back. Raises `Busy`."""
+        """Take a turn for the user of this number or `ANYBODY`; call what is returned, once, to give it back.
+
+        Raises `Busy`.
+        """
         with self._lock:
             if self._taken[user] >= self._each:
                 raise Busy(
-                    f"you have {self._each} clones or pushes under way; wait until one has ended, then try again"
+                    "others clone released code just now; try again in half a minute"
+                    if user == ANYBODY
+                    else f"you have {self._each} clones or pushes under way; wait until one has ended, then try again"
                 )
             if self._taken.total() >= self._at_once:
                 raise Busy("the site is busy with other clones and pushes; try again in half a minute")

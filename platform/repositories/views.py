@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import partial
 from http import HTTPStatus
+from pathlib import Path
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.utils.decorators import method_decorator
 from django.views import View
@@ -19,23 +21,24 @@ from core.errors import Fault, Refusal
 from repositories.body import Body, BrokenOff
 from repositories.models import Repository
 from repositories.presence import Presence
+from repositories.publishing import public_copy
 from repositories.push import Door, Push
 from repositories.receiving import Receiver, let_connections_go
-from repositories.selectors import place_of, why_not
+from repositories.selectors import place_of, public_repository, why_not
 from repositories.services import repository_of
 from repositories.serving import Exchange
-from repositories.turns import RETRY_SECONDS, TURNS, Busy
+from repositories.turns import ANYBODY, RETRY_SECONDS, TURNS, Busy
 
 PULL, PUSH = "git-upload-pack", "git-receive-pack"
 ADVERTISEMENT = "info/refs"
+ONLY_SMART = "Gauntlet: only git's smart HTTP is spoken here; use git 1.6.6 or newer"
 PASSED_ON = ("CONTENT_TYPE", "HTTP_CONTENT_ENCODING", "HTTP_GIT_PROTOCOL", "REMOTE_ADDR")
 
 
 @method_decorator(csrf_exempt, name="dispatch")
-class GitView(View):
-    """Serves `TEAM/KIND.git/SERVICE` to a git client that names an access token as its password."""
+class _SmartView(View):
+    """Tells a git client's requests apart: what it will want comes before it is answered."""
 
-    door: Door | None = None
     http_method_names = ["get", "post"]
 
     def get(self, request: HttpRequest, team: str, kind: str, service: str) -> HttpResponseBase:
@@ -48,43 +51,33 @@ class GitView(View):
         return self._serve(request, team, kind, service, service)
 
     def _serve(self, request: HttpRequest, team: str, kind: str, service: str, wanted: str) -> HttpResponseBase:
+        raise NotImplementedError
+
+
+class GitView(_SmartView):
+    """Serves `TEAM/KIND.git/SERVICE` to a git client that names an access token as its password."""
+
+    door: Door | None = None
+
+    def _serve(self, request: HttpRequest, team: str, kind: str, service: str, wanted: str) -> HttpResponseBase:
         pushing = wanted == PUSH
         user = _user(request, "submit" if pushing else "read")
         if user is None:
             return _unknown_caller("submit" if pushing else "read")
         place = place_of(team, kind, user)
         if place is None:
-            return _say(HTTPStatus.NOT_FOUND, f"Gauntlet: there is no repository {team}/{kind}.git here")
+            return _no_repository(team, kind)
         if reason := why_not(user, place[0], pushing=pushing):
             return _say(HTTPStatus.FORBIDDEN, f"Gauntlet: {reason}")
         if wanted not in (PULL, PUSH):
-            return _say(HTTPStatus.FORBIDDEN, "Gauntlet: only git's smart HTTP is spoken here; use git 1.6.6 or newer")
+            return _say(HTTPStatus.FORBIDDEN, ONLY_SMART)
         repository = repository_of(entry=place[0], track=place[1])
-        try:
-            exchange = self._exchange(request, repository, user, service, wanted)
-        except Refusal as refusal:
-            return _say(HTTPStatus.LENGTH_REQUIRED, f"Gauntlet: {refusal}")
-        except Busy as busy:
-            response = _say(HTTPStatus.SERVICE_UNAVAILABLE, f"Gauntlet: {busy}")
-            response["Retry-After"] = str(RETRY_SECONDS)
-            return response
-        try:
-            status, headers = exchange.head()
-        except BrokenOff as broken:
-            return _say(HTTPStatus.BAD_REQUEST, f"Gauntlet: {broken}")
-        return StreamingHttpResponse(exchange, status=status, headers=headers)
+        return _streamed(partial(self._exchange, request, repository, user, service, wanted))
 
     def _exchange(
         self, request: HttpRequest, repository: Repository, user: User, service: str, wanted: str
     ) -> Exchange:
-        variables = {name: request.META[name] for name in PASSED_ON if request.META.get(name)} | {
-            "GIT_PROJECT_ROOT": str(settings.REPOSITORIES.resolve()),
-            "GIT_HTTP_EXPORT_ALL": "1",
-            "PATH_INFO": f"/{repository.path.name}/{service}",
-            "QUERY_STRING": f"service={wanted}" if service == ADVERTISEMENT else "",
-            "REQUEST_METHOD": request.method or "",
-            "REMOTE_USER": user.username,
-        }
+        variables = _variables(request, repository.path, service, wanted) | {"REMOTE_USER": user.username}
         with ExitStack() as held:
             held.callback(TURNS.take(user.pk))
             body = Body(request)
@@ -101,6 +94,70 @@ class GitView(View):
             raise Fault("a GitView without a door takes no push")
         site = request.build_absolute_uri("/").rstrip("/")
         return Receiver(self.door, Push(repository=repository, user=user, updates=(), site_url=site))
+
+
+class PublicGitView(_SmartView):
+    """Serves `public/TEAM/KIND.git/SERVICE` to anybody: the released tags of a repository, for reading.
+
+    An address of its own: git names its user only when it is refused, so at the team's address its members would be
+    given the public copy. `released` tells the tags of a repository, and their commits.
+    """
+
+    released: Callable[[Repository], Mapping[str, str]] | None = None
+
+    def _serve(self, request: HttpRequest, team: str, kind: str, service: str, wanted: str) -> HttpResponseBase:
+        if wanted == PUSH:
+            if _user(request, "submit") is None:
+                return _unknown_caller("submit")
+            return _say(HTTPStatus.FORBIDDEN, f"Gauntlet: this is a copy for reading; push to /git/{team}/{kind}.git")
+        repository = public_repository(team, kind)
+        tags = self.released(repository) if repository and self.released else {}
+        if repository is None or not tags:
+            return _no_repository(team, kind)
+        if wanted != PULL:
+            return _say(HTTPStatus.FORBIDDEN, ONLY_SMART)
+        return _streamed(partial(self._exchange, request, repository, tags, service))
+
+    def _exchange(
+        self, request: HttpRequest, repository: Repository, tags: Mapping[str, str], service: str
+    ) -> Exchange:
+        with ExitStack() as held:
+            held.callback(TURNS.take(ANYBODY))
+            body = Body(request)
+            let_connections_go()
+            variables = _variables(request, public_copy(repository, tags), service, PULL)
+            return Exchange(variables=variables, body=body, tidy=held.pop_all().close)
+
+
+def _variables(request: HttpRequest, path: Path, service: str, wanted: str) -> dict[str, str]:
+    """What `git http-backend` is told of a request to the bare repository `path`."""
+    return {name: request.META[name] for name in PASSED_ON if request.META.get(name)} | {
+        "GIT_PROJECT_ROOT": str(path.parent.resolve()),
+        "GIT_HTTP_EXPORT_ALL": "1",
+        "PATH_INFO": f"/{path.name}/{service}",
+        "QUERY_STRING": f"service={wanted}" if service == ADVERTISEMENT else "",
+        "REQUEST_METHOD": request.method or "",
+    }
+
+
+def _streamed(start: Callable[[], Exchange]) -> HttpResponseBase:
+    try:
+        exchange = start()
+    except Refusal as refusal:
+        return _say(HTTPStatus.LENGTH_REQUIRED, f"Gauntlet: {refusal}")
+    except Busy as busy:
+        response = _say(HTTPStatus.SERVICE_UNAVAILABLE, f"Gauntlet: {busy}")
+        response["Retry-After"] = str(RETRY_SECONDS)
+        return response
+    try:
+        status, headers = exchange.head()
+    except BrokenOff as broken:
+        return _say(HTTPStatus.BAD_REQUEST, f"Gauntlet: {broken}")
+    return StreamingHttpResponse(exchange, status=status, headers=headers)
+
+
+def _no_repository(team: str, kind: str) -> HttpResponse:
+    return _say(HTTPStatus.NOT_FOUND, f"Gauntlet: there is no repository {team}/{kind}.git here")
 
 
 def _user(request: HttpRequest, scope: str) -> User | None:
