@@ -9,7 +9,8 @@ from django.urls import include, path
 from django.views.decorators.http import require_safe
 from django.views.generic import TemplateView
 
-from repositories.views import GitView
+from repositories.views import GitView, PublicGitView
+from rounds.release import released_tags
 from submissions.door import SubmissionDoor
 
 _no_email = path("accounts/password/reset/", TemplateView.as_view(template_name="account/no_email.html"))
@@ -20,6 +21,11 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     *([] if settings.EMAIL_HOST else [_no_email]),
     path("accounts/", include("allauth.urls")),
+    path(
+        "git/public/<team>/<kind>.git/<path:service>",
+        PublicGitView.as_view(released=released_tags),
+        name="public_git",
+    ),
     path("git/<team>/<kind>.git/<path:service>", GitView.as_view(door=SubmissionDoor()), name="git"),
     path("api/", include("api.urls")),
     path("", include("pages.urls")),

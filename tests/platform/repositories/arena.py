@@ -12,7 +12,8 @@ from core.errors import Refusal, RefusedForNow
 from repositories.limits import check_files
 from repositories.push import Door, Push
 from repositories.reading import Reader
-from repositories.views import GitView
+from repositories.views import GitView, PublicGitView
+from rounds.release import released_tags
 
 
 class NamedDoor(Door):
@@ -41,6 +42,7 @@ class NamedDoor(Door):
 
 
 urlpatterns = [
+    path("git/public/<team>/<kind>.git/<path:service>", PublicGitView.as_view(released=released_tags)),
     path("git/<team>/<kind>.git/<path:service>", GitView.as_view(door=NamedDoor())),
     path("admin/", admin.site.urls),
 ]

@@ -1,0 +1,191 @@
+"""Make parts of a published round public, take them back, and hand them out."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from competitions.models import Competition
+from core import clock, events, store
+from core.errors import Fault, Refusal
+from core.models import Event
+from repositories.models import Repository
+from repositories.publishing import drop_copies, public_copy
+from rounds.files import bundle_of, images_zip, pair_zip, pairs_of, pairs_table
+from rounds.licences import is_open_source
+from rounds.life import require_organiser, require_reason, require_state
+from rounds.models import Release, Round, RoundEntry
+from rounds.secrecy import why_still_secret
+
+if TYPE_CHECKING:
+    from accounts.models import User
+
+COPIES_REMAIN = "Copies that were made before may be around: what was public once cannot be called back."
+"""What organisers are told of a withdrawal, and the event log keeps."""
+
+_PAIR = re.compile(r"perturbed-([1-9][0-9]{0,17})")
+_ENDINGS = {Release.Part.BUNDLE: "jsonl", Release.Part.IMAGES: "zip", Release.Part.PERTURBED: "csv"}
+_TYPES = {"jsonl": "application/jsonl", "zip": "application/zip", "csv": "text/csv; charset=utf-8"}
+
+
+@dataclass(frozen=True)
+class Download:
+    """A file to hand out; whoever takes it closes `file`."""
+
+    file: IO[bytes]
+    name: str
+    content_type: str
+
+
+def release(*, round: Round, part: str, by: User, reason: str) -> Release:
+    """Make a part of a published round public, an act of its organisers.
+
+    Releasing again what was withdrawn gives the same bytes. Raises `Refusal` where it may not be public, or is; so it
+    does for images that others are still measured on, and for code where nobody's may be cloned.
+    """
+    require_organiser(by, round.competition)
+    reason = require_reason(reason, "a release")
+    if part not in Release.Part.values:
+        raise Refusal(f"a round has no part {part!r}", fix=f"release one of {', '.join(Release.Part.values)}")
+    _check_may_be_public(round, part)
+    content = _made(round, part)
+    with transaction.atomic():
+        _lock(round)
+        _check_is_not_public(round, part)
+        row = Release.objects.create(round=round, part=part, released_at=clock.now(), released_by=by, content=content)
+        if part == Release.Part.CODE:
+            opened = [entry.submission.repository_id for entry in released_entries(round)]
+            Repository.objects.filter(pk__in=opened, public_since=None).update(public_since=row.released_at)
+        events.record("release", row, by=by, reason=reason, round=round.pk, part=part, content=content)
+    return row
+
+
+def withdraw(*, release: Release, by: User, reason: str) -> None:
+    """Serve a released part no more: files are not given out, repositories are private again. See `COPIES_REMAIN`."""
+    require_organiser(by, release.round.competition)
+    reason = require_reason(reason, "a withdrawal")
+    is_code = release.part == Release.Part.CODE
+    with transaction.atomic():
+        _lock(release.round)
+        if not Release.objects.filter(pk=release.pk, withdrawn_at=None).update(withdrawn_at=clock.now()):
+            raise Refusal(f"the {release} is withdrawn already", fix="there is nothing to do")
+        events.record(
+            "withdraw", release, by=by, reason=reason, round=release.round_id, part=release.part, note=COPIES_REMAIN
+        )
+        left = {of: released_tags(of) for of in _repositories(release.round)} if is_code else {}
+        private = [repository.pk for repository, tags in left.items() if not tags]
+        Repository.objects.filter(pk__in=private).update(public_since=None)
+    for repository, tags in left.items():
+        drop_copies(repository, but=tags)
+    release.refresh_from_db()
+
+
+def released(round: Round) -> dict[str, Release]:
+    """What is public of a round, by part."""
+    return {each.part: each for each in round.releases.filter(withdrawn_at=None)}
+
+
+def released_entries(round: Round) -> list[RoundEntry]:
+    """The entries whose code is public once the code of the round is released, by team and track.
+
+    Only a final asks for open source, so that being eligible is not enough: the licence must be open source, or
+    an organiser must have confirmed that it is.
+    """
+    return _cloneable(RoundEntry.objects.filter(round=round))
+
+
+def released_tags(repository: Repository, also: Round | None = None) -> dict[str, str]:
+    """The tags of a repository that everybody may clone, with their commits, that of the newest round last.
+
+    They are those of `released_entries` of the rounds whose code is released, and of the round `also`.
+    """
+    open_rounds = Release.objects.filter(part=Release.Part.CODE, withdrawn_at=None).values_list("round", flat=True)
+    wanted = {*open_rounds, *([also.pk] if also else [])}
+    entries = _cloneable(RoundEntry.objects.filter(submission__repository=repository, round__in=wanted))
+    return {entry.submission.tag: entry.submission.commit for entry in sorted(entries, key=lambda each: each.round_id)}
+
+
+def open_part(round: Round, part: str) -> Download:
+    """A released file: "bundle", "images", "perturbed" (the table of its pairs), or "perturbed-PAIR" (their images).
+
+    Raises `Refusal` where it is not released or there is none.
+    """
+    pair = _PAIR.fullmatch(part)
+    row = released(round).get(Release.Part.PERTURBED if pair else part)
+    if row is None:
+        raise Refusal(f"{part} of {round} is not released")
+    if row.part == Release.Part.CODE:
+        raise Refusal("code is cloned, not downloaded", fix="git clone SITE/git/public/TEAM/KIND.git")
+    if pair is None:
+        return _download(round, part, _stored(row.content), _ENDINGS[Release.Part(row.part)])
+    match = pairs_of(round).filter(pk=int(pair[1])).first()
+    if match is None:
+        raise Refusal(f"no pair {pair[1]} played in {round}", fix="take a number from the table of its pairs")
+    return _download(round, part, pair_zip(match), "zip")
+
+
+def _check_may_be_public(round: Round, part: str) -> None:
+    require_state(Round.objects.get(pk=round.pk), Round.State.PUBLISHED, act="released")
+    _check_is_not_public(round, part)
+    if part in (Release.Part.IMAGES, Release.Part.PERTURBED) and (why := why_still_secret(round)):
+        raise Refusal(f"the images of {round} must stay secret: {why}", fix="release them when that is over")
+    if part == Release.Part.CODE and not released_entries(round):
+        raise Refusal(
+            f"no entry of {round} is eligible and has an open-source licence", fix="there is no code to release"
+        )
+
+
+def _check_is_not_public(round: Round, part: str) -> None:
+    if part in released(round):
+        raise Refusal(f"the {Release.Part(part).label} of {round} is released already", fix="there is nothing to do")
+
+
+def _lock(round: Round) -> None:
+    # not the round alone: a repository can be public by several
+    Competition.objects.select_for_update(no_key=True).get(pk=round.competition_id)
+
+
+def _made(round: Round, part: str) -> str:
+    """What is released, made before the transaction, as it takes its time; the digest, where it is a file."""
+    if part == Release.Part.CODE:
+        for repository in _repositories(round):
+            if tags := released_tags(repository, also=round):
+                public_copy(repository, tags)
+        return ""
+    makers = {
+        Release.Part.BUNDLE: bundle_of,
+        Release.Part.IMAGES: images_zip,
+        Release.Part.PERTURBED: pairs_table,
+    }
+    return store.put(makers[Release.Part(part)](round))
+
+
+def _repositories(round: Round) -> list[Repository]:
+    return list(Repository.objects.filter(submissions__round_entries__round=round).order_by("pk"))
+
+
+def _cloneable(entries: QuerySet[RoundEntry]) -> list[RoundEntry]:
+    rows = entries.filter(eligible=True).select_related("track", "round", "submission__repository__entry__team")
+    ordered = rows.order_by("submission__repository__entry__team__slug", "track", "round")
+    return [entry for entry in ordered if is_open_source(entry.submission.licence) or _is_confirmed(entry)]
+
+
+def _is_confirmed(entry: RoundEntry) -> bool:
+    confirmed = Event.objects.filter(verb="confirm_licence", subject=events.name_of(entry.round))
+    return confirmed.filter(data__entry=entry.pk).exists()
+
+
+def _stored(digest: str) -> IO[bytes]:
+    try:
+        return store.path_of(digest).open("rb")
+    except OSError as error:
+        raise Fault(f"object {digest} cannot be read: {error}") from error
+
+
+def _download(round: Round, part: str, file: IO[bytes], ending: str) -> Download:
+    name = f"{round.competition.slug}-round-{round.number}-{part}.{ending}"
+    return Download(file=file, name=name, content_type=_TYPES[ending])

@@ -1,0 +1,132 @@
+"""A published final of three teams on two digits, made of rows and of real files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pytest_django import Settings
+
+from accounts.models import Team, User
+from competitions.models import Competition, Entry, FreezeWindow, RulesVersion, SampleSet, Track
+from competitions.rules import query_rules
+from competitions.samples import keep_samples
+from competitions.services import commitment_of, draw_samples
+from core import clock, store
+from evaluation.domain.results import Outcome, PieceResult, SampleResult, Trace
+from matches.engine import pack
+from matches.models import Match, Piece
+from matches.models import SampleResult as SampleRow
+from repositories.models import Repository
+from rounds.models import Round, RoundEntry, RoundMatch
+from submissions.models import Player, Submission
+
+SALT = "5" * 64
+SAMPLES = 3
+LINES = b'{"kind":"head"}\n{"kind":"sample"}\n'
+
+
+@dataclass
+class Published:
+    """The round, its players and what was perturbed of its samples."""
+
+    round: Round
+    entries: dict[str, RoundEntry]
+    pair: Match
+    perturbed: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]
+
+
+@pytest.fixture
+def keep(competition: Competition, rules: RulesVersion) -> Callable[..., SampleSet]:
+    """Keeps samples of a split for a purpose."""
+
+    def made(name: str, purpose: str, split: str, count: int = 6) -> SampleSet:
+        digest, class_names = keep_samples(
+            source="digits", split=split, count=count, target_seed=7, rules=query_rules(rules.values, rules.version)
+        )
+        return SampleSet.objects.create(
+            competition=competition, name=name, purpose=purpose, source="digits", split=split, count=count,
+            target_seed=7, digest=digest, class_names=list(class_names), imported_at=clock.now(),
+        )  # fmt: skip
+
+    return made
+
+
+@pytest.fixture
+def published(
+    competition: Competition,
+    rules: RulesVersion,
+    tracks: dict[str, Track],
+    keep: Callable[..., SampleSet],
+    alice: User,
+    settings: Settings,
+    tmp_path: Path,
+) -> Published:
+    """A final with a model of the Owls, one of the Hawks without prizes, and an attack of the Foxes."""
+    settings.STATE = tmp_path
+    now = clock.now()
+    drawn = draw_samples(source=keep("final", "final", "final"), count=SAMPLES, salt=SALT, name="round-1")
+    window = FreezeWindow.objects.create(
+        competition=competition, starts_at=now, ends_at=now + timedelta(days=1), reason="the final"
+    )
+    made = Round.objects.create(
+        competition=competition, number=1, title="The final", kind=Round.Kind.FINAL, window=window, sample_set=drawn,
+        salt=SALT, commitment=commitment_of(drawn, SALT), state=Round.State.PUBLISHED, state_since=now, planned_at=now,
+        rules=rules, outcome=store.put(LINES),
+    )  # fmt: skip
+    entries = {
+        "owls": _entry(made, tracks["model"], "owls", alice),
+        "hawks": _entry(made, tracks["model"], "hawks", alice, eligible=False),
+        "foxes": _entry(made, tracks["untargeted"], "foxes", alice),
+    }
+    match = Match.objects.create(
+        rules=rules, sample_set=drawn, model=entries["owls"].player, attack=entries["foxes"].player, seed=1,
+        state=Match.State.PLAYED, created_at=now, finished_at=now,
+    )  # fmt: skip
+    RoundMatch.objects.create(round=made, match=match)
+    perturbed = np.arange(SAMPLES * 64 * 64 * 3, dtype=np.uint32).astype(np.uint8).reshape(SAMPLES, 64, 64, 3)
+    _play(match, 0, perturbed[:2])
+    _play(match, 2, perturbed[2:])
+    return Published(made, entries, match, perturbed)
+
+
+def _entry(round: Round, track: Track, slug: str, by: User, *, eligible: bool = True) -> RoundEntry:
+    now = clock.now()
+    team = Team.objects.create(slug=slug, name=slug.title(), created_at=now)
+    entry = Entry.objects.create(team=team, competition=round.competition, joined_at=now)
+    repository = Repository.objects.create(entry=entry, track=track, created_at=now)
+    number = repository.pk
+    player = Player.objects.create(
+        competition=round.competition, kind=track.kind, digest=f"sha256:{number:064x}", title=slug, command=["x"],
+        repository=repository, commit=f"{number:040x}", created_at=now,
+    )  # fmt: skip
+    submission = Submission.objects.create(
+        repository=repository, commit=player.commit, tag="submission-1", submitted_by=by, received_at=now, title=slug,
+        licence="MIT", state=Submission.State.READY, state_since=now, player=player,
+    )  # fmt: skip
+    return RoundEntry.objects.create(
+        round=round, track=track, submission=submission, player=player, order=1, prior=1, eligible=eligible
+    )
+
+
+def _play(match: Match, first: int, images: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]) -> None:
+    rows = tuple(
+        SampleResult(first + place, 3, None, Outcome.ADVERSARIAL, 1.5, 9.0, 50, 0.2, None, found_label=4)
+        for place in range(len(images))
+    )
+    nothing = Trace(np.zeros(0, np.uint16), np.zeros(0, np.uint32), np.zeros(0, np.int16), np.zeros(0, np.float32))
+    piece = Piece.objects.create(
+        match=match, number=first, first=first, count=len(images), state=Piece.State.PLAYED,
+        artefact=store.put(pack(PieceResult(samples=rows, perturbed=images, trace=nothing, seconds=1.0))),
+    )  # fmt: skip
+    SampleRow.objects.bulk_create(
+        SampleRow(
+            match=match, piece=piece, sample=row.sample, outcome=row.outcome, distance=row.distance, worst_case=9.0,
+            queries=row.queries, seconds=row.seconds, found_label=row.found_label,
+        )
+        for row in rows
+    )  # fmt: skip

@@ -1,0 +1,98 @@
+"""The files of a release: what is in them, and that they are the same each time."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import struct
+import zipfile
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from PIL import Image as Picture
+
+from competitions.samples import samples_of
+from core import store
+from matches.models import Match
+from rounds.files import bundle_of, images_zip, pair_zip, pairs_table
+from rounds.models import Round, RoundEntry
+
+
+class Final(Protocol):
+    """`Published` of the conftest."""
+
+    round: Round
+    entries: dict[str, RoundEntry]
+    pair: Match
+    perturbed: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]
+
+
+def _rows(content: bytes) -> list[Mapping[str, str]]:
+    return list(csv.DictReader(io.StringIO(content.decode())))
+
+
+def _picture(content: bytes) -> Any:
+    return np.asarray(Picture.open(io.BytesIO(content)))
+
+
+def test_it_works(published: Final) -> None:
+    with zipfile.ZipFile(io.BytesIO(images_zip(published.round))) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    samples = samples_of(published.round.sample_set)
+    assert list(files) == ["commitment.json", "samples.csv", *(f"images/{number:05d}.png" for number in range(3))]
+    for sample, row in zip(samples, _rows(files["samples.csv"]), strict=True):
+        assert (row["number"], row["label"], row["target"]) == tuple(
+            str(each) for each in (sample.number, sample.label, sample.target)
+        )
+        assert np.array_equal(_picture(files[f"images/{sample.number:05d}.png"]), sample.image)
+
+
+def test_anybody_can_check_the_commitment(published: Final) -> None:
+    """By the words in the file, from nothing but the file."""
+    with zipfile.ZipFile(io.BytesIO(images_zip(published.round))) as archive:
+        told = json.loads(archive.read("commitment.json"))
+        hashes = []
+        for row in _rows(archive.read("samples.csv")):
+            known = struct.pack(">ii", int(row["label"]), int(row["target"] or -1))
+            pixels = _picture(archive.read(f"images/{int(row['number']):05d}.png")).tobytes()
+            hashes.append(hashlib.sha256(told["salt"].encode() + b"\0" + known + pixels).hexdigest())
+            assert hashes[-1] == row["hash"]
+    listed = json.dumps(hashes, separators=(",", ":")).encode()
+    assert hashlib.sha256(listed).hexdigest() == told["commitment"] == published.round.commitment
+
+
+def test_a_bundle_is_the_outcome_with_a_signature_behind_it(published: Final) -> None:
+    body = store.get(published.round.outcome)
+    bundle = bundle_of(published.round)
+    assert bundle.startswith(body)
+    assert bundle.count(b"\n") == body.count(b"\n") + 1
+
+
+def test_the_pairs_and_their_images_are_told(published: Final) -> None:
+    (row,) = _rows(pairs_table(published.round))
+    owls, foxes = (published.entries[team].player.digest for team in ("owls", "foxes"))
+    assert (row["pair"], row["samples"]) == (str(published.pair.pk), "3")
+    assert (row["model"], row["model_teams"], row["attack"], row["attack_teams"]) == (owls, "owls", foxes, "foxes")
+    with pair_zip(published.pair) as file, zipfile.ZipFile(file) as archive:
+        told = _rows(archive.read("samples.csv"))
+        assert [each["sample"] for each in told] == ["0", "1", "2"]
+        assert {(each["outcome"], each["distance"], each["found_label"]) for each in told} == {
+            ("adversarial", "1.5", "4")
+        }
+        for number, image in enumerate(published.perturbed):
+            assert np.array_equal(_picture(archive.read(f"images/{number:05d}.png")), image)
+
+
+def test_they_are_the_same_each_time(published: Final) -> None:
+    for make in (bundle_of, images_zip, pairs_table):
+        assert make(published.round) == make(published.round)
+    with pair_zip(published.pair) as one, pair_zip(published.pair) as other:
+        assert one.read() == other.read()
+
+
+def test_a_pair_that_did_not_play_is_left_out(published: Final) -> None:
+    published.pair.sample_results.all().delete()
+    assert _rows(pairs_table(published.round)) == []

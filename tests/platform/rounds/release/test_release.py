@@ -1,0 +1,192 @@
+"""Making parts of a round public, and taking them back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Protocol
+
+import pytest
+
+from accounts.models import User
+from competitions.models import Competition, FreezeWindow, SampleSet
+from core import clock, events
+from core.errors import Refusal
+from core.models import Event
+from matches.models import Match
+from rounds.files import bundle_of, images_zip
+from rounds.models import Release, Round, RoundEntry
+from rounds.release import open_part, release, released, released_entries, withdraw
+
+
+class Final(Protocol):
+    """`Published` of the conftest."""
+
+    round: Round
+    entries: dict[str, RoundEntry]
+    pair: Match
+
+
+FILES = [Release.Part.BUNDLE, Release.Part.IMAGES, Release.Part.PERTURBED]
+
+
+def _content(round: Round, part: str) -> bytes:
+    with open_part(round, part).file as file:
+        return file.read()
+
+
+def _told(round: Round, part: str) -> tuple[str, str]:
+    download = open_part(round, part)
+    with download.file:
+        return download.name, download.content_type
+
+
+def test_it_works(published: Final, olga: User) -> None:
+    for part in FILES:
+        release(round=published.round, part=part, by=olga, reason="the end")
+    assert list(released(published.round)) == ["bundle", "images", "perturbed"]
+    assert _content(published.round, "bundle") == bundle_of(published.round)
+    assert _content(published.round, "images") == images_zip(published.round)
+    assert _content(published.round, f"perturbed-{published.pair.pk}").startswith(b"PK")
+    assert {part: _told(published.round, part) for part in FILES} == {
+        "bundle": ("digits-round-1-bundle.jsonl", "application/jsonl"),
+        "images": ("digits-round-1-images.zip", "application/zip"),
+        "perturbed": ("digits-round-1-perturbed.csv", "text/csv; charset=utf-8"),
+    }
+    event = Event.objects.filter(verb="release").latest("pk")
+    assert (event.by, event.reason, event.data["part"]) == (olga, "the end", "perturbed")
+
+
+@pytest.mark.parametrize("part", FILES)
+def test_what_is_withdrawn_is_not_served_and_comes_back_the_same(published: Final, olga: User, part: str) -> None:
+    first = release(round=published.round, part=part, by=olga, reason="the end")
+    content = _content(published.round, part)
+    withdraw(release=first, by=olga, reason="too early")
+    assert first.withdrawn_at is not None
+    for asked in (part, f"perturbed-{published.pair.pk}"):
+        with pytest.raises(Refusal, match="is not released"):
+            open_part(published.round, asked)
+    assert "Copies that were made before" in Event.objects.get(verb="withdraw").data["note"]
+    again = release(round=published.round, part=part, by=olga, reason="now")
+    assert again.content == first.content
+    assert _content(published.round, part) == content
+
+
+def test_it_rejects_acts_twice(published: Final, olga: User) -> None:
+    row = release(round=published.round, part="bundle", by=olga, reason="the end")
+    with pytest.raises(Refusal, match="is released already"):
+        release(round=published.round, part="bundle", by=olga, reason="the end")
+    withdraw(release=row, by=olga, reason="too early")
+    with pytest.raises(Refusal, match="is withdrawn already"):
+        withdraw(release=row, by=olga, reason="too early")
+
+
+def test_it_rejects_those_who_do_not_organise(published: Final, olga: User, alice: User) -> None:
+    with pytest.raises(Refusal, match="only organisers"):
+        release(round=published.round, part="bundle", by=alice, reason="the end")
+    row = release(round=published.round, part="bundle", by=olga, reason="the end")
+    with pytest.raises(Refusal, match="only organisers"):
+        withdraw(release=row, by=alice, reason="mine")
+    assert list(released(published.round)) == ["bundle"]
+
+
+@pytest.mark.parametrize("state", [state for state in Round.State if state is not Round.State.PUBLISHED])
+@pytest.mark.parametrize("part", Release.Part.values)
+def test_it_rejects_a_round_that_is_not_published(published: Final, olga: User, part: str, state: str) -> None:
+    Round.objects.update(state=state)
+    with pytest.raises(Refusal, match="cannot be released"):
+        release(round=published.round, part=part, by=olga, reason="the end")
+
+
+def test_it_rejects_unknown_parts_and_acts_without_a_reason(published: Final, olga: User) -> None:
+    with pytest.raises(Refusal, match="no part 'secrets'"):
+        release(round=published.round, part="secrets", by=olga, reason="the end")
+    with pytest.raises(Refusal, match="needs a reason"):
+        release(round=published.round, part="bundle", by=olga, reason=" ")
+
+
+@pytest.mark.parametrize("part", ["", "secrets", "images", "perturbed-0", "perturbed-1", "perturbed-x", "code"])
+def test_it_rejects_to_open_what_is_not_released(published: Final, part: str) -> None:
+    with pytest.raises(Refusal, match="is not released"):
+        open_part(published.round, part)
+
+
+def test_it_rejects_to_open_pairs_of_others(published: Final, olga: User) -> None:
+    release(round=published.round, part="perturbed", by=olga, reason="the end")
+    published.round.round_matches.all().delete()
+    for number in (published.pair.pk, published.pair.pk + 1, 10**17):
+        with pytest.raises(Refusal, match="no pair"):
+            open_part(published.round, f"perturbed-{number}")
+
+
+SECRET = [Release.Part.IMAGES, Release.Part.PERTURBED]
+Keep = Callable[..., SampleSet]
+
+
+@pytest.mark.parametrize("part", SECRET)
+@pytest.mark.parametrize("state", [Match.State.WAITING, Match.State.PLAYING, Match.State.HELD])
+def test_it_rejects_images_that_are_played_on(published: Final, olga: User, part: str, state: str) -> None:
+    Match.objects.update(state=state)
+    with pytest.raises(Refusal, match="matches are still played on its samples"):
+        release(round=published.round, part=part, by=olga, reason="the end")
+
+
+@pytest.mark.parametrize("part", SECRET)
+@pytest.mark.parametrize("purpose", ["validation", "test", "final"])
+def test_it_rejects_images_that_are_in_a_set_in_use(
+    published: Final, olga: User, keep: Keep, purpose: str, part: str
+) -> None:
+    keep("other", purpose, "final", 6)
+    with pytest.raises(Refusal, match="digits/other shares images with it"):
+        release(round=published.round, part=part, by=olga, reason="the end")
+
+
+def test_images_of_sets_that_are_used_up_are_released(
+    published: Final, olga: User, keep: Keep, competition: Competition
+) -> None:
+    keep("older", "validation", "final")
+    keep("newest", "validation", "validation")
+    keep("development", "development", "final")
+    release(round=published.round, part="images", by=olga, reason="the end")
+    keep("newer still", "validation", "final")
+    with pytest.raises(Refusal, match="shares images"):
+        release(round=published.round, part="perturbed", by=olga, reason="the end")
+    Competition.objects.update(starts_at=clock.now() - timedelta(days=2), ends_at=clock.now() - timedelta(days=1))
+    release(round=published.round, part="perturbed", by=olga, reason="the end")
+
+
+def test_images_wait_for_another_round_on_the_same(published: Final, olga: User, competition: Competition) -> None:
+    own = published.round.sample_set
+    drawn = SampleSet.objects.create(
+        competition=competition, name="round-2", purpose="final", source="digits", split="final", count=own.count,
+        target_seed=7, digest=own.digest, imported_at=clock.now(), drawn_from=own.drawn_from,
+    )  # fmt: skip
+    now = clock.now()
+    window = FreezeWindow.objects.create(
+        competition=competition, starts_at=now, ends_at=now + timedelta(hours=1), reason="again"
+    )
+    other = Round.objects.create(
+        competition=competition, number=2, title="Again", kind="final", window=window, sample_set=drawn,
+        state_since=now, planned_at=now,
+    )  # fmt: skip
+    with pytest.raises(Refusal, match="digits/round-2 shares images"):
+        release(round=published.round, part="images", by=olga, reason="the end")
+    Round.objects.filter(pk=other.pk).update(state=Round.State.CANCELLED)
+    release(round=published.round, part="images", by=olga, reason="the end")
+
+
+def test_code_of_eligible_entries_with_an_open_licence_is_public(published: Final) -> None:
+    foxes = published.entries["foxes"]
+    assert released_entries(published.round) == [foxes, published.entries["owls"]]
+    submission = foxes.submission
+    submission.licence = "LicenseRef-ours"
+    submission.save()
+    assert released_entries(published.round) == [published.entries["owls"]]
+    events.record("confirm_licence", published.round, entry=foxes.pk)
+    assert released_entries(published.round) == [foxes, published.entries["owls"]]
+
+
+def test_it_rejects_code_that_nobody_may_clone(published: Final, olga: User) -> None:
+    RoundEntry.objects.update(eligible=False)
+    with pytest.raises(Refusal, match="no entry of digits: The final is eligible"):
+        release(round=published.round, part="code", by=olga, reason="the end")
