@@ -66,6 +66,8 @@ UNFOLD = {
                 "Leaderboards",
                 _item("Standings", "leaderboard", "leaderboards_standing"),
                 _item("Evaluations", "scoreboard", "leaderboards_evaluation"),
+                _item("Rejudgings", "balance", "leaderboards_rejudging"),
+                _item("Snapshots", "photo_camera", "leaderboards_snapshot"),
                 _item("Pools", "pool", "leaderboards_pool"),
                 _item("Pool places", "format_list_numbered", "leaderboards_poolplace"),
             ),

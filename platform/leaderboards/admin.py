@@ -1,15 +1,53 @@
-"""Pools, evaluations and standings in the admin."""
+"""Pools, evaluations, rejudgings and standings in the admin, and the acts on a competition's boards."""
 
 from __future__ import annotations
 
 from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
+from django.utils.html import format_html, format_html_join
 
+from accounts.models import User
+from competitions.admin import CompetitionAdmin
+from competitions.models import Competition
 from core.administration.acts import Act, confirmed
-from core.administration.columns import labelled, linked
+from core.administration.columns import labelled, link_to, linked
 from core.administration.rows import ReadOnlyAdmin
 from leaderboards import services
-from leaderboards.models import Evaluation, Pool, PoolPlace, Standing
+from leaderboards.models import Evaluation, Pool, PoolPlace, Rejudging, Snapshot, Standing
+from leaderboards.selectors import Compared, comparison
+
+CHANGES = ("Submission", "Team", "Score", "New score", "Rank", "New rank", "Changed samples", "Problem")
+"""What the page of a rejudging tells of each submission."""
+
+# competitions know nothing of boards: their page gets the acts on boards from here
+admin.site.unregister(Competition)
+
+
+@admin.register(Competition)
+class CompetitionWithBoardsAdmin(CompetitionAdmin):
+    """Competitions, with the acts on their boards."""
+
+    readonly_fields = ("boards_still_since",)
+    actions = ("still_boards", "move_boards")
+    actions_detail = ("still_boards", "move_boards")
+
+    still_boards = confirmed(
+        Act(
+            "Let the boards stand still",
+            "Everybody sees the boards as they are now, with your reason, until they move again. Later scores are seen "
+            "by the team alone whose submission it is, and by organisers.",
+            "made to stand still",
+            lambda row, by, reason: services.still_boards(competition=row, by=by, reason=reason),
+        )
+    )
+    move_boards = confirmed(
+        Act(
+            "Let the boards move",
+            "Everybody sees the boards and all scores as they are.",
+            "made to move",
+            lambda row, by, reason: services.move_boards(competition=row, by=by, reason=reason),
+        )
+    )
 
 
 @admin.register(Pool)
@@ -55,18 +93,27 @@ class EvaluationAdmin(ReadOnlyAdmin):
         "created_at",
         "finished_at",
         "reason",
+        "counts",
+        linked("rejudging"),
     )
-    list_filter = ("state", ("sample_set__competition", RelatedOnlyFieldListFilter), "pool__track__kind", "reason")
+    list_filter = (
+        "state",
+        "counts",
+        ("sample_set__competition", RelatedOnlyFieldListFilter),
+        "pool__track__kind",
+        "reason",
+    )
     list_select_related = (
-        "submission",
+        "submission__repository__entry__competition",
+        "rejudging",
         "pool__track__competition",
         "sample_set__competition",
         "rules__competition",
     )
     search_fields = ("=pk", "=submission__pk", "submission__repository__entry__team__slug")
     date_hierarchy = "created_at"
-    actions = ("re_evaluate",)
-    actions_detail = ("re_evaluate",)
+    actions = ("re_evaluate", "rejudge")
+    actions_detail = ("re_evaluate", "rejudge")
 
     re_evaluate = confirmed(
         Act(
@@ -77,6 +124,117 @@ class EvaluationAdmin(ReadOnlyAdmin):
             lambda row, by, reason: services.re_evaluate(submission=row.submission, by=by, reason=reason),
         )
     )
+    rejudge = confirmed(
+        Act(
+            "Rejudge",
+            "Their submissions become one set: every match of what counts of them is played once more on the same "
+            "terms. Nothing changes until you have compared the set and applied it as a whole.",
+            "are being rejudged",
+            lambda rows, by, reason: _rejudge(rows, by, reason),
+            together=True,
+        )
+    )
+
+
+def _rejudge(rows: list[Evaluation], by: User, reason: str) -> Rejudging:
+    submissions = [row.submission for row in rows]
+    competition = submissions[0].repository.entry.competition
+    return services.begin_rejudging(competition=competition, submissions=submissions, reason=reason, by=by)
+
+
+@admin.register(Rejudging)
+class RejudgingAdmin(ReadOnlyAdmin):
+    """Sets of submissions that were played once more. Begun on the list of evaluations."""
+
+    organised_by = "competition__organisers"
+    counts = ("evaluations",)
+    list_display = (
+        "__str__",
+        labelled("state", {"playing": "warning", "compared": "info", "applied": "success", "dropped": "danger"}),
+        linked("competition"),
+        "reason",
+        "made_at",
+        "settled_at",
+    )
+    list_filter = ("state", ("competition", RelatedOnlyFieldListFilter))
+    list_select_related = ("competition",)
+    search_fields = ("=pk", "reason")
+    date_hierarchy = "made_at"
+    fields = ("competition", "state", "reason", "made_at", "settled_at", "changes")
+    readonly_fields = ("changes",)
+    actions = ("apply", "drop", "replay")
+    actions_detail = ("apply", "drop", "replay")
+
+    apply = confirmed(
+        Act(
+            "Apply",
+            "All new scores of the set count from now on, and the boards follow at once. The old results are kept.",
+            "applied",
+            lambda row, by, reason: services.apply_rejudging(rejudging=row, by=by, reason=reason),
+        )
+    )
+    drop = confirmed(
+        Act(
+            "Drop",
+            "No score and no board changes. What was played is kept, and what was not is never played.",
+            "dropped",
+            lambda row, by, reason: services.drop_rejudging(rejudging=row, by=by, reason=reason),
+        )
+    )
+    replay = confirmed(
+        Act(
+            "Replay",
+            "The matches of the set that failed on our side are played again.",
+            "sent to be played again",
+            lambda row, by, reason: services.replay_rejudging(rejudging=row, by=by, reason=reason),
+        )
+    )
+
+    def changes(self, row: Rejudging) -> str:
+        """Each submission without the set and with it."""
+        lines = (
+            (
+                link_to(each.submission),
+                each.team,
+                *_pair(each.value_before, each.value_after),
+                *_pair(each.rank_before, each.rank_after),
+                each.changed,
+                each.problem,
+            )
+            for each in _compared_once(row)
+        )
+        return format_html(
+            '<table class="w-full"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>',
+            format_html_join("", '<th class="px-2 text-left">{}</th>', ((title,) for title in CHANGES)),
+            format_html_join("", "<tr>" + '<td class="px-2">{}</td>' * len(CHANGES) + "</tr>", lines),
+        )
+
+
+def _compared_once(row: Rejudging) -> list[Compared]:
+    """The template asks for a column several times."""
+    known = vars(row)
+    if "_compared" not in known:
+        known["_compared"] = comparison(row)
+    return list(known["_compared"])
+
+
+def _pair(before: float | None, after: float | None) -> tuple[str, str]:
+    """Two numbers for people."""
+    written = ["none" if each is None else f"{each:g}" for each in (before, after)]
+    return written[0], written[1]
+
+
+@admin.register(Snapshot)
+class SnapshotAdmin(ReadOnlyAdmin):
+    """Boards as they were, never changed."""
+
+    organised_by = "track__competition__organisers"
+    list_display = ("__str__", linked("track"), "made_at", "reason")
+    list_filter = (("track__competition", RelatedOnlyFieldListFilter), "track__kind")
+    list_select_related = ("track__competition",)
+    search_fields = ("reason",)
+    date_hierarchy = "made_at"
+    fields = ("track", "made_at", "reason", "rows")
 
 
 @admin.register(Standing)

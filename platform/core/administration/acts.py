@@ -41,7 +41,8 @@ class Act:
     """What is done to each chosen row.
 
     `call(row, by, reason, **fields)` leads to a service, which may raise `Refusal`. `fields` are the cleaned values of
-    what `form` asks beyond the reason, the same for all rows.
+    what `form` asks beyond the reason, the same for all rows. An act that is `together` is one for all chosen rows:
+    `call(rows, by, reason, **fields)`, done as a whole or not at all.
     """
 
     title: str
@@ -52,6 +53,7 @@ class Act:
     """What has happened to the rows, e.g. "retried"."""
     call: Callable[..., object]
     form: type[ReasonForm] = ReasonForm
+    together: bool = False
 
 
 def confirmed(act: Act) -> Callable[..., HttpResponse | None]:
@@ -118,14 +120,15 @@ def _do(request: HttpRequest, act: Act, rows: list[Any], given: dict[str, Any]) 
     done = 0
     reason = given["reason"]
     fields = {name: value for name, value in given.items() if name != "reason"}
-    for row in rows:
+    for chosen in [rows] if act.together else [[row] for row in rows]:
+        named = act.title if act.together else chosen[0]
         try:
-            act.call(row, request.user, reason, **fields)
+            act.call(chosen if act.together else chosen[0], request.user, reason, **fields)
         except Refusal as refusal:
-            messages.error(request, f"{row}: {refusal.problem}" + (f" (fix: {refusal.fix})" if refusal.fix else ""))
+            messages.error(request, f"{named}: {refusal.problem}" + (f" (fix: {refusal.fix})" if refusal.fix else ""))
         except Fault as fault:
-            messages.error(request, f"{row}: our side failed: {fault}")
+            messages.error(request, f"{named}: our side failed: {fault}")
         else:
-            done += 1
+            done += len(chosen)
     if done:
         messages.success(request, f"{done} of {len(rows)} {act.done}.")

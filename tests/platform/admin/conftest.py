@@ -11,7 +11,7 @@ from django.test import Client
 from accounts.models import AccessToken, User
 from competitions.models import FreezeWindow, RulesVersion, SampleSet, Track
 from core import events
-from leaderboards.models import Evaluation, Pool, PoolPlace, Standing
+from leaderboards.models import Evaluation, Pool, PoolPlace, Rejudging, Snapshot, Standing
 from matches.models import Match, Piece, SampleResult, Worker
 from repositories.models import Repository
 from rounds.models import Decision, Release, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning
@@ -149,6 +149,8 @@ class Rows:
             value=0.5,
         )
         evaluation.matches.add(match)
+        Snapshot.objects.create(track=track, made_at=self.at, reason="the final", rows=[])
+        Rejudging.objects.create(competition=track.competition, reason="a broken worker", made_at=self.at)
         return evaluation
 
     def _round(self, submission: Submission, players: dict[str, Player], match: Match) -> None:
@@ -173,7 +175,7 @@ class Rows:
             round=played, track=track, submission=submission, player=players["model"], order=1, prior=1, place=1
         )
         RoundMatch.objects.create(round=played, match=match)
-        panel = {"models": [players["model"].digest], "attacks": [players["untargeted"].digest]}
+        panel: dict[str, list[str]] = {"models": [players["model"].digest], "attacks": []}
         stage = RoundStage.objects.create(
             round=played,
             bracket="untargeted",

@@ -1,0 +1,95 @@
+"""Organisers rejudge, and let boards stand still, from the admin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.contrib.messages import get_messages
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import User
+from competitions.models import Competition, Entry
+from core.models import Event
+from leaderboards.models import Evaluation, Pool, Rejudging, Snapshot
+from leaderboards.tasks import sweep
+from matches.models import Match
+from submissions.models import Submission
+
+if TYPE_CHECKING:
+    from pytest_django import DjangoAssertNumQueries
+
+    from tests.platform.leaderboards.conftest import Arena
+
+EVALUATIONS = reverse("admin:leaderboards_evaluation_changelist")
+
+
+@pytest.fixture
+def admin(olga: User, client: Client) -> Client:
+    """Olga's browser."""
+    User.objects.filter(pk=olga.pk).update(is_staff=True)
+    client.force_login(olga)
+    return client
+
+
+@pytest.fixture
+def scored(arena: Arena, entry: Entry, alice: User, attack_pool: Pool) -> list[Evaluation]:
+    """Of the Owls and of the Doves."""
+    doves = arena.entry("doves")
+    return [arena.score(arena.submission(each, "model", alice), value) for each, value in ((entry, 1.0), (doves, 2.0))]
+
+
+def act(admin: Client, name: str, *rows: Any) -> list[str]:
+    form = {"action": name, "_selected_action": [row.pk for row in rows], "confirmed": "yes", "reason": "it must be"}
+    page = reverse(f"admin:{rows[0]._meta.label_lower.replace('.', '_')}_changelist")
+    done = admin.post(page, form)
+    return [str(message) for message in get_messages(done.wsgi_request)]
+
+
+def test_it_works(
+    admin: Client, arena: Arena, scored: list[Evaluation], django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    asked = admin.post(EVALUATIONS, {"action": "rejudge", "_selected_action": [row.pk for row in scored]})
+    assert "Rejudge: 2 evaluations" in asked.content.decode()
+    assert act(admin, "rejudge", *scored) == ["2 of 2 are being rejudged."]
+    rejudging = Rejudging.objects.get()
+    assert rejudging.evaluations.count() == 2, "one set for all chosen rows"
+    for match in Match.objects.filter(take=rejudging.pk):
+        arena.play(match, [3.0] * 6)
+    sweep()
+    with django_assert_max_num_queries(12):
+        page = admin.get(reverse("admin:leaderboards_rejudging_change", args=[rejudging.pk])).content.decode()
+    for text in ("Changed samples", "The Owls", "Doves"):
+        assert text in page
+    assert act(admin, "apply", rejudging)[-1] == "1 of 1 applied."
+    assert [row[0] for row in arena.table("model")] == [1, 1]
+
+
+def test_it_is_dropped_and_replayed_there_too(admin: Client, scored: list[Evaluation]) -> None:
+    act(admin, "rejudge", scored[0])
+    rejudging = Rejudging.objects.get()
+    Match.objects.filter(take=rejudging.pk).update(state="failed")
+    sweep()
+    assert act(admin, "replay", rejudging)[-1] == "1 of 1 sent to be played again."
+    assert act(admin, "drop", rejudging)[-1] == "1 of 1 dropped."
+
+
+def test_it_rejects_a_set_as_a_whole(admin: Client, scored: list[Evaluation]) -> None:
+    Submission.objects.filter(pk=scored[0].submission_id).update(state="withdrawn")
+    told = act(admin, "rejudge", *scored)
+    assert len(told) == 1
+    assert told[0].startswith("Rejudge: submission")
+    assert not Rejudging.objects.exists()
+
+
+def test_boards_stand_still_and_move_from_the_page_of_the_competition(
+    admin: Client, scored: list[Evaluation], olga: User
+) -> None:
+    competition = Competition.objects.get()
+    page = reverse("admin:competitions_competition_change", args=[competition.pk])
+    assert "still_boards" in admin.get(page).content.decode()
+    assert act(admin, "still_boards", competition) == ["1 of 1 made to stand still."]
+    assert Snapshot.objects.count() == 3
+    assert act(admin, "move_boards", competition)[-1] == "1 of 1 made to move."
+    assert [event.reason for event in Event.objects.filter(verb__in=["still", "move"], by=olga)] == ["it must be"] * 2
