@@ -12,13 +12,13 @@ import traceback
 from collections.abc import Sequence
 
 from evaluation import __version__
-from evaluation.cli import baselines, check, conformance, demo, doctor, new, play, tournament, train, verify
+from evaluation.cli import baselines, check, conformance, demo, doctor, new, play, simulate, tournament, train, verify
 from evaluation.cli.output import complain
 from evaluation.domain.errors import BuildRefusal, Fault, HostRefusal, ManifestRefusal, Refusal
 
 DONE, USAGE, REFUSED, FAULT, INTERRUPTED = 0, 2, 3, 4, 130
 
-_COMMANDS = (play, tournament, check, new, baselines, doctor, conformance, train, demo, verify)
+_COMMANDS = (play, tournament, check, new, baselines, doctor, conformance, train, simulate, demo, verify)
 
 
 def parser() -> argparse.ArgumentParser:
