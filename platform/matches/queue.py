@@ -167,7 +167,9 @@ def _first_for(worker: Worker, prefer: Match | None) -> Piece | None:
     if prefer is not None and (warm := pieces.filter(match=prefer).order_by("number").first()):
         return warm
     others = Piece.objects.filter(match=OuterRef("match"), state=Piece.State.CLAIMED)
-    return pieces.annotate(held=Exists(others)).order_by("held", "match", "number").first()
+    oldest = pieces.order_by("match", "number")
+    # in two steps: sorting by whether a match is held would look at every piece that waits
+    return oldest.filter(~Exists(others)).first() or oldest.first()
 
 
 def _take(piece: Piece, worker: Worker) -> bool:
