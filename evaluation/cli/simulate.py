@@ -28,7 +28,7 @@ def add_parser(subcommands: Any) -> None:
         "simulate", help="compare what the schedules of a round cost and find"
     )
     command.add_argument(
-        "--tournaments", type=positive, default=50, metavar="N", help="tournaments in each regime (default 50)"
+        "--tournaments", type=positive, default=20, metavar="N", help="tournaments in each regime (default 20)"
     )
     command.add_argument(
         "--regimes", type=_regimes, default=tuple(REGIMES), metavar="A,B", help=f"of {', '.join(REGIMES)} (default all)"
