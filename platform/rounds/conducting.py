@@ -1,0 +1,175 @@
+"""Conduct a round that plays: from what was played to what is played next, or to the result. Part of the services.
+
+One step is one transaction, and follows from rows alone. So whoever does it, however often, and wherever it is killed,
+the outcome is the same; no clock and no order of arrival is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db import transaction
+
+from competitions.models import Track
+from core import doorbell, store
+from core.errors import Fault
+from evaluation.domain.players import Side
+from matches.models import Match
+from matches.services import ask
+from rounds.facts import RoundFacts, RoundState, advance, ends_of, facts_of, frozen, outcome_of
+from rounds.life import locked, move, note_problem
+from rounds.models import Decision, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning
+from submissions.models import Player
+
+Players = Mapping[tuple[str, str], Player]
+"""The players of a round by kind and digest."""
+
+_OPEN = (Match.State.WAITING, Match.State.PLAYING, Match.State.HELD)
+_NAMED = 5
+"""How many failed matches a problem names."""
+
+
+def conduct(round: Round) -> None:
+    """Take the next step of a round that plays, where nothing that it asked for is left to play. Safe to repeat.
+
+    A failed match stops the round, with a problem that names it, until an organiser has it played again. Raises `Fault`
+    where a stored stage is not what follows from the rows.
+    """
+    if not _is_due(round):
+        return
+    # from rows that change no more, before the lock; should another process take the step first, this one adds nothing
+    facts = facts_of(round)
+    state = advance(facts)
+    with transaction.atomic():
+        held = locked(round)
+        if held.state != Round.State.PLAYING:
+            return
+        entries = frozen(held)
+        players = {(entry.track.kind, entry.player.digest): entry.player for entry in entries}
+        _store_stages(held, state, players)
+        if state.over:
+            _score(held, facts, state, entries, players)
+        else:
+            _ask(held, facts, state, players)
+            Round.objects.filter(pk=held.pk).exclude(problem="").update(problem="")
+
+
+def _is_due(round: Round) -> bool:
+    if not Round.objects.filter(pk=round.pk, state=Round.State.PLAYING).exists():
+        return False
+    matches = Match.objects.filter(round_match__round=round)
+    failed = list(matches.filter(state=Match.State.FAILED).select_related("model", "attack").order_by("pk"))
+    if failed:
+        note_problem(round, _failure(failed))
+        return False
+    if matches.filter(state__in=_OPEN).exists():
+        note_problem(round, "")
+        return False
+    return True
+
+
+def _failure(failed: Sequence[Match]) -> str:
+    named = "; ".join(f"{match}, {match.attack.title} against {match.model.title}" for match in failed[:_NAMED])
+    more = f"; and {len(failed) - _NAMED} more" if len(failed) > _NAMED else ""
+    return (
+        f"Our side failed in {len(failed)} of its matches: {named}{more}. The first: {failed[0].fault}. "
+        "Mend what is wrong with the host, then have them replayed in the list of matches."
+    )
+
+
+def _ask(round: Round, facts: RoundFacts, state: RoundState, players: Players) -> None:
+    """Have everything played that the step needs, in a number of queries that does not grow with the pairs."""
+    if round.rules is None:
+        raise Fault(f"{round} plays without rules")
+    models = {digest: player for (kind, digest), player in players.items() if kind == Track.Kind.MODEL}
+    attacks = {digest: player for (kind, digest), player in players.items() if kind != Track.Kind.MODEL}
+    by_samples: dict[int, list[tuple[Player, Player]]] = {}
+    for wanted in state.requests:
+        by_samples.setdefault(wanted.upto, []).append((models[wanted.model], attacks[wanted.attack]))
+    ends = ends_of(facts)
+    for upto, pairs in sorted(by_samples.items()):
+        matches = ask(rules=round.rules, sample_set=round.sample_set, pairs=pairs, upto=upto, ends=ends)
+        RoundMatch.objects.bulk_create(
+            (RoundMatch(round=round, match=match) for match in matches), ignore_conflicts=True
+        )
+    # should all of it be played already, nothing else would ring
+    doorbell.ring("rounds.conduct")
+
+
+def _store_stages(round: Round, state: RoundState, players: Players) -> None:
+    """Store the finished stages that are new; raises `Fault` where one that is stored differs from `state`'s."""
+    tracks = {track.kind: track for track in round.competition.tracks.all()}
+    stored = {(row.bracket, row.number): row for row in round.stages.prefetch_related("decisions")}
+    stages, decisions = [], []
+    for bracket in state.brackets:
+        for stage in bracket.plan.stages:
+            row = RoundStage(
+                round=round,
+                bracket=str(bracket.track),
+                number=stage.number,
+                samples=stage.samples,
+                ordered_by=str(stage.ordered_by),
+                panel={"models": list(stage.panel_models), "attacks": list(stage.panel_attacks)},
+                counted={"models": list(stage.counted_models), "attacks": list(stage.counted_attacks)},
+                loop=stage.loop,
+                renewed=stage.renewed,
+            )
+            kind = {Side.MODEL: Track.Kind.MODEL.value, Side.ATTACK: row.bracket}
+            lines = [
+                Decision(
+                    stage=row,
+                    track=tracks[kind[line.side]],
+                    player=players[kind[line.side], line.name],
+                    place=line.place,
+                    value=line.value,
+                    cut_line=line.cut_line,
+                    kept=line.kept,
+                    spared=line.spared,
+                )
+                for line in stage.decisions
+            ]
+            before = stored.get((row.bracket, row.number))
+            if before is None:
+                stages.append(row)
+                decisions += lines
+            elif _values(before, before.decisions.all()) != _values(row, lines):
+                raise Fault(f"{before} is stored otherwise than it follows from what was played")
+    RoundStage.objects.bulk_create(stages)
+    Decision.objects.bulk_create(decisions)
+
+
+def _values(stage: RoundStage, decisions: Sequence[Decision] | Any) -> tuple[Any, ...]:
+    columns = (stage.samples, stage.ordered_by, stage.panel, stage.counted, stage.loop, stage.renewed)
+    lines = {
+        (line.player_id, line.track_id, line.place, line.value, line.cut_line, line.kept, line.spared)
+        for line in decisions
+    }
+    return (*columns, lines)
+
+
+_RESULT = ("place", "stage", "value", "low", "high", "failures", "worst_opponent", "not_broken", "unseparated")
+
+
+def _score(round: Round, facts: RoundFacts, state: RoundState, entries: Sequence[RoundEntry], players: Players) -> None:
+    """Write the places, the warnings and the outcome; entries that share a player share its place."""
+    places = {(str(place.track), place.player): place for place in state.places}
+    by_digest = {digest: player for (_, digest), player in players.items()}
+    for entry in entries:
+        place = places[entry.track.kind, entry.player.digest]
+        for column in _RESULT:
+            setattr(entry, column, getattr(place, column) if column != "worst_opponent" else None)
+        entry.worst_opponent = by_digest[place.worst_opponent] if place.worst_opponent else None
+    RoundEntry.objects.bulk_update(entries, _RESULT)
+    RoundWarning.objects.bulk_create(
+        RoundWarning(
+            round=round,
+            model=by_digest[warned.model],
+            attack=by_digest[warned.attack],
+            nearer=warned.nearer,
+            samples=warned.samples,
+        )
+        for warned in state.warnings
+    )
+    round.outcome = store.put(outcome_of(round, facts))
+    move(round, Round.State.SCORED, "score", by=None, reason="", outcome=round.outcome)

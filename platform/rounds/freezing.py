@@ -1,0 +1,91 @@
+"""Freeze a round: who is in it, and under which rules. Part of the services."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+
+from competitions.models import FreezeWindow, Track
+from competitions.selectors import rules_in_force
+from core import clock
+from core.errors import GauntletError, Refusal
+from rounds.life import lock_competition, locked, move, note_problem, require_organiser, require_state
+from rounds.models import Round, RoundEntry
+from rounds.seating import seats
+
+if TYPE_CHECKING:
+    from accounts.models import User
+
+_NEEDED = (Track.Kind.MODEL, Track.Kind.UNTARGETED)
+"""Without these nothing can be ranked. A round goes on without targeted attacks."""
+
+
+def freeze(*, round: Round, by: User | None = None, reason: str = "") -> None:
+    """Freeze the round with what was ready when its window began; `by` None is the site itself.
+
+    It plays with however many there are: fewer than ten or five only make it shorter. Raises `Refusal` where `by` may
+    not, no window is in force, another round is under way, or models or untargeted attacks are missing.
+    """
+    if by is not None:
+        require_organiser(by, round.competition)
+    with transaction.atomic():
+        lock_competition(round)
+        held = locked(round)
+        require_state(held, Round.State.PLANNED, act="frozen")
+        _check_window(held.window)
+        _check_no_other(held)
+        entries = seats(held, held.window.starts_at)
+        _check_sides(entries)
+        RoundEntry.objects.bulk_create(entries)
+        held.rules = rules_in_force(held.competition)
+        counts = Counter(entry.track.kind for entry in entries)
+        move(held, Round.State.FROZEN, "freeze", by=by, reason=reason, rules=held.rules.version, entries=counts)
+    round.refresh_from_db()
+
+
+def freeze_due() -> None:
+    """Freeze every round whose window has begun; what keeps one from it is said once, on the round."""
+    due = Round.objects.filter(state=Round.State.PLANNED, window__starts_at__lte=clock.now())
+    for round in due.select_related("competition").order_by("pk"):
+        try:
+            freeze(round=round)
+        except GauntletError as error:
+            note_problem(round, words(error))
+
+
+def words(error: GauntletError) -> str:
+    """The problem and, where there is one, the fix, in one line."""
+    return f"{error.problem}: {error.fix}" if isinstance(error, Refusal) and error.fix else str(error)
+
+
+def _check_window(window: FreezeWindow) -> None:
+    now = clock.now()
+    if now < window.starts_at:
+        raise Refusal(f"its freeze window begins only at {window.starts_at:%Y-%m-%d %H:%M} UTC", fix="open it now")
+    if now >= window.ends_at:
+        raise Refusal(
+            f"its freeze window was over at {window.ends_at:%Y-%m-%d %H:%M} UTC",
+            fix="extend it beyond now, or cancel the round and plan another",
+        )
+
+
+def _check_no_other(round: Round) -> None:
+    others = Round.objects.filter(competition=round.competition_id, state__in=Round.UNDER_WAY)
+    if other := others.first():
+        raise Refusal(
+            f"{other.title} is {other.get_state_display()}, and one round is under way at a time",
+            fix="publish or cancel that one first",
+        )
+
+
+def _check_sides(entries: Sequence[RoundEntry]) -> None:
+    there = {entry.track.kind for entry in entries}
+    for kind in _NEEDED:
+        if kind not in there:
+            raise Refusal(
+                f"no submission to the {kind} track was ready when the window began",
+                fix="cancel this round, and plan another for when there is one",
+            )

@@ -1,0 +1,112 @@
+"""Plan a round: its window, its secret samples, and the commitment to them. Part of the services."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+from django.db.models import Max
+
+from competitions.models import Competition, SampleSet
+from competitions.services import commitment_of, draw_samples, plan_window
+from core import clock, events
+from core.errors import Refusal
+from matches.selectors import ever_played
+from rounds.life import require_organiser
+from rounds.models import Round
+
+if TYPE_CHECKING:
+    from accounts.models import User
+
+_PURPOSES = {Round.Kind.TOP_FIVE: SampleSet.Purpose.TEST, Round.Kind.FINAL: SampleSet.Purpose.FINAL}
+
+
+def plan_round(
+    *,
+    competition: Competition,
+    title: str,
+    kind: str,
+    schedule: str,
+    guard: bool,
+    source: SampleSet,
+    samples: int,
+    starts_at: datetime,
+    ends_at: datetime,
+    by: User,
+    reason: str = "",
+    salt: str | None = None,
+) -> Round:
+    """Plan a round on `samples` samples of `source`, drawn in an order that follows from `salt` (None: a new secret).
+
+    Raises `Refusal` where `by` may not, the window cannot be, or the samples are of another purpose, too few, or were
+    ever played or drawn for a round that was not cancelled before it played.
+    """
+    require_organiser(by, competition)
+    kind, schedule, title = _kind(kind), _schedule(schedule), _title(title)
+    if guard and schedule != Round.Schedule.LADDER:
+        raise Refusal(f"the schedule {schedule} knows no guard", fix="take the ladder, or leave the guard out")
+    salt = secrets.token_hex(32) if salt is None else salt
+    with transaction.atomic():
+        Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
+        _check_samples(competition, kind, source, samples)
+        number = (competition.rounds.aggregate(newest=Max("number"))["newest"] or 0) + 1
+        sample_set = draw_samples(source=source, count=samples, salt=salt, name=f"round-{number}")
+        now = clock.now()
+        planned = Round.objects.create(
+            competition=competition,
+            number=number,
+            title=title,
+            kind=kind,
+            schedule=schedule,
+            guard=guard,
+            window=plan_window(competition=competition, starts_at=starts_at, ends_at=ends_at, reason=title, by=by),
+            sample_set=sample_set,
+            salt=salt,
+            commitment=commitment_of(sample_set, salt),
+            state_since=now,
+            planned_at=now,
+        )
+        events.record(
+            "plan", planned, by=by, reason=reason, kind=kind, schedule=schedule, guard=guard, samples=samples,
+            source=source.pk, commitment=planned.commitment,
+        )  # fmt: skip
+    return planned
+
+
+def _title(title: str) -> str:
+    title = title.strip()
+    if not 1 <= len(title) <= 120:
+        raise Refusal("a round needs a title of 1 to 120 characters", fix='give one, e.g. "Round 1"')
+    return title
+
+
+def _kind(kind: str) -> Round.Kind:
+    if kind not in Round.Kind.values:
+        raise Refusal(f"{kind!r} is no kind of round", fix=f"choose one of {', '.join(Round.Kind.values)}")
+    return Round.Kind(kind)
+
+
+def _schedule(schedule: str) -> Round.Schedule:
+    if schedule not in Round.Schedule.values:
+        raise Refusal(f"{schedule!r} is no schedule", fix=f"choose one of {', '.join(Round.Schedule.values)}")
+    return Round.Schedule(schedule)
+
+
+def _check_samples(competition: Competition, kind: Round.Kind, source: SampleSet, samples: int) -> None:
+    purpose = _PURPOSES[kind]
+    if source.competition_id != competition.pk or source.drawn_from_id is not None:
+        raise Refusal(f"{source} is no imported set of {competition.title}", fix="choose one that is")
+    if source.purpose != purpose:
+        raise Refusal(
+            f"a {kind.label} plays on samples for {purpose}, and {source} is for {source.purpose}",
+            fix=f"choose a set whose purpose is {purpose}, or import one",
+        )
+    if not 1 <= samples <= source.count:
+        raise Refusal(f"{source} has {source.count} samples, not {samples}", fix=f"ask for 1 to {source.count}")
+    taken = Round.objects.filter(sample_set__drawn_from=source).exclude(state=Round.State.CANCELLED).first()
+    if taken is not None:
+        raise Refusal(f"{source} is drawn for {taken.title} already", fix="import another set, or cancel that round")
+    if ever_played(source):
+        raise Refusal(f"{source} was played before, so it is secret no more", fix="import another set")

@@ -1,0 +1,112 @@
+"""What publishing a round would change: the pools, and who stands where and why. Part of the selectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from competitions.models import Track
+from competitions.rules import query_rules
+from competitions.selectors import rules_in_force
+from leaderboards.models import PoolPlace, Standing
+from leaderboards.selectors import pool_in_force
+from rounds.models import Decision, Round, RoundEntry
+from rounds.words import why
+from submissions.models import Player, Submission
+
+
+@dataclass(frozen=True)
+class Moved:
+    """An entry as the board has it and as the round does. `rank_before` is None for who is not on the board.
+
+    `why` is one sentence on what the last stage that it played decided. `gone`: "withdrawn", "disqualified", or
+    nothing; who is gone comes into no pool.
+    """
+
+    team: str
+    title: str
+    rank_before: int | None
+    place: int | None
+    why: str
+    gone: str
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What publishing changes in one track; `pool_after` is empty where the pool stays, as nobody played."""
+
+    track: Track
+    pool_before: Sequence[Player]
+    pool_after: Sequence[Player]
+    rows: Sequence[Moved]
+
+
+def preview(round: Round) -> list[Preview]:
+    """What publishing a scored round now would change, by track, in a number of queries that does not grow."""
+    rules = rules_in_force(round.competition)
+    most = query_rules(rules.values, rules.version).opponents
+    entries = list(
+        round.entries.filter(place__isnull=False)
+        .select_related("track", "player", "submission__repository__entry__team")
+        .order_by("place", "order")
+    )
+    standing = Standing.objects.filter(track__competition=round.competition_id)
+    ranks = {(track, entry): rank for track, entry, rank in standing.values_list("track", "entry", "rank")}
+    words = _reasons(round)
+    views = []
+    for track in round.competition.tracks.all():
+        own = [entry for entry in entries if entry.track_id == track.pk]
+        before = _pool(track)
+        rows = [_moved(entry, ranks, words) for entry in own]
+        views.append(Preview(track, before, _pool_after(own, before, most), rows))
+    return views
+
+
+def _pool(track: Track) -> list[Player]:
+    pool = pool_in_force(track)
+    return [place.player for place in PoolPlace.objects.filter(pool=pool).select_related("player")] if pool else []
+
+
+def _pool_after(entries: Sequence[RoundEntry], before: Sequence[Player], most: int) -> list[Player]:
+    """The best that are not gone; a pool that stays short is filled up from the one in force, but not with these."""
+    chosen = {entry.player_id: entry.player for entry in entries if not _gone(entry)}
+    gone = {entry.player_id for entry in entries} - chosen.keys()
+    filled = chosen | {player.pk: player for player in before if player.pk not in chosen.keys() | gone}
+    return list(filled.values())[:most] if entries else []
+
+
+def _moved(entry: RoundEntry, ranks: Mapping[tuple[int, int], int], words: Mapping[tuple[int, int], str]) -> Moved:
+    repository = entry.submission.repository
+    return Moved(
+        team=repository.entry.team.name,
+        title=entry.submission.title,
+        rank_before=ranks.get((entry.track_id, repository.entry_id)),
+        place=entry.place,
+        why=words.get((entry.track_id, entry.player_id), ""),
+        gone=_gone(entry),
+    )
+
+
+def _gone(entry: RoundEntry) -> str:
+    if entry.submission.disqualified_at:
+        return "disqualified"
+    return "withdrawn" if entry.submission.state == Submission.State.WITHDRAWN else ""
+
+
+def _reasons(round: Round) -> dict[tuple[int, int], str]:
+    """The sentence on each player's last stage, by track and player. A model's are those of the first bracket."""
+    reasons = {}
+    made = Decision.objects.filter(stage__round=round).select_related("stage", "track")
+    for line in made.order_by("stage__number"):
+        if line.track.kind == Track.Kind.MODEL and line.stage.bracket == Track.Kind.TARGETED:
+            continue
+        reasons[line.track_id, line.player_id] = why(
+            stage=line.stage.number,
+            samples=line.stage.samples,
+            ordered_by=line.stage.ordered_by,
+            value=line.value,
+            cut_line=line.cut_line,
+            kept=line.kept,
+            place=line.place,
+        )
+    return reasons

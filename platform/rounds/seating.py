@@ -1,0 +1,92 @@
+"""Who would be frozen now: the newest counting submission of each repository, in two orders. Reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from competitions.models import Competition
+from core.errors import Fault
+from leaderboards.models import Standing
+from leaderboards.selectors import counting
+from rounds.licences import is_open_source
+from rounds.models import Round, RoundEntry
+
+if TYPE_CHECKING:
+    from submissions.models import Player, Submission
+
+
+def seats(round: Round, at: datetime) -> list[RoundEntry]:
+    """The entries, not saved, that the round has when what counts is what was ready at `at`; of all tracks.
+
+    What is withdrawn, disqualified or was found void by its own cause does not count: the newest other one does.
+    """
+    competition = round.competition
+    ranks = _ranks(competition)
+    by_track: dict[int, list[Submission]] = {}
+    for submission in _newest(competition, at):
+        by_track.setdefault(submission.repository.track_id, []).append(submission)
+    entries = []
+    for submissions in by_track.values():
+        prior = {row.pk: place for place, row in enumerate(sorted(submissions, key=_prior_key(ranks)), 1)}
+        entries += [
+            _seat(round, submission, order, prior[submission.pk]) for order, submission in enumerate(submissions, 1)
+        ]
+    return entries
+
+
+def _newest(competition: Competition, at: datetime) -> list[Submission]:
+    rows = (
+        counting()
+        .filter(repository__track__competition=competition, state_since__lte=at)
+        .select_related("repository__entry__team", "repository__track", "player")
+        .order_by("pk")
+    )
+    newest = {submission.repository_id: submission for submission in rows}
+    return sorted(newest.values(), key=lambda submission: submission.pk)
+
+
+def _ranks(competition: Competition) -> dict[tuple[int, int], int]:
+    """The rank on the boards by track and entry."""
+    rows = Standing.objects.filter(track__competition=competition).values_list("track", "entry", "rank")
+    return {(track, entry): rank for track, entry, rank in rows}
+
+
+def _prior_key(ranks: dict[tuple[int, int], int]) -> Callable[[Submission], tuple[bool, int, bool, int]]:
+    """The order that seats the first panel: by the board; who is not on it after that, baselines first."""
+
+    def key(submission: Submission) -> tuple[bool, int, bool, int]:
+        rank = ranks.get((submission.repository.track_id, submission.repository.entry_id))
+        return rank is None, rank or 0, not _player(submission).baseline, submission.pk
+
+    return key
+
+
+def _seat(round: Round, submission: Submission, order: int, prior: int) -> RoundEntry:
+    because = _ineligible_because(round, submission)
+    return RoundEntry(
+        round=round,
+        track=submission.repository.track,
+        submission=submission,
+        player=_player(submission),
+        order=order,
+        prior=prior,
+        eligible=not because,
+        ineligible_because=because,
+    )
+
+
+def _player(submission: Submission) -> Player:
+    if submission.player is None:
+        raise Fault(f"{submission} is ready and has no player")
+    return submission.player
+
+
+def _ineligible_because(round: Round, submission: Submission) -> str:
+    if submission.repository.entry.ineligible_for_prizes:
+        return "the team takes part without prizes"
+    asked = round.competition.licence_policy == Competition.LicencePolicy.OPEN_SOURCE
+    if asked and round.kind == Round.Kind.FINAL and not is_open_source(submission.licence):
+        return f"its licence is not known to be open source: {submission.licence[:120] or 'none was found'}"
+    return ""

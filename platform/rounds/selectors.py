@@ -1,0 +1,249 @@
+"""Reading rounds: standings, stages, the decision log, and how far they are. Each in a number of queries that does not
+grow with the round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, F, Q, QuerySet, Sum
+
+from competitions.models import Track
+from matches.models import Match, Piece
+from rounds.estimates import Estimate, estimate
+from rounds.models import Decision, Round, RoundEntry
+from rounds.previews import Moved, Preview, preview
+from submissions.models import Submission
+
+__all__ = [
+    "BracketView",
+    "Estimate",
+    "Line",
+    "Moved",
+    "Name",
+    "Preview",
+    "Progress",
+    "StageView",
+    "StandingRow",
+    "decisions",
+    "estimate",
+    "preview",
+    "progress",
+    "stages",
+    "standings",
+]
+
+
+@dataclass(frozen=True)
+class StandingRow:
+    """One entry of a round. The columns from `place` on are empty until it is scored, the scores for whoever was cut.
+
+    `gone` says what became of the submission since the freeze: "withdrawn", "disqualified", or nothing.
+    """
+
+    entry: int
+    team: str
+    team_slug: str
+    submission: int
+    title: str
+    player: int
+    order: int
+    prior: int
+    eligible: bool
+    ineligible_because: str
+    gone: str
+    place: int | None
+    stage: int | None
+    value: float | None
+    low: float | None
+    high: float | None
+    failures: int | None
+    worst_opponent: str
+    not_broken: bool
+    unseparated: bool
+
+
+_OWN = (
+    *("order", "prior", "eligible", "ineligible_because", "place", "stage", "value", "low", "high", "failures"),
+    *("not_broken", "unseparated"),
+)
+_OTHERS = {
+    "kind": F("track__kind"),
+    "entry": F("pk"),
+    "team": F("submission__repository__entry__team__name"),
+    "team_slug": F("submission__repository__entry__team__slug"),
+    "submission_key": F("submission"),
+    "player_key": F("player"),
+    "title": F("submission__title"),
+    "worst": F("worst_opponent__title"),
+    "state": F("submission__state"),
+    "disqualified": F("submission__disqualified_at"),
+}
+
+
+def standings(round: Round) -> dict[str, list[StandingRow]]:
+    """The entries of a round by kind of track, best first (in the order of entry until it is scored); one query."""
+    rows: dict[str, list[StandingRow]] = {kind: [] for kind in Track.Kind.values}
+    entries = RoundEntry.objects.filter(round=round).order_by("track", F("place").asc(nulls_last=True), "order")
+    for values in entries.values(*_OWN, **_OTHERS):
+        rows[values.pop("kind")].append(_standing(values))
+    return rows
+
+
+def _standing(values: dict[str, Any]) -> StandingRow:
+    disqualified, withdrawn = values.pop("disqualified"), values.pop("state") == Submission.State.WITHDRAWN
+    return StandingRow(
+        gone="disqualified" if disqualified else "withdrawn" if withdrawn else "",
+        worst_opponent=values.pop("worst") or "",
+        submission=values.pop("submission_key"),
+        player=values.pop("player_key"),
+        **values,
+    )
+
+
+@dataclass(frozen=True)
+class Name:
+    """What a player is called: the title of its first entry, and its teams (several where they sent the same)."""
+
+    player: int
+    title: str
+    teams: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the decision log, as `models.Decision` has it."""
+
+    name: Name
+    place: int
+    value: float | None
+    cut_line: float | None
+    kept: bool
+    spared: bool
+
+
+@dataclass(frozen=True)
+class StageView:
+    """A finished stage: who sat in the panels, whose results counted, and a line for each player of each side."""
+
+    number: int
+    samples: int
+    ordered_by: str
+    panel_models: tuple[Name, ...]
+    panel_attacks: tuple[Name, ...]
+    counted_models: tuple[Name, ...]
+    counted_attacks: tuple[Name, ...]
+    loop: int
+    renewed: bool
+    models: tuple[Line, ...]
+    attacks: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
+class BracketView:
+    """The finished stages of one bracket; `kind` is the attack track that plays in it."""
+
+    kind: str
+    stages: tuple[StageView, ...]
+
+
+def stages(round: Round) -> list[BracketView]:
+    """The brackets of a round, the one of the models first, in three queries."""
+    by_digest, by_player = _names(round)
+    lines: dict[int, tuple[list[Line], list[Line]]] = {}
+    columns = ("stage", "track__kind", "player", "place", "value", "cut_line", "kept", "spared")
+    made = Decision.objects.filter(stage__round=round).order_by("stage", "place")
+    for stage, kind, player, *values in made.values_list(*columns):
+        sides = lines.setdefault(stage, ([], []))
+        sides[kind != Track.Kind.MODEL].append(Line(by_player[player], *values))
+    brackets: dict[str, list[StageView]] = {}
+    for row in round.stages.order_by("number"):
+        models, attacks = lines.get(row.pk, ([], []))
+        panel, counted = (
+            {
+                "models": tuple(by_digest[Track.Kind.MODEL, digest] for digest in who["models"]),
+                "attacks": tuple(by_digest[row.bracket, digest] for digest in who["attacks"]),
+            }
+            for who in (row.panel, row.counted)
+        )
+        view = StageView(
+            number=row.number,
+            samples=row.samples,
+            ordered_by=row.ordered_by,
+            panel_models=panel["models"],
+            panel_attacks=panel["attacks"],
+            counted_models=counted["models"],
+            counted_attacks=counted["attacks"],
+            loop=row.loop,
+            renewed=row.renewed,
+            models=tuple(models),
+            attacks=tuple(attacks),
+        )
+        brackets.setdefault(row.bracket, []).append(view)
+    order = (Track.Kind.UNTARGETED.value, Track.Kind.TARGETED.value)
+    return [BracketView(kind, tuple(brackets[kind])) for kind in order if kind in brackets]
+
+
+def _names(round: Round) -> tuple[dict[tuple[str, str], Name], dict[int, Name]]:
+    entries = RoundEntry.objects.filter(round=round).order_by("order")
+    columns = (
+        "track__kind",
+        "player__digest",
+        "player",
+        "submission__title",
+        "submission__repository__entry__team__name",
+    )
+    by_digest: dict[tuple[str, str], Name] = {}
+    for kind, digest, player, title, team in entries.values_list(*columns):
+        known = by_digest.get((kind, digest))
+        by_digest[kind, digest] = Name(player, known.title if known else title, (*(known.teams if known else ()), team))
+    return by_digest, {name.player: name for name in by_digest.values()}
+
+
+def decisions(
+    round: Round,
+    *,
+    bracket: str = "",
+    stage: int | None = None,
+    track: str = "",
+    kept: bool | None = None,
+    players: Iterable[int] | None = None,
+) -> QuerySet[Decision]:
+    """The decision log in its order, with stages and players; each filter that is given narrows it."""
+    given = {
+        "stage__bracket": bracket or None,
+        "stage__number": stage,
+        "track__kind": track or None,
+        "kept": kept,
+        "player__in": players,
+    }
+    chosen = {name: value for name, value in given.items() if value is not None}
+    rows = Decision.objects.filter(stage__round=round, **chosen).select_related("stage", "track", "player")
+    return rows.order_by("-stage__bracket", "stage__number", "track", "place")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a round is: triples played and asked for but not played, its matches, and those where our side failed.
+
+    More may be asked for until it is scored; `estimate` tells the most.
+    """
+
+    done: int
+    left: int
+    matches: int
+    faults: Sequence[Match]
+
+
+def progress(round: Round) -> Progress:
+    """How far a round is, in three queries."""
+    played = Q(state=Piece.State.PLAYED)
+    counts = Piece.objects.filter(match__round_match__round=round).aggregate(
+        done=Sum("count", filter=played, default=0),
+        left=Sum("count", filter=~played, default=0),
+    )
+    matches = Match.objects.filter(round_match__round=round)
+    total = matches.aggregate(total=Count("pk"))["total"]
+    failed = matches.filter(state=Match.State.FAILED).select_related("model", "attack").order_by("pk")
+    return Progress(counts["done"], counts["left"], total, list(failed))

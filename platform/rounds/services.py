@@ -1,0 +1,96 @@
+"""The acts on rounds. Those with a theme of their own are in modules of their own, reached through here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+
+from competitions.services import call_off_window
+from core import clock, doorbell
+from matches import services as matches
+from matches.models import Match
+from rounds.applying import publish
+from rounds.conducting import conduct
+from rounds.freezing import freeze, freeze_due
+from rounds.life import lock_competition, locked, move, note_problem, require_organiser, require_reason, require_state
+from rounds.models import Round
+from rounds.planning import plan_round
+from rounds.prizes import confirm_licence, refuse_licence
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+    from accounts.models import User
+
+__all__ = [
+    "cancel",
+    "conduct",
+    "confirm_licence",
+    "freeze",
+    "freeze_due",
+    "note_problem",
+    "pause",
+    "plan_round",
+    "publish",
+    "refuse_licence",
+    "resume",
+    "start",
+]
+
+
+def start(*, round: Round, by: User, reason: str = "") -> None:
+    """Let a frozen round play. Raises `Refusal`."""
+    require_organiser(by, round.competition)
+    with transaction.atomic():
+        held = locked(round)
+        require_state(held, Round.State.FROZEN, act="started")
+        move(held, Round.State.PLAYING, "start", by=by, reason=reason)
+        doorbell.ring("rounds.conduct")
+    round.refresh_from_db()
+
+
+def pause(*, round: Round, by: User, reason: str = "") -> None:
+    """Let nobody take up more pieces of the round; those in hand are finished. Raises `Refusal`."""
+    require_organiser(by, round.competition)
+    with transaction.atomic():
+        held = locked(round)
+        require_state(held, Round.State.PLAYING, act="paused")
+        matches.hold(_matches(held))
+        move(held, Round.State.PAUSED, "pause", by=by, reason=reason)
+    round.refresh_from_db()
+
+
+def resume(*, round: Round, by: User, reason: str = "") -> None:
+    """Let a paused round play on. Raises `Refusal`."""
+    require_organiser(by, round.competition)
+    with transaction.atomic():
+        held = locked(round)
+        require_state(held, Round.State.PAUSED, act="resumed")
+        matches.let_go(_matches(held))
+        move(held, Round.State.PLAYING, "resume", by=by, reason=reason)
+        doorbell.ring("rounds.conduct")
+    round.refresh_from_db()
+
+
+def cancel(*, round: Round, by: User, reason: str) -> None:
+    """End a round that is not published, for good, and its freeze window with it.
+
+    What was played of it is kept and counts for nothing. Raises `Refusal`, also without a reason.
+    """
+    require_organiser(by, round.competition)
+    reason = require_reason(reason, "a cancellation")
+    cancellable = (Round.State.PLANNED, *Round.UNDER_WAY)
+    with transaction.atomic():
+        lock_competition(round)
+        held = locked(round)
+        require_state(held, *cancellable, act="cancelled")
+        matches.cancel(_matches(held))
+        if clock.now() < held.window.ends_at:
+            call_off_window(window=held.window, by=by, reason=reason)
+        move(held, Round.State.CANCELLED, "cancel", by=by, reason=reason)
+    round.refresh_from_db()
+
+
+def _matches(round: Round) -> QuerySet[Match]:
+    return Match.objects.filter(round_match__round=round)

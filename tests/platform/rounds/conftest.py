@@ -1,0 +1,209 @@
+"""A competition with many constant players, whose distances a seeded matrix gives, and workers that play them."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from itertools import count
+from typing import TYPE_CHECKING
+
+import pytest
+
+from accounts.models import Team, User
+from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
+from competitions.rules import query_rules
+from competitions.samples import keep_samples
+from core import clock, store
+from evaluation.domain.results import Outcome, SampleResult
+from matches import queue
+from matches.models import Worker
+from matches.played import PlayedPiece
+from matches.queue import Claim
+from repositories.models import Repository
+from rounds import services
+from rounds.models import Round
+from submissions.models import Player, Submission
+
+if TYPE_CHECKING:
+    from tests.platform.conftest import FakeClock
+
+WORST_CASE = 18.0
+SALT = "7" * 64
+BYTES = b"the images of a piece"
+
+
+def digest_of(kind: str, number: int) -> str:
+    """The digest of player `number` of a track: the lower the number, the better it plays."""
+    return f"sha256:{hashlib.sha256(kind.encode()).hexdigest()[:56]}{number:08d}"
+
+
+def distance_of(model: str, attack: str, sample: int) -> float:
+    """One entry of the matrix: models are the harder and attacks the stronger the lower their number is."""
+    draw = random.Random(f"{model} {attack} {sample}").gauss(0.0, 0.15)
+    return float(min(2.0 * 1.15 ** (int(attack[-8:]) - int(model[-8:]) + draw), WORST_CASE))
+
+
+@dataclass
+class Hall:
+    """Makes rows by the names that tests use, plays what waits, and runs rounds."""
+
+    competition: Competition
+    tracks: dict[str, Track]
+    organiser: User
+    sources: dict[str, SampleSet]
+    clock: FakeClock
+    distance: Callable[[str, str, int], float] = distance_of
+    numbers: count[int] = field(default_factory=lambda: count(1))
+
+    def player(self, kind: str, number: int, baseline: str = "constant") -> Player:
+        return Player.objects.get_or_create(
+            competition=self.competition,
+            kind=kind,
+            digest=digest_of(kind, number),
+            defaults={
+                "title": f"{kind} {number}",
+                "command": ["python", "main.py"],
+                "baseline": baseline,
+                "created_at": clock.now(),
+            },
+        )[0]
+
+    def entry(self, slug: str) -> Entry:
+        team, _ = Team.objects.get_or_create(slug=slug, defaults={"name": slug.title(), "created_at": clock.now()})
+        return Entry.objects.get_or_create(
+            team=team, defaults={"competition": self.competition, "joined_at": clock.now()}
+        )[0]
+
+    def submission(self, slug: str, kind: str, number: int, *, licence: str = "MIT") -> Submission:
+        """A submission of the team `slug` that is ready now, with player `number` of the track."""
+        repository, _ = Repository.objects.get_or_create(
+            entry=self.entry(slug), track=self.tracks[kind], defaults={"created_at": clock.now()}
+        )
+        serial = next(self.numbers)
+        return Submission.objects.create(
+            repository=repository,
+            commit=f"{serial:040x}",
+            tag=f"submission-{serial}",
+            submitted_by=self.organiser,
+            received_at=clock.now(),
+            title=f"{slug} {number}",
+            licence=licence,
+            state=Submission.State.READY,
+            state_since=clock.now(),
+            player=self.player(kind, number),
+        )
+
+    def field(self, models: int, untargeted: int, targeted: int = 0) -> None:
+        """One team for each player; the better ones enter later, so that order helps nobody."""
+        for kind, most in (("model", models), ("untargeted", untargeted), ("targeted", targeted)):
+            for number in reversed(range(most)):
+                self.submission(f"{kind[:2]}-{number}", kind, number)
+
+    def plan(
+        self,
+        kind: str = "top-five",
+        *,
+        samples: int = 16,
+        schedule: str = "ladder",
+        title: str = "R",
+        source: str = "",
+        day: int = 0,
+    ) -> Round:
+        """A round whose window begins an hour after now, or after `day` days, and takes ten."""
+        return services.plan_round(
+            competition=self.competition,
+            title=title,
+            kind=kind,
+            schedule=schedule,
+            guard=False,
+            source=self.sources[source or ("final" if kind == "final" else "test")],
+            samples=samples,
+            starts_at=clock.now() + timedelta(days=day, hours=1),
+            ends_at=clock.now() + timedelta(days=day, hours=11),
+            by=self.organiser,
+            salt=SALT,
+        )
+
+    def begin(self, round: Round) -> Round:
+        """Freeze and start it, in its window."""
+        self.clock.at = max(self.clock.at, round.window.starts_at)
+        services.freeze(round=round, by=self.organiser)
+        services.start(round=round, by=self.organiser)
+        return round
+
+    def worker(self, name: str = "arena-1/play/0", worker_class: str = "cpu") -> Worker:
+        now = clock.now()
+        defaults = {"worker_class": worker_class, "started_at": now, "last_seen_at": now}
+        return Worker.objects.get_or_create(name=name, defaults=defaults)[0]
+
+    def played(self, claim: Claim) -> PlayedPiece:
+        """What the matrix says of the piece."""
+        piece, match = claim.piece, claim.piece.match
+        rows = []
+        for sample in range(piece.first, piece.first + piece.count):
+            distance = self.distance(match.model.digest, match.attack.digest, sample)
+            outcome = Outcome.ADVERSARIAL if distance < WORST_CASE else Outcome.FAILED
+            rows.append(SampleResult(sample, 0, None, outcome, distance, WORST_CASE, 10, 0.5, None))
+        return PlayedPiece(tuple(rows), seconds=0.5 * piece.count, audit={}, failures=[], artefact=store.put(BYTES))
+
+    def play(self, worker: Worker | None = None) -> int:
+        """Play all pieces that wait; how many."""
+        played = 0
+        while claim := queue.claim(worker or self.worker()):
+            queue.commit(claim, self.played(claim))
+            played += 1
+        return played
+
+    def run(self, round: Round) -> Round:
+        """Conduct and play until the round is over, or nothing goes on."""
+        services.conduct(round)
+        while self.play():
+            services.conduct(round)
+        round.refresh_from_db()
+        return round
+
+    def scored(self, round: Round) -> Round:
+        """Freeze, start and play it to its end."""
+        return self.run(self.begin(round))
+
+    def pool(self, kind: str) -> list[str]:
+        """The titles of the pool in force."""
+        pool = self.tracks[kind].pools.order_by("-number").first()
+        return [place.player.title for place in pool.places.select_related("player")] if pool else []
+
+
+@pytest.fixture
+def hall(
+    competition: Competition, tracks: dict[str, Track], olga: User, rules: RulesVersion, the_clock: FakeClock
+) -> Hall:
+    """The competition with twice 40 secret samples for rounds and 24 for the final; nobody has entered."""
+    values = {**rules.values, "piece_samples": 64}
+    second = RulesVersion.objects.create(
+        competition=competition, version=2, values=values, created_at=competition.created_at
+    )
+    sources = {}
+    for name, split, samples in (
+        ("test", "test-1", 40),
+        ("test-2", "test-2", 40),
+        ("final", "final", 24),
+        ("validation", "validation", 6),
+    ):
+        digest, class_names = keep_samples(
+            source="digits", split=split, count=samples, target_seed=7, rules=query_rules(second.values, 2)
+        )
+        sources[name] = SampleSet.objects.create(
+            competition=competition,
+            name=name,
+            purpose=name.removesuffix("-2"),
+            source="digits",
+            split=split,
+            count=samples,
+            target_seed=7,
+            digest=digest,
+            class_names=list(class_names),
+            imported_at=competition.created_at,
+        )
+    return Hall(competition, tracks, olga, sources, the_clock)

@@ -1,0 +1,142 @@
+"""One step of a round: what it asks for, what stops it, and that it may be repeated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from core.errors import Fault
+from core.models import Event
+from matches import queue
+from matches.models import Match, Piece
+from matches.services import replay_failed
+from rounds import services, tasks
+from rounds.models import Decision, Round
+
+if TYPE_CHECKING:
+    from tests.platform.rounds.conftest import Hall
+
+
+@pytest.fixture
+def playing(hall: Hall) -> Round:
+    """A round of twelve on each side, which has a cut, begun, with nothing asked for."""
+    hall.field(12, 12)
+    return hall.begin(hall.plan(samples=16, schedule="halving"))
+
+
+def test_it_works(hall: Hall, playing: Round) -> None:
+    services.conduct(playing)
+    matches = Match.objects.filter(round_match__round=playing)
+    assert matches.count() > 0
+    assert set(matches.values_list("sample_set", "rules__version")) == {(playing.sample_set_id, 2)}
+    # nothing beyond the first stage; and pieces end where one may end, or a sweep, whatever size the rules say
+    assert set(Piece.objects.values_list("first", "count")) == {(0, 8), (8, 2)}
+
+
+def test_it_waits_while_anything_is_open_and_may_be_repeated(hall: Hall, playing: Round) -> None:
+    services.conduct(playing)
+    asked = set(Piece.objects.values_list("match", "first"))
+    for _ in range(3):
+        services.conduct(playing)
+    claim = queue.claim(hall.worker())
+    assert claim is not None
+    queue.commit(claim, hall.played(claim))
+    tasks.sweep()
+    assert set(Piece.objects.values_list("match", "first")) == asked
+    assert not playing.stages.exists()
+
+
+def test_a_step_takes_the_same_number_of_queries_however_many_play(hall: Hall) -> None:
+    taken = []
+    hall.field(4, 4)
+    for samples in ("test", "test-2"):
+        round = hall.begin(hall.plan(samples=8, source=samples))
+        with CaptureQueriesContext(connection) as queries:
+            services.conduct(round)
+        taken.append(len(queries))
+        services.cancel(round=round, by=hall.organiser, reason="only counted")
+        for number in range(4, 7):
+            hall.submission(f"mo-{number}", "model", number)
+            hall.submission(f"un-{number}", "untargeted", number)
+    assert taken[0] == taken[1]
+
+
+def test_a_failed_match_stops_it_until_it_is_replayed(hall: Hall, playing: Round) -> None:
+    services.conduct(playing)
+    worker = hall.worker()
+    claim = queue.claim(worker)
+    while claim is not None and claim.piece.faults < 2:
+        queue.give_back(claim, fault="no disk")
+        hall.clock.forward(minutes=5)
+        claim = queue.claim(worker, prefer=claim.piece.match)
+    assert claim is not None
+    queue.give_back(claim, fault="no disk")
+    hall.play()
+    for _ in range(3):
+        tasks.conduct()
+    playing.refresh_from_db()
+    failed = claim.piece.match
+    assert f"Our side failed in 1 of its matches: match {failed.pk}" in playing.problem
+    assert "no disk" in playing.problem
+    assert "have them replayed" in playing.problem
+    assert not playing.stages.exists()
+    assert Event.objects.filter(verb="stop", subject=f"round:{playing.pk}").count() == 1
+
+    replay_failed(Match.objects.get(pk=failed.pk), hall.organiser)
+    tasks.conduct()
+    playing.refresh_from_db()
+    assert playing.problem == ""
+    hall.run(playing)
+    assert playing.state == "scored"
+
+
+def test_a_stored_stage_that_does_not_follow_is_a_fault(hall: Hall, playing: Round) -> None:
+    services.conduct(playing)
+    hall.play()
+    services.conduct(playing)
+    hall.play()
+    Decision.objects.filter(pk=Decision.objects.values("pk")[:1]).update(place=99)
+    with pytest.raises(Fault, match="stored otherwise"):
+        services.conduct(playing)
+    for _ in range(2):
+        tasks.conduct()
+    playing.refresh_from_db()
+    assert (playing.state, playing.stages.count()) == ("playing", 1)
+    assert "stored otherwise" in playing.problem
+    assert Event.objects.filter(verb="stop").count() == 1
+
+
+def test_paused_nobody_takes_up_a_piece_and_what_is_in_hand_is_committed(hall: Hall, playing: Round) -> None:
+    services.conduct(playing)
+    claim = queue.claim(hall.worker())
+    assert claim is not None
+    services.pause(round=playing, by=hall.organiser, reason="a storm")
+    assert queue.claim(hall.worker("b/0")) is None
+    queue.commit(claim, hall.played(claim))
+    services.conduct(playing)
+    assert playing.state == "paused"
+    assert Match.objects.filter(state=Match.State.HELD).exists()
+
+    services.resume(round=playing, by=hall.organiser)
+    hall.run(playing)
+    assert playing.state == "scored"
+
+
+def test_cancelled_nothing_of_it_is_played(hall: Hall, playing: Round) -> None:
+    services.conduct(playing)
+    services.cancel(round=playing, by=hall.organiser, reason="wrong samples")
+    assert queue.claim(hall.worker()) is None
+    assert set(Match.objects.values_list("state", flat=True)) == {"cancelled"}
+    tasks.sweep()
+    assert not playing.stages.exists()
+
+
+def test_all_attacks_dead_is_a_result_too(hall: Hall) -> None:
+    hall.field(6, 6)
+    hall.distance = lambda model, attack, sample: 18.0
+    round = hall.scored(hall.plan(samples=8))
+    assert round.state == "scored"
+    assert set(round.entries.filter(track__kind="model").values_list("not_broken", flat=True)) == {True}

@@ -1,0 +1,209 @@
+"""Freezing a round: who is in it, in which order, and when it is refused."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from accounts.models import User
+from competitions.models import Competition, Entry
+from core.errors import Refusal
+from core.models import Event
+from leaderboards.models import Evaluation, Pool, Standing
+from rounds import services, tasks
+from rounds.models import Round
+from submissions.models import Player, Submission
+
+if TYPE_CHECKING:
+    from tests.platform.rounds.conftest import Hall
+
+
+def in_window(hall: Hall, round: Round) -> Round:
+    hall.clock.at = round.window.starts_at + timedelta(minutes=1)
+    return round
+
+
+def frozen(hall: Hall, kind: str = "top-five") -> Round:
+    round = in_window(hall, hall.plan(kind))
+    services.freeze(round=round, by=hall.organiser, reason="on time")
+    return round
+
+
+def titles(round: Round, kind: str, order: str = "order") -> list[str]:
+    return list(round.entries.filter(track__kind=kind).order_by(order).values_list("submission__title", flat=True))
+
+
+def test_it_works(hall: Hall) -> None:
+    hall.submission("owls", "model", 3)
+    hall.submission("owls", "model", 1)
+    hall.submission("bats", "untargeted", 2)
+    round = frozen(hall)
+    assert round.state == "frozen"
+    assert round.rules is not None
+    assert round.rules.version == 2
+    assert titles(round, "model") == ["owls 1"]  # the newest of the repository
+    assert titles(round, "untargeted") == ["bats 2"]
+    event = Event.objects.get(verb="freeze", subject=f"round:{round.pk}")
+    assert (event.by, event.reason, event.data["entries"]) == (hall.organiser, "on time", {"model": 1, "untargeted": 1})
+
+
+def test_what_counts_is_what_was_ready_when_the_window_began(hall: Hall) -> None:
+    hall.submission("owls", "model", 1)
+    hall.submission("bats", "untargeted", 1)
+    round = in_window(hall, hall.plan())
+    hall.submission("owls", "model", 2)  # was built in the first minute of the window
+    services.freeze(round=round, by=hall.organiser)
+    assert titles(round, "model") == ["owls 1"]
+
+
+@pytest.mark.parametrize("how", ["withdrawn", "disqualified", "refused"])
+def test_of_what_is_gone_before_the_newest_other_counts(hall: Hall, how: str) -> None:
+    hall.submission("owls", "model", 1)
+    gone = hall.submission("owls", "model", 2)
+    hall.submission("bats", "untargeted", 1)
+    if how == "disqualified":
+        Submission.objects.filter(pk=gone.pk).update(disqualified_at=hall.clock.at)
+    else:
+        Submission.objects.filter(pk=gone.pk).update(state=how)
+    assert titles(frozen(hall), "model") == ["owls 1"]
+
+
+def test_what_is_withdrawn_after_the_freeze_plays_on(hall: Hall) -> None:
+    hall.field(2, 2)
+    round = frozen(hall)
+    Submission.objects.filter(title="mo-0 0").update(state="withdrawn")
+    services.start(round=round, by=hall.organiser)
+    hall.run(round)
+    assert round.state == "scored"
+    assert titles(round, "model", "place") == ["mo-0 0", "mo-1 1"]
+
+
+def test_equal_digests_are_one_player_whose_teams_both_do_not_meet_it(hall: Hall) -> None:
+    hall.field(2, 2)
+    hall.submission("owls", "model", 0)  # the same content as mo-0's
+    hall.submission("owls", "untargeted", 7)
+    hall.submission("mo-0", "untargeted", 8)
+    round = hall.scored(hall.plan(samples=8))
+    twins = round.entries.filter(player__title="model 0")
+    assert {(entry.place, entry.value) for entry in twins} == {(1, twins[0].value)}
+    assert twins.count() == 2
+    met = set(twins[0].player.matches_as_model.values_list("attack__title", flat=True))
+    assert met == {"untargeted 0", "untargeted 1"}
+
+
+def test_the_board_seats_the_first_panel_then_baselines_then_the_order_of_entry(hall: Hall) -> None:
+    for slug, number in (("ants", 4), ("bats", 3), ("cats", 2), ("dogs", 1)):
+        submission = hall.submission(slug, "model", number)
+        if slug != "bats":
+            Player.objects.filter(submissions=submission).update(repository=submission.repository, baseline="")
+    hall.submission("eels", "untargeted", 1)
+    dogs = Submission.objects.get(title="dogs 1")
+    pool = Pool.objects.create(track=hall.tracks["untargeted"], number=1, made_at=hall.clock.at, reason="a test")
+    evaluation = Evaluation.objects.create(
+        submission=dogs,
+        pool=pool,
+        sample_set=hall.sources["validation"],
+        rules=hall.competition.rules_versions.all()[0],
+        created_at=hall.clock.at,
+        state="scored",
+    )
+    Standing.objects.create(track=hall.tracks["model"], entry=dogs.repository.entry, evaluation=evaluation, rank=1)
+    round = frozen(hall)
+    assert titles(round, "model") == ["ants 4", "bats 3", "cats 2", "dogs 1"]
+    assert titles(round, "model", "prior") == ["dogs 1", "bats 3", "ants 4", "cats 2"]
+
+
+@pytest.mark.parametrize(("models", "attacks"), [(1, 1), (4, 9), (9, 4)])
+def test_fewer_than_ten_or_five_play_with_those_there_are(hall: Hall, models: int, attacks: int) -> None:
+    hall.field(models, attacks)
+    round = hall.scored(hall.plan(samples=8))
+    assert round.state == "scored"
+    assert titles(round, "model", "place")[0] == "mo-0 0"
+    assert len(titles(round, "untargeted", "place")) == attacks
+
+
+@pytest.mark.parametrize(("models", "attacks", "missing"), [(0, 3, "model"), (3, 0, "untargeted")])
+def test_it_rejects_a_side_without_a_ready_submission(hall: Hall, models: int, attacks: int, missing: str) -> None:
+    hall.field(models, attacks, 2)
+    with pytest.raises(Refusal, match=f"no submission to the {missing} track"):
+        frozen(hall)
+    assert not Round.objects.exclude(state="planned").exists()
+
+
+def test_it_rejects_before_its_window_begins_and_after_it_is_over(hall: Hall) -> None:
+    hall.field(2, 2)
+    round = hall.plan()
+    with pytest.raises(Refusal, match="begins only at") as refusal:
+        services.freeze(round=round, by=hall.organiser)
+    assert refusal.value.fix == "open it now"
+    hall.clock.at = round.window.ends_at
+    with pytest.raises(Refusal, match="was over"):
+        services.freeze(round=round, by=hall.organiser)
+
+
+def test_it_rejects_while_another_round_is_under_way(hall: Hall) -> None:
+    hall.field(2, 2)
+    second = hall.plan(source="test-2", title="Second", day=1)
+    hall.begin(hall.plan(title="First"))
+    in_window(hall, second)
+    with pytest.raises(Refusal, match="First is playing"):
+        services.freeze(round=second, by=hall.organiser)
+
+
+def test_it_rejects_whoever_is_no_organiser(hall: Hall, alice: User) -> None:
+    hall.field(2, 2)
+    with pytest.raises(Refusal, match="only organisers"):
+        services.freeze(round=in_window(hall, hall.plan()), by=alice)
+
+
+def test_the_sweep_freezes_what_is_due(hall: Hall) -> None:
+    hall.field(2, 2)
+    round = hall.plan()
+    tasks.sweep()
+    round.refresh_from_db()
+    assert round.state == "planned"
+    in_window(hall, round)
+    tasks.sweep()
+    round.refresh_from_db()
+    assert round.state == "frozen"
+    assert Event.objects.get(verb="freeze").by is None
+
+
+def test_the_sweep_says_once_what_keeps_it_from_freezing(hall: Hall) -> None:
+    round = in_window(hall, hall.plan())
+    for _ in range(3):
+        tasks.sweep()
+    round.refresh_from_db()
+    assert round.state == "planned"
+    assert "no submission to the model track" in round.problem
+    assert Event.objects.filter(verb="stop").count() == 1
+    hall.field(2, 2)
+    Submission.objects.update(state_since=round.window.starts_at)
+    tasks.sweep()
+    round.refresh_from_db()
+    assert (round.state, round.problem) == ("frozen", "")
+
+
+@pytest.mark.parametrize(
+    ("kind", "policy", "licence", "prizes", "because"),
+    [
+        ("final", "open-source", "MIT", True, ""),
+        ("final", "open-source", "LicenseRef-mine", True, "not known to be open source: LicenseRef-mine"),
+        ("final", "open-source", "", True, "not known to be open source: none was found"),
+        ("final", "any", "LicenseRef-mine", True, ""),
+        ("top-five", "open-source", "LicenseRef-mine", True, ""),
+        ("final", "open-source", "MIT", False, "takes part without prizes"),
+    ],
+)
+def test_who_may_win_prizes(hall: Hall, kind: str, policy: str, licence: str, prizes: bool, because: str) -> None:
+    Competition.objects.update(licence_policy=policy)
+    hall.field(1, 2)
+    hall.submission("owls", "model", 2, licence=licence)
+    Entry.objects.filter(team__slug="owls").update(ineligible_for_prizes=not prizes)
+    round = hall.scored(hall.plan(kind, samples=8))
+    entry = round.entries.get(submission__title="owls 2")
+    assert entry.eligible == (not because)
+    assert because in entry.ineligible_because
+    assert entry.place == 2  # ranked in any case

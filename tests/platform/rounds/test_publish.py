@@ -1,0 +1,74 @@
+"""Applying a result: what the preview says is what becomes the pools."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from core.errors import Refusal
+from core.models import Event
+from leaderboards.services import set_pool
+from rounds import services
+from rounds.models import Round
+from rounds.selectors import preview
+from submissions.models import Submission
+
+if TYPE_CHECKING:
+    from tests.platform.rounds.conftest import Hall
+
+
+def after(round: Round) -> dict[str, list[str]]:
+    return {view.track.kind: [player.title for player in view.pool_after] for view in preview(round)}
+
+
+def test_it_works(hall: Hall) -> None:
+    hall.field(7, 6, 2)
+    old = [hall.player("targeted", number) for number in (7, 8)]
+    set_pool(track=hall.tracks["targeted"], players=old, reason="a test")
+    round = hall.scored(hall.plan(samples=8))
+    expected = after(round)
+    assert expected == {
+        "model": [f"model {number}" for number in range(5)],
+        "untargeted": [f"untargeted {number}" for number in range(5)],
+        "targeted": ["targeted 0", "targeted 1", "targeted 7", "targeted 8"],  # filled up from the pool in force
+    }
+    services.publish(round=round, by=hall.organiser, reason="as it should be")
+    assert {kind: hall.pool(kind) for kind in hall.tracks} == expected
+    assert Event.objects.filter(verb="make", by=hall.organiser).count() == 3
+
+
+def test_whoever_is_gone_since_the_freeze_comes_into_no_pool(hall: Hall) -> None:
+    hall.field(7, 3)
+    hall.submission("twin", "model", 2)  # the same content as mo-2's
+    set_pool(track=hall.tracks["model"], players=[hall.player("model", 0)], reason="a test")
+    round = hall.scored(hall.plan(samples=8))
+    Submission.objects.filter(title="mo-0 0").update(state="withdrawn")
+    Submission.objects.filter(title="mo-1 1").update(disqualified_at=hall.clock.at)
+    Submission.objects.filter(title="mo-2 2").update(state="withdrawn")
+    models = next(view for view in preview(round) if view.track.kind == "model")
+    assert [player.title for player in models.pool_after] == [f"model {number}" for number in (2, 3, 4, 5, 6)]
+    gone = {row.title: row.gone for row in models.rows if row.gone}
+    assert gone == {"mo-0 0": "withdrawn", "mo-1 1": "disqualified", "mo-2 2": "withdrawn"}
+    services.publish(round=round, by=hall.organiser)
+    assert hall.pool("model") == [player.title for player in models.pool_after]
+
+
+def test_a_track_where_nobody_played_keeps_its_pool(hall: Hall) -> None:
+    hall.field(3, 3)
+    old = set_pool(track=hall.tracks["targeted"], players=[hall.player("targeted", 7)], reason="a test")
+    round = hall.scored(hall.plan(samples=8))
+    services.publish(round=round, by=hall.organiser)
+    assert hall.tracks["targeted"].pools.get() == old
+
+
+def test_it_changes_nothing_where_one_pool_cannot_be_made(hall: Hall) -> None:
+    hall.field(3, 3)
+    round = hall.scored(hall.plan(samples=8))
+    for entry in round.entries.filter(track__kind="untargeted"):
+        Submission.objects.filter(pk=entry.submission_id).update(state="withdrawn")
+    with pytest.raises(Refusal, match="nobody is left for the pool of the untargeted"):
+        services.publish(round=round, by=hall.organiser)
+    round.refresh_from_db()
+    assert round.state == "scored"
+    assert hall.pool("model") == []

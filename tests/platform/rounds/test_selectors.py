@@ -1,0 +1,124 @@
+"""Reading a round: what pages are drawn from, in a number of queries that does not grow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from matches.models import Match
+from rounds import selectors, services
+from rounds.models import Decision, Round, RoundEntry, RoundStage
+from submissions.models import Submission
+
+if TYPE_CHECKING:
+    from tests.platform.rounds.conftest import Hall
+
+
+@pytest.fixture
+def scored(hall: Hall) -> Round:
+    """A round of twelve on each side and two targeted attacks, played to its end."""
+    hall.field(12, 12, 2)
+    return hall.scored(hall.plan(samples=8))
+
+
+def test_standings(scored: Round) -> None:
+    Submission.objects.filter(title="mo-1 1").update(state="withdrawn")
+    rows = selectors.standings(scored)
+    assert [row.place for row in rows["model"]] == list(range(1, 13))
+    best, second = rows["model"][:2]
+    assert (best.team, best.title, best.gone, second.gone) == ("Mo-0", "mo-0 0", "", "withdrawn")
+    assert best.value is not None
+    assert rows["model"][-1].value is None
+    assert [row.team_slug for row in rows["targeted"]] == ["ta-0", "ta-1"]
+
+
+def test_stages(scored: Round) -> None:
+    main, targeted = selectors.stages(scored)
+    assert (main.kind, targeted.kind) == ("untargeted", "targeted")
+    first, last = main.stages[0], main.stages[-1]
+    assert (len(first.models), len(first.attacks), len(last.models)) == (12, 12, 10)
+    assert [line.name.title for line in first.models if not line.kept] == ["mo-10 10", "mo-11 11"]
+    assert first.panel_models[0].teams[0].startswith("Mo-")
+    assert last.ordered_by == "median"
+    assert {line.name.title for line in targeted.stages[-1].attacks} == {"ta-0 0", "ta-1 1"}
+
+
+def test_decisions_are_filtered(scored: Round) -> None:
+    every = selectors.decisions(scored)
+    cut = selectors.decisions(scored, bracket="untargeted", stage=1, track="model", kept=False)
+    assert {line.player.title for line in cut} == {"model 10", "model 11"}
+    assert selectors.decisions(scored, players=[cut[0].player_id]).count() == 1
+    assert every.count() == Decision.objects.count()
+
+
+def test_progress_and_estimate(hall: Hall) -> None:
+    hall.field(4, 4)
+    round = hall.plan(samples=8)
+    before = selectors.estimate(round)
+    assert (before.triples_most, before.hours, before.disk_bytes, before.workers) == (4 * 4 * 8, None, None, 0)
+    hall.begin(round)
+    services.conduct(round)
+    seen = selectors.progress(round)
+    assert (seen.done, seen.left, seen.matches, list(seen.faults)) == (0, 128, 16, [])
+    hall.play()
+    seen = selectors.progress(round)
+    assert (seen.done, seen.left) == (128, 0)
+    measured = selectors.estimate(round)
+    assert measured.hours == pytest.approx(128 * 0.5 / 3600)  # one worker, half a second for a sample
+    assert measured.disk_bytes == 16 * len(b"the images of a piece")
+    hall.clock.forward(days=1)
+    assert selectors.estimate(round).hours is None
+
+
+def test_an_estimate_without_a_side_is_nothing(hall: Hall) -> None:
+    hall.field(4, 0)
+    assert selectors.estimate(hall.plan()).triples_most == 0
+
+
+def big(hall: Hall, side: int) -> Round:
+    """A published round of `side` models and attacks with five stages, as rows alone."""
+    hall.field(side, side)
+    round = hall.plan()
+    hall.clock.at = round.window.starts_at
+    services.freeze(round=round)
+    entries = list(round.entries.select_related("player", "track"))
+    for entry in entries:
+        entry.place, entry.stage = int(entry.player.digest[-8:]) + 1, 5
+    RoundEntry.objects.bulk_update(entries, ["place", "stage"])
+    everybody = {
+        "models": [entry.player.digest for entry in entries if entry.track.kind == "model"][:5],
+        "attacks": [entry.player.digest for entry in entries if entry.track.kind == "untargeted"][:5],
+    }
+    for number in range(1, 6):
+        stage = RoundStage.objects.create(
+            round=round, bracket="untargeted", number=number, samples=8, ordered_by="mean_rank",
+            panel=everybody, counted=everybody, loop=1, renewed=False,
+        )  # fmt: skip
+        Decision.objects.bulk_create(
+            Decision(stage=stage, track=entry.track, player=entry.player, place=entry.place or 0, value=1.0, kept=True)
+            for entry in entries
+        )
+    Round.objects.filter(pk=round.pk).update(state="scored")
+    round.refresh_from_db()
+    return round
+
+
+def test_queries_do_not_grow_with_the_field(hall: Hall) -> None:
+    taken = []
+    for side in (2, 30):
+        round = big(hall, side)
+        with CaptureQueriesContext(connection) as queries:
+            assert len(selectors.standings(round)["model"]) == side
+            assert len(selectors.stages(round)[0].stages[0].models) == side
+            assert len(selectors.decisions(round)) == 10 * side
+            assert len(selectors.preview(round)[0].rows) == side
+            selectors.progress(round)
+            selectors.estimate(round)
+        taken.append(len(queries))
+        services.cancel(round=round, by=hall.organiser, reason="only counted")
+        Submission.objects.all().update(state="withdrawn")
+        assert not Match.objects.exists()
+    assert taken[0] == taken[1] < 40

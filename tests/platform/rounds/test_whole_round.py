@@ -1,0 +1,173 @@
+"""A round from plan to publication, with simulated outcomes; disturbed in every way, it ends the same."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+from django.db import OperationalError, connection, transaction
+
+from core import store
+from matches import queue
+from matches.models import Match, Piece, SampleResult
+from rounds import services
+from rounds.models import Decision, Round, RoundMatch, RoundStage
+from rounds.selectors import estimate, preview, progress
+
+if TYPE_CHECKING:
+    from tests.platform.rounds.conftest import Hall
+
+
+def best(kind: str, most: int = 5) -> list[str]:
+    return [f"{kind} {number}" for number in range(most)]
+
+
+def test_it_works(hall: Hall) -> None:
+    hall.field(20, 20, 6)
+    round = hall.scored(hall.plan(samples=16))
+
+    assert (round.state, round.problem) == ("scored", "")
+    assert store.get(round.outcome)
+    places = {
+        kind: list(
+            round.entries.filter(track__kind=kind, place__lte=5)
+            .order_by("place")
+            .values_list("player__title", flat=True)
+        )
+        for kind in hall.tracks
+    }
+    assert places == {kind: best(kind) for kind in hall.tracks}
+    assert round.entries.filter(place__isnull=True).count() == 0
+
+    before = preview(round)
+    assert [[player.title for player in view.pool_after] for view in before] == [best(kind) for kind in hall.tracks]
+    assert [len(view.rows) for view in before] == [20, 20, 6]
+    assert [len(view.pool_before) for view in before] == [0, 0, 0]
+    cut = before[0].rows[-1]
+    assert "cut in stage" in cut.why
+    assert "the line was at" in cut.why
+
+    services.publish(round=round, by=hall.organiser, reason="looks right")
+    assert round.state == "published"
+    assert {kind: hall.pool(kind) for kind in hall.tracks} == {kind: best(kind) for kind in hall.tracks}
+
+    # rows are bounded: one for a pair that met, a stage, a player in a stage, and a played sample
+    pairs = 20 * 20 + 5 * 6
+    most = estimate(round).triples_most
+    assert RoundMatch.objects.count() == Match.objects.count() <= pairs
+    assert SampleResult.objects.count() == progress(round).done <= most
+    assert RoundStage.objects.count() <= 6
+    assert Decision.objects.count() <= 5 * 40 + 6
+    assert Piece.objects.count() <= pairs * len((8, 16))
+
+
+def test_it_works_as_the_paper_did_it(hall: Hall) -> None:
+    hall.field(8, 8)
+    round = hall.scored(hall.plan(schedule="halving"))
+    assert round.state == "scored"
+    top = round.entries.filter(track__kind="model", place=1).get()
+    assert top.player.title == "model 0"
+
+
+def test_a_final_has_a_sweep(hall: Hall) -> None:
+    """An attack that was cut and breaks a winner alone is warned of, and scores nothing."""
+    hall.field(6, 24)
+    traitor, winner = hall.player("untargeted", 15).digest, hall.player("model", 0).digest
+    matrix = hall.distance
+
+    def distance(model: str, attack: str, sample: int) -> float:
+        return 0.001 if (model, attack) == (winner, traitor) else matrix(model, attack, sample)
+
+    hall.distance = distance
+    round = hall.scored(hall.plan("final"))
+    assert round.state == "scored"
+    assert round.entries.get(track__kind="model", place=1).player.digest == winner
+    assert list(round.warnings.values_list("model__digest", "attack__digest")) == [(winner, traitor)]
+
+
+def test_own_team_pairs_never_meet(hall: Hall) -> None:
+    hall.field(6, 6)
+    hall.submission("mo-0", "untargeted", 9)
+    round = hall.scored(hall.plan(samples=8))
+    assert round.state == "scored"
+    assert not Match.objects.filter(model__title="model 0", attack__title="untargeted 9").exists()
+    assert Match.objects.filter(model__title="model 1", attack__title="untargeted 9").exists()
+
+
+class Dying:
+    """Loses the connection to the database at a random query, once."""
+
+    def __init__(self, draw: random.Random) -> None:
+        self.left = draw.randrange(40)
+
+    def __call__(self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+        self.left -= 1
+        if self.left == 0:
+            raise OperationalError("the connection is lost")
+        return execute(sql, params, many, context)
+
+
+def disturbed(hall: Hall, round: Round, draw: random.Random) -> int:
+    """Run a round with workers of two classes that commit in any order, conductors at any moment, deaths of both."""
+    deaths = 0
+    workers = [hall.worker("a/0", "cpu"), hall.worker("a/1", "gpu"), hall.worker("a/2", "cpu")]
+    while Round.objects.filter(pk=round.pk, state="playing").exists():
+        claims = [claim for worker in workers if (claim := queue.claim(worker))]
+        draw.shuffle(claims)
+        for claim in claims:
+            played = hall.played(claim)
+            dies = draw.random() < 0.05
+            try:
+                with connection.execute_wrapper(Dying(draw)) if dies else nullcontext():
+                    queue.commit(claim, played)
+            except OperationalError:
+                deaths += 1
+                queue.give_back(claim)
+        if draw.random() < 0.3 or not claims:
+            try:
+                with connection.execute_wrapper(Dying(draw)):
+                    services.conduct(round)
+            except OperationalError:
+                deaths += 1
+        # whatever the clock does, it decides nothing; leases go on living on it
+        hall.clock.forward(seconds=draw.choice([-20, 0, 1, 20]))
+    return deaths
+
+
+def test_killed_anywhere_it_ends_with_the_same_outcome(hall: Hall) -> None:
+    hall.field(12, 12, 3)
+    start = transaction.savepoint()
+    round = hall.scored(hall.plan(samples=8))
+    outcome = round.outcome
+    assert outcome
+    transaction.savepoint_rollback(start)
+
+    draw = random.Random(4)
+    round = hall.begin(hall.plan(samples=8))
+    assert disturbed(hall, round, draw) > 5
+    round.refresh_from_db()
+    assert round.outcome == outcome
+    assert round.problem == ""
+    assert store.get(outcome)
+
+
+def test_a_worker_of_another_class_and_the_clock_change_nothing(hall: Hall) -> None:
+    """What a round follows from has no worker, no class, no seconds and no time in it."""
+    hall.field(6, 6)
+    start = transaction.savepoint()
+    outcome = hall.scored(hall.plan(samples=8)).outcome
+    transaction.savepoint_rollback(start)
+
+    round = hall.begin(hall.plan(samples=8))
+    services.conduct(round)
+    claim = queue.claim(hall.worker("a/0"))
+    assert claim is not None
+    queue.commit(claim, hall.played(claim))
+    hall.clock.forward(days=-400)
+    while hall.play(hall.worker("b/0", "gpu")):
+        hall.clock.forward(days=300)
+        services.conduct(round)
+    round.refresh_from_db()
+    assert round.outcome == outcome
