@@ -109,7 +109,7 @@ def _image_name(number: int) -> str:
 
 def _png(image: Image) -> bytes:
     file = io.BytesIO()
-    Picture.fromarray(image[:, :, 0] if image.shape[2] == 1 else image).save(file, "png")
+    Picture.fromarray(image[:, :, 0] if image.shape[2] == 1 else image).save(file, "png", compress_level=1)
     return file.getvalue()
 
 

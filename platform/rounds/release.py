@@ -170,13 +170,11 @@ def _repositories(round: Round) -> list[Repository]:
 
 def _cloneable(entries: QuerySet[RoundEntry]) -> list[RoundEntry]:
     rows = entries.filter(eligible=True).select_related("track", "round", "submission__repository__entry__team")
-    ordered = rows.order_by("submission__repository__entry__team__slug", "track", "round")
-    return [entry for entry in ordered if is_open_source(entry.submission.licence) or _is_confirmed(entry)]
-
-
-def _is_confirmed(entry: RoundEntry) -> bool:
-    confirmed = Event.objects.filter(verb="confirm_licence", subject=events.name_of(entry.round))
-    return confirmed.filter(data__entry=entry.pk).exists()
+    ordered = list(rows.order_by("submission__repository__entry__team__slug", "track", "round"))
+    rounds = {events.name_of(entry.round) for entry in ordered}
+    judged = Event.objects.filter(verb="confirm_licence", subject__in=rounds)
+    confirmed = set(judged.values_list("data__entry", flat=True))
+    return [entry for entry in ordered if entry.pk in confirmed or is_open_source(entry.submission.licence)]
 
 
 def _stored(digest: str) -> IO[bytes]:
