@@ -14,6 +14,9 @@ _Value = TypeVar("_Value")
 MOST_WHOLE = 2**63 - 1
 """The largest whole number that a field may hold."""
 
+MOST_DISTANCE = 1e9
+"""Far more than any image can be from another: what is added up stays finite."""
+
 
 class Fields:
     """The fields of line `number`. Every method raises a `BundleRefusal` that names the line and the field."""
@@ -81,8 +84,8 @@ class Fields:
 
     def _distance(self, name: str, value: Any) -> float:
         distance = self._typed(name, value, float, "a number with a decimal point")
-        if distance < 0:
-            raise self.refusal(f"{name} must not be negative")
+        if not 0 <= distance <= MOST_DISTANCE:
+            raise self.refusal(f"{name} must be from 0 to {MOST_DISTANCE:.0f}")
         return distance
 
     def _word(self, name: str, value: Any, words: type[_Word]) -> _Word:

@@ -175,6 +175,12 @@ CHEATS: dict[str, tuple[Callable[[Lines], object], str, str]] = {
     "a failure that is not the worst case": (lambda lines: set_row(lines, "failed", 1.0), "results", "the worst case"),
     "a clean mistake that is not 0": (lambda lines: set_row(lines, "clean_wrong", 1.0), "results", "it must be 0"),
     "more than the worst case": (lambda lines: set_row(lines, "adversarial", 99.0), "results", "not be above"),
+    "a worst case beyond all images": (
+        lambda lines: lines[1].update(worst_case=1e300),
+        "sample",
+        "from 0 to 1000000000",
+    ),
+    "a distance below 0": (lambda lines: set_row(lines, "adversarial", -1.0), "results", "from 0 to"),
     "another sample list": (lambda lines: lines[1].update(hash="0" * 63 + "9"), "head", "commitment"),
     "an unknown schedule": (lambda lines: lines[0].update(schedule="lottery"), "head", "lottery"),
     "no sample": (lambda lines: lines[0].update(samples=0), "head", "samples must be a whole number from 1"),
