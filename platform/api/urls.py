@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from django.urls import path
 
-from api import views
+from api import rounds, views
 
 app_name = "api"
 urlpatterns = [
     path("competitions", views.ListCompetitions.as_view(), name="competitions"),
     path("competitions/<slug:slug>", views.ShowCompetition.as_view(), name="competition"),
     path("competitions/<slug:slug>/leaderboards/<slug:kind>", views.ShowLeaderboard.as_view(), name="leaderboard"),
+    path("competitions/<slug:slug>/rounds", rounds.ListRounds.as_view(), name="rounds"),
+    path("competitions/<slug:slug>/rounds/<int:number>", rounds.ShowRound.as_view(), name="round"),
     path("submissions/<int:number>", views.ShowSubmission.as_view(), name="submission"),
     path("submissions/<int:number>/withdraw", views.WithdrawSubmission.as_view(), name="withdraw"),
     path("repositories/<slug:team>/<slug:kind>/quota", views.ShowQuota.as_view(), name="quota"),

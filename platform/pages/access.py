@@ -10,6 +10,7 @@ from accounts.models import User
 from accounts.selectors import is_member
 from competitions.models import Competition, Entry
 from competitions.selectors import sees_everything_of, visible_competitions
+from rounds.models import Round
 from submissions.models import Submission
 
 
@@ -23,6 +24,13 @@ def person(request: HttpRequest) -> User:
 def competition_of(request: HttpRequest, slug: str) -> Competition:
     """A competition that whoever asks may see, or 404."""
     found: Competition = get_object_or_404(visible_competitions(request.user), slug=slug)
+    return found
+
+
+def round_of(request: HttpRequest, slug: str, number: int) -> Round:
+    """A round of such a competition, or 404."""
+    related = Round.objects.select_related("window", "sample_set", "rules")
+    found: Round = get_object_or_404(related, competition=competition_of(request, slug), number=number)
     return found
 
 

@@ -11,7 +11,7 @@ from django.db.models import Count, Min, Q
 
 from accounts.models import User
 from accounts.selectors import teams_of
-from competitions.models import Competition, Entry, FreezeWindow, Track
+from competitions.models import Competition, Entry, Track
 from core import clock
 from leaderboards.models import Evaluation, Pool
 from leaderboards.selectors import (
@@ -66,11 +66,6 @@ def pools(competition: Competition) -> list[Pool]:
     for pool in made.prefetch_related("places__player"):
         newest[pool.track_id] = pool
     return list(newest.values())
-
-
-def coming_windows(competition: Competition) -> list[FreezeWindow]:
-    """Freeze windows that are in force or planned."""
-    return list(competition.freeze_windows.filter(ends_at__gt=clock.now()))
 
 
 @dataclass(frozen=True)

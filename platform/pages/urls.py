@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from django.urls import path
 
-from pages.views import account, competitions, home, status, submissions, teams
+from pages.views import account, competitions, home, rounds, status, submissions, teams
 
 app_name = "pages"
 urlpatterns = [
     path("", home.home, name="home"),
     path("competitions/<slug:slug>", competitions.competition, name="competition"),
     path("competitions/<slug:slug>/rules", competitions.rules, name="rules"),
+    path("competitions/<slug:slug>/rules/<int:old>..<int:new>", competitions.rules_difference, name="rules_diff"),
+    path("competitions/<slug:slug>/rounds/<int:number>", rounds.show, name="round"),
+    path("competitions/<slug:slug>/rounds/<int:number>/files/<slug:part>", rounds.released_file, name="round_file"),
+    path("signing-key.txt", rounds.signing_key, name="signing_key"),
     path("competitions/<slug:slug>/leaderboards/<slug:kind>", competitions.board, name="board"),
     path("competitions/<slug:slug>/teams/new", teams.team_new, name="team_new"),
     path("teams/<slug:slug>", teams.team, name="team"),

@@ -30,3 +30,31 @@ for (const button of document.querySelectorAll("[data-copy]")) {
     setTimeout(() => { button.textContent = said; }, 1500);
   });
 }
+
+// times in the zone of whoever reads; they come as UTC
+const local = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short",
+});
+function localise(part) {
+  for (const time of part.querySelectorAll("time[data-local]")) time.textContent = local.format(new Date(time.dateTime));
+}
+
+// the same words as the server's: in 2 d 3 h
+function until(seconds) {
+  if (seconds <= 0) return "now";
+  const minutes = Math.floor(seconds / 60), hours = Math.floor(minutes / 60), days = Math.floor(hours / 24);
+  if (days) return `in ${days} d ${hours % 24} h`;
+  if (hours) return `in ${hours} h ${minutes % 60} min`;
+  return minutes ? `in ${minutes} min` : "in less than a minute";
+}
+function count() {
+  for (const span of document.querySelectorAll("[data-until]")) {
+    const words = until((new Date(span.dataset.until) - Date.now()) / 1000);
+    if (span.textContent !== words) span.textContent = words;
+  }
+}
+
+localise(document);
+count();
+setInterval(count, 5000);
+document.addEventListener("htmx:afterSettle", () => { localise(document); count(); });

@@ -15,6 +15,7 @@ from markdown_it.token import Token
 
 from accounts.models import Team, User
 from accounts.selectors import teams_of
+from core import clock
 
 register = template.Library()
 
@@ -40,15 +41,49 @@ def _lower(token: Token) -> None:
 @register.filter
 def moment(at: datetime | None) -> SafeString | str:
     """A time in UTC, readable by people and programs."""
-    if at is None:
-        return ""
+    return "" if at is None else _time(at, SafeString())
+
+
+@register.filter
+def local_moment(at: datetime | None) -> SafeString | str:
+    """A time that the browser turns into that of its reader's zone; UTC where no script runs."""
+    return "" if at is None else _time(at, SafeString(" data-local"))
+
+
+def _time(at: datetime, attribute: SafeString) -> SafeString:
     at = at.astimezone(UTC)
     return format_html(
-        '<time datetime="{}" title="{}">{}</time>',
-        at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        '<time datetime="{}" title="{}"{}>{}</time>',
+        _for_programs(at),
         at.strftime("%Y-%m-%d %H:%M:%S UTC"),
+        attribute,
         f"{at.day} {at:%b %Y, %H:%M} UTC",
     )
+
+
+def _for_programs(at: datetime) -> str:
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@register.simple_tag
+def countdown(at: datetime) -> SafeString:
+    """How long it still is to a time, "in 2 d 3 h"; the browser counts on."""
+    return format_html(
+        '<span class="nowrap" data-until="{}">{}</span>', _for_programs(at), until((at - clock.now()).total_seconds())
+    )
+
+
+def until(seconds: float) -> str:
+    """A time that is so many seconds ahead, to the minute: "in 2 d 3 h", "in 41 min", "now"."""
+    if seconds <= 0:
+        return "now"
+    minutes = int(seconds // 60)
+    hours, days = minutes // 60, minutes // 1440
+    if days:
+        return f"in {days} d {hours % 24} h"
+    if hours:
+        return f"in {hours} h {minutes % 60} min"
+    return f"in {minutes} min" if minutes else "in less than a minute"
 
 
 @register.filter

@@ -13,8 +13,10 @@ from core import clock
 from leaderboards import selectors as leaderboards
 from pages import live
 from pages.access import competition_of
+from pages.calendar import calendar
+from pages.rules_difference import differences
 from pages.rules_table import rows
-from pages.selectors import cards, coming_windows, own_entry, pools
+from pages.selectors import cards, own_entry, pools
 
 BOARD_EVERY = 10
 
@@ -31,8 +33,7 @@ def competition(request: HttpRequest, slug: str) -> HttpResponse:
         "rules": rules,
         "rows": rows(rules) if rules else [],
         "pools": pools(shown),
-        "windows": coming_windows(shown),
-        "now": clock.now(),
+        "calendar": calendar(shown),
         "own": own_entry(request.user, shown),
         "open": clock.now() < shown.ends_at,
     }
@@ -43,9 +44,31 @@ def competition(request: HttpRequest, slug: str) -> HttpResponse:
 def rules(request: HttpRequest, slug: str) -> HttpResponse:
     """The rules in force and every version before them."""
     shown = competition_of(request, slug)
-    versions = [(version, rows(version)) for version in shown.rules_versions.all()]
+    made = list(shown.rules_versions.all())
+    versions = [
+        (version, rows(version), made[place + 1].version if place + 1 < len(made) else None)
+        for place, version in enumerate(made)
+    ]
     context = {"competition": shown, "tracks": shown.tracks.all(), "versions": versions}
     return render(request, "pages/rules.html", context)
+
+
+@require_safe
+def rules_difference(request: HttpRequest, slug: str, old: int, new: int) -> HttpResponse:
+    """What differs between two versions of the rules, whichever is the older one."""
+    shown = competition_of(request, slug)
+    before = get_object_or_404(shown.rules_versions, version=old)
+    after = get_object_or_404(shown.rules_versions, version=new)
+    found = differences(before, after)
+    context = {
+        "competition": shown,
+        "tracks": shown.tracks.all(),
+        "old": before,
+        "new": after,
+        "differ": [row for row in found if row.kind != "unchanged"],
+        "same": [row for row in found if row.kind == "unchanged"],
+    }
+    return render(request, "pages/rules_difference.html", context)
 
 
 @require_safe

@@ -15,6 +15,7 @@ from core.errors import Refusal
 from leaderboards.models import Evaluation
 from pages import live, notices
 from pages.access import belongs, person, sees_inside, submission_of
+from pages.rounds import entries_shown
 from pages.selectors import Stand, stand_of
 from pages.way import way
 from submissions import services
@@ -53,7 +54,11 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
     framed = live.part(request, "pages/parts/stand.html", context, every=_every(shown, stand), known=known)
     if live.asked(request):
         return _follow(request, framed, known)
-    context |= {"live_stand": framed.html, "builds": builds}
+    context |= {
+        "live_stand": framed.html,
+        "builds": builds,
+        "in_rounds": entries_shown(inside=inside).filter(submission=shown),
+    }
     context["may_withdraw"] = belongs(request, shown.repository.entry) and shown.state not in {
         Submission.State.REFUSED,
         Submission.State.WITHDRAWN,

@@ -17,7 +17,9 @@ from core.errors import Refusal
 from leaderboards.selectors import rows_of, sees_live
 from pages import notices
 from pages.access import belongs, competition_of, entry_of, person, sees_inside
+from pages.calendar import calendar
 from pages.forms import TeamForm
+from pages.rounds import with_entries
 from pages.selectors import workshops
 from repositories.services import repository_of
 from submissions import services as submissions
@@ -32,7 +34,11 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
     entry = entry_of(request, slug)
     inside = sees_inside(request, entry)
     still = not sees_live(request.user, entry.competition)
-    sent = Submission.objects.filter(repository__entry=entry).select_related("repository__track", "submitted_by")
+    sent = (
+        Submission.objects.filter(repository__entry=entry)
+        .select_related("repository__track", "submitted_by")
+        .prefetch_related(with_entries(inside=inside))
+    )
     members = list(entry.team.memberships.select_related("user"))
     context = {
         "entry": entry,
@@ -46,6 +52,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "member": belongs(request, entry),
         "captain": any(each.user_id == request.user.pk and each.role == Membership.Role.CAPTAIN for each in members),
         "workshops": workshops(entry) if inside else [],
+        "calendar": calendar(entry.competition) if inside else None,
         "site_url": _site_url(request),
     }
     return render(request, "pages/team.html", context)

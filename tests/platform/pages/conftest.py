@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from accounts.models import User
-from competitions.models import Entry, RulesVersion, SampleSet, Track
+from competitions.models import Competition, Entry, FreezeWindow, RulesVersion, SampleSet, Track
 from leaderboards.models import Evaluation, Pool, PoolPlace, Standing
 from repositories.models import Repository
+from rounds.models import Round
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
 
 
@@ -143,3 +144,38 @@ def shown(
     building = sent(repository, bob, 3, Submission.State.BUILDING, deadline=repository.created_at + timedelta(days=99))
     logged(building, 3, finished=False)
     return {"scored": scored, "refused": refused, "building": building}
+
+
+@pytest.fixture
+def planned(competition: Competition, rules: RulesVersion) -> Round:
+    """Round 1 as it is planned: 51 hours after noon its window of 72 hours begins."""
+    at, noon = competition.created_at, competition.starts_at + timedelta(days=365)
+    window = FreezeWindow.objects.create(
+        competition=competition,
+        starts_at=noon + timedelta(hours=51),
+        ends_at=noon + timedelta(hours=123),
+        reason="top-five round 1",
+    )
+    drawn = SampleSet.objects.create(
+        competition=competition,
+        name="round-1",
+        purpose=SampleSet.Purpose.TEST,
+        source="digits",
+        split="test",
+        count=200,
+        target_seed=7,
+        digest="1" * 64,
+        imported_at=at,
+    )
+    return Round.objects.create(
+        competition=competition,
+        number=1,
+        title="Round 1",
+        kind=Round.Kind.TOP_FIVE,
+        window=window,
+        sample_set=drawn,
+        salt="the secret salt",
+        commitment="c0ffee" * 10,
+        planned_at=at,
+        state_since=at,
+    )

@@ -1,0 +1,112 @@
+"""Rounds over the API. Who plays and how it ended is there once a round is published, never before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from api.access import competition_of
+from rounds.models import Release, Round, RoundWarning
+from rounds.release import released
+from rounds.selectors import standings
+
+
+class RoundSerializer(serializers.ModelSerializer[Round]):
+    """A round in a list. No submission is accepted from `starts_at` to `ends_at`."""
+
+    samples = serializers.IntegerField(source="sample_set.count")
+    starts_at = serializers.DateTimeField(source="window.starts_at")
+    ends_at = serializers.DateTimeField(source="window.ends_at")
+    rules = serializers.IntegerField(source="rules.version", default=None)
+
+    class Meta:
+        model = Round
+        fields = (
+            *("number", "title", "kind", "schedule", "guard", "state", "state_since", "planned_at"),
+            *("starts_at", "ends_at", "samples", "commitment", "rules"),
+        )
+
+
+class PlaceSerializer(serializers.Serializer[Any]):
+    """An entry of a published round. The scores are null where it was cut before the last stage, in `stage`.
+
+    `not_broken`: nobody broke the model on half of the samples, so that its place claims no rank. `unseparated`: its
+    interval does not separate it from the next place. `gone`: "withdrawn", "disqualified" or "".
+    """
+
+    place = serializers.IntegerField(allow_null=True)
+    team = serializers.CharField(source="team_slug")
+    team_name = serializers.CharField(source="team")
+    submission = serializers.IntegerField()
+    title = serializers.CharField()
+    stage = serializers.IntegerField(allow_null=True)
+    value = serializers.FloatField(allow_null=True)
+    low = serializers.FloatField(allow_null=True)
+    high = serializers.FloatField(allow_null=True)
+    failures = serializers.IntegerField(allow_null=True)
+    worst_opponent = serializers.CharField()
+    not_broken = serializers.BooleanField()
+    unseparated = serializers.BooleanField()
+    eligible = serializers.BooleanField()
+    ineligible_because = serializers.CharField()
+    gone = serializers.CharField()
+
+
+class WarningSerializer(serializers.ModelSerializer[RoundWarning]):
+    """An attack that was cut and came nearer to a winning model than all that counted, on `nearer` of `samples`."""
+
+    attack = serializers.CharField(source="attack.digest")
+    model = serializers.CharField(source="model.digest")
+
+    class Meta:
+        model = RoundWarning
+        fields = ("attack", "model", "nearer", "samples")
+
+
+class ListRounds(APIView):
+    """GET: the rounds of a competition, planned and cancelled ones too."""
+
+    def get(self, request: Request, slug: str) -> Response:
+        """All of them, newest first."""
+        rounds = competition_of(request, slug).rounds.select_related("window", "sample_set", "rules")
+        return Response(RoundSerializer(rounds.order_by("-number"), many=True).data)
+
+
+class ShowRound(APIView):
+    """GET: a round and, once it is published, its standings, warnings and files."""
+
+    def get(self, request: Request, slug: str, number: int) -> Response:
+        """The one with `number`."""
+        rounds = competition_of(request, slug).rounds.select_related("window", "sample_set", "rules")
+        shown = get_object_or_404(rounds, number=number)
+        return Response({**RoundSerializer(shown).data, **_result(request, slug, shown)})
+
+
+def _result(request: Request, slug: str, shown: Round) -> dict[str, Any]:
+    if shown.state != Round.State.PUBLISHED:
+        return {"outcome": None, "standings": {}, "warnings": [], "releases": []}
+    places = {kind: PlaceSerializer(rows, many=True).data for kind, rows in standings(shown).items()}
+    warnings = shown.warnings.select_related("attack", "model")
+    return {
+        "outcome": shown.outcome,
+        "standings": places,
+        "warnings": WarningSerializer(warnings, many=True).data,
+        "releases": [_release(request, slug, shown, each) for each in released(shown).values()],
+    }
+
+
+def _release(request: Request, slug: str, shown: Round, release: Release) -> dict[str, Any]:
+    """A released part; `address` and `sha256` are null where it is no file."""
+    address = reverse("pages:round_file", args=[slug, shown.number, release.part]) if release.content else None
+    return {
+        "part": release.part,
+        "released_at": release.released_at,
+        "address": request.build_absolute_uri(address) if address else None,
+        "sha256": release.content or None,
+    }

@@ -1,0 +1,134 @@
+"""The bracket of a published round as one track sees it: stage beside stage, who met whom, who was cut by what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from competitions.models import Track
+from rounds.selectors import BracketView, Line, Name, StageView, StandingRow
+from rounds.words import why
+
+MEDIAN = "median"
+
+
+@dataclass(frozen=True)
+class Opponent:
+    """A member of the panel that the track's players met. `counts`: its results were scored."""
+
+    name: Name
+    counts: bool
+
+
+@dataclass(frozen=True)
+class Column:
+    """A stage, as one track saw it: `met` players, of whom `kept` stayed. `cut_line` is "" where nobody was cut."""
+
+    number: int
+    samples: int
+    by_median: bool
+    met: int
+    kept: int
+    cut_line: str
+    panel: Sequence[Opponent]
+    loop: int
+    renewed: bool
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a stage decided on a player."""
+
+    place: int
+    value: str
+    kept: bool
+    spared: bool
+
+
+@dataclass(frozen=True)
+class Way:
+    """A player's way through the stages, and how many of them it did not see any more."""
+
+    name: Name
+    cells: Sequence[Cell]
+    unseen: int
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """Stages from left to right, players from the first place to the last; `cuts` says of each player that was cut
+    where and by what."""
+
+    columns: Sequence[Column]
+    ways: Sequence[Way]
+    cuts: Mapping[int, str]
+
+
+def bracket(brackets: Sequence[BracketView], kind: str, rows: Sequence[StandingRow]) -> Bracket:
+    """The bracket of the track `kind`, whose standings are `rows`."""
+    arena = Track.Kind.TARGETED if kind == Track.Kind.TARGETED else Track.Kind.UNTARGETED
+    stages = next((each.stages for each in brackets if each.kind == arena), ())
+    lines = [_lines(stage, kind) for stage in stages]
+    columns = [_column(stage, kind, decided) for stage, decided in zip(stages, lines, strict=True)]
+    cells = [
+        {line.name.player: (line.name, _cell(line, by_median=column.by_median)) for line in decided}
+        for column, decided in zip(columns, lines, strict=True)
+    ]
+    cuts = {
+        line.name.player: _why(stage, line)
+        for stage, decided in zip(stages, lines, strict=True)
+        for line in decided
+        if not line.kept
+    }
+    ways = []
+    for player in dict.fromkeys(row.player for row in rows):
+        met = [stage[player] for stage in cells if player in stage]
+        if met:
+            ways.append(Way(met[0][0], [cell for _, cell in met], len(stages) - len(met)))
+    return Bracket(columns, ways, cuts)
+
+
+def _lines(stage: StageView, kind: str) -> Sequence[Line]:
+    return stage.models if kind == Track.Kind.MODEL else stage.attacks
+
+
+def _column(stage: StageView, kind: str, lines: Sequence[Line]) -> Column:
+    met_attacks = kind == Track.Kind.MODEL
+    panel = stage.panel_attacks if met_attacks else stage.panel_models
+    counted = {name.player for name in (stage.counted_attacks if met_attacks else stage.counted_models)}
+    by_median = stage.ordered_by == MEDIAN
+    kept = sum(line.kept for line in lines)
+    line = next((line.cut_line for line in lines), None) if kept < len(lines) else None
+    return Column(
+        number=stage.number,
+        samples=stage.samples,
+        by_median=by_median,
+        met=len(lines),
+        kept=kept,
+        cut_line=_number(line, by_median=by_median),
+        panel=[Opponent(name, name.player in counted) for name in panel],
+        loop=stage.loop,
+        renewed=stage.renewed,
+    )
+
+
+def _cell(line: Line, *, by_median: bool) -> Cell:
+    return Cell(line.place, _number(line.value, by_median=by_median), line.kept, line.spared)
+
+
+def _number(value: float | None, *, by_median: bool) -> str:
+    if value is None:
+        return ""
+    return f"{value:.3f}" if by_median else f"{value:.2f}"
+
+
+def _why(stage: StageView, line: Line) -> str:
+    return why(
+        stage=stage.number,
+        samples=stage.samples,
+        ordered_by=stage.ordered_by,
+        value=line.value,
+        cut_line=line.cut_line,
+        kept=line.kept,
+        place=line.place,
+    )

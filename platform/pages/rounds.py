@@ -1,0 +1,165 @@
+"""What the public page of a round reads. Until a round is published it says nothing of who plays or leads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Prefetch, Q, QuerySet
+
+from competitions.models import Track
+from core import store
+from pages.bracket import Bracket, bracket
+from rounds import selectors
+from rounds.models import Release, Round, RoundEntry, RoundStage, RoundWarning
+from rounds.selectors import StandingRow
+
+TOP = 5
+
+
+@dataclass(frozen=True)
+class UnderWay:
+    """How far a round is that is being played. `asked` grows as stages end: it is what was asked for so far."""
+
+    stage: str
+    played: int
+    asked: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a round's standings. `cut` says where and by what it was cut, "" for those of the last stage;
+    `shares`: another team sent the same content, and has the same place."""
+
+    of: StandingRow
+    shares: bool
+    cut: str
+
+
+@dataclass(frozen=True)
+class Warned:
+    """An attack that was cut and would have broken a winning model; both as "title by teams"."""
+
+    attack: str
+    model: str
+    nearer: int
+    samples: int
+
+
+@dataclass(frozen=True)
+class Results:
+    """All that a published round says: the first five of each track, and one track in full."""
+
+    top: Sequence[tuple[Track, Sequence[StandingRow], int]]
+    track: Track
+    rows: Sequence[Row]
+    bracket: Bracket
+    warnings: Sequence[Warned]
+
+    @property
+    def limit(self) -> float:
+        """Where the axis of the drawn intervals ends."""
+        return max((row.of.high or 0.0 for row in self.rows), default=1.0)
+
+    @property
+    def unseparated(self) -> bool:
+        """Whether a row is not separated from the next."""
+        return any(row.of.unseparated and not row.of.not_broken for row in self.rows)
+
+    @property
+    def not_broken(self) -> bool:
+        """Whether a row was not broken."""
+        return any(row.of.not_broken for row in self.rows)
+
+
+def under_way(played: Round) -> UnderWay:
+    """How far a round is. Names nobody."""
+    progress = selectors.progress(played)
+    return UnderWay(_stage(played, list(played.stages.all())), progress.done, progress.done + progress.left)
+
+
+def _stage(played: Round, stages: Sequence[RoundStage]) -> str:
+    over = {stage.bracket for stage in stages if _is_last(stage, played)}
+    if Track.Kind.UNTARGETED not in over:
+        number = sum(stage.bracket == Track.Kind.UNTARGETED for stage in stages) + 1
+        return f"Stage {number} of models and untargeted attacks"
+    if Track.Kind.TARGETED not in over:
+        number = sum(stage.bracket == Track.Kind.TARGETED for stage in stages) + 1
+        return f"Stage {number} of targeted attacks against the five best models"
+    return "The last look: attacks that were cut, against the five winning models"
+
+
+def _is_last(stage: RoundStage, played: Round) -> bool:
+    return stage.samples == played.sample_set.count and stage.ordered_by == "median"
+
+
+def results(played: Round, tracks: Sequence[Track], shown: Track) -> Results:
+    """What a published round says, the track `shown` in full, in five queries."""
+    standings = selectors.standings(played)
+    rows = standings[shown.kind]
+    drawn = bracket(selectors.stages(played), shown.kind, rows)
+    sharing = Counter(row.player for row in rows)
+    return Results(
+        top=[(track, _top(standings[track.kind]), len(standings[track.kind])) for track in tracks],
+        track=shown,
+        rows=[Row(row, sharing[row.player] > 1, drawn.cuts.get(row.player, "")) for row in rows],
+        bracket=drawn,
+        warnings=_warnings(played, [*standings[Track.Kind.MODEL], *standings[Track.Kind.UNTARGETED]]),
+    )
+
+
+def _warnings(played: Round, rows: Iterable[StandingRow]) -> Sequence[Warned]:
+    titles: dict[int, str] = {}
+    for row in rows:
+        known = titles.get(row.player)
+        titles[row.player] = f"{known}, {row.team}" if known else f"{row.title} by {row.team}"
+    return [
+        Warned(titles[attack], titles[model], nearer, samples)
+        for attack, model, nearer, samples in RoundWarning.objects.filter(round=played).values_list(
+            "attack", "model", "nearer", "samples"
+        )
+    ]
+
+
+def _top(rows: Sequence[StandingRow]) -> Sequence[StandingRow]:
+    return [row for row in rows if row.place is not None and row.place <= TOP]
+
+
+@dataclass(frozen=True)
+class ReleasedFile:
+    """A released part that is one file, of so many bytes (None where it is missing)."""
+
+    part: str
+    title: str
+    released_at: datetime
+    bytes: int | None
+
+
+def files(public: Iterable[Release]) -> Sequence[ReleasedFile]:
+    """The files among the parts of a round that are public."""
+    return [
+        ReleasedFile(each.part, each.get_part_display(), each.released_at, _size(each.content))
+        for each in public
+        if each.content
+    ]
+
+
+def _size(digest: str) -> int | None:
+    path = store.path_of(digest)
+    return path.stat().st_size if path.exists() else None
+
+
+def entries_shown(*, inside: bool) -> QuerySet[RoundEntry]:
+    """Entries of rounds, newest first, as whoever looks may know them: their places once the round is published;
+    for those `inside` also that a submission is frozen."""
+    shown = Q(round__state=Round.State.PUBLISHED)
+    if inside:
+        shown |= Q(round__state__in=Round.UNDER_WAY)
+    return RoundEntry.objects.filter(shown).select_related("round__competition").order_by("-round")
+
+
+def with_entries(*, inside: bool) -> Prefetch[str, QuerySet[RoundEntry], str]:
+    """Of submissions, what `entries_shown` shows, as `in_rounds`."""
+    return Prefetch("round_entries", entries_shown(inside=inside), to_attr="in_rounds")

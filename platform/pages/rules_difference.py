@@ -1,0 +1,77 @@
+"""What differs between two versions of the rules, value by value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from competitions.models import RulesVersion
+from competitions.rules import LEAST_ACCURACY, least_accuracy, query_rules
+
+LABELS = {
+    "name": "Name of the rules",
+    "format": "Format",
+    "norm": "Distance",
+    "shape": "Images",
+    "classes": "Classes",
+    "query_budget": "Query budget for each sample",
+    "piece_samples": "Samples played at once",
+    "setup_seconds": "Seconds to set up",
+    "model_seconds_per_image": "Seconds to label an image",
+    "attack_seconds_per_sample": "Seconds to attack a sample",
+    "opponents": "Opponents in a pool",
+    LEAST_ACCURACY: "Clean accuracy in the smoke stage",
+}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A value in two versions. `kind` is "changed", "added", "removed" or "unchanged"; `same_effect`: one of them left
+    it out, and what holds then is the value that the other gives."""
+
+    name: str
+    label: str
+    kind: str
+    before: str
+    after: str
+    same_effect: bool = False
+
+
+def differences(old: RulesVersion, new: RulesVersion) -> Sequence[Difference]:
+    """Every value that one of the versions gives, what differs first, then by name."""
+    before, after = _effective(old), _effective(new)
+    rows = []
+    for name in sorted(old.values.keys() | new.values.keys()):
+        kind = _kind(name, old, new)
+        rows.append(
+            Difference(
+                name=name,
+                label=LABELS.get(name, name.replace("_", " ")),
+                kind=kind,
+                before=_words(before.get(name)),
+                after=_words(after.get(name)),
+                same_effect=kind in {"added", "removed"} and before.get(name) == after.get(name),
+            )
+        )
+    return sorted(rows, key=lambda row: row.kind == "unchanged")
+
+
+def _kind(name: str, old: RulesVersion, new: RulesVersion) -> str:
+    if name not in old.values:
+        return "added"
+    if name not in new.values:
+        return "removed"
+    return "unchanged" if old.values[name] == new.values[name] else "changed"
+
+
+def _effective(version: RulesVersion) -> dict[str, Any]:
+    """What holds under a version, left out values included."""
+    rules = query_rules(version.values, version.version).as_dict()
+    return rules | {LEAST_ACCURACY: least_accuracy(version.values)}
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, list):
+        return " x ".join(str(each) for each in value)
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,98 @@
+"""The page of a round, the files that were released of it, and the key that signs them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from accounts.selectors import teams_of
+from competitions.models import Competition, Track
+from competitions.selectors import may_organise
+from core.errors import Refusal
+from pages import live
+from pages.access import round_of
+from pages.rounds import files, results, under_way
+from rounds.models import Release, Round
+from rounds.release import open_part, released, released_entries
+from rounds.signing import public_key
+
+PLANNED_EVERY = 60
+PLAYING_EVERY = 5
+"""Seconds between looks at a round that is planned, and at one that is under way."""
+
+_OVER = {Round.State.PUBLISHED, Round.State.CANCELLED}
+_SHOWS_PROGRESS = {Round.State.PLAYING, Round.State.PAUSED}
+
+
+@require_safe
+def show(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """A round: its plan and its state for everyone; standings, bracket and files once it is published."""
+    shown = round_of(request, slug, number)
+    competition = shown.competition
+    context: dict[str, Any] = {
+        "competition": competition,
+        "round": shown,
+        "way": under_way(shown) if shown.state in _SHOWS_PROGRESS else None,
+    }
+    framed = live.part(
+        request, "pages/parts/round_state.html", context, every=_every(shown), known={"state": shown.state}
+    )
+    if live.asked(request):
+        if request.GET.get("state") != shown.state:
+            return HttpResponse(headers={"HX-Refresh": "true"})
+        return live.answer(request, framed)
+    tracks = list(competition.tracks.all())
+    context |= {"live_state": framed.html, "tracks": tracks, "admin_url": _admin_url(request, competition, shown)}
+    if shown.state == Round.State.PUBLISHED:
+        context |= _published(request, shown, tracks)
+    return render(request, "pages/round.html", context)
+
+
+def _every(shown: Round) -> int | None:
+    if shown.state in _OVER:
+        return None
+    return PLANNED_EVERY if shown.state == Round.State.PLANNED else PLAYING_EVERY
+
+
+def _published(request: HttpRequest, shown: Round, tracks: list[Track]) -> dict[str, Any]:
+    wanted = request.GET.get("track")
+    track = next((track for track in tracks if track.kind == wanted), None) if wanted else tracks[0]
+    if track is None:
+        raise Http404("no such track")
+    public = released(shown)
+    return {
+        "results": results(shown, tracks, track),
+        "own": {team.slug for team in teams_of(request.user)},
+        "releases": public,
+        "files": files(public.values()),
+        "code": released_entries(shown) if Release.Part.CODE in public else (),
+        "public_key": public_key() if Release.Part.BUNDLE in public else "",
+        "site_url": f"{request.scheme}://{request.get_host()}",
+    }
+
+
+def _admin_url(request: HttpRequest, competition: Competition, shown: Round) -> str:
+    """Where an organiser runs the round; nothing for others."""
+    if not may_organise(request.user, competition):
+        return ""
+    return reverse("admin:rounds_round_change", args=[shown.pk])
+
+
+@require_safe
+def released_file(request: HttpRequest, slug: str, number: int, part: str) -> FileResponse:
+    """A released part of a round, or the perturbed images of one of its pairs, as a file."""
+    try:
+        download = open_part(round_of(request, slug, number), part)
+    except Refusal as refusal:
+        raise Http404(refusal.problem) from refusal
+    return FileResponse(download.file, as_attachment=True, filename=download.name, content_type=download.content_type)
+
+
+@require_safe
+def signing_key(request: HttpRequest) -> HttpResponse:
+    """The public key that signs this site's bundles: 64 hexadecimal digits."""
+    return HttpResponse(f"{public_key()}\n", content_type="text/plain; charset=utf-8")

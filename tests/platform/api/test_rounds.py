@@ -1,0 +1,90 @@
+"""Rounds over the API."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from accounts.models import User
+from competitions.models import Competition, FreezeWindow, SampleSet
+from core import store
+from rounds.models import Release, Round, RoundEntry, RoundWarning
+from submissions.models import Player, Submission
+
+ROUND = "/api/competitions/digits/rounds/1"
+
+
+@pytest.fixture
+def played(scored: Submission, sample_sets: dict[str, SampleSet], competition: Competition) -> Round:
+    """A round that the Owls' model has won, not published yet."""
+    at, player = competition.created_at, Player.objects.get()
+    made = Round.objects.create(
+        competition=competition,
+        number=1,
+        title="Round 1",
+        kind=Round.Kind.FINAL,
+        window=FreezeWindow.objects.create(
+            competition=competition, starts_at=at, ends_at=at + timedelta(days=3), reason="the final"
+        ),
+        sample_set=sample_sets["validation"],
+        salt="the secret salt",
+        commitment="c0ffee" * 10,
+        planned_at=at,
+        state_since=at,
+        state=Round.State.SCORED,
+        outcome="0dd" * 21,
+    )
+    score = {"place": 1, "stage": 1, "value": 0.5, "low": 0.4, "high": 0.6, "failures": 0, "worst_opponent": player}
+    RoundEntry.objects.create(
+        round=made,
+        track=scored.repository.track,
+        submission=scored,
+        player=player,
+        order=1,
+        prior=1,
+        eligible=False,
+        ineligible_because="its licence is not open source",
+        **score,
+    )
+    RoundWarning.objects.create(round=made, model=player, attack=player, nearer=5, samples=8)
+    return made
+
+
+def test_it_works(program: Any, played: Round, olga: User, scored: Submission) -> None:
+    Round.objects.update(state=Round.State.PUBLISHED)
+    Release.objects.create(
+        round=played, part="bundle", released_at=played.planned_at, released_by=olga, content=store.put(b"{}\n")
+    )
+    anyone = program()
+    listed = anyone.get("/api/competitions/digits/rounds").json()
+    assert [(each["number"], each["state"], each["samples"]) for each in listed] == [(1, "published", 6)]
+    shown = anyone.get(ROUND).json()
+    assert shown["commitment"] == "c0ffee" * 10
+    assert shown["starts_at"] == played.window.starts_at.isoformat().replace("+00:00", "Z")
+    row = shown["standings"]["model"][0]
+    assert (row["place"], row["team"], row["value"], row["submission"]) == (1, "owls", 0.5, scored.pk)
+    assert (row["eligible"], row["ineligible_because"]) == (False, "its licence is not open source")
+    assert shown["standings"]["targeted"] == []
+    assert shown["warnings"] == [{"attack": "sha256:1", "model": "sha256:1", "nearer": 5, "samples": 8}]
+    file = shown["releases"][0]
+    assert file["address"] == "http://testserver/competitions/digits/rounds/1/files/bundle"
+    assert file["sha256"] == store.put(b"{}\n")
+    assert "the secret salt" not in str(shown)
+
+
+@pytest.mark.parametrize("state", [state for state in Round.State if state != Round.State.PUBLISHED])
+def test_it_tells_no_result_before_it_is_published(program: Any, played: Round, olga: User, state: str) -> None:
+    Round.objects.update(state=state)
+    for who in (None, olga):
+        shown = program(who, "read").get(ROUND).json()
+        assert (shown["state"], shown["outcome"]) == (state, None)
+        assert (shown["standings"], shown["warnings"], shown["releases"]) == ({}, [], [])
+
+
+def test_it_rejects_what_is_not_there(program: Any, played: Round) -> None:
+    assert program().get("/api/competitions/digits/rounds/2").status_code == 404
+    Competition.objects.update(public=False)
+    for address in (ROUND, "/api/competitions/digits/rounds"):
+        assert program().get(address).status_code == 404

@@ -1,0 +1,65 @@
+"""What was released of a round, as files, and the key that signs bundles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+
+from accounts.models import User
+from core import store
+from rounds.models import Release, Round
+
+Play = Callable[..., Round]
+
+FILES = "/competitions/digits/rounds/1/files"
+CONTENT = {Release.Part.BUNDLE: b'{"round":1}\n', Release.Part.IMAGES: b"PK", Release.Part.PERTURBED: b"pair,kind\n"}
+
+
+@pytest.fixture
+def released(play: Play, olga: User) -> Round:
+    """Round 1 with everything released, the code too."""
+    played = play(3)
+    for part in Release.Part:
+        content = store.put(CONTENT[part]) if part in CONTENT else ""
+        Release.objects.create(
+            round=played, part=part, released_at=played.planned_at, released_by=olga, content=content
+        )
+    return played
+
+
+@pytest.mark.parametrize(
+    ("part", "ending", "content_type"),
+    [("bundle", "jsonl", "application/jsonl"), ("images", "zip", "application/zip"), ("perturbed", "csv", "text/csv")],
+)
+def test_it_works(client: Client, released: Round, part: str, ending: str, content_type: str) -> None:
+    answer = client.get(f"{FILES}/{part}")
+    assert answer.getvalue() == CONTENT[Release.Part(part)]
+    assert answer.headers["Content-Type"].startswith(content_type)
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="digits-round-1-{part}.{ending}"'
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_the_page_leads_to_all_of_it(client: Client, released: Round) -> None:
+    page = client.get("/competitions/digits/rounds/1").content.decode()
+    key = client.get("/signing-key.txt")
+    assert key.headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert f"gauntlet verify digits-round-1-bundle.jsonl --key {key.content.decode().strip()}" in page
+    assert f"{FILES}/bundle" in page
+    assert "git clone http://testserver/git/public/model-1/model.git" in page
+    assert "the secret salt" in page, "with the images the salt is public"
+
+
+def test_it_rejects_what_is_withdrawn(client: Client, released: Round) -> None:
+    Release.objects.update(withdrawn_at=released.planned_at)
+    assert client.get(f"{FILES}/bundle").status_code == 404
+    page = client.get("/competitions/digits/rounds/1").content.decode()
+    assert "Nothing is released yet" in page
+    assert "the secret salt" not in page
+    assert "git clone" not in page
+
+
+@pytest.mark.parametrize("part", ["code", "perturbed-1", "other", "bundle.zip"])
+def test_it_rejects_what_is_no_file(client: Client, released: Round, part: str) -> None:
+    assert client.get(f"{FILES}/{part}").status_code == 404

@@ -1,0 +1,157 @@
+"""The page of a round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from accounts.models import User
+from competitions.models import Competition, RulesVersion
+from matches.models import Match, Piece
+from rounds.models import Round, RoundEntry, RoundMatch, RoundStage, RoundWarning
+from submissions.models import Submission
+
+Play = Callable[..., Round]
+
+PAGE = "/competitions/digits/rounds/1"
+
+
+def page_of(client: Client, track: str = "") -> str:
+    """What the page says."""
+    return client.get(PAGE + (f"?track={track}" if track else "")).content.decode()
+
+
+def test_it_works(client: Client, play: Play) -> None:
+    play(30)
+    page = page_of(client)
+    for text in ("Round 1", "published", "Team of model-1", "Team of untargeted-5", "Team of targeted-5", "model-30"):
+        assert text in page
+    assert "1.880 to 2.080" in page, "the interval of the second model"
+    assert "not separated from the next" in page
+    assert "cut in stage 1 on 8 samples: mean rank 22.5, the line was at 11.25" in page
+    assert "Player untargeted-30 by Team of untargeted-30, against Player model-1 by Team of model-1" in page
+    assert "on 6 of 8 samples" in page
+    assert "0dd0dd" in page
+
+
+def test_the_bracket_stands_stage_beside_stage(client: Client, play: Play) -> None:
+    play(100)
+    page = page_of(client, "untargeted")
+    bracket = page[page.index('<table class="bracket">') :]
+    for text in ("Stage 5", "50 of 100 stay", "cut line 37.50", "by median distance", "seated anew"):
+        assert text in bracket
+    assert "<b>Player model-5</b>" in bracket, "who counted"
+    assert "<b>Player model-6</b>" not in bracket
+    assert bracket.count('class="cut"') == 90
+    assert "Team of targeted-7" not in page
+    assert "Team of targeted-7" in page_of(client, "targeted")
+
+
+def test_a_model_that_nobody_broke_claims_no_rank(client: Client, play: Play) -> None:
+    play(10)
+    row = page_of(client).split("<tbody")[1].split("</tr>")[0]
+    assert "not broken" in row
+    assert "no place" in row
+
+
+def test_entries_are_marked(client: Client, play: Play) -> None:
+    played = play(10)
+    models = list(played.entries.filter(track__kind="model"))
+    models[1].eligible, models[1].ineligible_because = False, "its licence is not open source"
+    models[1].save()
+    twin = played.entries.get(track__kind="untargeted", order=1).submission
+    twin.pk, twin.commit, twin.tag = None, "b" * 40, "submission-2"
+    twin.save()
+    shared = {"player": models[1].player, "place": 2, "stage": 5, "value": 1.98}
+    RoundEntry.objects.create(round=played, track=models[1].track, submission=twin, order=11, prior=11, **shared)
+    Submission.objects.filter(pk=models[2].submission_id).update(state="withdrawn")
+    Submission.objects.filter(pk=models[3].submission_id).update(disqualified_at=played.planned_at)
+    rows = page_of(client).split("<tbody")[1].split("</tr>")
+    assert "No prize: its licence is not open source" in rows[1]
+    assert "same content as another" in rows[1]
+    assert "same content as another" in rows[2]
+    assert "Team of untargeted-1" in rows[2]
+    assert "withdrawn" in rows[3]
+    assert "disqualified" in rows[4]
+
+
+@pytest.mark.parametrize("state", ["planned", "frozen", "playing", "paused", "scored", "cancelled"])
+def test_it_names_nobody_before_it_is_published(client: Client, play: Play, olga: User, state: str) -> None:
+    play(10, state)
+    for _ in ("the public", "an organiser"):
+        page = page_of(client)
+        assert "Team of" not in page
+        assert "model-1" not in page
+        assert "the secret salt" not in page
+        assert "c0ffee" in page
+        client.force_login(olga)
+
+
+def test_only_organisers_are_led_to_the_admin(client: Client, planned: Round, olga: User, charlie: User) -> None:
+    client.force_login(charlie)
+    assert "/admin/rounds/round/" not in page_of(client)
+    client.force_login(olga)
+    assert f"/admin/rounds/round/{planned.pk}/change/" in page_of(client)
+
+
+def test_it_tells_how_far_it_is_and_follows(client: Client, play: Play, submission_pair: Match) -> None:
+    played = Round.objects.get()
+    Round.objects.update(state=Round.State.PLAYING)
+    page = page_of(client)
+    assert "Stage 1 of models and untargeted attacks" in page
+    assert "10 of 20 triples played" in page
+    again = page.split('hx-get="')[1].split('"')[0].replace("&amp;", "&")
+    assert client.get(again, headers={"HX-Request": "true"}).status_code == 204
+    RoundStage.objects.create(
+        round=played, bracket="untargeted", number=1, samples=200, ordered_by="median", panel={}, counted={}, loop=1,
+        renewed=False,
+    )  # fmt: skip
+    changed = client.get(again, headers={"HX-Request": "true"}).content.decode()
+    assert "Stage 1 of targeted attacks" in changed
+    assert "<html" not in changed
+    Round.objects.update(state=Round.State.PUBLISHED)
+    assert client.get(again, headers={"HX-Request": "true"}).headers["HX-Refresh"] == "true"
+
+
+@pytest.fixture
+def submission_pair(play: Play, planned: Round, rules: RulesVersion) -> Match:
+    """A match of round 1 of which half is played."""
+    play(1)
+    RoundStage.objects.all().delete()
+    RoundWarning.objects.all().delete()
+    model, attack = (planned.entries.get(track__kind=kind).player for kind in ("model", "untargeted"))
+    match = Match.objects.create(
+        rules=rules, sample_set=planned.sample_set, model=model, attack=attack, seed=1, created_at=planned.planned_at
+    )
+    RoundMatch.objects.create(round=planned, match=match)
+    for number, state in enumerate(("played", "waiting")):
+        Piece.objects.create(match=match, number=number, first=10 * number, count=10, state=state)
+    return match
+
+
+def test_it_takes_as_many_queries_for_a_hundred_of_each(
+    client: Client, play: Play, bob: User, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    play(100)
+    client.force_login(bob)
+    for track in ("model", "untargeted", "targeted"):
+        with django_assert_max_num_queries(15):
+            assert "model-5" in page_of(client, track)
+
+
+@pytest.mark.parametrize(
+    "address", ["/competitions/digits/rounds/2", f"{PAGE}?track=other", "/competitions/x/rounds/1"]
+)
+def test_it_rejects_what_is_not_there(client: Client, play: Play, address: str) -> None:
+    play(2)
+    assert client.get(address).status_code == 404
+
+
+def test_it_rejects_eyes_outside_of_a_hidden_competition(client: Client, planned: Round, olga: User) -> None:
+    Competition.objects.update(public=False)
+    assert client.get(PAGE).status_code == 404
+    client.force_login(olga)
+    assert client.get(PAGE).status_code == 200

@@ -1,0 +1,75 @@
+"""The calendar of a competition, freeze notices, and time that runs down."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from accounts.models import User
+from competitions.models import Competition, FreezeWindow
+from pages.calendar import reopening
+from pages.templatetags.gauntlet import until
+from submissions.models import Submission
+
+PAGE = "/competitions/digits"
+
+
+def freeze(competition: Competition, starts_at: datetime, hours: float, reason: str = "round 1") -> FreezeWindow:
+    """A window of so many hours."""
+    return FreezeWindow.objects.create(
+        competition=competition, starts_at=starts_at, ends_at=starts_at + timedelta(hours=hours), reason=reason
+    )
+
+
+def test_it_works(client: Client, competition: Competition, the_clock: Any) -> None:
+    freeze(competition, the_clock.at + timedelta(hours=51), 72, "round 2")
+    freeze(competition, the_clock.at - timedelta(days=9), 72, "round 1")
+    page = client.get(PAGE).content.decode()
+    calendar = page[page.index('id="calendar"') :].split("</section>")[0]
+    assert "Submissions freeze" in calendar
+    assert '<span class="nowrap" data-until="2026-11-23T15:00:00Z">in 2 d 3 h</span>' in calendar
+    assert '<time datetime="2026-11-23T15:00:00Z" title="2026-11-23 15:00:00 UTC" data-local>' in calendar
+    assert calendar.index("round 2") < calendar.index("Over") < calendar.index("round 1")
+
+
+@pytest.mark.parametrize("page", [PAGE, "/teams/owls"])
+def test_a_freeze_is_told_wherever_a_team_may_submit(
+    client: Client, shown: dict[str, Submission], competition: Competition, bob: User, the_clock: Any, page: str
+) -> None:
+    client.force_login(bob)
+    assert "freeze" not in client.get("/teams/owls").content.decode().lower()
+    freeze(competition, the_clock.at - timedelta(minutes=19), 1, "top-five round 1")
+    text = client.get(page).content.decode()
+    assert "Submissions are frozen: top-five round 1" in text
+    assert "in 41 min" in text
+    the_clock.forward(minutes=41)
+    assert "are frozen" not in client.get(page).content.decode()
+
+
+def test_windows_without_a_gap_are_one_freeze(competition: Competition, the_clock: Any) -> None:
+    first = freeze(competition, the_clock.at, 2)
+    second = freeze(competition, first.ends_at, 3)
+    later = freeze(competition, second.ends_at + timedelta(minutes=1), 3)
+    windows = [later, second, first]
+    assert reopening(windows, the_clock.at) == second.ends_at
+    assert reopening(windows, second.ends_at) is None
+    assert reopening([], the_clock.at) is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (51 * 3600, "in 2 d 3 h"),
+        (86400, "in 1 d 0 h"),
+        (3 * 3600 + 5 * 60 + 59, "in 3 h 5 min"),
+        (41 * 60, "in 41 min"),
+        (59, "in less than a minute"),
+        (0, "now"),
+        (-5, "now"),
+    ],
+)
+def test_time_runs_down_in_two_units(seconds: float, words: str) -> None:
+    assert until(seconds) == words
