@@ -5,8 +5,10 @@ from __future__ import annotations
 from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 
+from core.administration.acts import Act, confirmed
 from core.administration.columns import labelled, linked
 from core.administration.rows import ReadOnlyAdmin, model_field_names
+from matches import services
 from matches.models import Match, Piece, SampleResult, Worker
 
 STATE_COLOURS = {
@@ -52,6 +54,18 @@ class MatchAdmin(ReadOnlyAdmin):
     list_select_related = ("model", "attack", "sample_set__competition", "rules__competition")
     search_fields = ("=pk", "model__title", "attack__title", "model__digest", "attack__digest")
     date_hierarchy = "created_at"
+    actions = ("replay",)
+    actions_detail = ("replay",)
+
+    replay = confirmed(
+        Act(
+            "Replay",
+            "The failed pieces of each failed match are played again; what is played stays. "
+            "A round that it stopped then goes on by itself.",
+            "sent to be played again",
+            lambda row, by, reason: services.replay_failed(row, by, reason),
+        )
+    )
 
 
 @admin.register(Piece)

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from django.contrib import admin
-from django.contrib.admin import RelatedOnlyFieldListFilter
+from typing import Any
 
+from django.contrib import admin, messages
+from django.contrib.admin import RelatedOnlyFieldListFilter
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+
+from competitions.models import Competition
+from core.administration.acts import confirmed
 from core.administration.columns import labelled, linked
 from core.administration.rows import ReadOnlyAdmin, model_field_names
+from core.errors import Refusal
+from rounds import acts, services
+from rounds.cockpit import cockpit
+from rounds.forms import PlanForm
 from rounds.models import Decision, Release, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning
 
 STATE_COLOURS = {
@@ -18,7 +30,17 @@ STATE_COLOURS = {
     "published": "success",
     "cancelled": "danger",
 }
-OF_ROUND = ("round", RelatedOnlyFieldListFilter)
+
+
+class RoundFilter(RelatedOnlyFieldListFilter):
+    """The rounds that rows of the list belong to, in one query."""
+
+    def field_choices(self, field: Any, request: HttpRequest, model_admin: Any) -> list[tuple[Any, Any]]:
+        named = model_admin.get_queryset(request).order_by().values(f"{self.field_path}__pk")
+        return [(row.pk, str(row)) for row in Round.objects.filter(pk__in=named).select_related("competition")]
+
+
+OF_ROUND = ("round", RoundFilter)
 IN_A_COMPETITION = ("round__competition", RelatedOnlyFieldListFilter)
 
 
@@ -45,6 +67,58 @@ class RoundAdmin(ReadOnlyAdmin):
     search_fields = ("title", "outcome", "commitment", "competition__slug")
     date_hierarchy = "planned_at"
     fields = model_field_names(Round, without=["salt"])
+    actions = ("freeze", "start", "pause", "resume", "cancel", "apply", "release", "withdraw")
+    actions_detail = actions
+    change_form_outer_before_template = "admin/rounds/cockpit.html"
+
+    freeze = confirmed(acts.FREEZE)
+    start = confirmed(acts.START)
+    pause = confirmed(acts.PAUSE)
+    resume = confirmed(acts.RESUME)
+    cancel = confirmed(acts.CANCEL)
+    apply = confirmed(acts.APPLY)
+    release = confirmed(acts.RELEASE)
+    withdraw = confirmed(acts.WITHDRAW)
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+        """What can be done with the round as it stands."""
+        shown = self.get_object(request, object_id)
+        names = acts.OF_STATE[shown.state] if shown else ()
+        wanted = {f"rounds_round_{name}" for name in names}
+        every = super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        return [each for each in every if each.action_name in wanted]
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """The organiser's cockpit, read anew by itself while the round plays."""
+        shown = self.get_object(request, object_id)
+        extra = {"cockpit": cockpit(shown)} if shown else {}
+        response: HttpResponse = super().change_view(request, object_id, form_url, (extra_context or {}) | extra)
+        if shown and shown.state == Round.State.PLAYING:
+            response.headers["Refresh"] = "15"
+        return response
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self._may(request)
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        """Plan a round."""
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        competitions = self.admin_site._registry[Competition].get_queryset(request)
+        first = competitions.first()
+        form = PlanForm(request.POST or None, competitions=competitions, initial={"competition": first})
+        if form.is_valid():
+            try:
+                planned = services.plan_round(**form.cleaned_data | {"by": request.user})
+            except Refusal as refusal:
+                form.add_error(None, f"{refusal.problem}: {refusal.fix}" if refusal.fix else refusal.problem)
+            else:
+                messages.success(request, f"{planned} is planned. The commitment to its samples is public.")
+                return redirect("admin:rounds_round_change", planned.pk)
+        context = {"title": "Plan a round", "opts": self.opts, "form": form, "media": self.media + form.media}
+        return TemplateResponse(request, "admin/rounds/plan.html", self.admin_site.each_context(request) | context)
 
 
 @admin.register(RoundEntry)
@@ -72,6 +146,11 @@ class RoundEntryAdmin(ReadOnlyAdmin):
         "submission__repository__entry__team__slug",
         "submission__repository__entry__team__name",
     )
+    actions = ("confirm_licence", "refuse_licence")
+    actions_detail = actions
+
+    confirm_licence = confirmed(acts.CONFIRM_LICENCE)
+    refuse_licence = confirmed(acts.REFUSE_LICENCE)
 
 
 @admin.register(RoundMatch)
@@ -106,7 +185,7 @@ class DecisionAdmin(ReadOnlyAdmin):
     list_display = ("__str__", linked("stage"), linked("track"), linked("player"), "value", "cut_line", "spared")
     list_filter = (
         ("stage__round__competition", RelatedOnlyFieldListFilter),
-        ("stage__round", RelatedOnlyFieldListFilter),
+        ("stage__round", RoundFilter),
         "stage__bracket",
         "stage__number",
         "track__kind",

@@ -18,6 +18,7 @@ from core.administration.acts import Act, ReasonForm
 from core.administration.acts import confirmed as behind_a_page
 from core.models import Event
 from leaderboards.models import Evaluation
+from matches.models import Match
 from submissions.admin import SubmissionAdmin
 from submissions.models import Submission
 
@@ -87,6 +88,16 @@ def test_a_submission_is_evaluated_again(as_superuser: Client, rows: Any, tracks
     done = as_superuser.post(reverse("admin:leaderboards_evaluation_changelist"), confirmed("re_evaluate", evaluation))
     assert told(done) == ["1 of 1 begun again."]
     assert Evaluation.objects.filter(submission=evaluation.submission).count() == 2
+
+
+def test_a_failed_match_is_replayed(as_organiser: Client, olga: User, rows: Any) -> None:
+    rows.more()
+    match = Match.objects.get()
+    page = reverse("admin:matches_match_replay", args=[match.pk])
+    done = as_organiser.post(page, {"confirmed": "yes", "reason": "The disk has room again."})
+    assert told(done) == ["1 of 1 sent to be played again."]
+    assert Match.objects.get().state == Match.State.WAITING
+    assert Event.objects.get(verb="replay", by=olga).reason == "The disk has room again."
 
 
 class DayForm(ReasonForm):

@@ -1,0 +1,104 @@
+"""What organisers do with rounds in the admin, each behind a page that says what it will do and asks why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from core.administration.acts import Act
+from core.errors import Refusal
+from rounds import release as releasing
+from rounds import services
+from rounds.forms import PartForm
+from rounds.models import Release, Round
+
+if TYPE_CHECKING:
+    from accounts.models import User
+
+State = Round.State
+
+OF_STATE: Mapping[str, tuple[str, ...]] = {
+    State.PLANNED: ("freeze", "cancel"),
+    State.FROZEN: ("start", "cancel"),
+    State.PLAYING: ("pause", "cancel"),
+    State.PAUSED: ("resume", "cancel"),
+    State.SCORED: ("apply", "cancel"),
+    State.PUBLISHED: ("release", "withdraw"),
+    State.CANCELLED: (),
+}
+"""What the page of a round offers. The list offers everything, and the services say what cannot be."""
+
+FREEZE = Act(
+    "Freeze",
+    "Of each team and track the newest submission that was ready when the window began is frozen for the round, with "
+    "the rules in force. The site does this by itself when the window begins.",
+    "frozen",
+    lambda row, by, reason: services.freeze(round=row, by=by, reason=reason),
+)
+START = Act(
+    "Start",
+    "The round begins to play as workers are free, until it is scored. It can be paused.",
+    "started",
+    lambda row, by, reason: services.start(round=row, by=by, reason=reason),
+)
+PAUSE = Act(
+    "Pause",
+    "Nobody takes up more pieces of the round; those in hand are finished and kept. It can be resumed.",
+    "paused",
+    lambda row, by, reason: services.pause(round=row, by=by, reason=reason),
+)
+RESUME = Act(
+    "Resume",
+    "The round plays on where it was.",
+    "resumed",
+    lambda row, by, reason: services.resume(round=row, by=by, reason=reason),
+)
+CANCEL = Act(
+    "Cancel",
+    "The round ends for good, without a result. What was played of it is kept and counts for nothing, and samples of "
+    "which anything was played are never used again. Its freeze window is called off, or ends now.",
+    "cancelled",
+    lambda row, by, reason: services.cancel(round=row, by=by, reason=reason),
+)
+APPLY = Act(
+    "Apply",
+    "The result becomes public as the preview shows it and never changes any more; the best of each track become its "
+    "pool, and everybody is measured anew against the new pools.",
+    "applied",
+    lambda row, by, reason: services.publish(round=row, by=by, reason=reason),
+)
+RELEASE = Act(
+    "Release",
+    "The part becomes public on the round's page at once. It can be withdrawn, but copies that were made remain.",
+    "released in part",
+    lambda row, by, reason, part: releasing.release(round=row, part=part, by=by, reason=reason),
+    form=PartForm,
+)
+
+
+def _withdraw(row: Round, by: User, reason: str, part: str) -> None:
+    there = releasing.released(row).get(part)
+    if there is None:
+        raise Refusal(f"the {Release.Part(part).label} is not released", fix="there is nothing to withdraw")
+    releasing.withdraw(release=there, by=by, reason=reason)
+
+
+WITHDRAW = Act(
+    "Withdraw",
+    f"The part is served no more. {releasing.COPIES_REMAIN}",
+    "withdrawn in part",
+    _withdraw,
+    form=PartForm,
+)
+CONFIRM_LICENCE = Act(
+    "Confirm licence",
+    "Each entry may win prizes: you have seen that its licence is open source.",
+    "confirmed",
+    lambda row, by, reason: services.confirm_licence(entry=row, by=by, reason=reason),
+)
+REFUSE_LICENCE = Act(
+    "Refuse licence",
+    "Each entry is ranked and wins no prize, because of its licence. Everybody reads the reason.",
+    "refused prizes",
+    lambda row, by, reason: services.refuse_licence(entry=row, by=by, reason=reason),
+)

@@ -1,0 +1,74 @@
+"""Forms of the admin's acts on rounds. They check shapes only; what may be done is the services' to say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.forms import BooleanField, CharField, ChoiceField, IntegerField, ModelChoiceField, SplitDateTimeField
+from unfold.widgets import (
+    UnfoldAdminIntegerFieldWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminSplitDateTimeWidget,
+    UnfoldAdminTextInputWidget,
+    UnfoldBooleanSwitchWidget,
+)
+
+from competitions.models import Competition, SampleSet
+from core.administration.acts import ReasonForm
+from rounds.models import Release, Round
+
+SECRET = (SampleSet.Purpose.TEST, SampleSet.Purpose.FINAL)
+
+
+class PartForm(ReasonForm):
+    """Which part of a round is released or withdrawn."""
+
+    part = ChoiceField(choices=Release.Part.choices, widget=UnfoldAdminSelectWidget)
+
+
+class PlanForm(ReasonForm):
+    """A round to be planned, its choices narrowed to the competitions that `competitions` holds."""
+
+    competition = ModelChoiceField(Competition.objects.none(), widget=UnfoldAdminSelectWidget)
+    title = CharField(
+        max_length=120,
+        widget=UnfoldAdminTextInputWidget,
+        help_text="Public at once, and the reason of the freeze window, e.g. Top-five round 1.",
+    )
+    kind = ChoiceField(
+        choices=Round.Kind.choices,
+        widget=UnfoldAdminSelectWidget,
+        help_text="A top-five round makes new pools; the final ranks for prizes.",
+    )
+    schedule = ChoiceField(
+        choices=Round.Schedule.choices,
+        widget=UnfoldAdminSelectWidget,
+        help_text="The panel ladder costs about a quarter of halving.",
+    )
+    guard = BooleanField(required=False, widget=UnfoldBooleanSwitchWidget, label="Guarded cuts")
+    source = ModelChoiceField(
+        SampleSet.objects.none(),
+        label="Samples from",
+        widget=UnfoldAdminSelectWidget,
+        help_text="An imported secret set: test for a top-five round, final for the final. One that was ever played, "
+        "or drawn from for another round, is refused.",
+    )
+    samples = IntegerField(
+        min_value=1,
+        label="Number of samples",
+        widget=UnfoldAdminIntegerFieldWidget,
+        help_text="Drawn in a secret order; the salted hash of the list is public at once.",
+    )
+    starts_at = SplitDateTimeField(
+        label="Window begins",
+        widget=UnfoldAdminSplitDateTimeWidget,
+        help_text="UTC. Then submissions are refused, and what is ready is frozen.",
+    )
+    ends_at = SplitDateTimeField(label="Window ends", widget=UnfoldAdminSplitDateTimeWidget, help_text="UTC.")
+
+    def __init__(self, *args: Any, competitions: QuerySet[Competition], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        sets = SampleSet.objects.filter(competition__in=competitions, purpose__in=SECRET, drawn_from=None)
+        self.fields["competition"].queryset = competitions  # type: ignore[attr-defined]
+        self.fields["source"].queryset = sets.select_related("competition").order_by("competition", "pk")  # type: ignore[attr-defined]

@@ -1,0 +1,190 @@
+"""A round in the admin: planned in a form, conducted by acts, seen in the organiser's cockpit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.contrib.messages import get_messages
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import User
+from competitions.models import Competition
+from core.models import Event
+from matches.models import Match
+from rounds import services
+from rounds.models import Round, RoundEntry
+
+if TYPE_CHECKING:
+    from tests.platform.rounds.conftest import Hall
+
+ADD = reverse("admin:rounds_round_add")
+
+
+@pytest.fixture
+def browser(olga: User, client: Client) -> Client:
+    """Olga's browser; she is staff."""
+    olga.is_staff = True
+    olga.save()
+    client.force_login(olga)
+    return client
+
+
+def plan_form(hall: Hall, **more: Any) -> dict[str, Any]:
+    return {
+        "competition": hall.competition.pk,
+        "title": "Top-five round 1",
+        "kind": "top-five",
+        "schedule": "ladder",
+        "source": hall.sources["test"].pk,
+        "samples": 16,
+        "starts_at_0": "2026-11-21",
+        "starts_at_1": "13:00:00",
+        "ends_at_0": "2026-11-22",
+        "ends_at_1": "12:00:00",
+        "reason": "The first month is over.",
+        **more,
+    }
+
+
+def act(browser: Client, round: Round, name: str, **fields: str) -> list[str]:
+    """Do an act from the round's page, behind the page that asks; what the admin says of it."""
+    page = reverse(f"admin:rounds_round_{name}", args=[round.pk])
+    asked = browser.get(page)
+    assert 'name="reason"' in asked.content.decode()
+    done = browser.post(page, {"confirmed": "yes", "reason": "It is time.", **fields})
+    assert done.status_code == 302
+    round.refresh_from_db()
+    return [str(message) for message in get_messages(done.wsgi_request)][-1:]
+
+
+def cockpit(browser: Client, round: Round) -> str:
+    answer = browser.get(reverse("admin:rounds_round_change", args=[round.pk]))
+    assert answer.status_code == 200
+    return str(answer.content.decode())
+
+
+def offered(browser: Client, round: Round) -> list[str]:
+    """The acts that the page of a round offers."""
+    page = cockpit(browser, round)
+    names = ("freeze", "start", "pause", "resume", "cancel", "apply", "release", "withdraw")
+    return [name for name in names if reverse(f"admin:rounds_round_{name}", args=[round.pk]) in page]
+
+
+def test_it_works(browser: Client, hall: Hall, olga: User) -> None:
+    hall.field(12, 12, 2)
+    assert browser.post(ADD, plan_form(hall)).status_code == 302
+    round = Round.objects.get()
+    assert (round.title, round.state, round.sample_set.count, round.guard) == (
+        "Top-five round 1",
+        "planned",
+        16,
+        False,
+    )
+    assert Event.objects.get(verb="plan", subject=f"round:{round.pk}").reason == "The first month is over."
+    assert "At most, in all" in cockpit(browser, round)
+    assert offered(browser, round) == ["freeze", "cancel"]
+
+    hall.clock.at = round.window.starts_at
+    assert act(browser, round, "freeze") == ["1 of 1 frozen."]
+    assert act(browser, round, "start") == ["1 of 1 started."]
+    assert act(browser, round, "pause") == ["1 of 1 paused."]
+    assert act(browser, round, "resume") == ["1 of 1 resumed."]
+    assert "It plays" in cockpit(browser, round)
+    hall.run(round)
+
+    page = cockpit(browser, round)
+    assert offered(browser, round) == ["cancel", "apply"]
+    for seen in ("What applying changes", "(enters)", "cut in stage 1", "Decision log", "stage 1: 16 samples"):
+        assert seen in page
+    assert hall.pool("model") == []
+    assert act(browser, round, "apply") == ["1 of 1 applied."]
+    assert hall.pool("model") == [f"model {number}" for number in range(5)]
+    assert offered(browser, round) == ["release", "withdraw"]
+    assert Event.objects.get(verb="publish", by=olga).reason == "It is time."
+
+
+def test_parts_are_released_and_withdrawn(browser: Client, hall: Hall) -> None:
+    hall.field(2, 2)
+    round = hall.scored(hall.plan(samples=8))
+    act(browser, round, "apply")
+    assert act(browser, round, "release", part="bundle") == ["1 of 1 released in part."]
+    assert round.releases.get().part == "bundle"
+    assert act(browser, round, "withdraw", part="bundle") == ["1 of 1 withdrawn in part."]
+    (refused,) = act(browser, round, "withdraw", part="bundle")
+    assert "the signed result bundle is not released" in refused
+
+
+def test_a_failed_match_is_named_with_a_way_to_replay_it(browser: Client, hall: Hall) -> None:
+    hall.field(2, 2)
+    round = hall.begin(hall.plan(samples=8))
+    services.conduct(round)
+    match = Match.objects.earliest("pk")
+    Match.objects.filter(pk=match.pk).update(state="failed", fault="the disk is full")
+    services.conduct(round)
+    page = cockpit(browser, round)
+    assert "Our side failed in 1 of its matches" in page
+    assert "the disk is full" in page
+    assert reverse("admin:matches_match_replay", args=[match.pk]) in page
+
+
+def test_a_licence_is_judged_on_the_entries_page(browser: Client, hall: Hall) -> None:
+    hall.field(2, 2)
+    hall.submission("mo-9", "model", 9, licence="Mine")
+    hall.begin(hall.plan("final", samples=8))
+    entry = RoundEntry.objects.get(eligible=False)
+    page = reverse("admin:rounds_roundentry_confirm_licence", args=[entry.pk])
+    assert browser.post(page, {"confirmed": "yes", "reason": "It is the MIT licence."}).status_code == 302
+    entry.refresh_from_db()
+    assert entry.eligible
+
+
+def test_the_log_is_found_by_team(browser: Client, hall: Hall) -> None:
+    hall.field(12, 12)
+    hall.scored(hall.plan(samples=16))
+    log = reverse("admin:rounds_decision_changelist")
+    found = browser.get(log, {"q": "mo-11", "kept__exact": "0"}).context["cl"].queryset
+    assert [(line.player.title, line.kept) for line in found] == [("model 11", False)]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"samples": 41}, "has 40 samples"),
+        ({"kind": "final"}, "samples for final"),
+        ({"title": " "}, "This field is required"),
+        ({"ends_at_0": "2026-11-20"}, "window"),
+    ],
+)
+def test_it_rejects_a_plan_that_cannot_be(browser: Client, hall: Hall, wrong: dict[str, Any], words: str) -> None:
+    answer = browser.post(ADD, plan_form(hall, **wrong))
+    page = answer.content.decode()
+    assert answer.status_code == 200
+    assert words in page
+    assert "The first month is over." in page
+    assert not Round.objects.exists()
+
+
+def test_it_rejects_an_act_out_of_turn_with_the_words_of_the_service(browser: Client, hall: Hall) -> None:
+    round = hall.plan()
+    (refused,) = act(browser, round, "start")
+    assert "is planned and cannot be started" in refused
+    assert round.state == "planned"
+
+
+def test_it_rejects_rounds_of_a_foreign_competition(browser: Client, hall: Hall, olga: User) -> None:
+    round = hall.plan()
+    other = Competition.objects.create(
+        slug="letters",
+        title="Letters",
+        starts_at=hall.competition.starts_at,
+        ends_at=hall.competition.ends_at,
+        created_at=hall.competition.created_at,
+    )
+    olga.organiser_roles.update(competition=other)
+    assert browser.get(reverse("admin:rounds_round_change", args=[round.pk])).status_code == 302
+    page = reverse("admin:rounds_round_cancel", args=[round.pk])
+    assert browser.post(page, {"confirmed": "yes", "reason": "mine"}).status_code == 404
+    assert "Select a valid choice" in browser.post(ADD, plan_form(hall)).content.decode()
+    assert Round.objects.get().state == "planned"
