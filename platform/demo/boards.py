@@ -8,6 +8,8 @@ from rich.console import Console
 from rich.table import Table
 
 from leaderboards.models import Standing
+from rounds.previews import Preview
+from rounds.selectors import StandingRow
 
 
 def print_boards(boards: Mapping[str, Sequence[Standing]], console: Console) -> None:
@@ -31,3 +33,49 @@ def print_boards(boards: Mapping[str, Sequence[Standing]], console: Console) -> 
             )
         console.print(table)
         console.print()
+
+
+def print_preview(title: str, views: Sequence[Preview], console: Console) -> None:
+    """Print what applying a round changes: pools before and after, and who stands where and why."""
+    for view in views:
+        if not view.rows:
+            continue
+        table = Table(title=f"{title}, {view.track.title}: preview", title_justify="left", show_edge=False)
+        for name in ("place", "rank before"):
+            table.add_column(name, justify="right", no_wrap=True)
+        table.add_column("team", no_wrap=True)
+        table.add_column("why")
+        for row in view.rows:
+            table.add_row(str(row.place), str(row.rank_before or ""), row.team, row.why)
+        console.print(table)
+        for name, pool in (("pool now", view.pool_before), ("pool after", view.pool_after)):
+            console.print(f"  {name}: {', '.join(player.title for player in pool)}")
+        console.print()
+
+
+def print_standings(title: str, sides: Mapping[str, Sequence[StandingRow]], console: Console) -> None:
+    """Print the standings of a round: place, team, score with its interval, and where those that were cut were cut."""
+    for kind, rows in sides.items():
+        table = Table(title=f"{title}, {kind}", title_justify="left", show_edge=False)
+        table.add_column("place", justify="right")
+        table.add_column("team", no_wrap=True)
+        for name in ("score", "95 % interval"):
+            table.add_column(name, justify="right", no_wrap=True)
+        table.add_column("")
+        for row in rows:
+            scored = row.value is not None and row.low is not None and row.high is not None
+            table.add_row(
+                str(row.place),
+                row.team,
+                f"{row.value:.2f}" if scored else "",
+                f"{row.low:.2f} to {row.high:.2f}" if scored else "",
+                _remark(row),
+            )
+        console.print(table)
+        console.print()
+
+
+def _remark(row: StandingRow) -> str:
+    if row.value is None:
+        return f"cut in stage {row.stage}"
+    return "not separated from the next place" if row.unseparated else ""

@@ -90,6 +90,14 @@ class Story:
         """The password of one of the demo's people."""
         return self._purse.password_of(user)
 
+    def time(self) -> str:
+        """How long the story is told already, as minutes and seconds."""
+        return _clock(time.monotonic() - self._started)
+
+    def check(self) -> None:
+        """Raise `Fault` where a program of the site has ended."""
+        self._supervisor.check()
+
     def settings(self) -> str:
         """In what the demo is smaller than a competition of 2018."""
         samples = next(each["count"] for each in self._document["sample_sets"] if each["purpose"] == "validation")
@@ -114,7 +122,7 @@ class Story:
             for line in self._news():
                 if line not in told:
                     told.add(line)
-                    self._say(f"{_clock(time.monotonic() - self._started)}  {line}")
+                    self._say(f"{self.time()}  {line}")
             if not under_way().exists():
                 return
             if time.monotonic() > deadline:

@@ -26,6 +26,7 @@ class _Forms(HTMLParser):
         super().__init__()
         self.found: list[Form] = []
         self._inside = False
+        self._select = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
@@ -35,6 +36,9 @@ class _Forms(HTMLParser):
         elif self._inside and tag in {"input", "select", "textarea"} and "name" in given:
             ticked = given.get("type") not in {"checkbox", "radio"} or "checked" in given
             self.found[-1].fields.setdefault(given["name"], given.get("value", "") if ticked else "")
+            self._select = given["name"] if tag == "select" else ""
+        elif self._inside and tag == "option" and self._select and "selected" in given:
+            self.found[-1].fields[self._select] = given.get("value", "")
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "form":
@@ -51,6 +55,23 @@ class Visitor:
     def register(self, username: str, password: str) -> None:
         """Make an account, and be logged in afterwards."""
         self._send("/accounts/signup/", username=username, password1=password, password2=password)
+
+    def log_in(self, username: str, password: str) -> None:
+        """Log in with an account that is there."""
+        self._send("/accounts/login/", login=username, password=password)
+
+    def act(self, path: str, says: str, **values: str) -> None:
+        """Fill in a form of the admin. Raises `Fault` where the answer does not say `says`, with its own words."""
+        answer = self._send(path, **values)
+        if says not in answer:
+            raise Fault(f"{path} did not say {says!r} but: {_complaints(answer) or 'nothing'}")
+
+    def download(self, path: str) -> bytes:
+        """What lies at `path`."""
+        answer = self._session.get(self._url + path, timeout=60)
+        if not answer.ok:
+            raise Fault(f"{path} answered {answer.status_code}")
+        return answer.content
 
     def make_team(self, competition: str, slug: str, name: str) -> None:
         """Form a team of one and take part."""
@@ -81,6 +102,11 @@ class Visitor:
         if not answer.ok:
             raise Fault(f"{path} answered {answer.status_code} to the form with {', '.join(values)}")
         if answer.url == address and "errorlist" in answer.text:
-            problems = re.findall(r'<ul class="errorlist[^>]*>(.*?)</ul>', answer.text, re.DOTALL)
-            raise Fault(f"{path} refused the form: {' '.join(re.sub('<[^>]+>', ' ', text) for text in problems)}")
+            raise Fault(f"{path} refused the form: {_complaints(answer.text)}")
         return answer.text
+
+
+def _complaints(page: str) -> str:
+    """The errors that a page of the site or of the admin shows."""
+    blocks = re.findall(r'<(ul|div) class="(?:errorlist|errornote|mt-2 text-red)[^>]*>(.*?)</\1>', page, re.DOTALL)
+    return " ".join(" ".join(re.sub("<[^>]+>", " ", text) for _, text in blocks).split())

@@ -16,6 +16,7 @@ from rich.console import Console
 from core.errors import GauntletError
 from demo.boards import print_boards
 from demo.purse import Purse
+from demo.season import Season
 from demo.story import COMPETITION_FILE, ORGANISER, READER, Story, boards
 from demo.supervisor import Supervisor, host_processes
 
@@ -27,9 +28,19 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", type=int, default=8000, help="of the site on 127.0.0.1 (default 8000)")
-        parser.add_argument("--exit", action="store_true", help="wait for all scores, print the boards, and leave")
+        parser.add_argument("--exit", action="store_true", help="print the boards when all is scored, and leave")
+        parser.add_argument(
+            "--full",
+            action="store_true",
+            help="then the organiser plays a top-five round and the final, releases it, and its bundle is verified",
+        )
         parser.add_argument("--processes", type=int, default=host_processes(), help="pieces played at a time")
-        parser.add_argument("--limit", type=float, default=1800, help="seconds to wait for all scores (default 1800)")
+        parser.add_argument(
+            "--limit",
+            type=float,
+            default=1800,
+            help="seconds to wait for all scores, and for each round (default 1800)",
+        )
         parser.add_argument("--competition", type=Path, default=COMPETITION_FILE, help="another TOML file")
 
     def handle(self, *args: Any, **given: Any) -> None:
@@ -60,6 +71,15 @@ class Command(BaseCommand):
         self.stdout.write(self._logins(story, command))
         story.watch(limit=given["limit"])
         print_boards(boards(competition), Console(width=100))
+        if given["full"]:
+            season = Season(
+                story=story,
+                competition=competition,
+                say=self.stdout.write,
+                limit=given["limit"],
+                folder=settings.STATE,
+            )
+            season.play()
         if given["exit"]:
             return
         self.stdout.write(self._logins(story, command) + "\nCtrl-C ends the site.")
