@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
 
 import pytest
 from django.test import Client
+from pytest_django import Settings
 
 from accounts.models import User
 from competitions.models import Competition, Entry, FreezeWindow, SampleSet, Track
 from core import clock
+from core.errors import Fault
 from repositories.models import Repository
-from repositories.publishing import public_copy
+from repositories.publishing import drop_copies, public_copy
 from repositories.turns import ANYBODY, TURNS
 from rounds.models import Release, Round, RoundEntry
 from rounds.release import release, released_tags, withdraw
@@ -203,6 +206,24 @@ def test_strangers_share_a_few_turns(served: Repository, client: Client) -> None
     for give_back in with_turns:
         give_back()
     assert b"".join(client.get(ADVERTISED)).startswith(b"001e# service=git-upload-pack\n")
+
+
+def test_it_rejects_a_release_of_a_commit_that_is_gone(
+    served: Repository, boss: User, make_round: MakeRound, settings: Settings
+) -> None:
+    before = list((settings.REPOSITORIES / "public").iterdir())
+    with pytest.raises(Fault, match="cannot be copied"):
+        release(round=make_round(2, "a" * 40, "submission-2"), part="code", by=boss, reason="the end")
+    assert Release.objects.count() == 1
+    assert list((settings.REPOSITORIES / "public").iterdir()) == before
+
+
+def test_copies_made_at_once_are_one(served: Repository) -> None:
+    tags = released_tags(served)
+    drop_copies(served, but={})
+    with ThreadPoolExecutor(4) as pool:
+        (path,) = set(pool.map(lambda _: public_copy(served, tags), range(4)))
+    assert list(path.parent.iterdir()) == [path]
 
 
 def test_a_lost_copy_is_made_again(served: Repository, client: Client) -> None:
