@@ -103,7 +103,8 @@ def _check_signature(lines: Sequence[bytes], key: str | None) -> tuple[str | Non
     if not is_signed(hashes, signer, signature):
         problems.append(Problem(last, "the signature is not of these lines by the key that it names"))
     if key is not None and signer != key:
-        problems.append(Problem(last, f"it was signed by the key {_quote(signer)}, not by {key}"))
+        # the given one is not repeated: somebody may have named the file of the secret key by mistake
+        problems.append(Problem(last, f"it was signed by the key {_quote(signer)}, not by the one that was given"))
     return signer, problems
 
 
