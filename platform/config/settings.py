@@ -147,6 +147,8 @@ MAX_PUSH_BYTES = env.number("GAUNTLET_MAX_PUSH_BYTES", 512 << 20)
 MAX_REPOSITORY_BYTES = env.number("GAUNTLET_MAX_REPOSITORY_BYTES", 4 << 30)
 MAX_FILE_BYTES = env.number("GAUNTLET_MAX_FILE_BYTES", 256 << 20)
 MAX_FILES = env.number("GAUNTLET_MAX_FILES", 10_000)
+MAX_EXCHANGE_SECONDS = env.number("GAUNTLET_MAX_EXCHANGE_SECONDS", 1800)
+"""For one clone or push: the largest push at 300 KiB/s."""
 
 # players and those who run them
 SANDBOX = env.choice("GAUNTLET_SANDBOX", ("docker", "process"))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import socket
+import threading
+from contextlib import suppress
 from typing import Protocol, cast
 
 from django.http import HttpRequest
@@ -19,6 +22,7 @@ class BrokenOff(GauntletError):  # noqa: N818 - says what happened
 
 class _Socket(Protocol):
     def settimeout(self, seconds: float | None) -> None: ...
+    def shutdown(self, how: int) -> None: ...
 
 
 class _Stream(Protocol):
@@ -39,6 +43,7 @@ class Body:
             )
         if self._socket is not None:
             self._socket.settimeout(STALL_SECONDS)
+        self._given_back = threading.Lock()
         self.ended = False
 
     def read(self) -> bytes:
@@ -55,8 +60,16 @@ class Body:
         self.ended = not block
         return block
 
+    def cut_off(self) -> None:
+        """End the connection while it is ours: whoever reads from it or writes to it hears so. From any thread."""
+        with self._given_back:
+            if self._socket is not None:
+                with suppress(OSError):  # the client was faster
+                    self._socket.shutdown(socket.SHUT_RDWR)
+
     def close(self) -> None:
         """Give the connection back to the server as it was."""
-        if self._socket is not None:
-            self._socket.settimeout(None)
-            self._socket = None
+        with self._given_back:
+            if self._socket is not None:
+                self._socket.settimeout(None)
+                self._socket = None

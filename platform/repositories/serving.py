@@ -8,6 +8,7 @@ import selectors
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -20,9 +21,6 @@ from repositories.hearing import Answer, HookLine, Question
 from repositories.program import COMMAND, environment
 
 log = logging.getLogger(__name__)
-
-MAX_SECONDS = 3600.0
-"""After which a request is ended, whatever it does."""
 
 MAX_HEAD_BYTES = 1 << 16
 END_SECONDS = 3.0
@@ -46,12 +44,17 @@ class Exchange:
         tidy: Callable[[], None] | None = None,
     ) -> None:
         self._body, self._receive = body, receive
-        self._until = time.monotonic() + MAX_SECONDS
+        self._until = time.monotonic() + settings.MAX_EXCHANGE_SECONDS
         self._pending = b""
         self._dropped = 0
         self._finished = self._broken = False
         self._closing = ExitStack()
         self._closing.callback(body.close)
+        # the server reads each block to its end: of a client that sends one byte at a time only a timer knows
+        timer = threading.Timer(settings.MAX_EXCHANGE_SECONDS, body.cut_off)
+        timer.daemon = True
+        timer.start()
+        self._closing.callback(timer.cancel)
         if tidy is not None:
             self._closing.callback(tidy)
         try:
@@ -141,7 +144,7 @@ class Exchange:
         """How long to wait for something to happen; raises `BrokenOff` when the time is up."""
         left = self._until - time.monotonic()
         if left <= 0:
-            raise BrokenOff(f"ended after {MAX_SECONDS:.0f} s")
+            raise BrokenOff(f"ended after {settings.MAX_EXCHANGE_SECONDS} s")
         return 0.0 if self._input.closed and not self._body.ended else left
 
     def _feed(self) -> None:
