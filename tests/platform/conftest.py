@@ -44,6 +44,7 @@ def the_clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
 @pytest.fixture(autouse=True)
 def _own_folders(settings: Settings, tmp_path: Path) -> None:
     """Nothing that a test keeps outlives it, and static files need no collecting."""
+    settings.STATE = tmp_path
     settings.REPOSITORIES = tmp_path / "repositories"
     settings.OBJECTS = tmp_path / "objects"
     settings.CHECKOUTS = tmp_path / "checkouts"

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 
 import numpy as np
 import pytest
-from pytest_django import Settings
 
 from accounts.models import Team, User
 from competitions.models import Competition, Entry, FreezeWindow, RulesVersion, SampleSet, Track
@@ -63,11 +61,8 @@ def published(
     tracks: dict[str, Track],
     keep: Callable[..., SampleSet],
     alice: User,
-    settings: Settings,
-    tmp_path: Path,
 ) -> Published:
     """A final with a model of the Owls, one of the Hawks without prizes, and an attack of the Foxes."""
-    settings.STATE = tmp_path
     now = clock.now()
     drawn = draw_samples(source=keep("final", "final", "final"), count=SAMPLES, salt=SALT, name="round-1")
     window = FreezeWindow.objects.create(
