@@ -20,14 +20,17 @@ if TYPE_CHECKING:
 
 LONGEST_REASON = 200
 
+LATE = timedelta(minutes=5)
+"""A start that lies so little back means now: forms are filled in slowly, and give whole minutes."""
+
 
 def plan_window(
     *, competition: Competition, starts_at: datetime, ends_at: datetime, reason: str, by: User
 ) -> FreezeWindow:
     """Put a freeze window on the calendar; `reason` is shown to teams.
 
-    Raises `Refusal` where `by` may not, where it would begin in the past or end before it begins, and where it overlaps
-    another one.
+    A start of a moment ago is now. Raises `Refusal` where `by` may not, where it would begin in the past or end before
+    it begins, and where it overlaps another one.
     """
     with transaction.atomic():
         _require_organiser(competition, by)
@@ -38,6 +41,7 @@ def plan_window(
             )
         window = FreezeWindow(competition=competition, starts_at=starts_at, ends_at=ends_at, reason=reason)
         check_plan(window)
+        window.starts_at = max(starts_at, clock.now())
         window.save()
         events.record("plan", window, by=by, reason=reason, **_times(window))
     return window
@@ -50,7 +54,7 @@ def check_plan(window: FreezeWindow) -> None:
     """
     _lock(window.competition)
     _check_unbegun(window)
-    if window.starts_at < clock.now():
+    if window.starts_at < clock.now() - LATE:
         raise Refusal(
             f"the freeze window would begin in the past, at {_moment(window.starts_at)}",
             fix="give a later start, or plan it and open it then",

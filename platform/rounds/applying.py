@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 
 from core.errors import Refusal
-from leaderboards.services import set_pool
+from leaderboards.services import set_pool, take_snapshot
 from rounds.life import locked, move, require_organiser, require_state
 from rounds.models import Round
 from rounds.previews import preview
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def publish(*, round: Round, by: User, reason: str = "") -> None:
     """Make the best of each track its pool, as the preview shows it, and the result public: both or neither.
 
-    Raises `Refusal`. From then on everybody is measured against the new pools.
+    The boards as they were are kept as snapshots; from then on everybody is measured against the new pools. Raises
+    `Refusal`.
     """
     require_organiser(by, round.competition)
     with transaction.atomic():
@@ -27,6 +28,7 @@ def publish(*, round: Round, by: User, reason: str = "") -> None:
         require_state(held, Round.State.SCORED, act="published")
         pools = {}
         for view in preview(held):
+            take_snapshot(track=view.track, reason=f"before {held.title} was published")
             if not view.rows:
                 continue
             if not view.pool_after:

@@ -12,12 +12,12 @@ from typing import Any
 from django.db import transaction
 
 from competitions.models import Track
-from core import doorbell, store
+from core import store
 from core.errors import Fault
 from evaluation.domain.players import Side
 from matches.models import Match
 from matches.services import ask
-from rounds.facts import RoundFacts, RoundState, advance, ends_of, facts_of, frozen, outcome_of
+from rounds.facts import RoundFacts, RoundState, ends_of, facts_of, frozen, outcome_of, state_of
 from rounds.life import locked, move, note_problem
 from rounds.models import Decision, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning
 from submissions.models import Player
@@ -40,7 +40,7 @@ def conduct(round: Round) -> None:
         return
     # from rows that change no more, before the lock; should another process take the step first, this one adds nothing
     facts = facts_of(round)
-    state = advance(facts)
+    state = state_of(facts)
     with transaction.atomic():
         held = locked(round)
         if held.state != Round.State.PLAYING:
@@ -93,8 +93,6 @@ def _ask(round: Round, facts: RoundFacts, state: RoundState, players: Players) -
         RoundMatch.objects.bulk_create(
             (RoundMatch(round=round, match=match) for match in matches), ignore_conflicts=True
         )
-    # should all of it be played already, nothing else would ring
-    doorbell.ring("rounds.conduct")
 
 
 def _store_stages(round: Round, state: RoundState, players: Players) -> None:

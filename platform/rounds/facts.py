@@ -23,7 +23,7 @@ from evaluation.tournament.rounds import (
 from matches.models import SampleResult
 from rounds.models import Round, RoundEntry
 
-__all__ = ["RoundFacts", "RoundState", "advance", "ceiling", "ends_of", "facts_of", "field_of", "frozen", "outcome_of"]
+__all__ = ["RoundFacts", "RoundState", "ceiling", "ends_of", "facts_of", "field_of", "frozen", "outcome_of", "state_of"]
 
 Results = Mapping[tuple[str, str], Mapping[int, SampleRow]]
 
@@ -36,6 +36,14 @@ def facts_of(round: Round) -> RoundFacts:
 def field_of(round: Round, entries: Iterable[RoundEntry]) -> RoundFacts:
     """The round as it would begin with `entries`, with nothing played."""
     return _facts(round, entries, {})
+
+
+def state_of(facts: RoundFacts) -> RoundState:
+    """Where the round stands and what must be played next, or its outcome; raises `Fault` for facts that cannot be."""
+    try:
+        return advance(facts)
+    except ValueError as error:
+        raise Fault(f"the rows of the round contradict each other: {error}") from error
 
 
 def ends_of(facts: RoundFacts) -> tuple[int, ...]:
@@ -65,15 +73,17 @@ def outcome_of(round: Round, facts: RoundFacts) -> bytes:
     for entry in frozen(round):
         submissions.setdefault(entry.player.digest, []).append(_submission(entry))
     seeds = round.round_matches.values_list("match__model__digest", "match__attack__digest", "match__seed")
-    return body(
-        Record(
-            head=head,
-            facts=facts,
-            samples=[BundleSample(*sample) for sample in zip(hashes, worst, strict=True)],
-            submissions=submissions,
-            seeds={(model, attack): seed for model, attack, seed in seeds},
-        )
+    record = Record(
+        head=head,
+        facts=facts,
+        samples=[BundleSample(*sample) for sample in zip(hashes, worst, strict=True)],
+        submissions=submissions,
+        seeds={(model, attack): seed for model, attack, seed in seeds},
     )
+    try:
+        return body(record)
+    except ValueError as error:
+        raise Fault(f"the outcome of {round} cannot be written: {error}") from error
 
 
 def _submission(entry: RoundEntry) -> BundleSubmission:

@@ -82,10 +82,18 @@ def _check_no_other(round: Round) -> None:
 
 
 def _check_sides(entries: Sequence[RoundEntry]) -> None:
-    there = {entry.track.kind for entry in entries}
-    for kind in _NEEDED:
-        if kind not in there:
+    teams = {
+        kind: {entry.submission.repository.entry_id for entry in entries if entry.track.kind == kind}
+        for kind in _NEEDED
+    }
+    for kind, there in teams.items():
+        if not there:
             raise Refusal(
                 f"no submission to the {kind} track was ready when the window began",
                 fix="cancel this round, and plan another for when there is one",
             )
+    if len(set().union(*teams.values())) == 1:
+        raise Refusal(
+            "all entries are of one team, whose model and attack never meet",
+            fix="cancel this round, and plan another for when a second team has entered",
+        )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from django.db import transaction
+
 from competitions.models import Competition
 from competitions.selectors import may_organise
 from core import clock, events
@@ -70,7 +72,10 @@ def move(held: Round, state: Round.State, verb: str, *, by: User | None, reason:
 
 
 def note_problem(round: Round, problem: str) -> None:
-    """Say on the round what keeps it from going on; one event however often it is found."""
-    told = Round.objects.filter(pk=round.pk, state=round.state).exclude(problem=problem)
-    if told.update(problem=problem) and problem:
-        events.record("stop", round, reason=problem)
+    """Say on the round what keeps it from going on; one event for each time that something begins to."""
+    standing = Round.objects.filter(pk=round.pk, state=round.state)
+    with transaction.atomic():
+        if problem and standing.filter(problem="").update(problem=problem):
+            events.record("stop", round, reason=problem)
+        else:
+            standing.exclude(problem=problem).update(problem=problem)

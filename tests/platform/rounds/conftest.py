@@ -15,7 +15,7 @@ import pytest
 from accounts.models import Team, User
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from competitions.rules import query_rules
-from competitions.samples import keep_samples
+from competitions.samples import keep_samples, worst_cases
 from core import clock, store
 from evaluation.domain.results import Outcome, SampleResult
 from matches import queue
@@ -30,7 +30,6 @@ from submissions.models import Player, Submission
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
 
-WORST_CASE = 18.0
 SALT = "7" * 64
 BYTES = b"the images of a piece"
 
@@ -43,7 +42,7 @@ def digest_of(kind: str, number: int) -> str:
 def distance_of(model: str, attack: str, sample: int) -> float:
     """One entry of the matrix: models are the harder and attacks the stronger the lower their number is."""
     draw = random.Random(f"{model} {attack} {sample}").gauss(0.0, 0.15)
-    return float(min(2.0 * 1.15 ** (int(attack[-8:]) - int(model[-8:]) + draw), WORST_CASE))
+    return float(2.0 * 1.15 ** (int(attack[-8:]) - int(model[-8:]) + draw))
 
 
 @dataclass
@@ -57,6 +56,7 @@ class Hall:
     clock: FakeClock
     distance: Callable[[str, str, int], float] = distance_of
     numbers: count[int] = field(default_factory=lambda: count(1))
+    known: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
     def player(self, kind: str, number: int, baseline: str = "constant") -> Player:
         return Player.objects.get_or_create(
@@ -139,14 +139,21 @@ class Hall:
         defaults = {"worker_class": worker_class, "started_at": now, "last_seen_at": now}
         return Worker.objects.get_or_create(name=name, defaults=defaults)[0]
 
+    def most(self, sample_set: SampleSet) -> tuple[float, ...]:
+        """The worst case of each sample."""
+        if sample_set.digest not in self.known:
+            self.known[sample_set.digest] = worst_cases(sample_set)
+        return self.known[sample_set.digest]
+
     def played(self, claim: Claim) -> PlayedPiece:
         """What the matrix says of the piece."""
         piece, match = claim.piece, claim.piece.match
         rows = []
         for sample in range(piece.first, piece.first + piece.count):
-            distance = self.distance(match.model.digest, match.attack.digest, sample)
-            outcome = Outcome.ADVERSARIAL if distance < WORST_CASE else Outcome.FAILED
-            rows.append(SampleResult(sample, 0, None, outcome, distance, WORST_CASE, 10, 0.5, None))
+            most = self.most(match.sample_set)[sample]
+            distance = min(self.distance(match.model.digest, match.attack.digest, sample), most)
+            outcome = Outcome.ADVERSARIAL if distance < most else Outcome.FAILED
+            rows.append(SampleResult(sample, 0, None, outcome, distance, most, 10, 0.5, None))
         return PlayedPiece(tuple(rows), seconds=0.5 * piece.count, audit={}, failures=[], artefact=store.put(BYTES))
 
     def play(self, worker: Worker | None = None) -> int:

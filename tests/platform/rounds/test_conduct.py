@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,6 +26,13 @@ def playing(hall: Hall) -> Round:
     """A round of twelve on each side, which has a cut, begun, with nothing asked for."""
     hall.field(12, 12)
     return hall.begin(hall.plan(samples=16, schedule="halving"))
+
+
+@pytest.fixture
+def small(hall: Hall) -> Round:
+    """A round of four on each side, begun, that is over after one step."""
+    hall.field(4, 4)
+    return hall.begin(hall.plan(samples=8))
 
 
 def test_it_works(hall: Hall, playing: Round) -> None:
@@ -64,8 +72,8 @@ def test_a_step_takes_the_same_number_of_queries_however_many_play(hall: Hall) -
     assert taken[0] == taken[1]
 
 
-def test_a_failed_match_stops_it_until_it_is_replayed(hall: Hall, playing: Round) -> None:
-    services.conduct(playing)
+def test_a_failed_match_stops_it_until_it_is_replayed(hall: Hall, small: Round) -> None:
+    services.conduct(small)
     worker = hall.worker()
     claim = queue.claim(worker)
     while claim is not None and claim.piece.faults < 2:
@@ -77,20 +85,20 @@ def test_a_failed_match_stops_it_until_it_is_replayed(hall: Hall, playing: Round
     hall.play()
     for _ in range(3):
         tasks.conduct()
-    playing.refresh_from_db()
+    small.refresh_from_db()
     failed = claim.piece.match
-    assert f"Our side failed in 1 of its matches: match {failed.pk}" in playing.problem
-    assert "no disk" in playing.problem
-    assert "have them replayed" in playing.problem
-    assert not playing.stages.exists()
-    assert Event.objects.filter(verb="stop", subject=f"round:{playing.pk}").count() == 1
+    assert f"Our side failed in 1 of its matches: match {failed.pk}" in small.problem
+    assert "no disk" in small.problem
+    assert "have them replayed" in small.problem
+    assert not small.stages.exists()
+    assert Event.objects.filter(verb="stop", subject=f"round:{small.pk}").count() == 1
 
     replay_failed(Match.objects.get(pk=failed.pk), hall.organiser)
     tasks.conduct()
-    playing.refresh_from_db()
-    assert playing.problem == ""
-    hall.run(playing)
-    assert playing.state == "scored"
+    small.refresh_from_db()
+    assert small.problem == ""
+    hall.run(small)
+    assert small.state == "scored"
 
 
 def test_a_stored_stage_that_does_not_follow_is_a_fault(hall: Hall, playing: Round) -> None:
@@ -109,34 +117,34 @@ def test_a_stored_stage_that_does_not_follow_is_a_fault(hall: Hall, playing: Rou
     assert Event.objects.filter(verb="stop").count() == 1
 
 
-def test_paused_nobody_takes_up_a_piece_and_what_is_in_hand_is_committed(hall: Hall, playing: Round) -> None:
-    services.conduct(playing)
+def test_paused_nobody_takes_up_a_piece_and_what_is_in_hand_is_committed(hall: Hall, small: Round) -> None:
+    services.conduct(small)
     claim = queue.claim(hall.worker())
     assert claim is not None
-    services.pause(round=playing, by=hall.organiser, reason="a storm")
+    services.pause(round=small, by=hall.organiser, reason="a storm")
     assert queue.claim(hall.worker("b/0")) is None
     queue.commit(claim, hall.played(claim))
-    services.conduct(playing)
-    assert playing.state == "paused"
+    services.conduct(small)
+    assert small.state == "paused"
     assert Match.objects.filter(state=Match.State.HELD).exists()
 
-    services.resume(round=playing, by=hall.organiser)
-    hall.run(playing)
-    assert playing.state == "scored"
+    services.resume(round=small, by=hall.organiser)
+    hall.run(small)
+    assert small.state == "scored"
 
 
-def test_cancelled_nothing_of_it_is_played(hall: Hall, playing: Round) -> None:
-    services.conduct(playing)
-    services.cancel(round=playing, by=hall.organiser, reason="wrong samples")
+def test_cancelled_nothing_of_it_is_played(hall: Hall, small: Round) -> None:
+    services.conduct(small)
+    services.cancel(round=small, by=hall.organiser, reason="wrong samples")
     assert queue.claim(hall.worker()) is None
     assert set(Match.objects.values_list("state", flat=True)) == {"cancelled"}
     tasks.sweep()
-    assert not playing.stages.exists()
+    assert not small.stages.exists()
 
 
 def test_all_attacks_dead_is_a_result_too(hall: Hall) -> None:
     hall.field(6, 6)
-    hall.distance = lambda model, attack, sample: 18.0
+    hall.distance = lambda model, attack, sample: math.inf
     round = hall.scored(hall.plan(samples=8))
     assert round.state == "scored"
     assert set(round.entries.filter(track__kind="model").values_list("not_broken", flat=True)) == {True}

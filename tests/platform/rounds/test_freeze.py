@@ -132,6 +132,14 @@ def test_it_rejects_a_side_without_a_ready_submission(hall: Hall, models: int, a
     assert not Round.objects.exclude(state="planned").exists()
 
 
+def test_it_rejects_a_field_of_one_team(hall: Hall) -> None:
+    hall.submission("owls", "model", 1)
+    hall.submission("owls", "untargeted", 1)
+    hall.submission("bats", "targeted", 1)
+    with pytest.raises(Refusal, match="all entries are of one team"):
+        frozen(hall)
+
+
 def test_it_rejects_before_its_window_begins_and_after_it_is_over(hall: Hall) -> None:
     hall.field(2, 2)
     round = hall.plan()

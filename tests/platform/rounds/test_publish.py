@@ -8,6 +8,7 @@ import pytest
 
 from core.errors import Refusal
 from core.models import Event
+from leaderboards.models import Snapshot
 from leaderboards.services import set_pool
 from rounds import services
 from rounds.models import Round
@@ -35,6 +36,7 @@ def test_it_works(hall: Hall) -> None:
     }
     services.publish(round=round, by=hall.organiser, reason="as it should be")
     assert {kind: hall.pool(kind) for kind in hall.tracks} == expected
+    assert [snapshot.track.kind for snapshot in Snapshot.objects.order_by("pk")] == list(expected)
     assert Event.objects.filter(verb="make", by=hall.organiser).count() == 3
 
 

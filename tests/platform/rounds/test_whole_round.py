@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 from django.db import OperationalError, connection, transaction
 
 from core import store
+from evaluation.bundle.verify import verify
 from matches import queue
 from matches.models import Match, Piece, SampleResult
 from rounds import services
+from rounds.files import bundle_of
 from rounds.models import Decision, Round, RoundMatch, RoundStage
 from rounds.selectors import estimate, preview, progress
+from rounds.signing import public_key
 
 if TYPE_CHECKING:
     from tests.platform.rounds.conftest import Hall
@@ -29,7 +32,8 @@ def test_it_works(hall: Hall) -> None:
     round = hall.scored(hall.plan(samples=16))
 
     assert (round.state, round.problem) == ("scored", "")
-    assert store.get(round.outcome)
+    report = verify(bundle_of(round), public_key())
+    assert report.ok, report.problems
     places = {
         kind: list(
             round.entries.filter(track__kind=kind, place__lte=5)
@@ -81,7 +85,7 @@ def test_a_final_has_a_sweep(hall: Hall) -> None:
         return 0.001 if (model, attack) == (winner, traitor) else matrix(model, attack, sample)
 
     hall.distance = distance
-    round = hall.scored(hall.plan("final"))
+    round = hall.scored(hall.plan("final", samples=8))
     assert round.state == "scored"
     assert round.entries.get(track__kind="model", place=1).player.digest == winner
     assert list(round.warnings.values_list("model__digest", "attack__digest")) == [(winner, traitor)]
