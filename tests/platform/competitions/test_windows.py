@@ -109,6 +109,11 @@ def test_it_rejects_a_window_that_cannot_be(plan: Plan, starts: float, ends: flo
     assert FreezeWindow.objects.count() == 1
 
 
+def test_a_window_planned_for_a_moment_ago_begins_now(plan: Plan, the_clock: Clock) -> None:
+    window = plan(-1 / 60, 2, "at once")
+    assert window.starts_at == the_clock.at
+
+
 def test_windows_may_touch_and_other_competitions_have_their_own(
     plan: Plan, competition: Competition, the_clock: Clock
 ) -> None:
