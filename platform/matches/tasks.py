@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +16,9 @@ from matches import engine, queue, selectors, services
 from matches.heartbeat import Heartbeat
 from matches.models import Worker
 from matches.playing import play_pieces
+from submissions import images
+
+log = logging.getLogger(__name__)
 
 PLAY_SECONDS = 60.0
 """A worker that also builds submissions looks up from the board this often."""
@@ -22,13 +26,17 @@ PLAY_SECONDS = 60.0
 RING_AGAIN_SECONDS = 60.0
 """How often a ring is repeated while no worker is there to hear it."""
 
+COLLECT_SECONDS = 3600.0
+"""How often a worker that plays removes from its host what no player needs any more."""
+
 
 @dataclass
 class _Process:
-    """What this process remembers from one task to the next (`rung_at` in `time.monotonic()`)."""
+    """What this process remembers from one task to the next (all but `started_at` in `time.monotonic()`)."""
 
     started_at: datetime | None = None
     rung_at: float = -RING_AGAIN_SECONDS
+    collected_at: float = -COLLECT_SECONDS
 
 
 _process = _Process()
@@ -38,6 +46,7 @@ _process = _Process()
 def play() -> None:
     """Play waiting pieces for about a minute; others are woken as long as more of them wait."""
     engine.prepare_host()
+    _collect_now_and_then()
     worker = register(slot())
     with Heartbeat(worker) as heartbeat:
         play_pieces(worker, heartbeat, seconds=PLAY_SECONDS)
@@ -59,6 +68,17 @@ def sweep() -> None:
             rings = _ring_for_whoever_comes()
     for _ in range(rings):
         doorbell.ring("matches.play")
+
+
+def _collect_now_and_then() -> None:
+    """Players are built on the hosts that play them, too, where no builder may ever look."""
+    if time.monotonic() < _process.collected_at + COLLECT_SECONDS:
+        return
+    _process.collected_at = time.monotonic()
+    try:
+        images.collect()
+    except Exception:  # a host that cannot be tidied may still be able to play
+        log.warning("nothing was removed from this host", exc_info=True)
 
 
 def _ring_for_whoever_comes() -> int:

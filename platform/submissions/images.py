@@ -18,7 +18,8 @@ from submissions.sandboxes import open_sandbox
 GRACE = timedelta(days=1)
 """How old an image must be to be removed: a younger one may be on its way to becoming a player."""
 
-_UNFINISHED = ("waiting", "playing")
+_UNFINISHED = ("waiting", "playing", "held")
+_UNDER_WAY = ("frozen", "playing", "paused")
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +27,8 @@ log = logging.getLogger(__name__)
 def needed_players() -> set[str]:
     """The digests of all players that may be started soon.
 
-    They are in a pool or a match that is not over, or belong to the newest ready submission of their repository.
+    They are in a pool, a match or a round that is not over, or belong to the newest ready submission of their
+    repository.
     """
     newest = (
         Submission.objects.filter(state=Submission.State.READY, disqualified_at=None)
@@ -39,6 +41,7 @@ def needed_players() -> set[str]:
         | Q(pool_places__isnull=False)
         | Q(matches_as_model__state__in=_UNFINISHED)
         | Q(matches_as_attack__state__in=_UNFINISHED)
+        | Q(round_entries__round__state__in=_UNDER_WAY)
     )
     return set(Player.objects.filter(needed).values_list("digest", flat=True))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -131,6 +132,18 @@ def test_the_task_registers_its_process_and_plays(match: Match, settings: Settin
     match.refresh_from_db()
     assert match.state == "played"
     assert Worker.objects.get().name == "arena-1/0"
+
+
+def test_a_worker_that_plays_tidies_its_host_now_and_then(
+    db: None, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    monkeypatch.setattr(tasks, "_process", tasks._Process())
+    old, later = settings.CHECKOUTS / "old", settings.CHECKOUTS / "later"
+    for folder in (old, later):
+        folder.mkdir(parents=True)
+        os.utime(folder, (0, 0))
+        tasks.play()
+    assert (old.exists(), later.exists()) == (False, True)
 
 
 def test_each_slot_has_a_device_of_its_own(settings: Settings) -> None:

@@ -8,11 +8,12 @@ from datetime import timedelta
 
 import pytest
 
-from competitions.models import RulesVersion, SampleSet
+from competitions.models import FreezeWindow, RulesVersion, SampleSet
 from core import clock
 from leaderboards.models import Pool, PoolPlace
 from matches.models import Match
 from repositories.models import Repository
+from rounds.models import Round, RoundEntry
 from submissions import builds, images
 from submissions.models import Player, Submission
 
@@ -85,7 +86,42 @@ def test_pools_and_matches_that_are_not_over_need_their_players(
         "attack waiting",
         "model playing",
         "attack playing",
+        "model held",
+        "attack held",
     }
+
+
+def test_a_round_needs_its_players_until_it_is_played(
+    submit: Callable[..., Submission], player: MakePlayer, sample_sets: dict[str, SampleSet]
+) -> None:
+    submission, now = submit("model", {"main.py": ""}), clock.now()
+    competition = submission.repository.track.competition
+    window = FreezeWindow.objects.create(
+        competition=competition, starts_at=now, ends_at=now + timedelta(days=1), reason="round 1"
+    )
+    played = Round.objects.create(
+        competition=competition,
+        number=1,
+        title="Round 1",
+        kind=Round.Kind.TOP_FIVE,
+        window=window,
+        sample_set=sample_sets["validation"],
+        state=Round.State.PAUSED,
+        state_since=now,
+        planned_at=now,
+    )
+    RoundEntry.objects.create(
+        round=played,
+        track=submission.repository.track,
+        submission=submission,
+        player=player("frozen"),
+        order=1,
+        prior=1,
+    )
+
+    assert images.needed_players() == {"frozen"}
+    Round.objects.update(state=Round.State.SCORED)
+    assert images.needed_players() == set()
 
 
 def test_checkouts_are_removed_when_nobody_asked_for_them_in_a_day(submit: Callable[..., Submission]) -> None:
