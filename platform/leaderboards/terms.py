@@ -106,10 +106,13 @@ def unmeasured() -> Iterator[Submission]:
     come up among the best, they are measured too. `Competition.rescore_all` lifts the limit.
     """
     for track, rows in _by_track():
-        best = Q(rank__lte=AT_ONCE) | ~Q(scored=True)
-        yield from rows.filter(
-            ~Q(measured=True) | Q(newest=F("pk")) & (Q() if track.competition.rescore_all else best)
-        ).order_by("pk")
+        yield from rows.filter(measured=False).order_by("pk")
+        newest = rows.filter(newest=F("pk")).order_by("pk")
+        yield from newest.filter(measured=True, scored=False)
+        if not track.competition.rescore_all:
+            best = Standing.objects.filter(track=track, rank__lte=AT_ONCE)
+            newest = newest.filter(repository__entry__in=list(best.values_list("entry", flat=True)))
+        yield from newest.filter(scored=True)
 
 
 def unrefined() -> Submission | None:
@@ -118,16 +121,18 @@ def unrefined() -> Submission | None:
     if Piece.objects.filter(OPEN_PIECES, state=Piece.State.WAITING).exists() or not idle_workers():
         return None
     found = []
-    for _, rows in _by_track():
-        later = rows.filter(newest=F("pk"), scored=True).order_by(F("rank").asc(nulls_last=True), "pk")
-        if first := later.values_list("rank", "pk").first():
+    for track, rows in _by_track():
+        rank = Standing.objects.filter(track=track, entry=OuterRef("repository__entry")).order_by().values("rank")
+        later = rows.filter(newest=F("pk"), scored=True).annotate(rank=Subquery(rank))
+        ordered = later.order_by(F("rank").asc(nulls_last=True), "pk")
+        if first := ordered.values_list("rank", "pk").first():
             found.append((first[0] is None, *first))
     return Submission.objects.get(pk=min(found)[-1]) if found else None
 
 
 def _by_track() -> Iterator[tuple[Track, QuerySet[Any]]]:
-    """Of each track the ready submissions that were not measured under the terms in force, with what is known of each:
-    `measured` and `scored` (at all), `newest` (the one that counts of its repository) and `rank` of its team."""
+    """Of each track the ready submissions that were not measured under the terms in force. To filter by: `measured` and
+    `scored` (at all), and `newest`, the key of the one that counts of the same repository."""
     of_it = Evaluation.objects.filter(COUNTED, submission=OuterRef("pk"))
     newest = counting().filter(repository=OuterRef("repository")).order_by("-pk").values("pk")[:1]
     for track in Track.objects.filter(repositories__isnull=False).select_related("competition").distinct():
@@ -136,20 +141,10 @@ def _by_track() -> Iterator[tuple[Track, QuerySet[Any]]]:
         except Fault:
             log.exception("nothing of %s can be measured", track)
             continue
-        if terms is None:
-            continue
-        rank = Standing.objects.filter(track=track, entry=OuterRef("repository__entry")).values("rank")[:1]
-        yield (
-            track,
-            _ready()
-            .filter(~Exists(of_it.filter(**terms._asdict())), repository__track=track)
-            .annotate(
-                measured=Exists(of_it),
-                scored=Exists(of_it.filter(state=Evaluation.State.SCORED)),
-                newest=Subquery(newest),
-                rank=Subquery(rank),
-            ),
-        )
+        if terms is not None:
+            rows = _ready().filter(~Exists(of_it.filter(**terms._asdict())), repository__track=track)
+            scored = of_it.filter(state=Evaluation.State.SCORED)
+            yield track, rows.alias(measured=Exists(of_it), scored=Exists(scored), newest=Subquery(newest))
 
 
 def _ready() -> QuerySet[Submission]:

@@ -25,6 +25,7 @@ def test_it_works(program: Any, scored: Submission) -> None:
     assert (board["page"], board["pages"], board["total"]) == (1, 1, 1)
     row = board["rows"][0]
     assert (row["rank"], row["team"], row["value"], row["submission"]) == (1, "owls", 0.5, scored.pk)
+    assert (row["provisional"], board["still_since"]) == (False, None)
     shown = anyone.get(f"/api/submissions/{scored.pk}").json()
     assert shown["evaluation"]["value"] == 0.5
     assert not shown.keys() & INSIDE

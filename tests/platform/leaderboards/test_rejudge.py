@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+from django.db import connection
 
 from accounts.models import User
 from competitions.models import Entry
@@ -224,6 +226,24 @@ def test_it_rejects_what_cannot_be_rejudged(stage: Stage, olga: User, alice: Use
     with pytest.raises(Refusal, match=says[flaw]):
         services.begin_rejudging(competition=stage.arena.competition, submissions=chosen, reason="no", by=by)
     assert Rejudging.objects.count() == 1, "whole or not at all"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_who_apply_at_once_apply_it_once(stage: Stage, olga: User) -> None:
+    stage.play([3.0] * 6)
+
+    def apply(_: int) -> bool:
+        try:
+            services.apply_rejudging(rejudging=Rejudging.objects.get(), by=olga, reason="now")
+        except Refusal:
+            return False
+        finally:
+            connection.close()
+        return True
+
+    with ThreadPoolExecutor(4) as threads:
+        assert sum(threads.map(apply, range(4))) == 1
+    assert Event.objects.filter(verb="apply").count() == 1
 
 
 def test_it_rejects_applying_before_it_is_played_and_acts_of_others(stage: Stage, alice: User, olga: User) -> None:

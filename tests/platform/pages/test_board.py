@@ -50,14 +50,18 @@ def test_it_shows_a_hundred_rows_a_page(client: Client, crowd: None) -> None:
     assert client.get(f"{BOARD}?page=nonsense").status_code == 200
 
 
-def test_it_names_rules_that_are_not_in_force(
+def test_it_marks_scores_under_rules_that_are_not_in_force(
     client: Client, shown: dict[str, Submission], rules: RulesVersion
 ) -> None:
-    assert ">rules 1<" not in client.get(BOARD).content.decode()
+    before = client.get(BOARD).content.decode()
+    assert ">rules 1<" not in before
+    assert ">provisional<" not in before
     RulesVersion.objects.create(
         competition=rules.competition, version=2, values=rules.values, created_at=rules.created_at
     )
-    assert ">rules 1<" in client.get(BOARD).content.decode()
+    after = client.get(BOARD).content.decode()
+    assert ">rules 1<" in after
+    assert ">provisional<" in after
 
 
 def test_it_marks_the_team_of_whoever_looks(client: Client, shown: dict[str, Submission], bob: User) -> None:
