@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from competitions.calendar import window_at
 from competitions.models import Competition, FreezeWindow
@@ -47,7 +47,7 @@ def calendar(competition: Competition) -> Calendar:
     """The calendar of a competition now, in one query."""
     now = clock.now()
     windows = list(competition.freeze_windows.select_related("round"))
-    items = [_item(window, now) for window in windows]
+    items = [_item(window, now) for window in windows if not _called_off(window)]
     frozen = window_at(windows, now)
     reopens = reopening(windows, now)
     return Calendar(
@@ -68,6 +68,11 @@ def reopening(windows: Iterable[FreezeWindow], at: datetime) -> datetime | None:
         reopens = held.ends_at
         held = window_at(windows, reopens)
     return reopens if reopens > at else None
+
+
+def _called_off(window: FreezeWindow) -> bool:
+    """Whether it never closed anything: of such a window a moment stays, and of its round the word "cancelled"."""
+    return getattr(window, "round", None) is None and window.ends_at - window.starts_at < timedelta(seconds=1)
 
 
 def _item(window: FreezeWindow, now: datetime) -> Item:

@@ -12,6 +12,7 @@ from accounts.models import User
 from competitions.models import Competition, FreezeWindow
 from pages.calendar import reopening
 from pages.templatetags.gauntlet import until
+from rounds.models import Round
 from submissions.models import Submission
 
 PAGE = "/competitions/digits"
@@ -47,6 +48,23 @@ def test_a_freeze_is_told_wherever_a_team_may_submit(
     assert "in 41 min" in text
     the_clock.forward(minutes=41)
     assert "are frozen" not in client.get(page).content.decode()
+
+
+def test_what_is_cancelled_closes_nothing_and_says_so(
+    client: Client, planned: Round, competition: Competition, the_clock: Any
+) -> None:
+    planned.state = Round.State.CANCELLED
+    planned.save()
+    moment = {"starts_at": the_clock.at - timedelta(microseconds=1), "ends_at": the_clock.at}
+    FreezeWindow.objects.update(**moment)
+    FreezeWindow.objects.create(competition=competition, reason="called off", **moment)
+    page = client.get(PAGE).content.decode()
+    calendar = page[page.index('id="calendar"') :].split("</section>")[0]
+    assert "Round 1</a>" in calendar
+    assert "Cancelled <time" in calendar
+    assert "No submissions from" not in calendar
+    assert "called off" not in calendar
+    assert "It is cancelled" in client.get(f"{PAGE}/rounds/1").content.decode()
 
 
 def test_windows_without_a_gap_are_one_freeze(competition: Competition, the_clock: Any) -> None:
