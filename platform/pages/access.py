@@ -29,8 +29,8 @@ def competition_of(request: HttpRequest, slug: str) -> Competition:
 
 def round_of(request: HttpRequest, slug: str, number: int) -> Round:
     """A round of such a competition, or 404."""
-    related = Round.objects.select_related("window", "sample_set", "rules")
-    found: Round = get_object_or_404(related, competition=competition_of(request, slug), number=number)
+    rounds = competition_of(request, slug).rounds.select_related("window", "sample_set", "rules")
+    found: Round = get_object_or_404(rounds, number=number)
     return found
 
 

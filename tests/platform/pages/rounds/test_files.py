@@ -60,6 +60,6 @@ def test_it_rejects_what_is_withdrawn(client: Client, released: Round) -> None:
     assert "git clone" not in page
 
 
-@pytest.mark.parametrize("part", ["code", "perturbed-1", "other", "bundle.zip"])
+@pytest.mark.parametrize("part", ["code", "perturbed-1", f"perturbed-{10**30}", "other", "bundle.zip"])
 def test_it_rejects_what_is_no_file(client: Client, released: Round, part: str) -> None:
     assert client.get(f"{FILES}/{part}").status_code == 404
