@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from accounts.models import User
 
 SHOWN_REASON = 200
-"""So many characters of a reason stand on the boards; the event keeps it whole."""
+"""So many characters of a reason a snapshot keeps, and boards show; the event keeps it whole."""
 
 
 def take_snapshot(*, track: Track, reason: str) -> Snapshot:
@@ -41,7 +41,7 @@ def still_boards(*, competition: Competition, by: User, reason: str) -> None:
         tracks = list(Track.objects.select_for_update(no_key=True).filter(competition=held).order_by("pk"))
         now = clock.now()
         for track in tracks:
-            _snapshot(track, reason[:SHOWN_REASON], now)
+            _snapshot(track, reason, now)
         _set_since(competition, now)
         events.record("still", held, by=by, reason=reason)
 
@@ -71,4 +71,4 @@ def _set_since(competition: Competition, since: datetime | None) -> None:
 
 
 def _snapshot(track: Track, reason: str, at: datetime) -> Snapshot:
-    return Snapshot.objects.create(track=track, made_at=at, reason=reason, rows=rows_now(track))
+    return Snapshot.objects.create(track=track, made_at=at, reason=reason[:SHOWN_REASON], rows=rows_now(track))

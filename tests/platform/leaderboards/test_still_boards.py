@@ -138,7 +138,7 @@ def test_a_snapshot_is_the_board_to_the_last_bit_and_never_changes(
 ) -> None:
     arena.score(arena.submission(entry, "model", alice), 1.0 / 3.0)
     before = board(arena.tracks["model"])
-    snapshot = services.take_snapshot(track=arena.tracks["model"], reason="round 1")
+    snapshot = services.take_snapshot(track=arena.tracks["model"], reason="round 1 " * 50)
     services.still_boards(competition=arena.competition, by=olga, reason="now")
     track = type(snapshot.track).objects.get(pk=snapshot.track_id)
     assert board(track).rows == before.rows
