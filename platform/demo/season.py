@@ -115,7 +115,7 @@ class Season:
         )
         planned: Round = self._competition.rounds.get(kind=chapter.kind, state=State.PLANNED)
         most = estimate(planned)
-        hours = f", {60 * most.hours:.0f} min" if most.hours is not None else ""
+        hours = f", {max(1, 60 * most.hours):.0f} min" if most.hours is not None else ""
         self._tell(
             f"{ORGANISER} planned {planned.title}: {source.count} secret samples, at most {most.triples_most:,} "
             f"samples to play{hours}; committed to {planned.commitment[:16]}."

@@ -20,6 +20,7 @@ from rounds import acts, services
 from rounds.cockpit import cockpit
 from rounds.forms import PlanForm
 from rounds.models import Decision, Release, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning
+from rounds.words import why
 
 STATE_COLOURS = {
     "planned": "info",
@@ -182,7 +183,7 @@ class DecisionAdmin(ReadOnlyAdmin):
     """The decision log: each line tells who was kept or cut in which stage, by which number against which line."""
 
     organised_by = "stage__round__competition__organisers"
-    list_display = ("__str__", linked("stage"), linked("track"), linked("player"), "value", "cut_line", "spared")
+    list_display = ("says", linked("player"), linked("track"), linked("stage"), "spared")
     list_filter = (
         ("stage__round__competition", RelatedOnlyFieldListFilter),
         ("stage__round", RoundFilter),
@@ -199,6 +200,20 @@ class DecisionAdmin(ReadOnlyAdmin):
         "player__round_entries__submission__repository__entry__team__slug",
         "player__round_entries__submission__repository__entry__team__name",
     )
+
+    @admin.display(description="decision", ordering="place")
+    def says(self, line: Decision) -> str:
+        """The line as a sentence."""
+        stage = line.stage
+        return why(
+            stage=stage.number,
+            samples=stage.samples,
+            ordered_by=stage.ordered_by,
+            value=line.value,
+            cut_line=line.cut_line,
+            kept=line.kept,
+            place=line.place,
+        )
 
 
 @admin.register(RoundWarning)

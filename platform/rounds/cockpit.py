@@ -79,7 +79,7 @@ def cockpit(round: Round) -> Cockpit:
     far = progress(round)
     titles = {track.kind: track.title for track in round.competition.tracks.all()}
     sections = [
-        Section("Cost", [_cost(most, far)]),
+        Section("Cost", [_cost(most, far)], COST),
         Section("Faults", [_faults(far.faults)] if far.faults else []),
         Section("What applying changes", _previews(round) if round.state == State.SCORED else [], PREVIEW),
         Section("Who plays" if round.state in COSTS else "Standings", _standings(round, titles)),
@@ -92,6 +92,7 @@ def cockpit(round: Round) -> Cockpit:
     return Cockpit(STANDS[State(round.state)], round.problem, percent, [each for each in sections if each.tables])
 
 
+COST = "Counted in samples played: one attack on one image against one model is one."
 PREVIEW = "Nothing of this is public, and nothing has changed, until you apply it."
 WARNINGS = "Attacks that were cut and would have broken a winning model. They score nothing; apply publishes them."
 
@@ -109,7 +110,7 @@ def _cost(most: Estimate | None, far: Progress) -> Table:
             ("Disk at most", "unknown: nothing was played yet" if most.disk_bytes is None else _size(most.disk_bytes)),
             ("Workers live", most.workers),
         ]
-    return Table("", ("", "A sample is one attack's on one image against one model."), rows)
+    return Table("", (), rows)
 
 
 def _hours(most: Estimate) -> str:

@@ -46,7 +46,12 @@ class PlanForm(ReasonForm):
         widget=UnfoldAdminSelectWidget,
         help_text="The panel ladder costs about a quarter of halving.",
     )
-    guard = BooleanField(required=False, widget=UnfoldBooleanSwitchWidget, label="Guarded cuts")
+    guard = BooleanField(
+        required=False,
+        widget=UnfoldBooleanSwitchWidget,
+        label="Guarded cuts",
+        help_text="Cuts of the ladder spare whoever is not significantly behind the fifth. It costs more.",
+    )
     source = ModelChoiceField(
         SampleSet.objects.none(),
         label="Samples from",

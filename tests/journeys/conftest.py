@@ -50,10 +50,10 @@ class Site:
         self._running.append(process)
         return process
 
-    def run(self) -> str:
-        """`make demo ARGS=--exit`: all it printed, after it left with status 0."""
-        process = self.start("--exit", "--limit", "240")
-        output, _ = process.communicate(timeout=280)
+    def run(self, *more: str, seconds: float = 280) -> str:
+        """`make demo ARGS=--exit`, and `more`: all it printed, after it left with status 0."""
+        process = self.start("--exit", "--limit", "240", *more)
+        output, _ = process.communicate(timeout=seconds)
         assert process.returncode == 0, output + self.logs()
         return output
 

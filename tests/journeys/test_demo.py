@@ -85,6 +85,27 @@ def test_the_printed_command_makes_a_first_submission(
     wait("the reader's score", lambda: "Your team" in page(board))
 
 
+@pytest.mark.timeout(600)
+def test_a_season_is_played_published_released_and_verified(make_site: Callable[..., Any]) -> None:
+    site = make_site()
+    output = site.run("--full", seconds=500)
+    before, after = (re.search(rf"^  model pool {number}: (.*)$", output, re.MULTILINE) for number in (1, 2))
+    assert before is not None
+    assert after is not None
+    assert before[1] != after[1], "the round made no new pool"
+    assert "The final is applied" in output
+    assert "is what was signed, and its results follow from its rows" in output
+    forged = re.search(r"one digit changed in line (\d+)", output)
+    assert forged is not None
+    assert f"line {forged[1]}: it is not the line that was signed" in output
+    assert "The final, untargeted" in output
+
+    again = site.run("--full")
+    assert "planned" not in again
+    assert "released:" not in again
+    assert "is what was signed" in again
+
+
 @pytest.mark.docker
 def test_it_works_with_docker(make_site: Callable[..., Any], board_rows: Callable[[str], list[str]]) -> None:
     assert len(board_rows(make_site(GAUNTLET_SANDBOX="docker").run())) == 7
