@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from django.db.models import Count
+
 from competitions.models import Track
 from competitions.rules import query_rules
 from competitions.selectors import rules_in_force
 from leaderboards.models import PoolPlace, Standing
 from leaderboards.selectors import pool_in_force
+from matches.models import Match
 from rounds.models import Decision, Round, RoundEntry
 from rounds.words import why
 from submissions.models import Player, Submission
@@ -20,7 +23,8 @@ class Moved:
     """An entry as the board has it and as the round does. `rank_before` is None for who is not on the board.
 
     `why` is one sentence on what the last stage that it played decided. `gone`: "withdrawn", "disqualified", or
-    nothing; who is gone comes into no pool.
+    nothing; who is gone comes into no pool. `unfit` counts the round's matches in which a model did not pass its audit:
+    nothing follows from it by itself, organisers may disqualify it.
     """
 
     team: str
@@ -29,6 +33,7 @@ class Moved:
     place: int | None
     why: str
     gone: str
+    unfit: int
 
 
 @dataclass(frozen=True)
@@ -52,12 +57,12 @@ def preview(round: Round) -> list[Preview]:
     )
     standing = Standing.objects.filter(track__competition=round.competition_id)
     ranks = {(track, entry): rank for track, entry, rank in standing.values_list("track", "entry", "rank")}
-    words = _reasons(round)
+    words, unfit = _reasons(round), _unfit(round)
     views = []
     for track in round.competition.tracks.all():
         own = [entry for entry in entries if entry.track_id == track.pk]
         before = _pool(track)
-        rows = [_moved(entry, ranks, words) for entry in own]
+        rows = [_moved(entry, ranks, words, unfit) for entry in own]
         views.append(Preview(track, before, _pool_after(own, before, most), rows))
     return views
 
@@ -75,7 +80,12 @@ def _pool_after(entries: Sequence[RoundEntry], before: Sequence[Player], most: i
     return list(filled.values())[:most] if entries else []
 
 
-def _moved(entry: RoundEntry, ranks: Mapping[tuple[int, int], int], words: Mapping[tuple[int, int], str]) -> Moved:
+def _moved(
+    entry: RoundEntry,
+    ranks: Mapping[tuple[int, int], int],
+    words: Mapping[tuple[int, int], str],
+    unfit: Mapping[int, int],
+) -> Moved:
     repository = entry.submission.repository
     return Moved(
         team=repository.entry.team.name,
@@ -84,6 +94,7 @@ def _moved(entry: RoundEntry, ranks: Mapping[tuple[int, int], int], words: Mappi
         place=entry.place,
         why=words.get((entry.track_id, entry.player_id), ""),
         gone=_gone(entry),
+        unfit=unfit.get(entry.player_id, 0),
     )
 
 
@@ -91,6 +102,11 @@ def _gone(entry: RoundEntry) -> str:
     if entry.submission.disqualified_at:
         return "disqualified"
     return "withdrawn" if entry.submission.state == Submission.State.WITHDRAWN else ""
+
+
+def _unfit(round: Round) -> dict[int, int]:
+    failed = Match.objects.filter(round_match__round=round, audit__passed=False).order_by()
+    return dict(failed.values_list("model").annotate(matches=Count("pk")))
 
 
 def _reasons(round: Round) -> dict[tuple[int, int], str]:

@@ -16,7 +16,7 @@ from accounts.models import Team, User
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from competitions.rules import query_rules
 from competitions.samples import keep_samples, worst_cases
-from core import clock, store
+from core import clock, doorbell, store
 from evaluation.domain.results import Outcome, SampleResult
 from matches import queue
 from matches.models import Worker
@@ -180,6 +180,14 @@ class Hall:
         """The titles of the pool in force."""
         pool = self.tracks[kind].pools.order_by("-number").first()
         return [place.player.title for place in pool.places.select_related("player")] if pool else []
+
+
+@pytest.fixture(autouse=True)
+def rings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The tasks that were rung; there is no broker."""
+    rung: list[str] = []
+    monkeypatch.setattr(doorbell, "ring", lambda task, **keys: rung.append(task))
+    return rung
 
 
 @pytest.fixture

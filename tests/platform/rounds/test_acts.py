@@ -81,13 +81,15 @@ def test_each_act_is_taken_in_its_state_alone(hall: Hall, state: str) -> None:
 
 
 @pytest.mark.parametrize(("state", "name"), [(state, name) for state, acts in TAKEN.items() for name in acts])
-def test_it_works(hall: Hall, state: str, name: str) -> None:
+def test_it_works(hall: Hall, rings: list[str], state: str, name: str) -> None:
     round = brought_to(hall, state)
+    rings.clear()
     hall.clock.forward(minutes=1)
     ACTS[name](round=round, by=hall.organiser, reason="for the log")
     assert (round.state, round.state_since) == (TAKEN[state][name], hall.clock.at)
     event = Event.objects.filter(subject=f"round:{round.pk}", verb=name).latest("pk")
     assert (event.by, event.reason) == (hall.organiser, "for the log")
+    assert ("rounds.conduct" in rings) == (name in {"start", "resume"})
 
 
 @pytest.mark.parametrize("name", ACTS)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
-from django.db import connection
+from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 
 from core.errors import Fault
@@ -15,7 +16,7 @@ from matches import queue
 from matches.models import Match, Piece
 from matches.services import replay_failed
 from rounds import services, tasks
-from rounds.models import Decision, Round
+from rounds.models import Decision, Round, RoundMatch
 
 if TYPE_CHECKING:
     from tests.platform.rounds.conftest import Hall
@@ -70,6 +71,26 @@ def test_a_step_takes_the_same_number_of_queries_however_many_play(hall: Hall) -
             hall.submission(f"mo-{number}", "model", number)
             hall.submission(f"un-{number}", "untargeted", number)
     assert taken[0] == taken[1]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_conductors_at_once_take_one_step(hall: Hall) -> None:
+    hall.field(11, 11)
+    round = hall.begin(hall.plan(samples=16, schedule="halving"))
+
+    def step(_: int) -> None:
+        try:
+            services.conduct(round)
+        finally:
+            connections.close_all()
+
+    while not Round.objects.filter(pk=round.pk, state="scored"):
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(step, range(4))) == [None] * 4
+        hall.play()
+    assert Event.objects.filter(verb="score").count() == 1
+    assert round.stages.count() == 2
+    assert RoundMatch.objects.count() == Match.objects.count()
 
 
 def test_a_failed_match_stops_it_until_it_is_replayed(hall: Hall, small: Round) -> None:

@@ -10,6 +10,7 @@ from core.errors import Refusal
 from core.models import Event
 from leaderboards.models import Snapshot
 from leaderboards.services import set_pool
+from matches.models import Match
 from rounds import services
 from rounds.models import Round
 from rounds.selectors import preview
@@ -54,6 +55,15 @@ def test_whoever_is_gone_since_the_freeze_comes_into_no_pool(hall: Hall) -> None
     assert gone == {"mo-0 0": "withdrawn", "mo-1 1": "disqualified", "mo-2 2": "withdrawn"}
     services.publish(round=round, by=hall.organiser)
     assert hall.pool("model") == [player.title for player in models.pool_after]
+
+
+def test_a_model_that_did_not_pass_its_audit_is_told_of(hall: Hall) -> None:
+    hall.field(3, 3)
+    round = hall.scored(hall.plan(samples=8))
+    for match in Match.objects.filter(model__title="model 1")[:2]:
+        Match.objects.filter(pk=match.pk).update(audit={"changed": 9, "passed": False})
+    rows = preview(round)[0].rows
+    assert [(row.title, row.unfit) for row in rows] == [("mo-0 0", 0), ("mo-1 1", 2), ("mo-2 2", 0)]
 
 
 def test_a_track_where_nobody_played_keeps_its_pool(hall: Hall) -> None:
