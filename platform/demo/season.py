@@ -151,9 +151,14 @@ class Season:
                 self._say(f"  {track.kind} pool {pool.number}: {', '.join(place.player.title for place in places)}")
 
     def _wait_for_boards(self) -> None:
-        self._tell("Everybody is measured anew against the new pools.")
         playing = Evaluation.objects.filter(state=Evaluation.State.PLAYING)
-        self._wait("measured anew", lambda: not playing.exists() and not any(True for _ in unmeasured()))
+
+        def settled() -> bool:
+            return not playing.exists() and next(unmeasured(), None) is None
+
+        if not settled():
+            self._tell("Everybody is measured anew against the new pools.")
+            self._wait("measured anew", settled)
 
     def _release(self, final: Round) -> None:
         public = set(final.releases.filter(withdrawn_at=None).values_list("part", flat=True))

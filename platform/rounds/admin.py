@@ -53,14 +53,11 @@ class RoundAdmin(ReadOnlyAdmin):
     counts = ("entries", "stages", "round_matches", "warnings", "releases")
     list_display = (
         "title",
-        "number",
         labelled("state", STATE_COLOURS),
         "state_since",
         linked("competition"),
         "kind",
         "schedule",
-        linked("window"),
-        linked("sample_set"),
         "problem",
     )
     list_filter = ("state", ("competition", RelatedOnlyFieldListFilter), "kind", "schedule")

@@ -16,6 +16,7 @@ from matches.models import Match
 from matches.selectors import WorkerStatus, workers
 from rounds.models import Release, Round
 from rounds.selectors import (
+    BracketView,
     Estimate,
     Line,
     Name,
@@ -78,12 +79,14 @@ def cockpit(round: Round) -> Cockpit:
     most = estimate(round) if round.state in COSTS else None
     far = progress(round)
     titles = {track.kind: track.title for track in round.competition.tracks.all()}
+    brackets = stages(round)
     sections = [
         Section("Cost", [_cost(most, far)], COST),
         Section("Faults", [_faults(far.faults)] if far.faults else []),
         Section("What applying changes", _previews(round) if round.state == State.SCORED else [], PREVIEW),
-        Section("Who plays" if round.state in COSTS else "Standings", _standings(round, titles)),
-        *_brackets(round, titles),
+        Section("Who plays", _field(round, titles, brackets) if round.state in COSTS else []),
+        Section("Standings", _standings(round, titles) if round.state not in COSTS else []),
+        *_stages(round, titles, brackets),
         Section("Warnings", _warnings(round), WARNINGS),
         Section("Releases", _releases(round)),
         Section("Workers", [_workers(workers())] if round.state in COSTS else [], folded=True),
@@ -157,6 +160,39 @@ def _pools(view: Preview) -> list[tuple[object, ...]]:
     return rows
 
 
+def _field(round: Round, titles: Mapping[str, str], brackets: Iterable[BracketView]) -> list[Table]:
+    cut = {
+        (kind, line.name.player): stage.number
+        for bracket in brackets
+        for stage in bracket.stages
+        for kind, lines in (("model", stage.models), (bracket.kind, stage.attacks))
+        for line in lines
+        if not line.kept
+    }
+    headers = ("seat", "team", "title", "stands", "prizes", "")
+    made = []
+    for kind, rows in standings(round).items():
+        lines = [
+            (row.prior, row.team, _title(row), _stands(cut.get((kind, row.player))), _prizes(row), row.gone)
+            for row in sorted(rows, key=lambda row: row.prior)
+        ]
+        made.append(Table(titles[kind], headers, lines))
+    return [table for table in made if table.rows]
+
+
+def _stands(cut_in: int | None) -> str:
+    return "in" if cut_in is None else f"cut in stage {cut_in}"
+
+
+def _title(row: StandingRow) -> str:
+    entry = reverse("admin:rounds_roundentry_change", args=[row.entry])
+    return format_html('<a class="text-link" href="{}">{}</a>', entry, row.title or f"submission {row.submission}")
+
+
+def _prizes(row: StandingRow) -> str:
+    return "yes" if row.eligible else f"no: {row.ineligible_because}"
+
+
 def _standings(round: Round, titles: Mapping[str, str]) -> list[Table]:
     headers = ("place", "team", "title", "score", "95 % interval", "failures", "cut in stage", "prizes", "")
     return [
@@ -167,26 +203,25 @@ def _standings(round: Round, titles: Mapping[str, str]) -> list[Table]:
 
 
 def _standing(row: StandingRow) -> tuple[object, ...]:
-    entry = reverse("admin:rounds_roundentry_change", args=[row.entry])
     marks = [row.gone, "not broken" if row.not_broken else "", "not separated from the next" if row.unseparated else ""]
     return (
         "" if row.place is None else row.place,
         row.team,
-        format_html('<a class="text-link" href="{}">{}</a>', entry, row.title or f"submission {row.submission}"),
+        _title(row),
         "" if row.value is None else f"{row.value:.3f}",
         "" if row.low is None or row.high is None else f"{row.low:.3f} to {row.high:.3f}",
         "" if row.failures is None else row.failures,
         row.stage if row.place is not None and row.value is None else "",
-        "yes" if row.eligible else f"no: {row.ineligible_because}",
+        _prizes(row),
         ", ".join(filter(None, marks)),
     )
 
 
-def _brackets(round: Round, titles: Mapping[str, str]) -> list[Section]:
+def _stages(round: Round, titles: Mapping[str, str], brackets: Iterable[BracketView]) -> list[Section]:
     log = reverse("admin:rounds_decision_changelist")
     link = format_html('<a class="text-link" href="{}?stage__round__id__exact={}">Decision log</a>', log, round.pk)
     made = []
-    for bracket in stages(round):
+    for bracket in brackets:
         for stage in bracket.stages:
             title = f"{titles[bracket.kind]}, stage {stage.number}: {stage.samples} samples"
             sides = ((titles["model"], stage.models), (titles[bracket.kind], stage.attacks))

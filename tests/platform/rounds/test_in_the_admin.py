@@ -91,7 +91,13 @@ def test_it_works(browser: Client, hall: Hall, olga: User) -> None:
     assert act(browser, round, "start") == ["1 of 1 started."]
     assert act(browser, round, "pause") == ["1 of 1 paused."]
     assert act(browser, round, "resume") == ["1 of 1 resumed."]
-    assert "It plays" in cockpit(browser, round)
+    page = cockpit(browser, round)
+    assert "It plays" in page
+    assert "cut in stage" not in page
+    while not round.stages.exists():
+        services.conduct(round)
+        hall.play()
+    assert "cut in stage 1" in cockpit(browser, round)
     hall.run(round)
 
     page = cockpit(browser, round)
