@@ -32,8 +32,8 @@ WATCH_SECONDS = 5.0
 WINDOW = timedelta(hours=2)
 """How long submissions would be refused, if the organiser did not end the window before."""
 
-LAST_DIGIT = re.compile(rb"[0-8](?=[,}\]])")
-"""The last digit of a number in a line of JSON. The next greater one in its place leaves the line in its form."""
+NUMBER = re.compile(r"(?<=[:,\[])\d+\.\d+(?=[,}\]])")
+"""A distance or another number with a point, in a line of JSON."""
 
 
 @dataclass(frozen=True)
@@ -177,12 +177,10 @@ class Season:
         self._tell(f"gauntlet verify on the bundle, {len(bundle):,} bytes:")
         if self._run_verify(genuine, key) != 0:
             raise Fault("gauntlet verify does not accept the bundle")
-        lines = bundle.split(b"\n")
-        forged = next(number for number in range(len(lines) // 2, len(lines)) if LAST_DIGIT.search(lines[number]))
-        lines[forged] = LAST_DIGIT.sub(lambda digit: b"%d" % (int(digit[0]) + 1), lines[forged], count=1)
+        line, forged = _forged(bundle)
         copy = self._folder / "forged.jsonl"
-        copy.write_bytes(b"\n".join(lines))
-        self._tell(f"gauntlet verify on a copy with one digit changed in line {forged + 1}:")
+        copy.write_bytes(forged)
+        self._tell(f"gauntlet verify on a copy with one digit changed in line {line}:")
         if self._run_verify(copy, key) == 0:
             raise Fault("gauntlet verify accepts a forged bundle")
 
@@ -217,3 +215,17 @@ class Season:
 
     def _tell(self, line: str) -> None:
         self._say(f"{self._story.time()}  {line}")
+
+
+def _forged(bundle: bytes) -> tuple[int, bytes]:
+    """The bundle with the last digit of one number changed, and the number of that line, from 1."""
+    lines = bundle.decode().split("\n")
+    for place in range(len(lines) // 2, len(lines)):
+        for number in NUMBER.finditer(lines[place]):
+            others = (number[0][:-1] + digit for digit in "0123456789")
+            # a number that is written in no other way: only what it says is wrong
+            other = next((text for text in others if text != number[0] and repr(float(text)) == text), None)
+            if other is not None:
+                lines[place] = lines[place][: number.start()] + other + lines[place][number.end() :]
+                return place + 1, "\n".join(lines).encode()
+    raise Fault("the bundle holds no number to change")
