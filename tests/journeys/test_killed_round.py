@@ -1,0 +1,133 @@
+"""A round is killed again and again, and comes to the same outcome as one that nobody disturbed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import psycopg2
+import pytest
+
+SET_UP = "import django, runpy; django.setup(); runpy.run_path('tests/journeys/twelve.py', run_name='__main__')"
+CELERY = [sys.executable, "-m", "celery", "--app", "config", "worker", "--loglevel", "INFO", "--without-gossip"]
+WEB = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--worker-class", "gthread", "--threads", "4"]
+MOMENTS = 5
+
+
+class Programs:
+    """Web server, builder and player of a site, each in a process group of its own."""
+
+    def __init__(self, site: Any, root: Path, environment: dict[str, str]) -> None:
+        self._site = site
+        self._root = root
+        self._environment = environment
+        self._commands = {
+            "web": [*WEB, "--bind", f"127.0.0.1:{site.port}", "--no-control-socket"],
+            "builder": [*CELERY, "--beat", "--queues", "default,build", "--concurrency", "1", "--hostname", "b@%h"],
+            "player": [*CELERY, "--queues", "play", "--concurrency", "2", "--hostname", "p@%h"],
+        }
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        for name in self._commands:
+            self.start(name)
+
+    def start(self, name: str) -> None:
+        with (self._site.state / f"{name}.log").open("ab") as log:
+            self._running[name] = subprocess.Popen(
+                self._commands[name],
+                cwd=self._root,
+                env=self._environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def kill(self, name: str) -> None:
+        """As when the power goes."""
+        process = self._running[name]
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def close(self) -> None:
+        for name in self._running:
+            self.kill(name)
+
+
+class Database:
+    """The site's database, read past Django."""
+
+    def __init__(self, site: Any, address: str) -> None:
+        self._file = site.state / "site.sqlite3"
+        self._address = address
+
+    def ask(self, question: str) -> Any:
+        """The first value of the first row."""
+        connect = psycopg2.connect if self._address else sqlite3.connect
+        with closing(connect(self._address or self._file)) as connection, closing(connection.cursor()) as cursor:
+            cursor.execute(question)
+            return cursor.fetchone()[0]
+
+    def played(self) -> int:
+        return int(self.ask("select count(*) from matches_piece where state = 'played'"))
+
+    def outcome(self) -> str:
+        """The snapshot hash; empty before the round is scored."""
+        return str(self.ask("select outcome from rounds_round"))
+
+    def drop_connections(self) -> None:
+        """End everybody's connection."""
+        self.ask(
+            "select count(pg_terminate_backend(pid)) from pg_stat_activity "
+            "where datname = current_database() and pid <> pg_backend_pid()"
+        )
+
+
+@pytest.fixture
+def play_round(
+    make_site: Callable[..., Any], root: Path, wait: Callable[..., None]
+) -> Iterator[Callable[[Callable[[Programs, Database, int], None]], str]]:
+    """Plays the round of a fresh site to its end, with something done to it after each of some pieces; its outcome."""
+    running: list[Programs] = []
+
+    def play(disturb: Callable[[Programs, Database, int], None]) -> str:
+        site = make_site()
+        environment = site.environment | {"DJANGO_SETTINGS_MODULE": "config.settings"}
+        subprocess.run([sys.executable, "-c", SET_UP], cwd=root, env=environment, check=True, timeout=200)
+        database = Database(site, environment["DATABASE_URL"])
+        programs = Programs(site, root, environment)
+        running.append(programs)
+        for number, moment in enumerate(sorted(random.Random(4).sample(range(2, 100), MOMENTS))):
+            wait(f"{moment} pieces played", lambda moment=moment: database.played() >= moment)
+            disturb(programs, database, number)
+        wait("the end of the round", database.outcome)
+        return database.outcome()
+
+    yield play
+    for programs in running:
+        programs.close()
+
+
+def disturb(programs: Programs, database: Database, number: int) -> None:
+    """Take the next thing away: worker, web server, builder, connections (on SQLite the player's), worker again."""
+    name = ("player", "web", "builder", "database", "player")[number]
+    if name == "database" and os.environ.get("DATABASE_URL", "").startswith("postgres"):
+        database.drop_connections()
+        return
+    name = "player" if name == "database" else name
+    programs.kill(name)
+    programs.start(name)
+
+
+@pytest.mark.timeout(600)
+def test_a_round_killed_at_five_moments_has_the_outcome_of_an_undisturbed_one(
+    play_round: Callable[[Callable[[Programs, Database, int], None]], str],
+) -> None:
+    undisturbed = play_round(lambda programs, database, number: None)
+    assert play_round(disturb) == undisturbed

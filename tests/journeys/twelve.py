@@ -1,0 +1,92 @@
+"""Sets up a site at which a round of twelve a side has begun. Run with the settings of that site, Django set up.
+
+Every name, commit and sample order is the same each time, so two sites must come to the same outcome.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from datetime import timedelta
+from pathlib import Path
+
+from django.core.management import call_command
+
+from accounts.models import User
+from accounts.services import create_team
+from competitions.models import Competition, Track
+from competitions.services import enter, import_competition
+from core import clock
+from demo.pushing import TAG, push_copy
+from demo.teams import Change
+from repositories.reading import Reader
+from repositories.services import repository_of
+from rounds import services
+from submissions.builds import build
+from submissions.models import Submission
+
+SIDE = 12
+SAMPLES = 3
+WEIGHTS = 'WEIGHTS = dict(np.load(Path(__file__).with_name("weights.npz"), allow_pickle=False))'
+SHAKEN = """
+DRAW = np.random.default_rng({number})
+WEIGHTS = {{name: np.float32(w + DRAW.normal(0, {size} * np.abs(w).mean(), w.shape)) for name, w in WEIGHTS.items()}}"""
+
+
+def begin() -> None:
+    """Make the tables, the competition, two dozen teams with a submission each, and the round."""
+    call_command("migrate", verbosity=0)
+    competition = import_competition(tomllib.loads(Path(__file__).with_name("twelve.toml").read_text(encoding="utf-8")))
+    for number in range(SIDE):
+        shaken = WEIGHTS + SHAKEN.format(number=number, size=number / 10)
+        submit(competition, f"models-{number}", "model", "numpy-classifier", Change("main.py", WEIGHTS, shaken))
+        draws = Change("main.py", "DRAWS = 40", f"DRAWS = {number + 1}")
+        submit(competition, f"noise-{number}", "untargeted", "gaussian-noise", draws)
+    start_round(competition, User.objects.create_superuser("olga", "", "a long enough password"))
+
+
+def submit(competition: Competition, team: str, kind: str, like: str, change: Change) -> None:
+    """A team of one with a submission that is ready."""
+    captain = User.objects.create_user(team)
+    entry = enter(team=create_team(slug=team, name=team, captain=captain), competition=competition)
+    repository = repository_of(entry=entry, track=Track.objects.get(competition=competition, kind=kind))
+    push_copy(like, str(repository.path), author=team, changes=(change,))
+    with Reader(repository.path) as reader:
+        commit = reader.resolve(f"refs/tags/{TAG}") or ""
+    now = clock.now()
+    submission = Submission.objects.create(
+        repository=repository,
+        commit=commit,
+        tag=TAG,
+        submitted_by=captain,
+        received_at=now,
+        title=team,
+        licence="MIT",
+        state=Submission.State.READY,
+        state_since=now,
+    )
+    submission.player = build(submission, lambda line: None)
+    submission.save()
+
+
+def start_round(competition: Competition, by: User) -> None:
+    """Plan, freeze and start it, on samples in the order of one salt."""
+    now = clock.now()
+    planned = services.plan_round(
+        competition=competition,
+        title="Twelve a side",
+        kind="top-five",
+        schedule="ladder",
+        guard=False,
+        source=competition.sample_sets.get(name="test-1"),
+        samples=SAMPLES,
+        starts_at=now,
+        ends_at=now + timedelta(days=3),
+        by=by,
+        salt="0123456789abcdef",
+    )
+    services.freeze(round=planned, by=by, reason="It is time.")
+    services.start(round=planned, by=by, reason="It is time.")
+
+
+if __name__ == "__main__":
+    begin()
