@@ -135,7 +135,7 @@ def _entrants(record: Record) -> Iterator[dict[str, Any]]:
                 "kind": "entrant",
                 "track": str(track),
                 "player": entrant.player,
-                "teams": sorted(entrant.teams),
+                "teams": list(entrant.teams),
                 "order": order,
                 "prior": prior[entrant.player],
                 "submissions": sorted(submissions, key=canonical),

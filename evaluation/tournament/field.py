@@ -17,7 +17,7 @@ TOP = 5
 
 @dataclass(frozen=True)
 class Entrant:
-    """One player of a side, by its digest, and the teams it belongs to (several where they sent the same content)."""
+    """One player of a side, by its digest, and the teams that own it: it never meets a player of theirs."""
 
     name: str
     teams: frozenset[str] = frozenset()

@@ -35,7 +35,11 @@ __all__ = [
 
 @dataclass(frozen=True)
 class RoundEntrant:
-    """One player of a track, by its digest, and the teams it belongs to."""
+    """One player of a track, by its digest, and the teams that sent it in order of entry.
+
+    They share its place, but the first alone owns it: else whoever pastes the attack that breaks its model would never
+    meet it.
+    """
 
     track: Track
     player: str
@@ -194,8 +198,8 @@ def _field(facts: RoundFacts, track: Track, models: Sequence[str]) -> Field:
     if len({entrant.player for entrant in facts.entrants}) < len(facts.entrants):
         raise ValueError("a player is in the round twice")
     return Field(
-        models=tuple(Entrant(entrant.player, frozenset(entrant.teams)) for entrant in seats),
-        attacks=tuple(Entrant(entrant.player, frozenset(entrant.teams)) for entrant in rivals),
+        models=tuple(Entrant(entrant.player, frozenset(entrant.teams[:1])) for entrant in seats),
+        attacks=tuple(Entrant(entrant.player, frozenset(entrant.teams[:1])) for entrant in rivals),
         model_prior=_positions(seats, models if given else facts.priors.get(Track.MODEL, ())),
         attack_prior=_positions(rivals, facts.priors.get(track, ())),
         samples=facts.samples,

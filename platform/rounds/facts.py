@@ -105,11 +105,11 @@ def frozen(round: Round) -> list[RoundEntry]:
 
 
 def _facts(round: Round, entries: Iterable[RoundEntry], results: Results) -> RoundFacts:
-    teams: dict[tuple[Track, str], set[str]] = {}
+    teams: dict[tuple[Track, str], dict[str, None]] = {}
     prior: dict[tuple[Track, str], int] = {}
     for entry in sorted(entries, key=lambda entry: entry.order):
         key = Track(entry.track.kind), entry.player.digest
-        teams.setdefault(key, set()).add(entry.submission.repository.entry.team.slug)
+        teams.setdefault(key, {})[entry.submission.repository.entry.team.slug] = None
         prior[key] = min(entry.prior, prior.get(key, entry.prior))
     return RoundFacts(
         schedule=round.schedule,
@@ -117,7 +117,7 @@ def _facts(round: Round, entries: Iterable[RoundEntry], results: Results) -> Rou
         samples=round.sample_set.count,
         sweep=round.kind == Round.Kind.FINAL,
         entrants=tuple(
-            RoundEntrant(track, player, tuple(sorted(of)))
+            RoundEntrant(track, player, tuple(of))
             for wanted in Track
             for (track, player), of in teams.items()
             if track is wanted

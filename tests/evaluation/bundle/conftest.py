@@ -16,7 +16,7 @@ from evaluation.tournament.rounds import RoundEntrant, RoundFacts, SampleRow, ad
 
 SAMPLES = 16
 SEED = bytes(range(32))
-TEAMS = {"model-03": ("larks", "owls"), "attack-04": ("owls",)}
+TEAMS = {"model-03": ("owls", "larks"), "attack-04": ("owls",)}
 
 
 def _entrants() -> tuple[RoundEntrant, ...]:

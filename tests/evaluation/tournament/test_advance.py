@@ -223,6 +223,16 @@ def test_own_team_opponents_count_for_nobody() -> None:
     assert (places["sharp"].value, places["sharp"].worst_opponent) == (4.0, "middle")
 
 
+def test_who_copies_an_attack_must_meet_it_still() -> None:
+    # owls paste what larks entered: it is larks who never meet it
+    teams = {"strong": ("owls",), "sharp": ("larks", "owls"), "weak": ("larks",)}
+    known = facts(sweep=False)
+    known = replace(known, entrants=tuple(replace(one, teams=teams.get(one.player, ())) for one in known.entrants))
+    known, _ = play(known)
+    assert ("strong", "sharp") in known.results
+    assert ("weak", "sharp") not in known.results
+
+
 def test_what_a_round_costs_at_most() -> None:
     # 3 x 3 and 3 x 2 pairs on four samples; fewer attacks than five cannot be cut
     assert ceiling(facts()) == 36 + 24
