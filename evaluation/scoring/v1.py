@@ -7,6 +7,7 @@ Distances are scored distances (`evaluation.scoring.distances.scored_distance`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,17 +117,28 @@ def bootstrap_interval(distances: Distances, seed: int) -> tuple[float, float]:
     before = np.zeros((samples, values.size + 1), np.float32)  # whole numbers, exact below 2 ** 24
     before[order % samples, np.arange(1, values.size + 1)] = 1
     np.cumsum(before, axis=1, out=before)
-    random = np.random.RandomState(seed)
-    medians = np.empty(RESAMPLES)
+    times = _resamples(samples, seed)
     step = max(1, _BLOCK_VALUES // distances.size)
-    for start in range(0, RESAMPLES, step):
-        count = min(step, RESAMPLES - start)
-        drawn = random.randint(0, samples, size=(count, samples)) + samples * np.arange(count)[:, np.newaxis]
-        times = np.bincount(drawn.ravel(), minlength=count * samples).reshape(count, samples)
-        medians[start : start + count] = _medians(values[order], before, times.astype(np.float32))
+    blocks = [_medians(values[order], before, times[start : start + step]) for start in range(0, RESAMPLES, step)]
+    medians = np.concatenate(blocks)
     tail = (1 - CONFIDENCE) / 2
     low, high = np.quantile(medians, [tail, 1 - tail])
     return float(low), float(high)
+
+
+@lru_cache(maxsize=2)
+def _resamples(samples: int, seed: int) -> NDArray[np.float32]:
+    """(resamples, samples): how often each resample draws each sample. Kept, as everybody on a board has the same."""
+    random = np.random.RandomState(seed)
+    times = np.empty((RESAMPLES, samples), np.float32)
+    step = max(1, _BLOCK_VALUES // samples)
+    for start in range(0, RESAMPLES, step):
+        count = min(step, RESAMPLES - start)
+        drawn = random.randint(0, samples, size=(count, samples)) + samples * np.arange(count)[:, np.newaxis]
+        counted = np.bincount(drawn.ravel(), minlength=count * samples)
+        times[start : start + count] = counted.reshape(count, samples)
+    times.setflags(write=False)
+    return times
 
 
 def _medians(values: Distances, before: NDArray[np.float32], times: NDArray[np.float32]) -> Distances:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
 from evaluation.scoring.distances import Distances
-from evaluation.scoring.v1 import Score, attack_score, bootstrap_interval, model_score
+from evaluation.scoring.v1 import Score, _resamples, attack_score, bootstrap_interval, model_score
 
 BOTH = pytest.mark.parametrize("score", [model_score, attack_score])
 distances = st_numpy.arrays(
@@ -102,6 +102,7 @@ def test_the_interval_does_not_depend_on_the_size_of_blocks(monkeypatch: pytest.
     rows = np.random.default_rng(5).random((3, 20))
     whole = bootstrap_interval(rows, seed=2)
     monkeypatch.setattr("evaluation.scoring.v1._BLOCK_VALUES", 60 * 7)
+    _resamples.cache_clear()
     assert bootstrap_interval(rows, seed=2) == whole
 
 
