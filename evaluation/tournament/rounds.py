@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -221,28 +221,35 @@ def _positions(seats: Sequence[RoundEntrant], prior: Sequence[str]) -> tuple[int
 def _played(facts: RoundFacts, field: Field) -> Played:
     """The distances of the pairs of `field`; own-team pairs stay out."""
     played = np.full((len(field.models), len(field.attacks), field.samples), np.nan)
-    for (model, attack), rows in _rows(facts, field):
-        numbers = np.fromiter(rows, np.int64, len(rows))
-        if numbers.size and not (numbers.min() >= 0 and numbers.max() < field.samples):
-            raise ValueError(f"a result names a sample outside 0 to {field.samples - 1}")
-        played[model, attack, numbers] = [row.distance for row in rows.values()]
+    places, rows = _rows(facts, field)
+    numbers = places[-1]
+    if numbers.size and not (numbers.min() >= 0 and numbers.max() < field.samples):
+        raise ValueError(f"a result names a sample outside 0 to {field.samples - 1}")
+    played[places] = [row.distance for row in rows]
     return played
 
 
 def _failed(facts: RoundFacts, field: Field) -> NDArray[np.bool_]:
     failed = np.zeros((len(field.models), len(field.attacks), field.samples), np.bool_)
-    for (model, attack), rows in _rows(facts, field):
-        failed[model, attack, list(rows)] = [row.outcome is Outcome.FAILED for row in rows.values()]
+    places, rows = _rows(facts, field)
+    failed[places] = [row.outcome is Outcome.FAILED for row in rows]
     return failed
 
 
-def _rows(facts: RoundFacts, field: Field) -> Iterator[tuple[tuple[int, int], Mapping[int, SampleRow]]]:
+def _rows(facts: RoundFacts, field: Field) -> tuple[tuple[NDArray[np.int64], ...], list[SampleRow]]:
+    """The rows of the pairs of `field`, and of each its model, attack and sample: all at once, as there are many."""
     models = {entrant.name: place for place, entrant in enumerate(field.models)}
     attacks = {entrant.name: place for place, entrant in enumerate(field.attacks)}
-    meets = field.meets()
-    for (model, attack), rows in facts.results.items():
-        if model in models and attack in attacks and meets[models[model], attacks[attack]]:
-            yield (models[model], attacks[attack]), rows
+    meets = field.meets().tolist()
+    pairs = [
+        (models[model], attacks[attack], rows)
+        for (model, attack), rows in facts.results.items()
+        if model in models and attack in attacks and meets[models[model]][attacks[attack]]
+    ]
+    counts = [len(rows) for _, _, rows in pairs]
+    of_models, of_attacks = (np.array([pair[side] for pair in pairs], np.int64).repeat(counts) for side in (0, 1))
+    numbers = np.fromiter(chain.from_iterable(rows for _, _, rows in pairs), np.int64, sum(counts))
+    return (of_models, of_attacks, numbers), [row for _, _, rows in pairs for row in rows.values()]
 
 
 def _wanted(arena: _Arena) -> tuple[Request, ...]:
