@@ -20,6 +20,7 @@ from rounds.licences import is_open_source
 from rounds.life import require_organiser, require_reason, require_state
 from rounds.models import Release, Round, RoundEntry
 from rounds.secrecy import why_still_secret
+from submissions.models import Submission
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -58,7 +59,8 @@ def release(*, round: Round, part: str, by: User, reason: str) -> Release:
         _check_is_not_public(round, part)
         row = Release.objects.create(round=round, part=part, released_at=clock.now(), released_by=by, content=content)
         if part == Release.Part.CODE:
-            opened = [entry.submission.repository_id for entry in released_entries(round)]
+            # of those disqualified too, as one may be reinstated: each request asks anew whose tags are released
+            opened = [entry.submission.repository_id for entry in _open_source(RoundEntry.objects.filter(round=round))]
             Repository.objects.filter(pk__in=opened, public_since=None).update(public_since=row.released_at)
         events.record("release", row, by=by, reason=reason, round=round.pk, part=part, content=content)
     return row
@@ -93,7 +95,8 @@ def released_entries(round: Round) -> list[RoundEntry]:
     """The entries whose code is public once the code of the round is released, by team and track.
 
     Only a final asks for open source, so that being eligible is not enough: the licence must be open source, or
-    an organiser must have confirmed that it is.
+    an organiser must have confirmed that it is. Whoever is disqualified or withdrawn, before the release or after
+    it, is not among them.
     """
     return _cloneable(RoundEntry.objects.filter(round=round))
 
@@ -169,6 +172,11 @@ def _repositories(round: Round) -> list[Repository]:
 
 
 def _cloneable(entries: QuerySet[RoundEntry]) -> list[RoundEntry]:
+    standing = entries.filter(submission__disqualified_at=None)
+    return _open_source(standing.exclude(submission__state=Submission.State.WITHDRAWN))
+
+
+def _open_source(entries: QuerySet[RoundEntry]) -> list[RoundEntry]:
     rows = entries.filter(eligible=True).select_related("track", "round", "submission__repository__entry__team")
     ordered = list(rows.order_by("submission__repository__entry__team__slug", "track", "round"))
     rounds = {events.name_of(entry.round) for entry in ordered}

@@ -208,6 +208,13 @@ def test_strangers_share_a_few_turns(served: Repository, client: Client) -> None
     assert b"".join(client.get(ADVERTISED)).startswith(b"001e# service=git-upload-pack\n")
 
 
+def test_nothing_is_cloned_while_it_is_disqualified(served: Repository, client: Client) -> None:
+    Submission.objects.update(disqualified_at=clock.now())
+    assert client.get(ADVERTISED).status_code == 404
+    Submission.objects.update(disqualified_at=None)
+    assert b"".join(client.get(ADVERTISED)).startswith(b"001e# service=git-upload-pack\n")
+
+
 def test_it_rejects_a_release_of_a_commit_that_is_gone(
     served: Repository, boss: User, make_round: MakeRound, settings: Settings
 ) -> None:

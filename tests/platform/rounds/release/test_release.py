@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
-from typing import Protocol
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
 
 import pytest
 
@@ -16,7 +16,8 @@ from core.models import Event
 from matches.models import Match
 from rounds.files import bundle_of, images_zip
 from rounds.models import Release, Round, RoundEntry
-from rounds.release import open_part, release, released, released_entries, withdraw
+from rounds.release import open_part, release, released, released_entries, released_tags, withdraw
+from submissions.models import Submission
 
 
 class Final(Protocol):
@@ -184,6 +185,24 @@ def test_code_of_eligible_entries_with_an_open_licence_is_public(published: Fina
     assert released_entries(published.round) == [published.entries["owls"]]
     events.record("confirm_licence", published.round, entry=foxes.pk)
     assert released_entries(published.round) == [foxes, published.entries["owls"]]
+
+
+@pytest.mark.parametrize("gone", [{"state": "withdrawn"}, {"disqualified_at": datetime(2026, 11, 21, tzinfo=UTC)}])
+@pytest.mark.parametrize("late", [False, True])
+def test_code_of_who_is_gone_is_not_public(published: Final, olga: User, gone: dict[str, Any], late: bool) -> None:
+    owls, foxes = published.entries["owls"], published.entries["foxes"]
+    submissions = Submission.objects.filter(pk=foxes.submission_id)
+    RoundEntry.objects.filter(pk=owls.pk).update(eligible=False)
+    if not late:
+        submissions.update(**gone)
+        with pytest.raises(Refusal, match="open-source licence"):
+            release(round=published.round, part="code", by=olga, reason="the end")
+    Release.objects.create(round=published.round, part="code", released_at=clock.now(), released_by=olga)
+    submissions.update(**gone)
+    assert released_entries(published.round) == []
+    assert released_tags(foxes.submission.repository) == {}
+    submissions.update(state="ready", disqualified_at=None)
+    assert list(released_tags(foxes.submission.repository)) == ["submission-1"]
 
 
 def test_it_rejects_code_that_nobody_may_clone(published: Final, olga: User) -> None:
