@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any
 
-from evaluation.bundle.lines import canonical, encode
+from evaluation.bundle.lines import MOST_BYTES, MOST_LINE_BYTES, MOST_LINES, canonical, encode
 from evaluation.domain.players import Track
 from evaluation.tournament.places import Place
 from evaluation.tournament.plan import Decision, Stage
@@ -19,6 +19,12 @@ from evaluation.tournament.rounds import Bracket, RoundFacts, RoundState, Sample
 
 FORMAT = 1
 """The version of this form."""
+
+MOST_SAMPLES = 10_000
+"""The most samples of a bundle."""
+
+_SIGNATURE_BYTES = (67, 400)
+"""What the signature takes for each line before it, and beside."""
 
 
 @dataclass(frozen=True)
@@ -79,15 +85,33 @@ def body(record: Record) -> bytes:
     """Everything of a round that is over, but the signature. The same bytes for the same round, always.
 
     Results that the schedule never asked for are left out: nothing follows from them. Raises `ValueError` where the
-    round is not over or the parts do not fit each other.
+    round is not over, the parts do not fit each other, or it would be larger than what is read.
     """
     state = advance(record.facts)
     if not state.over:
         raise ValueError("the round is not over: there is nothing to write yet")
     if len(record.samples) != record.facts.samples:
         raise ValueError(f"there are {len(record.samples)} samples where the round has {record.facts.samples}")
+    if record.facts.samples > MOST_SAMPLES:
+        raise ValueError(f"the round has {record.facts.samples:,} samples, and a bundle at most {MOST_SAMPLES:,}")
     found = [_head(record), *_samples(record), *_entrants(record), *_results(record, state)]
-    return encode([*found, *derived_lines(state)])
+    content = encode([*found, *derived_lines(state)])
+    _check_size(content)
+    return content
+
+
+def _check_size(content: bytes) -> None:
+    """Whether the bundle could be read once it is signed."""
+    lines, longest = content.count(b"\n"), max(map(len, content.split(b"\n"))) + 1
+    per_line, beside = _SIGNATURE_BYTES
+    size = len(content) + lines * per_line + beside
+    for found, most, what in (
+        (lines + 1, MOST_LINES, "lines"),
+        (longest, MOST_LINE_BYTES, "bytes in a line"),
+        (size, MOST_BYTES, "bytes"),
+    ):
+        if found > most:
+            raise ValueError(f"the bundle would have {found:,} {what}, and one is read with at most {most:,}")
 
 
 def derived_lines(state: RoundState) -> list[dict[str, Any]]:

@@ -39,8 +39,8 @@ class Fields:
     def flag(self, name: str) -> bool:
         return self._typed(name, self._line[name], bool, "true or false")
 
-    def whole(self, name: str, least: int = 0) -> int:
-        return self._whole(name, self._line[name], least)
+    def whole(self, name: str, least: int = 0, most: int = MOST_WHOLE) -> int:
+        return self._whole(name, self._line[name], least, most)
 
     def distance(self, name: str) -> float:
         return self._distance(name, self._line[name])
@@ -52,7 +52,7 @@ class Fields:
         return [self._typed(name, value, str, "text") for value in self._list(name)]
 
     def wholes(self, name: str) -> list[int]:
-        return [self._whole(name, value, 0) for value in self._list(name)]
+        return [self._whole(name, value, 0, MOST_WHOLE) for value in self._list(name)]
 
     def distances(self, name: str) -> list[float]:
         return [self._distance(name, value) for value in self._list(name)]
@@ -76,10 +76,10 @@ class Fields:
         typed: _Value = value
         return typed
 
-    def _whole(self, name: str, value: Any, least: int) -> int:
+    def _whole(self, name: str, value: Any, least: int, most: int) -> int:
         whole = self._typed(name, value, int, "a whole number")
-        if not least <= whole <= MOST_WHOLE:
-            raise self.refusal(f"{name} must be a whole number from {least} to {MOST_WHOLE}")
+        if not least <= whole <= most:
+            raise self.refusal(f"{name} must be a whole number from {least} to {most}")
         return whole
 
     def _distance(self, name: str, value: Any) -> float:

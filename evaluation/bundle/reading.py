@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evaluation.bundle.contents import FORMAT, BundleHead, BundleSample, BundleSubmission, Record, commitment_of
+from evaluation.bundle.contents import (
+    FORMAT,
+    MOST_SAMPLES,
+    BundleHead,
+    BundleSample,
+    BundleSubmission,
+    Record,
+    commitment_of,
+)
 from evaluation.bundle.fields import MOST_WHOLE, Fields
-from evaluation.bundle.lines import decode
+from evaluation.bundle.lines import canonical, decode
 from evaluation.domain.errors import BundleRefusal
 from evaluation.domain.players import Track
 from evaluation.domain.results import Outcome
@@ -40,10 +49,17 @@ _ALLOWED = {
 
 @dataclass(frozen=True)
 class Derived:
-    """A line of what follows from the results, as it stands in the file."""
+    """A line of what follows from the results, as it stands in the file: its `content` is small, its values are not."""
 
     number: int
-    line: Mapping[str, Any]
+    kind: str
+    content: bytes
+
+    @property
+    def line(self) -> Mapping[str, Any]:
+        """Its values, read anew each time."""
+        values: Mapping[str, Any] = json.loads(self.content)
+        return values
 
 
 @dataclass(frozen=True)
@@ -60,19 +76,19 @@ def read(content: bytes) -> Bundle:
 
     A `BundleRefusal` names the first line that is malformed, out of place, or at odds with the lines before it.
     """
-    lines = decode(content)
-    _check_order(lines)
-    reading = _Reading(Fields(1, lines[0], names=_HEAD))
+    lines = _in_order(decode(content))
+    reading = _Reading(Fields(1, next(lines), names=_HEAD))
     derived = []
-    for number, line in enumerate(lines[1:], start=2):
+    for number, line in enumerate(lines, start=2):
         if _ORDER[line["kind"]] >= _FIRST_DERIVED:
-            derived.append(Derived(number, line))
+            derived.append(Derived(number, line["kind"], canonical(line)))
         else:
             reading.take(number, line)
     return Bundle(reading.record(), tuple(derived), reading.results_at)
 
 
-def _check_order(lines: Sequence[Mapping[str, Any]]) -> None:
+def _in_order(lines: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """The same lines, each of a kind that may stand where it does."""
     reached = -1
     for number, line in enumerate(lines, start=1):
         kind = line["kind"]
@@ -83,6 +99,7 @@ def _check_order(lines: Sequence[Mapping[str, Any]]) -> None:
         if _ORDER[kind] < reached:
             raise BundleRefusal(number, f"a line of the kind {kind} must stand further up")
         reached = _ORDER[kind]
+        yield line
 
 
 class _Reading:
@@ -90,7 +107,7 @@ class _Reading:
 
     def __init__(self, head: Fields) -> None:
         self._head = head
-        self._count = head.whole("samples", 1)
+        self._count = head.whole("samples", 1, MOST_SAMPLES)
         self._samples: list[BundleSample] = []
         self._entrants: list[RoundEntrant] = []
         self._priors: dict[Track, dict[int, str]] = {track: {} for track in Track}
@@ -153,6 +170,8 @@ class _Reading:
         return tuple(places[place] for place in sorted(places))
 
     def _sample(self, line: Fields) -> None:
+        if len(self._samples) == self._count:
+            raise line.refusal(f"the head names {self._count} samples alone")
         if line.whole("sample") != len(self._samples):
             raise line.refusal(f"it should be sample {len(self._samples)}")
         self._samples.append(BundleSample(line.text("hash"), line.distance("worst_case")))

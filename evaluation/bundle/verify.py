@@ -144,13 +144,14 @@ def _compare(bundle: Bundle, expected: Sequence[Mapping[str, Any]], *, whole: bo
     found: dict[bytes, Derived] = {}
     due = {_name(line): line for line in expected}
     for derived in bundle.derived:
-        name = _name(derived.line)
+        line = derived.line
+        name = _name(line)
         if name in found:
             problems.append(Problem(derived.number, f"it repeats line {found[name].number}"))
         elif name not in due and whole:
-            problems.append(Problem(derived.number, f"no such line follows from the results: {_quote(derived.line)}"))
-        elif name in due and canonical(derived.line) != canonical(due[name]):
-            problems.append(Problem(derived.number, _difference(derived.line, due[name])))
+            problems.append(Problem(derived.number, f"no such line follows from the results: {_quote(line)}"))
+        elif name in due and derived.content != canonical(due[name]):
+            problems.append(Problem(derived.number, _difference(line, due[name])))
         found.setdefault(name, derived)
     if not problems and [name for name in found if name in due] != [name for name in due if name in found]:
         problems.append(Problem(bundle.derived[0].number, "from here on the lines are not in their order"))
@@ -192,7 +193,7 @@ def _quote(value: Any) -> str:
 
 def _summary(bundle: Bundle, signed: Sequence[bytes]) -> tuple[str, ...]:
     head, facts = bundle.record.head, bundle.record.facts
-    kinds = [derived.line["kind"] for derived in bundle.derived]
+    kinds = [derived.kind for derived in bundle.derived]
     counted = ", ".join(f"{kinds.count(kind)} {kind}s" for kind in _NAMED_BY)
     rows = sum(len(rows) for rows in facts.results.values())
     competition, title, kind = _quote(head.competition), _quote(head.title), _quote(head.kind)

@@ -46,7 +46,7 @@ class RoundEntrant:
     teams: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class SampleRow:
     """How one sample of a pair ended; `distance` is the scored distance (L2 over pixels / 255)."""
 

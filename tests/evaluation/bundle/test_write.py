@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 from collections import Counter
 from dataclasses import replace
 from hashlib import sha256
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from evaluation.bundle.contents import Record, body, commitment_of
-from evaluation.bundle.lines import MOST_BYTES, canonical, decode, encode
+from evaluation.bundle.lines import MOST_BYTES, MOST_LINE_BYTES, MOST_LINES, canonical, decode, encode
 from evaluation.bundle.reading import read
 from evaluation.bundle.signing import line_hashes, public_key, sign
 from evaluation.domain.errors import BundleRefusal, Refusal
@@ -77,7 +78,7 @@ def test_what_is_signed_can_be_made_by_hand(written: bytes, seed: bytes) -> None
     signed = sign(written, seed)
     assert signed == sign(written, seed)
     assert signed.startswith(written)
-    last = decode(signed)[-1]
+    last = list(decode(signed))[-1]
     assert last["lines"] == [sha256(line + b"\n").hexdigest() for line in written.splitlines()]
     assert last["lines"] == line_hashes(written.splitlines(keepends=True))
     assert last["key"] == public_key(seed)
@@ -128,12 +129,56 @@ def test_it_rejects_a_value_that_has_no_canonical_form(value: Any) -> None:
 )
 def test_it_rejects_a_line_by_its_number(second: bytes, cause: str) -> None:
     with pytest.raises(BundleRefusal, match=cause) as refused:
-        decode(b'{"kind":"head"}\n' + second)
+        list(decode(b'{"kind":"head"}\n' + second))
     assert refused.value.line == 2
 
 
 def test_it_rejects_an_empty_or_endless_file() -> None:
     with pytest.raises(Refusal, match="empty"):
-        decode(b"")
+        list(decode(b""))
     with pytest.raises(Refusal, match="larger than"):
-        decode(bytes(MOST_BYTES + 1))
+        list(decode(bytes(MOST_BYTES + 1)))
+    with pytest.raises(Refusal, match="more than 59,000 lines"):
+        list(decode(b"\n" * (MOST_LINES + 1)))
+
+
+def test_lines_are_read_one_by_one() -> None:
+    lines = decode(b'{"kind":"head"}\n' + b"[" * MOST_LINE_BYTES + b"\n")
+    assert next(lines) == {"kind": "head"}
+    with pytest.raises(BundleRefusal, match="line 2: it is longer than"):
+        next(lines)
+
+
+def test_a_line_of_many_values_takes_no_more_memory_than_its_bytes(written: bytes) -> None:
+    fat = b'{"kind":"warning","x":[' + b",".join([b"[]"] * 100_000) + b"]}\n"
+    kept = []
+    for content in (written, written + fat):
+        tracemalloc.start()
+        bundle = read(content)
+        kept.append(tracemalloc.get_traced_memory()[0])
+        tracemalloc.stop()
+        assert bundle.derived
+    assert kept[1] - kept[0] < 2 * len(fat)
+
+
+@pytest.mark.parametrize(
+    ("bound", "cause"), [("MOST_BYTES", "bytes, and"), ("MOST_LINE_BYTES", "bytes in a line"), ("MOST_LINES", "lines")]
+)
+def test_it_rejects_to_write_what_nobody_would_read(
+    played: Record, written: bytes, seed: bytes, monkeypatch: pytest.MonkeyPatch, bound: str, cause: str
+) -> None:
+    signed = sign(written, seed)
+    lines = signed.splitlines(keepends=True)
+    size = {"MOST_BYTES": len(signed), "MOST_LINES": len(lines), "MOST_LINE_BYTES": max(map(len, lines[:-1]))}[bound]
+    # a few bytes are held back for the signature
+    monkeypatch.setattr(f"evaluation.bundle.contents.{bound}", size + 200)
+    assert body(played) == written
+    monkeypatch.setattr(f"evaluation.bundle.contents.{bound}", size - 1)
+    with pytest.raises(ValueError, match=cause):
+        body(played)
+
+
+def test_it_rejects_more_samples_than_a_bundle_holds(played: Record, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evaluation.bundle.contents.MOST_SAMPLES", 15)
+    with pytest.raises(ValueError, match="16 samples, and a bundle at most 15"):
+        body(played)
