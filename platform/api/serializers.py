@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from competitions.models import Competition, FreezeWindow, RulesVersion, SampleSet, Track
-from competitions.selectors import imported_sets
+from competitions.selectors import imported_sets, standing_windows
 from leaderboards.models import Evaluation
 from leaderboards.selectors import evaluation_of, public_evaluation_of
 from submissions.models import Build, Submission
@@ -58,7 +58,7 @@ class WholeCompetitionSerializer(serializers.ModelSerializer[Competition]):
 
     tracks = TrackSerializer(many=True)
     rules = RulesSerializer(source="rules_versions.first")
-    freeze_windows = WindowSerializer(many=True)
+    freeze_windows = serializers.SerializerMethodField()
     sample_sets = serializers.SerializerMethodField()
 
     class Meta:
@@ -71,6 +71,10 @@ class WholeCompetitionSerializer(serializers.ModelSerializer[Competition]):
             "freeze_windows",
             "sample_sets",
         )
+
+    def get_freeze_windows(self, competition: Competition) -> object:
+        """Those that were not called off."""
+        return WindowSerializer(standing_windows(competition), many=True).data
 
     def get_sample_sets(self, competition: Competition) -> object:
         """Those that are imported; what rounds draw from them is theirs."""

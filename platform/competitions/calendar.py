@@ -11,6 +11,10 @@ if TYPE_CHECKING:
 
 
 def window_at(windows: Iterable[FreezeWindow], at: datetime) -> FreezeWindow | None:
-    """The freeze window that holds at `at`: it begins with its start and is over at its end. Of several, the last."""
-    holding = [window for window in windows if window.starts_at <= at < window.ends_at]
+    """The freeze window that holds at `at`: it begins with its start and is over at its end. Of several, the last.
+
+    One that was called off never holds.
+    """
+    standing = [window for window in windows if window.called_off_at is None]
+    holding = [window for window in standing if window.starts_at <= at < window.ends_at]
     return max(holding, key=lambda window: window.ends_at, default=None)

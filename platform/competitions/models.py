@@ -142,6 +142,8 @@ class FreezeWindow(models.Model):
     starts_at = models.DateTimeField()
     ends_at = models.DateTimeField()
     reason = models.CharField(max_length=200, help_text="Shown to teams, e.g. top-five round 1.")
+    called_off_at = models.DateTimeField(null=True, blank=True, editable=False)
+    """Since when it will not take place: it closes nothing, and its times stay as they were planned."""
 
     class Meta:
         ordering = ["starts_at"]

@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 
 from accounts.models import User
 from accounts.selectors import is_member
-from competitions.models import Competition, Entry, Organiser, RulesVersion, SampleSet
+from competitions.models import Competition, Entry, FreezeWindow, Organiser, RulesVersion, SampleSet
 from competitions.samples import image_hashes
 from core.errors import Fault
 
@@ -53,6 +53,11 @@ def sample_set_for(competition: Competition, purpose: str) -> SampleSet:
     if found is None:
         raise Fault(f"{competition.slug} has no {purpose} samples")
     return found
+
+
+def standing_windows(competition: Competition) -> QuerySet[FreezeWindow]:
+    """The freeze windows that were, are or will be in force: without those that were called off."""
+    return competition.freeze_windows.filter(called_off_at__isnull=True)
 
 
 def imported_sets(competition: Competition) -> QuerySet[SampleSet]:

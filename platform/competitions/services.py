@@ -14,7 +14,7 @@ from competitions.drawing import commitment_of, draw_samples
 from competitions.models import Competition, Entry, FreezeWindow, Organiser, RulesVersion, SampleSet, Track
 from competitions.rules import query_rules
 from competitions.samples import keep_samples
-from competitions.selectors import imported_sets
+from competitions.selectors import imported_sets, standing_windows
 from competitions.windows import call_off_window, check_free, end_window, extend_window, open_window, plan_window
 from core import clock, events
 from core.errors import Refusal
@@ -74,7 +74,7 @@ def export_competition(competition: Competition) -> dict[str, Any]:
         "tracks": {track.kind: _values(track, file.TRACK) for track in competition.tracks.all()},
         "sample_sets": [_values(row, file.SAMPLE_SET) for row in imported_sets(competition)],
     }
-    if windows := [_values(window, file.WINDOW) for window in competition.freeze_windows.all()]:
+    if windows := [_values(window, file.WINDOW) for window in standing_windows(competition)]:
         written["freeze_windows"] = windows
     return written
 

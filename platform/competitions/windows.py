@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 
 from competitions.models import Competition, FreezeWindow
-from competitions.selectors import may_organise
+from competitions.selectors import may_organise, standing_windows
 from core import clock, events
 from core.errors import Refusal
 
@@ -41,7 +41,6 @@ def plan_window(
             )
         window = FreezeWindow(competition=competition, starts_at=starts_at, ends_at=ends_at, reason=reason)
         check_plan(window)
-        window.starts_at = max(starts_at, clock.now())
         window.save()
         events.record("plan", window, by=by, reason=reason, **_times(window))
     return window
@@ -50,24 +49,27 @@ def plan_window(
 def check_plan(window: FreezeWindow) -> None:
     """Whether a window that has not begun can stand in the calendar as it is given; raises `Refusal`.
 
-    The answer holds until the transaction at hand is over.
+    A start of a moment ago becomes now. The answer holds until the transaction at hand is over.
     """
     _lock(window.competition)
     _check_unbegun(window)
-    if window.starts_at < clock.now() - LATE:
+    now = clock.now()
+    if window.starts_at < now - LATE:
         raise Refusal(
             f"the freeze window would begin in the past, at {_moment(window.starts_at)}",
             fix="give a later start, or plan it and open it then",
         )
+    window.starts_at = max(window.starts_at, now)
     if window.ends_at <= window.starts_at:
         raise Refusal("the freeze window ends before it begins", fix="give a later end or an earlier start")
     check_free(window)
 
 
 def check_free(window: FreezeWindow) -> None:
-    """Raise `Refusal` where the window overlaps another one of its competition."""
-    others = FreezeWindow.objects.filter(competition=window.competition_id).exclude(pk=window.pk)
-    if other := others.filter(starts_at__lt=window.ends_at, ends_at__gt=window.starts_at).first():
+    """Raise `Refusal` where the window, in what of it is to come, overlaps another one of its competition."""
+    others = standing_windows(window.competition).exclude(pk=window.pk)
+    begins = max(window.starts_at, clock.now())
+    if other := others.filter(starts_at__lt=window.ends_at, ends_at__gt=begins).first():
         raise Refusal(
             f"it overlaps the freeze window {other.reason!r}, {_moment(other.starts_at)} to {_moment(other.ends_at)}",
             fix="give times outside it, or change that one",
@@ -83,6 +85,7 @@ def open_window(*, window: FreezeWindow, by: User, reason: str) -> None:
                 f"{locked} began at {_moment(locked.starts_at)}", fix="only one that is to come can be opened"
             )
         _change(locked, "open", by, reason, starts_at=now)
+        check_free(locked)
     window.refresh_from_db()
 
 
@@ -96,6 +99,7 @@ def extend_window(*, window: FreezeWindow, ends_at: datetime, by: User, reason: 
                 fix="give a later end; End now ends it earlier",
             )
         _change(locked, "extend", by, reason, ends_at=ends_at)
+        check_free(locked)
     window.refresh_from_db()
 
 
@@ -112,15 +116,12 @@ def end_window(*, window: FreezeWindow, by: User, reason: str) -> None:
 def call_off_window(*, window: FreezeWindow, by: User, reason: str) -> None:
     """What it was planned for does not take place: a window that holds ends now, one that is to come closes nothing.
 
-    The row of the latter stays, as a moment that is past, since others may stand on it. Raises `Refusal` where it is
-    over.
+    The row of the latter stays with its times, since others may stand on it. Raises `Refusal` where it is over.
     """
     with transaction.atomic():
         locked, now = _locked(window, by), clock.now()
-        begins = min(locked.starts_at, now - timedelta(microseconds=1))
-        before = _times(locked)
-        FreezeWindow.objects.filter(pk=window.pk).update(starts_at=begins, ends_at=now)
-        events.record("call_off", window, by=by, reason=reason, before=before)
+        ends: dict[str, datetime] = {"ends_at": now} if locked.starts_at < now else {"called_off_at": now}
+        _change(locked, "call_off", by, reason, **ends)
     window.refresh_from_db()
 
 
@@ -128,16 +129,17 @@ def _change(window: FreezeWindow, verb: str, by: User, reason: str, **times: dat
     before = _times(window)
     for name, moment in times.items():
         setattr(window, name, moment)
-    check_free(window)
     window.save(update_fields=list(times))
     events.record(verb, window, by=by, reason=reason, **_times(window), before=before)
 
 
 def _locked(window: FreezeWindow, by: User) -> FreezeWindow:
-    """The window as it is now, for an act of `by`; raises `Refusal` where it is over: what is past never changes."""
+    """The window as it is now, for an act of `by`; raises `Refusal` where it is over or called off: for good."""
     _require_organiser(window.competition, by)
     _lock(window.competition)
     locked = FreezeWindow.objects.select_related("competition").get(pk=window.pk)
+    if locked.called_off_at is not None:
+        raise Refusal(f"{locked} was called off at {_moment(locked.called_off_at)}", fix="plan another one")
     if locked.ends_at <= clock.now():
         raise Refusal(f"{locked} ended at {_moment(locked.ends_at)}", fix="plan another one")
     return locked

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from competitions.calendar import window_at
 from competitions.models import Competition, FreezeWindow
@@ -71,12 +71,14 @@ def reopening(windows: Iterable[FreezeWindow], at: datetime) -> datetime | None:
 
 
 def _called_off(window: FreezeWindow) -> bool:
-    """Whether it never closed anything: of such a window a moment stays, and of its round the word "cancelled"."""
-    return getattr(window, "round", None) is None and window.ends_at - window.starts_at < timedelta(seconds=1)
+    """Whether it is shown no more. That of a round is, with the word "cancelled"."""
+    return window.called_off_at is not None and getattr(window, "round", None) is None
 
 
 def _item(window: FreezeWindow, now: datetime) -> Item:
     played: Round | None = getattr(window, "round", None)
+    if window.called_off_at is not None:
+        return Item(window, played, "over")
     if window.starts_at <= now < window.ends_at or (played is not None and played.state in Round.UNDER_WAY):
         return Item(window, played, "now")
     return Item(window, played, "coming" if now < window.starts_at else "over")
@@ -89,7 +91,7 @@ def _next(
         return NextThing("Submissions open again", reopens)
     if now < competition.starts_at:
         return NextThing("The competition begins", competition.starts_at)
-    starts = [window.starts_at for window in windows if window.starts_at > now]
+    starts = [window.starts_at for window in windows if window.starts_at > now and window.called_off_at is None]
     if starts:
         return NextThing("Submissions freeze", min(starts))
     return NextThing("The competition ends", competition.ends_at) if now < competition.ends_at else None

@@ -233,6 +233,7 @@ class Migration(migrations.Migration):
                 ("starts_at", models.DateTimeField()),
                 ("ends_at", models.DateTimeField()),
                 ("reason", models.CharField(help_text="Shown to teams, e.g. top-five round 1.", max_length=200)),
+                ("called_off_at", models.DateTimeField(blank=True, editable=False, null=True)),
                 (
                     "competition",
                     models.ForeignKey(

@@ -116,5 +116,12 @@ def test_windows_are_announced(program: Any, competition: Competition) -> None:
     FreezeWindow.objects.create(
         competition=competition, starts_at=competition.starts_at, ends_at=competition.ends_at, reason="round 1"
     )
+    FreezeWindow.objects.create(
+        competition=competition,
+        starts_at=competition.starts_at,
+        ends_at=competition.ends_at,
+        reason="called off",
+        called_off_at=competition.starts_at,
+    )
     windows = program().get("/api/competitions/digits").json()["freeze_windows"]
     assert [window["reason"] for window in windows] == ["round 1"]

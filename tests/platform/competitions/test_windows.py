@@ -13,6 +13,7 @@ from django.db import connections
 from accounts.models import User
 from competitions.models import Competition, FreezeWindow, SampleSet
 from competitions.services import (
+    call_off_window,
     end_window,
     export_competition,
     extend_window,
@@ -161,6 +162,47 @@ def test_it_rejects_an_opening_or_an_extension_into_another_window(plan: Plan, o
         extend_window(window=first, ends_at=the_clock.at + 4.5 * HOUR, by=olga, reason="")
     with pytest.raises(Refusal, match="overlaps the freeze window 'round 1'"):
         open_window(window=second, by=olga, reason="")
+
+
+def test_what_is_called_off_closes_nothing_and_is_in_nobodys_way(
+    plan: Plan, competition: Competition, olga: User, the_clock: Clock
+) -> None:
+    running, coming = plan(0, 2, "round 1"), plan(3, 5, "round 2")
+    the_clock.forward(hours=1)
+    call_off_window(window=coming, by=olga, reason="no entries")
+    assert (coming.called_off_at, coming.ends_at - coming.starts_at) == (the_clock.at, 2 * HOUR)
+    assert [window["reason"] for window in export_competition(competition)["freeze_windows"]] == ["round 1"]
+    with pytest.raises(Refusal, match="was called off"):
+        open_window(window=coming, by=olga, reason="")
+    extend_window(window=running, ends_at=the_clock.at + HOUR * 2.5, by=olga, reason="a worker is away")
+    end_window(window=running, by=olga, reason="done")
+    the_clock.forward(hours=2)
+    assert told(competition) is None
+
+
+def test_what_is_called_off_while_it_holds_ends(plan: Plan, olga: User, the_clock: Clock) -> None:
+    window = plan(0, 2)
+    the_clock.forward(minutes=2)
+    call_off_window(window=window, by=olga, reason="a slip")
+    assert (window.ends_at, window.called_off_at) == (the_clock.at, None)
+    # the same start once more: it is a moment ago, and the first window lies in it
+    assert plan(0, 2).starts_at == the_clock.at
+
+
+def test_a_window_planned_at_its_own_start_is_called_off_there(plan: Plan, olga: User) -> None:
+    window = plan(0, 2)
+    call_off_window(window=window, by=olga, reason="a slip")
+    assert told(window.competition) is None
+    assert plan(0, 2).starts_at == window.starts_at
+
+
+def test_windows_that_overlap_in_the_past_hold_up_no_act(plan: Plan, olga: User, the_clock: Clock) -> None:
+    window = plan(0, 2)
+    the_clock.forward(hours=1)
+    past = {"starts_at": window.starts_at, "ends_at": the_clock.at}
+    FreezeWindow.objects.create(competition=window.competition, reason="from before", **past)
+    extend_window(window=window, ends_at=window.ends_at + HOUR, by=olga, reason="")
+    end_window(window=window, by=olga, reason="")
 
 
 def test_a_file_adds_no_window_that_overlaps(

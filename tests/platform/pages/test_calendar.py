@@ -55,15 +55,15 @@ def test_what_is_cancelled_closes_nothing_and_says_so(
 ) -> None:
     planned.state = Round.State.CANCELLED
     planned.save()
-    moment = {"starts_at": the_clock.at - timedelta(microseconds=1), "ends_at": the_clock.at}
-    FreezeWindow.objects.update(**moment)
-    FreezeWindow.objects.create(competition=competition, reason="called off", **moment)
+    freeze(competition, the_clock.at - timedelta(hours=1), 3, "called off")
+    FreezeWindow.objects.update(called_off_at=the_clock.at)
     page = client.get(PAGE).content.decode()
     calendar = page[page.index('id="calendar"') :].split("</section>")[0]
     assert "Round 1</a>" in calendar
     assert "Cancelled <time" in calendar
     assert "No submissions from" not in calendar
     assert "called off" not in calendar
+    assert "The competition ends" in calendar
     assert "It is cancelled" in client.get(f"{PAGE}/rounds/1").content.decode()
 
 

@@ -61,7 +61,7 @@ def test_a_cancelled_round_leaves_the_calendar_free(hall: Hall) -> None:
         hall.plan(source="final", kind="final")
     services.cancel(round=first, by=hall.organiser, reason="another day")
     first.window.refresh_from_db()
-    assert first.window.ends_at == clock.now()
+    assert first.window.called_off_at == clock.now()
     assert hall.plan(source="final", kind="final").state == "planned"
 
 
