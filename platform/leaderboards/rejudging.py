@@ -109,9 +109,12 @@ def apply_rejudging(*, rejudging: Rejudging, by: User, reason: str) -> None:
                 fix="have what failed played again (act Replay), or drop the set",
             )
         held.evaluations.update(counts=True)
+        touched = Track.objects.filter(repositories__submissions__evaluations__rejudging=held).order_by()
+        locked = Track.objects.select_for_update(no_key=True).filter(pk__in=touched.values("pk"))
+        tracks = list(locked.order_by("pk"))
+        # read under their locks: boards that came to stand still meanwhile hide what is applied now
         Rejudging.objects.filter(pk=held.pk).update(state=Rejudging.State.APPLIED, settled_at=clock.now())
-        tracks = Track.objects.filter(repositories__submissions__evaluations__rejudging=held).distinct()
-        changed = {track.kind: recompute(track) for track in tracks.order_by("pk")}
+        changed = {track.kind: recompute(track) for track in tracks}
         events.record("apply", held, by=by, reason=reason, changed_places=changed)
     rejudging.refresh_from_db()
 

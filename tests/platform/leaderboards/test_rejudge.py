@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from accounts.models import User
 from competitions.models import Entry
@@ -192,6 +192,30 @@ def test_what_is_applied_while_boards_stand_still_is_hidden(stage: Stage, olga: 
     owls = Submission.objects.get(pk=stage.owls.pk)
     assert public_evaluation_of(owls) == stage.old
     assert evaluation_of(owls) == stage.new()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_boards_that_come_to_stand_still_while_it_is_applied_hide_it(
+    stage: Stage, olga: User, the_clock: FakeClock
+) -> None:
+    stage.play([3.0] * 6)
+
+    def apply() -> None:
+        try:
+            services.apply_rejudging(rejudging=Rejudging.objects.get(), by=olga, reason="right")
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as threads:
+        with transaction.atomic():
+            the_clock.forward(hours=1)
+            services.still_boards(competition=stage.arena.competition, by=olga, reason="the final")
+            applied = threads.submit(apply)
+            wait([applied], timeout=1.0)  # it comes to the locked tracks meanwhile
+            the_clock.forward(minutes=1)
+        applied.result()
+    owls = Submission.objects.get(pk=stage.owls.pk)
+    assert (public_evaluation_of(owls), evaluation_of(owls)) == (stage.old, stage.new())
 
 
 def test_a_playing_one_is_never_overdue(stage: Stage, the_clock: FakeClock) -> None:
