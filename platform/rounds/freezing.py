@@ -26,8 +26,10 @@ _NEEDED = (Track.Kind.MODEL, Track.Kind.UNTARGETED)
 def freeze(*, round: Round, by: User | None = None, reason: str = "") -> None:
     """Freeze the round with what was ready when its window began; `by` None is the site itself.
 
-    It plays with however many there are: fewer than ten or five only make it shorter. Raises `Refusal` where `by` may
-    not, no window is in force, another round is under way, or models or untargeted attacks are missing.
+    It plays with however many there are: fewer than ten or five only make it shorter. A window that is over is an
+    organiser's to decide upon, since what was ready when it began is known as before. Raises `Refusal` where `by` may
+    not, the window is to come or (for the site) over, another round is under way, or models or untargeted attacks are
+    missing.
     """
     if by is not None:
         require_organiser(by, round.competition)
@@ -35,7 +37,7 @@ def freeze(*, round: Round, by: User | None = None, reason: str = "") -> None:
         lock_competition(round)
         held = locked(round)
         require_state(held, Round.State.PLANNED, act="frozen")
-        _check_window(held.window)
+        _check_window(held.window, by)
         _check_no_other(held)
         entries = seats(held, held.window.starts_at)
         _check_sides(entries)
@@ -61,14 +63,14 @@ def words(error: GauntletError) -> str:
     return f"{error.problem}: {error.fix}" if isinstance(error, Refusal) and error.fix else str(error)
 
 
-def _check_window(window: FreezeWindow) -> None:
+def _check_window(window: FreezeWindow, by: User | None) -> None:
     now = clock.now()
     if now < window.starts_at:
         raise Refusal(f"its freeze window begins only at {window.starts_at:%Y-%m-%d %H:%M} UTC", fix="open it now")
-    if now >= window.ends_at:
+    if by is None and now >= window.ends_at:
         raise Refusal(
-            f"its freeze window was over at {window.ends_at:%Y-%m-%d %H:%M} UTC",
-            fix="extend it beyond now, or cancel the round and plan another",
+            f"its freeze window was over at {window.ends_at:%Y-%m-%d %H:%M} UTC before it could be frozen",
+            fix="freeze it by hand, with what was ready when the window began, or cancel it and plan another",
         )
 
 
