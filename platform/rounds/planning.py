@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from datetime import datetime
+from itertools import count
 from typing import TYPE_CHECKING
 
 from django.db import transaction
@@ -52,7 +53,7 @@ def plan_round(
         Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
         _check_samples(competition, kind, source, samples)
         number = (competition.rounds.aggregate(newest=Max("number"))["newest"] or 0) + 1
-        sample_set = draw_samples(source=source, count=samples, salt=salt, name=f"round-{number}")
+        sample_set = draw_samples(source=source, count=samples, salt=salt, name=_free_name(competition, number))
         now = clock.now()
         planned = Round.objects.create(
             competition=competition,
@@ -92,6 +93,14 @@ def _schedule(schedule: str) -> Round.Schedule:
     if schedule not in Round.Schedule.values:
         raise Refusal(f"{schedule!r} is no schedule", fix=f"choose one of {', '.join(Round.Schedule.values)}")
     return Round.Schedule(schedule)
+
+
+def _free_name(competition: Competition, number: int) -> str:
+    """round-1, or round-1-2 and so on where a set that was imported is called so."""
+    taken = set(competition.sample_sets.values_list("name", flat=True))
+    wanted = f"round-{number}"
+    further = (f"{wanted}-{other}" for other in count(2))
+    return wanted if wanted not in taken else next(name for name in further if name not in taken)
 
 
 def _check_samples(competition: Competition, kind: Round.Kind, source: SampleSet, samples: int) -> None:

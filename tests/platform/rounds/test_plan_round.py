@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from accounts.models import User
+from competitions.models import SampleSet
 from competitions.services import commitment_of
 from core import clock
 from core.errors import Refusal
@@ -52,6 +53,11 @@ def test_each_round_has_a_number_and_a_salt_of_its_own(hall: Hall) -> None:
     second = hall.plan(source="test-2", day=9)
     assert (first.number, second.number) == (1, 2)
     assert len({first.salt, second.salt}) == 2
+
+
+def test_an_imported_set_may_be_called_as_a_round_would_call_its_own(hall: Hall) -> None:
+    SampleSet.objects.filter(pk=hall.sources["test-2"].pk).update(name="round-1")
+    assert services.plan_round(**asked(hall)).sample_set.name == "round-1-2"
 
 
 def test_a_cancelled_round_leaves_the_calendar_free(hall: Hall) -> None:
