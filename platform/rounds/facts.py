@@ -139,6 +139,8 @@ def _results(round: Round) -> Results:
     columns = rows.values_list("match", "sample", "outcome", "distance", "worst_case", "queries")
     outcomes = {str(outcome): outcome for outcome in Outcome}
     for match, sample, text, distance, worst_case, queries in columns.iterator(chunk_size=5000):
+        if match not in names:  # asked for by another conductor, and played, since the names were read
+            continue
         outcome = outcomes[text]
         scored = scored_distance(outcome, distance, worst_case)
         results[names[match]][sample] = SampleRow(outcome, scored, queries)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -18,6 +19,8 @@ from rounds.seating import seats
 
 if TYPE_CHECKING:
     from accounts.models import User
+
+log = logging.getLogger(__name__)
 
 _NEEDED = (Track.Kind.MODEL, Track.Kind.UNTARGETED)
 """Without these nothing can be ranked. A round goes on without targeted attacks."""
@@ -54,13 +57,17 @@ def freeze_due() -> None:
     for round in due.select_related("competition").order_by("pk"):
         try:
             freeze(round=round)
-        except GauntletError as error:
+        except Exception as error:
+            if not isinstance(error, Refusal):
+                log.exception("%s cannot be frozen", round)
             note_problem(round, words(error))
 
 
-def words(error: GauntletError) -> str:
-    """The problem and, where there is one, the fix, in one line."""
-    return f"{error.problem}: {error.fix}" if isinstance(error, Refusal) and error.fix else str(error)
+def words(error: Exception) -> str:
+    """The problem and, where there is one, the fix, in one line. An error that nobody foresaw is told with its kind."""
+    if isinstance(error, Refusal) and error.fix:
+        return f"{error.problem}: {error.fix}"
+    return str(error) if isinstance(error, GauntletError) else f"our side failed: {type(error).__name__}: {error}"
 
 
 def _check_window(window: FreezeWindow, by: User | None) -> None:

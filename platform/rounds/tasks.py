@@ -6,8 +6,8 @@ import logging
 
 from celery import shared_task
 
-from core.errors import GauntletError
 from rounds import services
+from rounds.freezing import words
 from rounds.models import Round
 
 log = logging.getLogger(__name__)
@@ -19,9 +19,9 @@ def conduct() -> None:
     for round in Round.objects.filter(state=Round.State.PLAYING).select_related("competition").order_by("pk"):
         try:
             services.conduct(round)
-        except GauntletError as error:
+        except Exception as error:
             log.exception("%s cannot go on", round)
-            services.note_problem(round, str(error))
+            services.note_problem(round, words(error))
 
 
 @shared_task(name="rounds.sweep")  # type: ignore[untyped-decorator]

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 
+from competitions.models import Competition
 from core.errors import Fault
 from core.models import Event
 from matches import queue
-from matches.models import Match, Piece
+from matches.models import Match, Piece, SampleResult
 from matches.services import replay_failed
 from rounds import services, tasks
-from rounds.models import Decision, Round, RoundMatch
+from rounds.facts import facts_of
+from rounds.models import Decision, Round, RoundEntry, RoundMatch
 
 if TYPE_CHECKING:
     from tests.platform.rounds.conftest import Hall
@@ -91,6 +95,61 @@ def test_many_conductors_at_once_take_one_step(hall: Hall) -> None:
     assert Event.objects.filter(verb="score").count() == 1
     assert round.stages.count() == 2
     assert RoundMatch.objects.count() == Match.objects.count()
+
+
+def test_what_another_conductor_asks_for_and_is_played_between_two_reads_is_left_for_later(
+    hall: Hall, small: Round
+) -> None:
+    seen: list[str] = []
+
+    def meanwhile(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
+        if 'FROM "matches_sampleresult"' in sql and not seen:
+            seen.append(sql)
+            services.conduct(small)
+            hall.play()
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(meanwhile):
+        facts = facts_of(small)
+    assert (len(seen), facts.results) == (1, {})
+    assert len(facts_of(small).results) == RoundMatch.objects.count() > 0
+
+
+@pytest.fixture
+def other(hall: Hall) -> Competition:
+    """Another competition, so that two rounds can be under way."""
+    now = hall.clock.at
+    dates = {"starts_at": now, "ends_at": now + timedelta(days=9), "created_at": now}
+    return Competition.objects.create(slug="other", title="Other", **dates)
+
+
+def test_an_error_that_nobody_foresaw_holds_up_no_other_round(hall: Hall, small: Round, other: Competition) -> None:
+    behind = hall.plan(samples=8, source="test-2", day=1)
+    hall.run(small)
+    Round.objects.filter(pk=small.pk).update(competition=other, state="playing")
+    SampleResult.objects.filter(pk__in=SampleResult.objects.values("pk")[:1]).update(outcome="unheard of")
+    hall.begin(behind)
+    for _ in range(2):
+        tasks.sweep()
+    small.refresh_from_db()
+    assert (small.state, small.problem) == ("playing", "our side failed: KeyError: 'unheard of'")
+    assert Event.objects.filter(verb="stop", subject=f"round:{small.pk}").count() == 1
+    assert behind.round_matches.exists()
+
+
+def test_nor_does_one_while_another_round_is_frozen(hall: Hall, small: Round, other: Competition) -> None:
+    torn = hall.plan(samples=8, source="test-2", day=1)
+    Round.objects.filter(pk=small.pk).update(competition=other)
+    entry = small.entries.all()[0]
+    RoundEntry.objects.create(
+        round=torn, track=entry.track, submission=entry.submission, player=entry.player, order=1, prior=1
+    )
+    hall.clock.at = torn.window.starts_at
+    tasks.sweep()
+    torn.refresh_from_db()
+    assert torn.state == "planned"
+    assert torn.problem.startswith("our side failed: IntegrityError: ")
+    assert small.round_matches.exists()
 
 
 def test_a_failed_match_stops_it_until_it_is_replayed(hall: Hall, small: Round) -> None:
