@@ -8,33 +8,37 @@ import sys
 from pathlib import Path
 
 from bench.programs import NotAvailableError
-from bench.report import machine, write_generated
+from bench.report import Section, machine, write_generated, write_sections
 from bench.turns import say
 
-NAMES = ("chain", "lockstep", "sandboxes", "memory", "leaderboard", "pushes")
+NAMES = ("chain", "lockstep", "sandboxes", "memory", "leaderboard", "rounds", "pushes")
 
 
 def main() -> int:
     """Exit status 1 where a measurement could not be made; the others are made all the same."""
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure; Markdown tables on stdout.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which measurements: {', '.join(NAMES)}; default all")
-    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the tables into this page, between its marks")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the tables into this page, in place of theirs")
     chosen = parser.parse_args()
     unknown = set(chosen.names) - set(NAMES)
     if unknown:
         parser.error(f"no measurement is called {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
     texts = []
+    sections: list[Section] = []
     missing = 0
     for name in chosen.names or NAMES:
         try:
-            texts.append(importlib.import_module(f"bench.{name}").measure().text())
+            sections.append(importlib.import_module(f"bench.{name}").measure())
+            texts.append(sections[-1].text())
         except NotAvailableError as error:
             missing += 1
             say(f"{name}: left out. {error}")
             texts.append(f"*{name}: left out. {error}*\n")
     text = f"{machine()}.\n\n" + "\n".join(texts)
     print(text)
-    if chosen.write:
+    if chosen.write and chosen.names:
+        write_sections(chosen.write, sections)
+    elif chosen.write:
         write_generated(chosen.write, text)
     return 1 if missing else 0
 

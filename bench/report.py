@@ -40,8 +40,28 @@ def machine() -> str:
 
 def write_generated(page: Path, text: str) -> None:
     """Replace what stands between the marks of `page`. Raises ValueError where a mark is missing."""
-    old = page.read_text(encoding="utf-8")
-    if BEGIN not in old or END not in old:
-        raise ValueError(f"{page} lacks the marks {BEGIN!r} and {END!r}")
-    before, after = old.split(BEGIN)[0], old.split(END)[1]
+    before, _, after = _parted(page)
     page.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}", encoding="utf-8")
+
+
+def write_sections(page: Path, sections: Sequence[Section]) -> None:
+    """Replace `sections` of what stands between the marks of `page`, and add those that are not there; the others stay.
+
+    Raises ValueError where a mark is missing, or the others were measured on another kind of machine.
+    """
+    head, *written = f"\n{_parted(page)[1].strip()}".split("\n### ")
+    if head.strip() != f"{machine()}.":
+        raise ValueError(f"{page} was measured elsewhere ({head.strip()}): write all of it")
+    by_title = {text.splitlines()[0]: f"### {text.strip()}\n" for text in written}
+    by_title |= {section.title: section.text() for section in sections}
+    write_generated(page, "\n".join([f"{head.strip()}\n", *by_title.values()]))
+
+
+def _parted(page: Path) -> tuple[str, str, str]:
+    """What stands before, between and after the marks."""
+    text = page.read_text(encoding="utf-8")
+    if BEGIN not in text or END not in text:
+        raise ValueError(f"{page} lacks the marks {BEGIN!r} and {END!r}")
+    before, rest = text.split(BEGIN)
+    between, after = rest.split(END)
+    return before, between, after

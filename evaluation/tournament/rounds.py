@@ -128,7 +128,7 @@ def advance(facts: RoundFacts) -> RoundState:
     if requests:
         return RoundState(tuple(brackets), requests, sweeping=True)
     warned = warnings(main.field, main.plan, main.played) if facts.sweep else ()
-    return RoundState(tuple(brackets), places=_all_places(facts, main, targeted), warnings=warned)
+    return RoundState(tuple(brackets), places=_all_places(main, targeted), warnings=warned)
 
 
 def ceiling(facts: RoundFacts) -> int:
@@ -172,18 +172,34 @@ def demanded(facts: RoundFacts, state: RoundState) -> dict[tuple[str, str], int]
 
 
 @dataclass(frozen=True)
+class _Rows:
+    """The rows of the pairs of a field, and of each its model, attack and sample: all at once, as there are many."""
+
+    places: tuple[NDArray[np.int64], ...]
+    rows: Sequence[SampleRow]
+
+
+@dataclass(frozen=True)
 class _Arena:
     """One bracket as arrays: who is in it, what was played, what follows."""
 
     field: Field
+    rows: _Rows
     played: Played
     plan: Plan
+
+    def failed(self) -> NDArray[np.bool_]:
+        """Which of the triples found no adversarial."""
+        failed = np.zeros(self.played.shape, np.bool_)
+        failed[self.rows.places] = [row.outcome is Outcome.FAILED for row in self.rows.rows]
+        return failed
 
 
 def _arena(facts: RoundFacts, track: Track, models: Sequence[str]) -> _Arena:
     field = _field(facts, track, models)
-    played = _played(facts, field)
-    return _Arena(field, played, schedule_named(facts.schedule, guard=facts.guard).plan(field, played))
+    rows = _rows(facts, field)
+    played = _played(field, rows)
+    return _Arena(field, rows, played, schedule_named(facts.schedule, guard=facts.guard).plan(field, played))
 
 
 def _field(facts: RoundFacts, track: Track, models: Sequence[str]) -> Field:
@@ -218,26 +234,17 @@ def _positions(seats: Sequence[RoundEntrant], prior: Sequence[str]) -> tuple[int
     return tuple(positions[name] for name in prior)
 
 
-def _played(facts: RoundFacts, field: Field) -> Played:
+def _played(field: Field, rows: _Rows) -> Played:
     """The distances of the pairs of `field`; own-team pairs stay out."""
     played = np.full((len(field.models), len(field.attacks), field.samples), np.nan)
-    places, rows = _rows(facts, field)
-    numbers = places[-1]
+    numbers = rows.places[-1]
     if numbers.size and not (numbers.min() >= 0 and numbers.max() < field.samples):
         raise ValueError(f"a result names a sample outside 0 to {field.samples - 1}")
-    played[places] = [row.distance for row in rows]
+    played[rows.places] = [row.distance for row in rows.rows]
     return played
 
 
-def _failed(facts: RoundFacts, field: Field) -> NDArray[np.bool_]:
-    failed = np.zeros((len(field.models), len(field.attacks), field.samples), np.bool_)
-    places, rows = _rows(facts, field)
-    failed[places] = [row.outcome is Outcome.FAILED for row in rows]
-    return failed
-
-
-def _rows(facts: RoundFacts, field: Field) -> tuple[tuple[NDArray[np.int64], ...], list[SampleRow]]:
-    """The rows of the pairs of `field`, and of each its model, attack and sample: all at once, as there are many."""
+def _rows(facts: RoundFacts, field: Field) -> _Rows:
     models = {entrant.name: place for place, entrant in enumerate(field.models)}
     attacks = {entrant.name: place for place, entrant in enumerate(field.attacks)}
     meets = field.meets().tolist()
@@ -249,7 +256,7 @@ def _rows(facts: RoundFacts, field: Field) -> tuple[tuple[NDArray[np.int64], ...
     counts = [len(rows) for _, _, rows in pairs]
     of_models, of_attacks = (np.array([pair[side] for pair in pairs], np.int64).repeat(counts) for side in (0, 1))
     numbers = np.fromiter(chain.from_iterable(rows for _, _, rows in pairs), np.int64, sum(counts))
-    return (of_models, of_attacks, numbers), [row for _, _, rows in pairs for row in rows.values()]
+    return _Rows((of_models, of_attacks, numbers), [row for _, _, rows in pairs for row in rows.values()])
 
 
 def _wanted(arena: _Arena) -> tuple[Request, ...]:
@@ -268,11 +275,11 @@ def _sweep_requests(main: _Arena) -> tuple[Request, ...]:
     )
 
 
-def _all_places(facts: RoundFacts, main: _Arena, targeted: _Arena | None) -> tuple[Place, ...]:
-    failed = _failed(facts, main.field)
+def _all_places(main: _Arena, targeted: _Arena | None) -> tuple[Place, ...]:
+    failed = main.failed()
     found = [*places(Track.MODEL, main.field, main.plan, main.played, failed)]
     found += places(Track.UNTARGETED, main.field, main.plan, main.played, failed)
     if targeted:
-        failed = _failed(facts, targeted.field)
+        failed = targeted.failed()
         found += places(Track.TARGETED, targeted.field, targeted.plan, targeted.played, failed)
     return tuple(found)

@@ -1,0 +1,183 @@
+"""A round of 100 and 100: what a step of planning costs, a step on the database, and the public page."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from functools import partial
+from multiprocessing import get_context
+from typing import Any
+
+import django
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from bench.drawn import drawn_facts, play
+from bench.report import Section, table
+from bench.turns import Spread, ratios, say, take_turns
+from evaluation.domain.players import Track
+from evaluation.tournament.rounds import RoundFacts, advance
+
+TURNS = 15
+PAGE_TURNS = 60
+LAST = "the last, which scores"
+PAGE, SMALL = "the round, 100 models and 100 untargeted attacks", "the same site's rules"
+
+Step = tuple[str, RoundFacts]
+"""What a step is called, and all that was known when it was taken."""
+
+
+def measure() -> Section:
+    """In a process of its own, as Django reads its settings once and another measurement may have set it up."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as own:
+        return own.submit(_measure).result()
+
+
+def _measure() -> Section:
+    """Planning as a pure function; a whole round on a throw-away SQLite database; its page by Django's test client."""
+    lines = [*_planning({schedule: _steps(schedule) for schedule in ("ladder", "halving")}), ""]
+    with tempfile.TemporaryDirectory(prefix="gauntlet-bench-") as folder:
+        os.environ |= {
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "GAUNTLET_STATE": folder,
+            "DATABASE_URL": f"sqlite:///{folder}/bench.sqlite3",
+        }
+        django.setup()
+        say("rounds: making the site")
+        call_command("migrate", verbosity=0)
+        call_command("collectstatic", verbosity=0, interactive=False)
+        try:
+            # what imports models waits until Django is set up
+            site = importlib.import_module("bench.round_site")
+            lines += [*_conducting(site), "", *_page(site)]
+        finally:
+            connection.close()
+    return Section("A round of 100 and 100", lines)
+
+
+def _steps(schedule: str) -> list[Step]:
+    """Every step of a final: its sweep of the attacks that were cut is one of them."""
+    known = drawn_facts(schedule)
+    steps: list[Step] = []
+    while not (state := advance(known)).over:
+        steps.append((f"step {len(steps) + 1}", known))
+        known = replace(known, results=play(known.results, state.requests))
+    return [*steps, (LAST, known)]
+
+
+def _planning(rounds: Mapping[str, Sequence[Step]]) -> list[str]:
+    rows, targets = [], []
+    for schedule, steps in rounds.items():
+        known = {name: _read(facts) for name, facts in steps}
+        contenders = {name: partial(_seconds, partial(advance, facts)) for name, facts in steps}
+        contenders["reading"] = partial(_seconds, partial(_read, steps[-1][1]))
+        seen = take_turns(f"planning, {schedule}", contenders, TURNS)
+        asking = [name for name, _ in steps[:-1]]
+        by_time = sorted(asking, key=lambda name: statistics.median(seen[name]))
+        chosen = {
+            f"{schedule}: the median of {len(asking)} steps that ask for more": by_time[len(asking) // 2],
+            f"{schedule}: the worst of them": by_time[-1],
+            f"{schedule}: {LAST}": LAST,
+        }
+        rows += [
+            [text, f"{known[name]:,}", _milliseconds(seen[name]), ratios(seen[name], seen["reading"]).text(1)]
+            for text, name in chosen.items()
+        ]
+        targets += [
+            [f"{schedule}: the worst step of planning", "under 100 ms", _milliseconds(seen[by_time[-1]])],
+            [f"{schedule}: {LAST}", "under 100 ms", _milliseconds(seen[LAST])],
+        ]
+    return [
+        *table(["a step of planning", "triples known", "milliseconds", "to reading all of the round's once"], rows),
+        "",
+        *table(["", "target", "measured: median of rounds (smallest to largest)"], targets),
+    ]
+
+
+def _read(facts: RoundFacts) -> int:
+    """What no planning can do without: look once at each triple that is known. How many there are."""
+    distances = [row.distance for rows in facts.results.values() for row in rows.values()]
+    return len(distances)
+
+
+def _conducting(site: Any) -> list[str]:
+    round = site.begin()
+    steps = site.conduct_to_the_end(round)
+    by_time = sorted(steps[:-1], key=lambda step: step.seconds)
+    chosen = {
+        "the first": steps[0],
+        f"the median of {len(by_time)} that ask for more": by_time[len(by_time) // 2],
+        "the worst of them": by_time[-1],
+        "the last: scores, and the file of the outcome": steps[-1],
+    }
+    rows = [
+        [text, f"{step.triples:,}", f"{step.asked:,}", *map(_one, (step.seconds, step.reading)), str(step.queries)]
+        for text, step in chosen.items()
+    ]
+    return [
+        *table(
+            ["a whole step on SQLite", "triples known", "pairs asked for", "time", "of it reading rows", "queries"],
+            rows,
+        ),
+        "",
+        *table(
+            ["rows of the whole round", "bound", "measured"],
+            [[name, f"{most:,}" if most else "", f"{count:,}"] for name, count, most in site.row_counts(round)],
+        ),
+    ]
+
+
+def _page(site: Any) -> list[str]:
+    client = Client(headers={"host": "localhost"})
+    addresses = {PAGE: site.PAGE, "its untargeted track": f"{site.PAGE}?track={Track.UNTARGETED}", SMALL: site.SMALL}
+    get = partial(site.get, client)
+    contenders = {name: partial(_seconds, partial(get, address)) for name, address in addresses.items()}
+    seen = take_turns("round page", contenders, PAGE_TURNS, warm_up=3)
+    queries = {name: _queries(partial(get, address)) for name, address in addresses.items()}
+    rows = [
+        [
+            name,
+            f"{1000 * statistics.median(each):.1f} ms",
+            f"{1000 * statistics.quantiles(each, n=20)[-1]:.1f} ms",
+            ratios(each, seen[SMALL]).text(),
+            str(queries[name]),
+        ]
+        for name, each in seen.items()
+    ]
+    slowest = max(list(seen)[:2], key=lambda name: statistics.median(seen[name]))
+    return [
+        *table(["page, server time", "median", "95th percentile", "to the small page", "queries"], rows),
+        "",
+        *table(
+            ["", "target", "measured: median of rounds (smallest to largest)"],
+            [["server time of the round's page", "under 150 ms", _milliseconds(seen[slowest])]],
+        ),
+    ]
+
+
+def _queries(work: Callable[[], object]) -> int:
+    with CaptureQueriesContext(connection) as captured:
+        work()
+    return len(captured)
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def _one(seconds: float) -> str:
+    return f"{1000 * seconds:.0f} ms"
+
+
+def _milliseconds(seconds: Sequence[float]) -> str:
+    return Spread.of([1000 * each for each in seconds]).text(1, " ms")
