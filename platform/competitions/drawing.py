@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from django.db import transaction
 
@@ -17,37 +19,57 @@ SECRET = (SampleSet.Purpose.TEST, SampleSet.Purpose.FINAL)
 """Purposes of the sets that rounds draw from."""
 
 
-def draw_samples(*, source: SampleSet, count: int, salt: str, name: str) -> SampleSet:
-    """A set of its own with `count` samples of `source`, in the order that follows from `salt`.
+@dataclass(frozen=True)
+class Draw:
+    """Samples that were drawn and lie in the store: no set stands for them until `keep_draw`."""
+
+    source: SampleSet
+    sample_set: SampleSet
+    """Not saved, and without a name."""
+    compared: frozenset[int]
+    """The sets that are known to share no image with the source, by their numbers."""
+
+
+def draw_samples(*, source: SampleSet, count: int, salt: str) -> Draw:
+    """`count` samples of `source`, in the order that follows from `salt`. Reads many images: not for a transaction.
 
     Raises `Refusal` where `source` is itself drawn, is for another purpose, is too small or shares images with a set
-    that is public, validated on, played or drawn from; and where the competition has a set called `name`. Whether
-    `source` itself was played is known where matches are: whoever draws asks first.
+    that is public, validated on, played or drawn from. Whether `source` itself was played is known where matches are:
+    whoever draws asks first.
     """
     _check_source(source, count)
-    if other := overlapping(source, shown_sets()):
-        raise Refusal(
-            f"{source} shares images with {other}, which are secret no more",
-            fix="import a set of images that were never used",
-        )
-    digest = draw(source, secret_order(source.count, salt)[:count])
+    shown = list(shown_sets())
+    _check_unseen(source, shown)
+    drawn = SampleSet(
+        competition=source.competition,
+        purpose=source.purpose,
+        source=source.source,
+        split=source.split,
+        count=count,
+        target_seed=source.target_seed,
+        digest=draw(source, secret_order(source.count, salt)[:count]),
+        class_names=source.class_names,
+        drawn_from=source,
+    )
+    return Draw(source, drawn, frozenset(other.pk for other in shown))
+
+
+def keep_draw(drawn: Draw, *, name: str) -> SampleSet:
+    """Let a set called `name` stand for what was drawn.
+
+    Raises `Refusal` where the competition has one of that name, and where the source shares images with a set that was
+    shown since the draw.
+    """
+    sample_set = drawn.sample_set
     with transaction.atomic():
-        SampleSet.objects.select_for_update(no_key=True).get(pk=source.pk)
+        source = SampleSet.objects.select_for_update(no_key=True).get(pk=drawn.source.pk)
+        if newer := list(shown_sets().exclude(pk__in=drawn.compared)):
+            _check_unseen(source, newer)
         if source.competition.sample_sets.filter(name=name).exists():
             raise Refusal(f"{source.competition} has a sample set {name!r} already", fix="give it another name")
-        return SampleSet.objects.create(
-            competition=source.competition,
-            name=name,
-            purpose=source.purpose,
-            source=source.source,
-            split=source.split,
-            count=count,
-            target_seed=source.target_seed,
-            digest=digest,
-            class_names=source.class_names,
-            imported_at=clock.now(),
-            drawn_from=source,
-        )
+        sample_set.name, sample_set.imported_at = name, clock.now()
+        sample_set.save()
+    return sample_set
 
 
 def secret_order(count: int, salt: str) -> list[int]:
@@ -65,6 +87,14 @@ def commitment_of(sample_set: SampleSet, salt: str) -> str:
     """
     listed = json.dumps(sample_hashes(sample_set, salt), separators=(",", ":"))
     return hashlib.sha256(listed.encode()).hexdigest()
+
+
+def _check_unseen(source: SampleSet, shown: Iterable[SampleSet]) -> None:
+    if other := overlapping(source, shown):
+        raise Refusal(
+            f"{source} shares images with {other}, which are secret no more",
+            fix="import a set of images that were never used",
+        )
 
 
 def _check_source(source: SampleSet, count: int) -> None:

@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from accounts import services as accounts
 from accounts.models import Membership, Team, User
 from competitions import document as file
-from competitions.drawing import commitment_of, draw_samples
+from competitions.drawing import commitment_of, draw_samples, keep_draw
 from competitions.models import Competition, Entry, FreezeWindow, Organiser, RulesVersion, SampleSet, Track
 from competitions.rules import query_rules
 from competitions.samples import keep_samples
@@ -30,6 +30,7 @@ __all__ = [
     "export_competition",
     "extend_window",
     "import_competition",
+    "keep_draw",
     "make_team",
     "open_window",
     "plan_window",

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Max
 
 from competitions.models import Competition, SampleSet
-from competitions.services import commitment_of, draw_samples, plan_window
+from competitions.services import commitment_of, draw_samples, keep_draw, plan_window
 from core import clock, events
 from core.errors import Refusal
 from matches.selectors import ever_played
@@ -49,11 +49,16 @@ def plan_round(
     if guard and schedule != Round.Schedule.LADDER:
         raise Refusal(f"the schedule {schedule} knows no guard", fix="take the ladder, or leave the guard out")
     salt = secrets.token_hex(32) if salt is None else salt
+    _check_samples(competition, kind, source, samples)
+    # before the transaction, since it reads many images; what a refusal leaves in the store is harmless
+    drawn = draw_samples(source=source, count=samples, salt=salt)
+    commitment = commitment_of(drawn.sample_set, salt)
     with transaction.atomic():
         Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
+        source = SampleSet.objects.select_for_update(no_key=True).get(pk=source.pk)
         _check_samples(competition, kind, source, samples)
         number = (competition.rounds.aggregate(newest=Max("number"))["newest"] or 0) + 1
-        sample_set = draw_samples(source=source, count=samples, salt=salt, name=_free_name(competition, number))
+        sample_set = keep_draw(drawn, name=_free_name(competition, number))
         now = clock.now()
         planned = Round.objects.create(
             competition=competition,
@@ -65,7 +70,7 @@ def plan_round(
             window=plan_window(competition=competition, starts_at=starts_at, ends_at=ends_at, reason=title, by=by),
             sample_set=sample_set,
             salt=salt,
-            commitment=commitment_of(sample_set, salt),
+            commitment=commitment,
             state_since=now,
             planned_at=now,
         )

@@ -12,7 +12,7 @@ import pytest
 from competitions.models import Competition, SampleSet
 from competitions.samples import sample_hashes, samples_of, worst_cases
 from competitions.selectors import imported_sets, sample_set_for
-from competitions.services import commitment_of, draw_samples, export_competition, import_competition
+from competitions.services import commitment_of, draw_samples, export_competition, import_competition, keep_draw
 from core.errors import Refusal
 
 SALT = "5a1t" * 16
@@ -20,8 +20,12 @@ SALT = "5a1t" * 16
 KeepSet = Callable[..., SampleSet]
 
 
+def drawn_set(source: SampleSet, count: int, name: str) -> SampleSet:
+    return keep_draw(draw_samples(source=source, count=count, salt=SALT), name=name)
+
+
 def test_it_works(source: SampleSet) -> None:
-    drawn = draw_samples(source=source, count=8, salt=SALT, name="round-1")
+    drawn = drawn_set(source, 8, "round-1")
     assert (drawn.drawn_from, drawn.count, drawn.purpose, drawn.name) == (source, 8, "test", "round-1")
     before, after = samples_of(source), samples_of(drawn)
     # this order never changes: every published commitment hangs on it
@@ -34,10 +38,7 @@ def test_it_works(source: SampleSet) -> None:
 
 
 def test_its_order_follows_from_the_salt_alone(source: SampleSet) -> None:
-    digests = [
-        draw_samples(source=source, count=12, salt=salt, name=f"round-{number}").digest
-        for number, salt in enumerate((SALT, SALT, "other"))
-    ]
+    digests = [draw_samples(source=source, count=12, salt=salt).sample_set.digest for salt in (SALT, SALT, "other")]
     assert digests[0] == digests[1] != digests[2]
 
 
@@ -58,36 +59,43 @@ def test_the_commitment_is_to_all_hashes_in_their_order(source: SampleSet) -> No
 @pytest.mark.parametrize("count", [0, 13])
 def test_it_rejects_more_samples_than_there_are(source: SampleSet, count: int) -> None:
     with pytest.raises(Refusal, match=f"has 12 samples, not {count}") as refused:
-        draw_samples(source=source, count=count, salt=SALT, name="round-1")
+        draw_samples(source=source, count=count, salt=SALT)
     assert refused.value.fix == "ask for 1 to 12"
 
 
 @pytest.mark.parametrize("purpose", ["development", "validation"])
 def test_it_rejects_samples_that_are_for_something_else(keep_set: KeepSet, purpose: str) -> None:
     with pytest.raises(Refusal, match=f"is for {purpose}"):
-        draw_samples(source=keep_set("public", "dev", purpose), count=5, salt=SALT, name="round-1")
+        draw_samples(source=keep_set("public", "dev", purpose), count=5, salt=SALT)
 
 
 def test_it_rejects_a_set_that_was_drawn_itself_and_a_name_that_is_taken(source: SampleSet) -> None:
-    drawn = draw_samples(source=source, count=8, salt=SALT, name="round-1")
+    drawn = drawn_set(source, 8, "round-1")
     with pytest.raises(Refusal, match="was drawn for a round"):
-        draw_samples(source=drawn, count=5, salt=SALT, name="round-2")
+        drawn_set(drawn, 5, "round-2")
     with pytest.raises(Refusal, match="has a sample set 'round-1' already"):
-        draw_samples(source=source, count=8, salt=SALT, name="round-1")
+        drawn_set(source, 8, "round-1")
 
 
 @pytest.mark.parametrize("purpose", ["development", "validation"])
 def test_it_rejects_images_that_others_see(source: SampleSet, keep_set: KeepSet, purpose: str) -> None:
     keep_set("seen", "test-1", purpose, count=1)
     with pytest.raises(Refusal, match="test-1 shares images with digits/seen, which"):
-        draw_samples(source=source, count=5, salt=SALT, name="round-1")
+        drawn_set(source, 5, "round-1")
 
 
 def test_it_rejects_images_of_a_set_that_was_drawn_from(source: SampleSet, keep_set: KeepSet) -> None:
     other = keep_set("test-2", "test-1", count=3)
-    draw_samples(source=source, count=5, salt=SALT, name="round-1")
+    drawn_set(source, 5, "round-1")
     with pytest.raises(Refusal, match="test-2 shares images with digits/test-1"):
-        draw_samples(source=other, count=3, salt=SALT, name="round-2")
+        drawn_set(other, 3, "round-2")
+
+
+def test_of_two_sets_that_share_images_and_are_drawn_at_once_one_is_kept(source: SampleSet, keep_set: KeepSet) -> None:
+    draws = [draw_samples(source=each, count=3, salt=SALT) for each in (source, keep_set("test-2", "test-1", count=3))]
+    keep_draw(draws[0], name="round-1")
+    with pytest.raises(Refusal, match="test-2 shares images with digits/test-1"):
+        keep_draw(draws[1], name="round-2")
 
 
 def test_a_drawn_set_is_in_no_file_and_in_no_list(
@@ -96,7 +104,7 @@ def test_a_drawn_set_is_in_no_file_and_in_no_list(
     for purpose, split in (("development", "dev"), ("validation", "validation")):
         keep_set(purpose, split, purpose)
     written = export_competition(competition)
-    drawn = draw_samples(source=source, count=8, salt=SALT, name="round-1")
+    drawn = drawn_set(source, 8, "round-1")
     assert export_competition(competition) == written
     assert drawn not in imported_sets(competition)
     assert sample_set_for(competition, "test") == source

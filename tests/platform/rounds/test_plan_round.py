@@ -6,13 +6,17 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from django.db import connection
 
 from accounts.models import User
+from competitions import samples
 from competitions.models import SampleSet
+from competitions.samples import samples_of
 from competitions.services import commitment_of
 from core import clock
 from core.errors import Refusal
 from core.models import Event
+from evaluation.domain.samples import Sample
 from matches.services import ensure_match
 from rounds import services
 from rounds.models import Round
@@ -136,6 +140,19 @@ def test_it_rejects_the_samples_of_a_round_that_was_cancelled_after_it_played(ha
     services.cancel(round=round, by=hall.organiser, reason="too late")
     with pytest.raises(Refusal, match="secret no more"):
         services.plan_round(**asked(hall))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_images_are_read_while_nobody_waits_for_the_database(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside = []
+
+    def reading(sample_set: SampleSet) -> tuple[Sample, ...]:
+        inside.append(connection.in_atomic_block)
+        return samples_of(sample_set)
+
+    monkeypatch.setattr(samples, "samples_of", reading)
+    hall.plan()
+    assert set(inside) == {False}
 
 
 def test_it_rejects_whoever_is_no_organiser(hall: Hall, alice: User) -> None:

@@ -13,7 +13,7 @@ from accounts.models import Team, User
 from competitions.models import Competition, Entry, FreezeWindow, RulesVersion, SampleSet, Track
 from competitions.rules import query_rules
 from competitions.samples import keep_samples
-from competitions.services import commitment_of, draw_samples
+from competitions.services import commitment_of, draw_samples, keep_draw
 from core import clock, store
 from evaluation.domain.results import Outcome, PieceResult, SampleResult, Trace
 from matches.engine import pack
@@ -64,7 +64,7 @@ def published(
 ) -> Published:
     """A final with a model of the Owls, one of the Hawks without prizes, and an attack of the Foxes."""
     now = clock.now()
-    drawn = draw_samples(source=keep("final", "final", "final"), count=SAMPLES, salt=SALT, name="round-1")
+    drawn = keep_draw(draw_samples(source=keep("final", "final", "final"), count=SAMPLES, salt=SALT), name="round-1")
     window = FreezeWindow.objects.create(
         competition=competition, starts_at=now, ends_at=now + timedelta(days=1), reason="the final"
     )
