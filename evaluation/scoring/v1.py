@@ -6,6 +6,7 @@ Distances are scored distances (`evaluation.scoring.distances.scored_distance`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -24,6 +25,12 @@ _STRIDE = 32
 
 _BLOCK_VALUES = 1 << 22
 """Numbers that one block of resamples may hold, so that memory stays flat."""
+
+_MOST_COUNTS = 1 << 25
+"""Numbers that the table of counts may hold: beyond it, each resample is added up by itself, to the same result."""
+
+_MOST_VALUES = 1 << 24
+"""Distances of one interval, of which there must be fewer."""
 
 
 @dataclass(frozen=True)
@@ -109,36 +116,66 @@ def bootstrap_interval(distances: Distances, seed: int) -> tuple[float, float]:
     A sample keeps all its rows together: the draw is over samples, as in a fresh sample set, not over single matches.
     `RandomState` is used because its stream is frozen: a score made today can be made again under any NumPy. The
     samples are sorted first, so that the order in which they were played cannot move the interval.
+
+    Raises `ValueError` for 2 ** 24 distances or more.
     """
+    if distances.size >= _MOST_VALUES:
+        raise ValueError(f"an interval is made of fewer than {_MOST_VALUES:,} distances, not of {distances.size:,}")
     samples = distances.shape[1]
     values = distances[:, np.lexsort(distances)].ravel()
     order = np.argsort(values, kind="stable")
-    # how many of the first k values, in order, are of each sample: a resample's median needs no sorting of its own
-    before = np.zeros((samples, values.size + 1), np.float32)  # whole numbers, exact below 2 ** 24
-    before[order % samples, np.arange(1, values.size + 1)] = 1
-    np.cumsum(before, axis=1, out=before)
-    times = _resamples(samples, seed)
-    step = max(1, _BLOCK_VALUES // distances.size)
-    blocks = [_medians(values[order], before, times[start : start + step]) for start in range(0, RESAMPLES, step)]
-    medians = np.concatenate(blocks)
+    of_sample, step = order % samples, max(1, _BLOCK_VALUES // distances.size)
+    if samples * (values.size + 1) > _MOST_COUNTS:
+        blocks = [_medians_one_by_one(values[order], of_sample, times) for times in _drawn(samples, seed, step)]
+    else:
+        # how many of the first k values, in order, are of each sample: a resample's median needs no sorting of its own
+        before = np.zeros((samples, values.size + 1), np.float32)  # whole numbers, exact below 2 ** 24
+        before[of_sample, np.arange(1, values.size + 1)] = 1
+        np.cumsum(before, axis=1, out=before)
+        times = _resamples(samples, seed)
+        blocks = [_medians(values[order], before, times[start : start + step]) for start in range(0, RESAMPLES, step)]
+    medians = np.sort(np.concatenate(blocks))
     tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(medians, [tail, 1 - tail])
-    return float(low), float(high)
+    return _quantile(medians, tail), _quantile(medians, 1 - tail)
 
 
 @lru_cache(maxsize=2)
 def _resamples(samples: int, seed: int) -> NDArray[np.float32]:
-    """(resamples, samples): how often each resample draws each sample. Kept, as everybody on a board has the same."""
+    """All that `_drawn` gives. Kept, as everybody on a board has the same."""
+    drawn = _drawn(samples, seed, max(1, _BLOCK_VALUES // samples))
+    times = np.concatenate([block.astype(np.float32) for block in drawn])
+    times.setflags(write=False)
+    return times
+
+
+def _drawn(samples: int, seed: int, step: int) -> Iterator[NDArray[np.int64]]:
+    """(resamples, samples), in blocks of `step` resamples: how often each resample draws each sample."""
     random = np.random.RandomState(seed)
-    times = np.empty((RESAMPLES, samples), np.float32)
-    step = max(1, _BLOCK_VALUES // samples)
     for start in range(0, RESAMPLES, step):
         count = min(step, RESAMPLES - start)
         drawn = random.randint(0, samples, size=(count, samples)) + samples * np.arange(count)[:, np.newaxis]
-        counted = np.bincount(drawn.ravel(), minlength=count * samples)
-        times[start : start + count] = counted.reshape(count, samples)
-    times.setflags(write=False)
-    return times
+        yield np.bincount(drawn.ravel(), minlength=count * samples).reshape(count, samples)
+
+
+def _quantile(ordered: Distances, share: float) -> float:
+    """The value below which `share` of `ordered` lies, between two of them in proportion.
+
+    Ours, though NumPy has the same: what was signed must come out to the last bit under any NumPy.
+    """
+    position = (ordered.size - 1) * share
+    below = int(position)
+    part = position - below
+    low, high = float(ordered[below]), float(ordered[min(below + 1, ordered.size - 1)])
+    return high - (high - low) * (1 - part) if part >= 0.5 else low + (high - low) * part
+
+
+def _medians_one_by_one(values: Distances, of_sample: NDArray[np.int64], times: NDArray[np.int64]) -> Distances:
+    """What `_medians` gives, without a table: `of_sample` names the sample of each of `values`."""
+    reached = np.cumsum(times[:, of_sample], axis=1)
+    lower = np.count_nonzero(reached <= (values.size - 1) // 2, axis=1)
+    upper = np.count_nonzero(reached <= values.size // 2, axis=1)
+    medians: Distances = (values[lower] + values[upper]) / 2
+    return medians
 
 
 def _medians(values: Distances, before: NDArray[np.float32], times: NDArray[np.float32]) -> Distances:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,16 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
 from evaluation.scoring.distances import Distances
-from evaluation.scoring.v1 import Score, _resamples, attack_score, bootstrap_interval, model_score
+from evaluation.scoring.v1 import (
+    CONFIDENCE,
+    RESAMPLES,
+    Score,
+    _quantile,
+    _resamples,
+    attack_score,
+    bootstrap_interval,
+    model_score,
+)
 
 BOTH = pytest.mark.parametrize("score", [model_score, attack_score])
 distances = st_numpy.arrays(
@@ -104,6 +114,40 @@ def test_the_interval_does_not_depend_on_the_size_of_blocks(monkeypatch: pytest.
     monkeypatch.setattr("evaluation.scoring.v1._BLOCK_VALUES", 60 * 7)
     _resamples.cache_clear()
     assert bootstrap_interval(rows, seed=2) == whole
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (3, 20), (10, 33)])
+def test_the_interval_without_a_table_is_the_same(monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int]) -> None:
+    random = np.random.default_rng(8)
+    for rows in (random.random(shape), random.integers(0, 4, shape).astype(float)):
+        with_table = bootstrap_interval(rows, seed=2)
+        with monkeypatch.context() as patched:
+            patched.setattr("evaluation.scoring.v1._MOST_COUNTS", 0)
+            assert bootstrap_interval(rows, seed=2) == with_table
+
+
+def test_many_samples_take_no_memory_of_their_square() -> None:
+    rows = np.random.default_rng(8).random((1, 6000))
+    tracemalloc.start()
+    bootstrap_interval(rows, seed=2)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # a number for each pair of samples alone would be 144 MB
+    assert peak < 140_000_000
+
+
+@pytest.mark.parametrize("share", [0.0, (1 - CONFIDENCE) / 2, 1 - (1 - CONFIDENCE) / 2, 0.5, 0.3, 1.0])
+def test_a_quantile_is_that_of_numpy_to_the_last_bit(share: float) -> None:
+    random = np.random.default_rng(12)
+    for size in (1, 2, 50, RESAMPLES):
+        values = np.sort(random.lognormal(size=size))
+        assert _quantile(values, share) == np.quantile(values, share)
+
+
+def test_it_rejects_more_distances_than_it_counts_exactly() -> None:
+    endless = np.broadcast_to(np.float64(1.0), (1 << 12, 1 << 12))
+    with pytest.raises(ValueError, match="fewer than 16,777,216"):
+        bootstrap_interval(endless, seed=0)
 
 
 @BOTH
