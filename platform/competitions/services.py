@@ -15,7 +15,15 @@ from competitions.models import Competition, Entry, FreezeWindow, Organiser, Rul
 from competitions.rules import query_rules
 from competitions.samples import keep_samples
 from competitions.selectors import imported_sets, standing_windows
-from competitions.windows import call_off_window, check_free, end_window, extend_window, open_window, plan_window
+from competitions.windows import (
+    call_off_window,
+    check_free,
+    end_window,
+    extend_window,
+    is_known,
+    open_window,
+    plan_window,
+)
 from core import clock, events
 from core.errors import Refusal
 
@@ -41,8 +49,8 @@ __all__ = [
 def import_competition(document: Mapping[str, Any], *, by: User | None = None) -> Competition:
     """Make or update the competition that a parsed file describes, whole or not at all. Safe to repeat.
 
-    Changed rules become the next version, sample sets never change, freeze windows are only added. Raises `Refusal`
-    naming the place in the file and the fix.
+    Changed rules become the next version, sample sets never change, freeze windows are only added; one that acts have
+    changed since stays as it is. Raises `Refusal` naming the place in the file and the fix.
     """
     read = file.read(document)
     kept = _keep_new_samples(read)  # before the transaction: reading images takes long
@@ -181,7 +189,7 @@ def _put_rules(competition: Competition, read: file.Document) -> None:
 
 def _put_windows(competition: Competition, read: file.Document) -> None:
     for number, values in enumerate(read.freeze_windows, 1):
-        if not competition.freeze_windows.filter(**values).exists():
+        if not is_known(competition, values):
             window = FreezeWindow(competition=competition, **values)
             try:
                 check_free(window)

@@ -5,6 +5,7 @@ Everything here locks the competition's row first, so that of two acts at once t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from competitions.models import Competition, FreezeWindow
 from competitions.selectors import may_organise, standing_windows
 from core import clock, events
 from core.errors import Refusal
+from core.models import Event
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -76,6 +78,16 @@ def check_free(window: FreezeWindow) -> None:
         )
 
 
+def is_known(competition: Competition, values: Mapping[str, Any]) -> bool:
+    """Whether a window with these columns stands in the calendar, or stood there until an act changed it."""
+    windows = competition.freeze_windows.all()
+    if windows.filter(**values).exists():
+        return True
+    before = {f"data__before__{name}": value for name, value in _stand(FreezeWindow(**values)).items()}
+    subjects = [events.name_of(window) for window in windows]
+    return Event.objects.filter(subject__in=subjects, **before).exists()
+
+
 def open_window(*, window: FreezeWindow, by: User, reason: str) -> None:
     """Let a planned window begin now instead of later. Raises `Refusal` where it has begun."""
     with transaction.atomic():
@@ -126,7 +138,7 @@ def call_off_window(*, window: FreezeWindow, by: User, reason: str) -> None:
 
 
 def _change(window: FreezeWindow, verb: str, by: User, reason: str, **times: datetime) -> None:
-    before = _times(window)
+    before = _stand(window)
     for name, moment in times.items():
         setattr(window, name, moment)
     window.save(update_fields=list(times))
@@ -162,6 +174,10 @@ def _require_organiser(competition: Competition, by: User) -> None:
 
 def _times(window: FreezeWindow) -> dict[str, Any]:
     return {"starts_at": window.starts_at.isoformat(), "ends_at": window.ends_at.isoformat()}
+
+
+def _stand(window: FreezeWindow) -> dict[str, Any]:
+    return _times(window) | {"reason": window.reason}
 
 
 def _moment(at: datetime) -> str:

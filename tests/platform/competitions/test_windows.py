@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import Protocol
 
 import pytest
+import tomli_w
 from django.db import connections
 
 from accounts.models import User
@@ -35,6 +37,13 @@ class Clock(Protocol):
 Plan = Callable[..., FreezeWindow]
 
 HOUR = timedelta(hours=1)
+
+
+def extend_by_an_hour(*, window: FreezeWindow, by: User, reason: str) -> None:
+    extend_window(window=window, ends_at=window.ends_at + HOUR, by=by, reason=reason)
+
+
+ACTS = {"open": open_window, "extend": extend_by_an_hour, "end": end_window, "call_off": call_off_window}
 
 
 @pytest.fixture
@@ -216,6 +225,23 @@ def test_a_file_adds_no_window_that_overlaps(
     written["freeze_windows"][0]["ends_at"] += HOUR
     with pytest.raises(Refusal, match=r"\[\[freeze_windows\]\] number 1: it overlaps"):
         import_competition(written)
+
+
+@pytest.mark.parametrize("acts", ["open", "extend", "open extend", "open end", "call_off"])
+def test_a_file_leaves_alone_what_acts_have_changed(
+    plan: Plan, competition: Competition, keep_set: Callable[..., SampleSet], olga: User, the_clock: Clock, acts: str
+) -> None:
+    for purpose, split in (("development", "dev"), ("validation", "validation")):
+        keep_set(purpose, split, purpose)
+    window = plan(5, 7)
+    planned = export_competition(competition)
+    for act in acts.split():
+        the_clock.forward(minutes=1, seconds=0.25)
+        ACTS[act](window=window, by=olga, reason="as it must be")
+    stands = FreezeWindow.objects.values().get()
+    for file in (planned, tomllib.loads(tomli_w.dumps(export_competition(competition)))):
+        import_competition(file)
+        assert FreezeWindow.objects.values().get() == stands
 
 
 @pytest.mark.django_db(transaction=True)
