@@ -6,15 +6,15 @@ import logging
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import BooleanField, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet, Subquery
 
 from competitions.models import RulesVersion, SampleSet, Track
 from competitions.selectors import rules_in_force, sample_set_for
 from core.errors import Fault
 from leaderboards.board import Scored
 from leaderboards.models import Evaluation, Pool, Standing
-from matches.models import Match, Piece
-from matches.selectors import OPEN_PIECES, idle_workers
+from matches.models import Match
+from matches.selectors import gpu_lives, idle_workers, waiting_for_live
 from submissions.models import Submission
 
 log = logging.getLogger(__name__)
@@ -117,13 +117,14 @@ def unmeasured() -> Iterator[Submission]:
 
 def unrefined() -> Submission | None:
     """The submission of the best rank that keeps an old score until workers are idle. None while they are not: a piece
-    waits, or no live worker is without one."""
-    if Piece.objects.filter(OPEN_PIECES, state=Piece.State.WAITING).exists() or not idle_workers():
+    waits that a live one could take up, or no live worker is without one. What none of them could play is left out."""
+    if waiting_for_live().exists() or not idle_workers():
         return None
+    playable = Q() if gpu_lives() else Q(needs_gpu=False)
     found = []
     for track, rows in _by_track():
         rank = Standing.objects.filter(track=track, entry=OuterRef("repository__entry")).order_by().values("rank")
-        later = rows.filter(newest=F("pk"), scored=True).annotate(rank=Subquery(rank))
+        later = rows.filter(playable, newest=F("pk"), scored=True).annotate(rank=Subquery(rank))
         ordered = later.order_by(F("rank").asc(nulls_last=True), "pk")
         if first := ordered.values_list("rank", "pk").first():
             found.append((first[0] is None, *first))
@@ -132,7 +133,8 @@ def unrefined() -> Submission | None:
 
 def _by_track() -> Iterator[tuple[Track, QuerySet[Any]]]:
     """Of each track the ready submissions that were not measured under the terms in force. To filter by: `measured` and
-    `scored` (at all), and `newest`, the key of the one that counts of the same repository."""
+    `scored` (at all), `newest`, the key of the one that counts of the same repository, and `needs_gpu`, to be measured.
+    """
     of_it = Evaluation.objects.filter(COUNTED, submission=OuterRef("pk"))
     newest = counting().filter(repository=OuterRef("repository")).order_by("-pk").values("pk")[:1]
     for track in Track.objects.filter(repositories__isnull=False).select_related("competition").distinct():
@@ -144,7 +146,10 @@ def _by_track() -> Iterator[tuple[Track, QuerySet[Any]]]:
         if terms is not None:
             rows = _ready().filter(~Exists(of_it.filter(**terms._asdict())), repository__track=track)
             scored = of_it.filter(state=Evaluation.State.SCORED)
-            yield track, rows.alias(measured=Exists(of_it), scored=Exists(scored), newest=Subquery(newest))
+            met = Exists(terms.pool.places.filter(player__gpu=True))
+            needs_gpu = ExpressionWrapper(Q(player__gpu=True) | Q(met), output_field=BooleanField())
+            rows = rows.alias(measured=Exists(of_it), scored=Exists(scored), newest=Subquery(newest))
+            yield track, rows.alias(needs_gpu=needs_gpu)
 
 
 def _ready() -> QuerySet[Submission]:

@@ -13,11 +13,12 @@ from datetime import timedelta
 from typing import TypeVar
 
 from django.db import transaction
-from django.db.models import Exists, Model, OuterRef, Q, QuerySet
+from django.db.models import Exists, Model, OuterRef, QuerySet
 
 from core import clock, doorbell, events
 from matches.models import Match, Piece, SampleResult, Worker
 from matches.played import PlayedPiece, sum_audits
+from matches.selectors import waiting
 
 LEASE = timedelta(seconds=30)
 """How long a piece is held without a sign of life."""
@@ -131,12 +132,6 @@ def fail_given_up() -> int:
     """End the matches of which a piece was given up, where nobody did; how many."""
     stuck = Piece.objects.filter(state=Piece.State.FAILED, match__state__in=OPEN_MATCH).select_related("match")
     return _count(stuck, lambda piece: _fail(piece, "its events tell"))
-
-
-def waiting() -> QuerySet[Piece]:
-    """The pieces that may be claimed now, by workers of the class that they need."""
-    rested = Q(lease_until__isnull=True) | Q(lease_until__lte=clock.now())
-    return Piece.objects.filter(rested, state=Piece.State.WAITING, match__state__in=OPEN_MATCH)
 
 
 def waiting_for(worker: Worker) -> QuerySet[Piece]:

@@ -102,6 +102,24 @@ def workers() -> list[WorkerStatus]:
     return [WorkerStatus(row, row.last_seen_at >= since, tuple(getattr(row, "held", ()))) for row in rows]
 
 
+def waiting() -> QuerySet[Piece]:
+    """The pieces that may be claimed now, by workers of the class that they need."""
+    rested = Q(lease_until__isnull=True) | Q(lease_until__lte=clock.now())
+    return Piece.objects.filter(OPEN_PIECES, rested, state=Piece.State.WAITING)
+
+
+def waiting_for_live() -> QuerySet[Piece]:
+    """The pieces that some live worker may claim now."""
+    if not live_workers().exists():
+        return Piece.objects.none()
+    return waiting() if gpu_lives() else waiting().filter(match__needs_gpu=False)
+
+
+def gpu_lives() -> bool:
+    """Whether a worker with a GPU was seen lately."""
+    return live_workers().filter(worker_class=Worker.Class.GPU).exists()
+
+
 def live_workers() -> QuerySet[Worker]:
     """The workers that were seen lately."""
     return Worker.objects.filter(last_seen_at__gte=clock.now() - SIGN_OF_LIFE)

@@ -62,7 +62,7 @@ def sweep() -> None:
     queue.finish_played()
     queue.fail_given_up()
     rings = selectors.quiet_workers()
-    if queue.waiting().exists():
+    if selectors.waiting().exists():
         rings += selectors.idle_workers()
         if not rings and not selectors.live_workers().exists():
             rings = _ring_for_whoever_comes()

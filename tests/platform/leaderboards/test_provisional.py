@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +15,7 @@ from leaderboards.models import Evaluation, Pool
 from leaderboards.selectors import board, unmeasured, unrefined
 from leaderboards.tasks import sweep
 from matches.models import Match, Piece, Worker
-from submissions.models import Submission
+from submissions.models import Player, Submission
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
@@ -96,6 +97,32 @@ def test_others_wait_for_an_idle_worker(
         the_clock.forward(minutes=2)
     else:
         Piece.objects.filter(number=0, match__attack__title="noise").update(state="claimed", worker=worker)
+    assert unrefined() is None
+
+
+@pytest.mark.parametrize("state", ["rests", "needs a GPU", "could be played"])
+def test_others_wait_for_no_piece_that_nobody_could_play(
+    ranked: list[Submission], worker: Worker, the_clock: FakeClock, state: str
+) -> None:
+    sweep()
+    if state == "rests":
+        Piece.objects.filter(state="waiting").update(lease_until=the_clock.at + timedelta(seconds=10))
+    elif state == "needs a GPU":
+        Match.objects.filter(state="waiting").update(needs_gpu=True)
+    assert unrefined() == (None if state == "could be played" else ranked[2])
+    Worker.objects.update(worker_class="gpu", last_seen_at=the_clock.forward(seconds=20))
+    assert unrefined() is None
+
+
+def test_what_needs_a_gpu_waits_for_one_and_others_do_not(ranked: list[Submission], worker: Worker) -> None:
+    sweep()
+    Match.objects.filter(state="waiting").delete()
+    Player.objects.filter(submissions=ranked[2]).update(gpu=True)
+    assert unrefined() == ranked[3]
+    Worker.objects.update(worker_class="gpu")
+    assert unrefined() == ranked[2]
+    Worker.objects.update(worker_class="cpu")
+    Player.objects.filter(title="stronger").update(gpu=True)
     assert unrefined() is None
 
 

@@ -14,6 +14,7 @@ from competitions.models import Competition, RulesVersion, SampleSet
 from matches import queue
 from matches.models import Match, Piece, Worker
 from matches.played import PlayedPiece
+from matches.selectors import waiting
 from matches.services import ask, cancel, ensure_match, hold
 from submissions.models import Player
 
@@ -142,7 +143,7 @@ def test_a_match_that_nobody_plays_keeps_its_state(asker: Asker, state: str, pie
     asker(6)
     match.refresh_from_db()
     assert (match.state, match.pieces.count()) == (state, pieces)
-    assert not queue.waiting().exists()
+    assert not waiting().exists()
 
 
 def test_the_whole_set_can_follow_a_part_of_it(asker: Asker) -> None:
@@ -209,7 +210,7 @@ def test_who_ends_a_match_sees_the_pieces_that_it_gets_meanwhile(
             wait([ending], timeout=0.5)  # it ends in time only where it does not wait for the asker
         ending.result()
     match.refresh_from_db()
-    assert (match.state, queue.waiting().count()) == ("playing", 2)
+    assert (match.state, waiting().count()) == ("playing", 2)
 
 
 def test_held_and_cancelled_ones_are_of_their_states_alone(asker: Asker) -> None:
