@@ -94,11 +94,13 @@ CONFIRM_LICENCE = Act(
     "Confirm licence",
     "Each entry may win prizes: you have seen that its licence is open source.",
     "confirmed",
-    lambda row, by, reason: services.confirm_licence(entry=row, by=by, reason=reason),
+    lambda rows, by, reason: services.confirm_licence(entries=rows, by=by, reason=reason),
+    together=True,
 )
 REFUSE_LICENCE = Act(
     "Refuse licence",
     "Each entry is ranked and wins no prize, because of its licence. Everybody reads the reason.",
     "refused prizes",
-    lambda row, by, reason: services.refuse_licence(entry=row, by=by, reason=reason),
+    lambda rows, by, reason: services.refuse_licence(entries=rows, by=by, reason=reason),
+    together=True,
 )

@@ -17,7 +17,7 @@ from core.errors import Fault
 from evaluation.domain.players import Side
 from matches.models import Match
 from matches.services import ask
-from rounds.facts import RoundFacts, RoundState, ends_of, facts_of, frozen, outcome_of, state_of
+from rounds.facts import RoundFacts, RoundState, ends_of, facts_of, frozen, outcome_of, prizes_of, state_of
 from rounds.life import locked, move, note_problem
 from rounds.models import Decision, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning
 from submissions.models import Player
@@ -41,15 +41,18 @@ def conduct(round: Round) -> None:
     # from rows that change no more, before the lock; should another process take the step first, this one adds nothing
     facts = facts_of(round)
     state = state_of(facts)
+    seated = frozen(round)
+    outcome = store.put(outcome_of(round, facts, seated)) if state.over else ""
     with transaction.atomic():
         held = locked(round)
-        if held.state != Round.State.PLAYING:
-            return
         entries = frozen(held)
+        # where a licence was judged meanwhile, the outcome is not this one: the next step writes it
+        if held.state != Round.State.PLAYING or prizes_of(entries) != prizes_of(seated):
+            return
         players = {(entry.track.kind, entry.player.digest): entry.player for entry in entries}
         _store_stages(held, state, players)
         if state.over:
-            _score(held, facts, state, entries, players)
+            _score(held, outcome, state, entries, players)
         else:
             _ask(held, facts, state, players)
             Round.objects.filter(pk=held.pk).exclude(problem="").update(problem="")
@@ -149,8 +152,8 @@ def _values(stage: RoundStage, decisions: Sequence[Decision] | Any) -> tuple[Any
 _RESULT = ("place", "stage", "value", "low", "high", "failures", "worst_opponent", "not_broken", "unseparated")
 
 
-def _score(round: Round, facts: RoundFacts, state: RoundState, entries: Sequence[RoundEntry], players: Players) -> None:
-    """Write the places, the warnings and the outcome; entries that share a player share its place."""
+def _score(round: Round, outcome: str, state: RoundState, entries: Sequence[RoundEntry], players: Players) -> None:
+    """Write the places, the warnings and the digest of the outcome; entries that share a player share its place."""
     places = {(str(place.track), place.player): place for place in state.places}
     by_digest = {digest: player for (_, digest), player in players.items()}
     for entry in entries:
@@ -169,5 +172,5 @@ def _score(round: Round, facts: RoundFacts, state: RoundState, entries: Sequence
         )
         for warned in state.warnings
     )
-    round.outcome = store.put(outcome_of(round, facts))
+    round.outcome = outcome
     move(round, Round.State.SCORED, "score", by=None, reason="", outcome=round.outcome)

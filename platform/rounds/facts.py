@@ -23,7 +23,18 @@ from evaluation.tournament.rounds import (
 from matches.models import SampleResult
 from rounds.models import Round, RoundEntry
 
-__all__ = ["RoundFacts", "RoundState", "ceiling", "ends_of", "facts_of", "field_of", "frozen", "outcome_of", "state_of"]
+__all__ = [
+    "RoundFacts",
+    "RoundState",
+    "ceiling",
+    "ends_of",
+    "facts_of",
+    "field_of",
+    "frozen",
+    "outcome_of",
+    "prizes_of",
+    "state_of",
+]
 
 Results = Mapping[tuple[str, str], Mapping[int, SampleRow]]
 
@@ -51,10 +62,10 @@ def ends_of(facts: RoundFacts) -> tuple[int, ...]:
     return piece_ends(facts.schedule, facts.samples, facts.guard)
 
 
-def outcome_of(round: Round, facts: RoundFacts) -> bytes:
+def outcome_of(round: Round, facts: RoundFacts, entries: Iterable[RoundEntry]) -> bytes:
     """All facts of a round that is over and everything that follows from them: equal rounds give equal bytes.
 
-    Raises `Fault` where the round was never frozen.
+    It takes seconds for a large round. Raises `Fault` where the round was never frozen.
     """
     if round.rules is None:
         raise Fault(f"{round} has no rules: it was never frozen")
@@ -70,7 +81,7 @@ def outcome_of(round: Round, facts: RoundFacts) -> bytes:
     )
     hashes, worst = sample_hashes(round.sample_set, round.salt), worst_cases(round.sample_set)
     submissions: dict[str, list[BundleSubmission]] = {}
-    for entry in frozen(round):
+    for entry in entries:
         submissions.setdefault(entry.player.digest, []).append(_submission(entry))
     seeds = round.round_matches.values_list("match__model__digest", "match__attack__digest", "match__seed")
     record = Record(
@@ -102,6 +113,11 @@ def frozen(round: Round) -> list[RoundEntry]:
     """The entries of a round in their order, with players and teams."""
     rows = round.entries.select_related("track", "player", "submission__repository__entry__team")
     return list(rows.order_by("track", "order"))
+
+
+def prizes_of(entries: Iterable[RoundEntry]) -> list[tuple[int, bool, str]]:
+    """What may change of the entries of a frozen round until it is published, to be compared."""
+    return [(entry.pk, entry.eligible, entry.ineligible_because) for entry in entries]
 
 
 def _facts(round: Round, entries: Iterable[RoundEntry], results: Results) -> RoundFacts:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
 from competitions.models import Entry
@@ -17,6 +19,9 @@ from rounds.models import Round, RoundEntry
 
 if TYPE_CHECKING:
     from tests.platform.rounds.conftest import Hall
+
+SEEDS = 'AS "match__seed"'
+"""What the query for the seeds has, which only an outcome asks for."""
 
 ACTS: dict[str, Callable[..., None]] = {
     "freeze": services.freeze,
@@ -117,11 +122,11 @@ def entry(hall: Hall) -> RoundEntry:
 
 
 def test_a_licence_is_confirmed_and_refused_by_organisers(hall: Hall, entry: RoundEntry) -> None:
-    services.confirm_licence(entry=entry, by=hall.organiser, reason="the text is the MIT licence")
+    services.confirm_licence(entries=[entry], by=hall.organiser, reason="the text is the MIT licence")
     assert (entry.eligible, entry.ineligible_because) == (True, "")
     with pytest.raises(Refusal, match="eligible already"):
-        services.confirm_licence(entry=entry, by=hall.organiser, reason="once more")
-    services.refuse_licence(entry=entry, by=hall.organiser, reason="weights are not free")
+        services.confirm_licence(entries=[entry], by=hall.organiser, reason="once more")
+    services.refuse_licence(entries=[entry], by=hall.organiser, reason="weights are not free")
     assert (entry.eligible, entry.ineligible_because) == (False, "its licence was refused: weights are not free")
     events = Event.objects.filter(verb__endswith="_licence").order_by("pk").values_list("verb", "by", "data__entry")
     assert list(events) == [(verb, hall.organiser.pk, entry.pk) for verb in ("confirm_licence", "refuse_licence")]
@@ -129,25 +134,75 @@ def test_a_licence_is_confirmed_and_refused_by_organisers(hall: Hall, entry: Rou
 
 def test_a_licence_judged_after_the_end_stands_in_the_outcome(hall: Hall, entry: RoundEntry) -> None:
     before = hall.run(entry.round).outcome
-    services.confirm_licence(entry=entry, by=hall.organiser, reason="the text is the MIT licence")
+    services.confirm_licence(entries=[entry], by=hall.organiser, reason="the text is the MIT licence")
     entry.round.refresh_from_db()
     assert entry.round.outcome != before
     assert store.get(entry.round.outcome).count(b'"eligible":true') == store.get(before).count(b'"eligible":true') + 1
 
 
+def test_licences_judged_together_after_the_end_make_one_outcome_before_the_round_is_locked(
+    hall: Hall, entry: RoundEntry
+) -> None:
+    round = hall.run(entry.round)
+    RoundEntry.objects.filter(round=round).update(eligible=False)
+    with CaptureQueriesContext(connection) as queries:
+        services.confirm_licence(entries=list(round.entries.all()), by=hall.organiser, reason="I have read them all")
+    said = [query["sql"] for query in queries]
+    reads = [number for number, sql in enumerate(said) if 'FROM "matches_sampleresult"' in sql]
+    assert len(reads) == 1
+    assert reads[0] < next(number for number, sql in enumerate(said) if sql.startswith("SAVEPOINT"))
+    round.refresh_from_db()
+    assert store.get(round.outcome).count(b'"eligible":true') == 4
+
+
+def test_a_licence_judged_while_the_outcome_is_made_stands_in_it(hall: Hall, entry: RoundEntry) -> None:
+    services.conduct(entry.round)
+    hall.play()
+    judged: list[str] = []
+
+    def meanwhile(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
+        if SEEDS in sql and not judged:
+            judged.append(sql)
+            assert not any(sql.startswith("SAVEPOINT") for sql in said())  # nothing is locked meanwhile
+            services.confirm_licence(entries=[entry], by=hall.organiser, reason="the text is the MIT licence")
+        return execute(sql, *rest)
+
+    def said() -> list[str]:
+        return [query["sql"] for query in queries]
+
+    with CaptureQueriesContext(connection) as queries, connection.execute_wrapper(meanwhile):
+        services.conduct(entry.round)
+    entry.round.refresh_from_db()
+    assert (len(judged), entry.round.state) == (1, "playing")
+    round = hall.run(entry.round)
+    assert store.get(round.outcome).count(b'"eligible":true') == 4
+
+
+def test_it_rejects_licences_of_several_rounds_and_judges_all_or_none(hall: Hall, entry: RoundEntry) -> None:
+    other = hall.plan(samples=8, day=1)
+    known = entry.round.entries.exclude(pk=entry.pk)[0]
+    elsewhere = RoundEntry.objects.create(
+        round=other, track=entry.track, submission=entry.submission, player=entry.player, order=1, prior=1
+    )
+    for entries, words in (([entry, elsewhere], "of several rounds"), ([entry, known], "eligible already")):
+        with pytest.raises(Refusal, match=words):
+            services.confirm_licence(entries=entries, by=hall.organiser, reason="I have read them")
+    assert not RoundEntry.objects.get(pk=entry.pk).eligible
+
+
 def test_it_rejects_a_licence_judged_wrongly(hall: Hall, entry: RoundEntry, alice: User) -> None:
     with pytest.raises(Refusal, match="only organisers"):
-        services.confirm_licence(entry=entry, by=alice, reason="it is mine")
+        services.confirm_licence(entries=[entry], by=alice, reason="it is mine")
     with pytest.raises(Refusal, match="needs a reason"):
-        services.confirm_licence(entry=entry, by=hall.organiser, reason="")
+        services.confirm_licence(entries=[entry], by=hall.organiser, reason="")
     Entry.objects.filter(team__slug="owls").update(ineligible_for_prizes=True)
     entry.refresh_from_db()
     with pytest.raises(Refusal, match="without prizes"):
-        services.confirm_licence(entry=RoundEntry.objects.get(pk=entry.pk), by=hall.organiser, reason="it is free")
+        services.confirm_licence(entries=[RoundEntry.objects.get(pk=entry.pk)], by=hall.organiser, reason="it is free")
 
 
 def test_it_rejects_a_licence_once_the_round_is_published(hall: Hall, entry: RoundEntry) -> None:
     hall.run(entry.round)
     services.publish(round=entry.round, by=hall.organiser)
     with pytest.raises(Refusal, match="is published and cannot be judged"):
-        services.confirm_licence(entry=entry, by=hall.organiser, reason="too late")
+        services.confirm_licence(entries=[entry], by=hall.organiser, reason="too late")
