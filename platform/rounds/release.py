@@ -46,7 +46,8 @@ def release(*, round: Round, part: str, by: User, reason: str) -> Release:
     """Make a part of a published round public, an act of its organisers.
 
     Releasing again what was withdrawn gives the same bytes. Raises `Refusal` where it may not be public, or is; so it
-    does for images that others are still measured on, and for code where nobody's may be cloned.
+    does for images that others are still measured on and for the bundle that tells of them, for the bundle while the
+    boards stand still, and for code where nobody's may be cloned.
     """
     require_organiser(by, round.competition)
     reason = require_reason(reason, "a release")
@@ -134,8 +135,12 @@ def open_part(round: Round, part: str) -> Download:
 def _check_may_be_public(round: Round, part: str) -> None:
     require_state(Round.objects.get(pk=round.pk), Round.State.PUBLISHED, act="released")
     _check_is_not_public(round, part)
-    if part in (Release.Part.IMAGES, Release.Part.PERTURBED) and (why := why_still_secret(round)):
-        raise Refusal(f"the images of {round} must stay secret: {why}", fix="release them when that is over")
+    # the bundle too: the worst case of a sample names its image to whoever has the data set
+    if part != Release.Part.CODE and (why := why_still_secret(round)):
+        raise Refusal(f"the images of {round} must stay secret: {why}", fix="release it when that is over")
+    # and the order in which it seats its players is that of the boards when it was frozen
+    if part == Release.Part.BUNDLE and Competition.objects.get(pk=round.competition_id).boards_still_since:
+        raise Refusal(f"the bundle of {round} tells of boards that stand still", fix="let the boards move first")
     if part == Release.Part.CODE and not released_entries(round):
         raise Refusal(
             f"no entry of {round} is eligible and has an open-source licence", fix="there is no code to release"

@@ -120,11 +120,10 @@ def test_it_rejects_to_open_pairs_of_others(published: Final, olga: User) -> Non
             open_part(published.round, f"perturbed-{number}")
 
 
-SECRET = [Release.Part.IMAGES, Release.Part.PERTURBED]
 Keep = Callable[..., SampleSet]
 
 
-@pytest.mark.parametrize("part", SECRET)
+@pytest.mark.parametrize("part", FILES)
 @pytest.mark.parametrize("state", [Match.State.WAITING, Match.State.PLAYING, Match.State.HELD])
 def test_it_rejects_images_that_are_played_on(published: Final, olga: User, part: str, state: str) -> None:
     Match.objects.update(state=state)
@@ -132,7 +131,7 @@ def test_it_rejects_images_that_are_played_on(published: Final, olga: User, part
         release(round=published.round, part=part, by=olga, reason="the end")
 
 
-@pytest.mark.parametrize("part", SECRET)
+@pytest.mark.parametrize("part", FILES)
 @pytest.mark.parametrize("purpose", ["validation", "test", "final"])
 def test_it_rejects_images_that_are_in_a_set_in_use(
     published: Final, olga: User, keep: Keep, purpose: str, part: str
@@ -140,6 +139,15 @@ def test_it_rejects_images_that_are_in_a_set_in_use(
     keep("other", purpose, "final", 6)
     with pytest.raises(Refusal, match="digits/other shares images with it"):
         release(round=published.round, part=part, by=olga, reason="the end")
+
+
+def test_it_rejects_a_bundle_while_the_boards_stand_still(published: Final, olga: User) -> None:
+    Competition.objects.update(boards_still_since=clock.now())
+    with pytest.raises(Refusal, match="boards that stand still") as caught:
+        release(round=published.round, part="bundle", by=olga, reason="the end")
+    assert caught.value.fix == "let the boards move first"
+    Competition.objects.update(boards_still_since=None)
+    release(round=published.round, part="bundle", by=olga, reason="the end")
 
 
 def test_images_of_sets_that_are_used_up_are_released(
