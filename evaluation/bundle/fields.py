@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, TypeVar
 
+from evaluation.bundle.lines import canonical
 from evaluation.domain.errors import BundleRefusal
 
 _Word = TypeVar("_Word", bound=StrEnum)
@@ -14,8 +15,17 @@ _Value = TypeVar("_Value")
 MOST_WHOLE = 2**63 - 1
 """The largest whole number that a field may hold."""
 
+_SHOWN = 100
+"""Characters of a value that a problem quotes."""
+
 MOST_DISTANCE = 1e9
 """Far more than any image can be from another: what is added up stays finite."""
+
+
+def quoted(value: Any) -> str:
+    """A value of the file as JSON, and shortened, so that its line ends cannot pass for ours."""
+    text = canonical(value).decode()
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + " ..."
 
 
 class Fields:
@@ -26,8 +36,8 @@ class Fields:
         self._line = line
         for missing in sorted(names - line.keys()):
             raise self.refusal(f"{missing} is missing")
-        for unknown in sorted(line.keys() - names - {"kind"}):
-            raise self.refusal(f"it has a field that no such line has: {unknown!r}")
+        if unknown := sorted(line.keys() - names - {"kind"}):
+            raise self.refusal(f"it has fields that no such line has: {quoted(unknown)}")
 
     def refusal(self, problem: str) -> BundleRefusal:
         """What to raise where this line is wrong."""

@@ -7,13 +7,14 @@ schedule makes of its results, computed anew.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from evaluation.bundle.contents import derived_lines
-from evaluation.bundle.fields import Fields
+from evaluation.bundle.fields import Fields, quoted
 from evaluation.bundle.lines import canonical, decode_line, split
 from evaluation.bundle.reading import Bundle, Derived, read
 from evaluation.bundle.signing import SIGNATURE, is_signed, line_hashes
@@ -27,8 +28,11 @@ _NAMED_BY = {
     "place": ("track", "player"),
     "warning": ("model", "attack"),
 }
-_SHOWN = 100
-"""Characters of a value that a problem quotes."""
+MOST_PROBLEMS = 100
+"""Problems that a report holds: of the others it tells how many they are."""
+
+_MOST_WORDS = 300
+"""Characters of an error that a problem repeats."""
 
 
 class Problem(NamedTuple):
@@ -40,11 +44,15 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """What came of it. `key` is the public key that signed, None where nothing says so; `summary` is for people."""
+    """What came of it. `key` is the public key that signed, None where nothing says so; `summary` is for people.
+
+    `more` problems were found beyond the `problems` that stand here.
+    """
 
     problems: tuple[Problem, ...]
     key: str | None
     summary: tuple[str, ...]
+    more: int = 0
 
     @property
     def ok(self) -> bool:
@@ -66,15 +74,19 @@ def verify(content: bytes, key: str | None = None) -> Report:
     signer, problems = _check_signature(lines, key)
     signed = lines if signer is None else lines[:-1]
     summary: tuple[str, ...] = ()
+    derived: Iterable[Problem]
     try:
         bundle = read(b"".join(signed))
-        problems += _recompute(bundle, len(signed))
+        derived = _recompute(bundle, len(signed))
         summary = _summary(bundle, signed)
     except BundleRefusal as refusal:
-        problems.append(Problem(refusal.line, refusal.cause))
+        derived = [Problem(refusal.line, refusal.cause)]
     except Refusal as refusal:
-        problems.append(Problem(1, refusal.problem))
-    return Report(tuple(problems), signer or None, (*summary, *_about_key(signer, key)))
+        derived = [Problem(1, refusal.problem)]
+    found = chain(problems, derived)
+    # a small file can be wrong in a million ways: of most only the number is kept
+    shown = tuple(islice(found, MOST_PROBLEMS))
+    return Report(shown, signer or None, (*summary, *_about_key(signer, key)), more=sum(1 for _ in found))
 
 
 def _check_signature(lines: Sequence[bytes], key: str | None) -> tuple[str | None, list[Problem]]:
@@ -104,69 +116,68 @@ def _check_signature(lines: Sequence[bytes], key: str | None) -> tuple[str | Non
         problems.append(Problem(last, "the signature is not of these lines by the key that it names"))
     if key is not None and signer != key:
         # the given one is not repeated: somebody may have named the file of the secret key by mistake
-        problems.append(Problem(last, f"it was signed by the key {_quote(signer)}, not by the one that was given"))
+        problems.append(Problem(last, f"it was signed by the key {quoted(signer)}, not by the one that was given"))
     return signer, problems
 
 
-def _recompute(bundle: Bundle, end: int) -> list[Problem]:
+def _recompute(bundle: Bundle, end: int) -> Iterator[Problem]:
     """What does not follow from the given lines; `end` is the number of the last line before the signature."""
     facts = bundle.record.facts
     try:
         state = advance(facts)
     except ValueError as error:
-        return [Problem(1, f"nothing follows from the results: {error}")]
+        yield Problem(1, f"nothing follows from the results: {str(error)[:_MOST_WORDS]}")
+        return
     if state.over:
-        return [*_unasked(bundle, state), *_compare(bundle, derived_lines(state), whole=True)]
-    missing = [
-        Problem(
-            bundle.results_at.get((ask.model, ask.attack), end),
-            f"the results are not complete: {_quote(ask.model)} against {_quote(ask.attack)} on {ask.upto} samples",
-        )
-        for ask in state.requests
-    ]
-    return [*missing, *_compare(bundle, derived_lines(state), whole=False)]
+        yield from _unasked(bundle, state)
+    for ask in state.requests:
+        line = bundle.results_at.get((ask.model, ask.attack), end)
+        pair = f"{quoted(ask.model)} against {quoted(ask.attack)}"
+        yield Problem(line, f"the results are not complete: {pair} on {ask.upto} samples")
+    yield from _compare(bundle, derived_lines(state), whole=state.over)
 
 
-def _unasked(bundle: Bundle, state: RoundState) -> list[Problem]:
+def _unasked(bundle: Bundle, state: RoundState) -> Iterator[Problem]:
     asked = demanded(bundle.record.facts, state)
-    return [
-        Problem(
-            bundle.results_at[pair], f"it holds {len(rows)} samples where the schedule asked for {asked.get(pair, 0)}"
-        )
-        for pair, rows in bundle.record.facts.results.items()
-        if len(rows) > asked.get(pair, 0)
-    ]
+    for pair, rows in bundle.record.facts.results.items():
+        if len(rows) > (due := asked.get(pair, 0)):
+            told = f"it holds {len(rows)} samples where the schedule asked for {due}"
+            yield Problem(bundle.results_at[pair], told)
 
 
-def _compare(bundle: Bundle, expected: Sequence[Mapping[str, Any]], *, whole: bool) -> list[Problem]:
+def _compare(bundle: Bundle, expected: Sequence[Mapping[str, Any]], *, whole: bool) -> Iterator[Problem]:
     """Where the derived lines of the file are not the `expected` ones; `whole`: there must be no others."""
-    problems = []
+    agree = True
     found: dict[bytes, Derived] = {}
     due = {_name(line): line for line in expected}
     for derived in bundle.derived:
         line = derived.line
         name = _name(line)
+        wrong = ""
         if name in found:
-            problems.append(Problem(derived.number, f"it repeats line {found[name].number}"))
+            wrong = f"it repeats line {found[name].number}"
         elif name not in due and whole:
-            problems.append(Problem(derived.number, f"no such line follows from the results: {_quote(line)}"))
+            wrong = f"no such line follows from the results: {quoted(line)}"
         elif name in due and derived.content != canonical(due[name]):
-            problems.append(Problem(derived.number, _difference(line, due[name])))
+            wrong = _difference(line, due[name])
+        if wrong:
+            agree = False
+            yield Problem(derived.number, wrong)
         found.setdefault(name, derived)
-    if not problems and [name for name in found if name in due] != [name for name in due if name in found]:
-        problems.append(Problem(bundle.derived[0].number, "from here on the lines are not in their order"))
-    return [*problems, *_missing(bundle, found, due)]
+    if agree and [name for name in found if name in due] != [name for name in due if name in found]:
+        yield Problem(bundle.derived[0].number, "from here on the lines are not in their order")
+    yield from _missing(bundle, found, due)
 
 
-def _missing(bundle: Bundle, found: Mapping[bytes, Derived], due: Mapping[bytes, Mapping[str, Any]]) -> list[Problem]:
-    problems = []
+def _missing(
+    bundle: Bundle, found: Mapping[bytes, Derived], due: Mapping[bytes, Mapping[str, Any]]
+) -> Iterator[Problem]:
     before = max(bundle.results_at.values(), default=1)
     for name, line in due.items():
         if name in found:
             before = found[name].number
         else:
-            problems.append(Problem(before, f"behind it a line is missing: {_quote(line)}"))
-    return problems
+            yield Problem(before, f"behind it a line is missing: {quoted(line)}")
 
 
 def _name(line: Mapping[str, Any]) -> bytes:
@@ -175,20 +186,15 @@ def _name(line: Mapping[str, Any]) -> bytes:
 
 
 def _difference(line: Mapping[str, Any], due: Mapping[str, Any]) -> str:
-    what = " ".join(_quote(due[name]) for name in _NAMED_BY[due["kind"]])
+    what = " ".join(quoted(due[name]) for name in _NAMED_BY[due["kind"]])
     told = [
-        f"{name} is {_quote(line[name]) if name in line else 'missing'}, but the results make it {_quote(due[name])}"
+        f"{name} is {quoted(line[name]) if name in line else 'missing'}, but the results make it {quoted(due[name])}"
         for name in due
         if name not in line or canonical(line[name]) != canonical(due[name])
     ]
-    told += [f"it has a field that no such line has: {_quote(name)}" for name in line.keys() - due.keys()]
+    if unknown := sorted(line.keys() - due.keys()):
+        told.append(f"it has fields that no such line has: {quoted(unknown)}")
     return f"{due['kind']} {what}: {'; '.join(told)}"
-
-
-def _quote(value: Any) -> str:
-    """A value of the file as JSON, so that its line ends cannot pass for ours."""
-    text = canonical(value).decode()
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + " ..."
 
 
 def _summary(bundle: Bundle, signed: Sequence[bytes]) -> tuple[str, ...]:
@@ -196,9 +202,9 @@ def _summary(bundle: Bundle, signed: Sequence[bytes]) -> tuple[str, ...]:
     kinds = [derived.kind for derived in bundle.derived]
     counted = ", ".join(f"{kinds.count(kind)} {kind}s" for kind in _NAMED_BY)
     rows = sum(len(rows) for rows in facts.results.values())
-    competition, title, kind = _quote(head.competition), _quote(head.title), _quote(head.kind)
+    competition, title, kind = quoted(head.competition), quoted(head.title), quoted(head.kind)
     return (
-        f"round {head.number} of {competition}, {title}: {kind}, schedule {facts.schedule}",
+        f"round {head.number} of {competition}, {title}: {kind}, schedule {quoted(facts.schedule)}",
         f"{len(facts.entrants)} players, {facts.samples} samples, {rows:,} results of {len(facts.results)} pairs",
         counted,
         f"snapshot {sha256(b''.join(signed)).hexdigest()}",
@@ -209,7 +215,7 @@ def _about_key(signer: str | None, key: str | None) -> tuple[str, ...]:
     if not signer:
         return ()
     if key is not None:
-        return (f"key {_quote(signer)}" + (", the one that was given" if signer == key else ""),)
+        return (f"key {quoted(signer)}" + (", the one that was given" if signer == key else ""),)
     return (
-        f"key {_quote(signer)}, as the bundle itself names it: compare it with the one that the organisers publish",
+        f"key {quoted(signer)}, as the bundle itself names it: compare it with the one that the organisers publish",
     )

@@ -33,14 +33,17 @@ def run(given: argparse.Namespace) -> int:
         report = verify(content, key)
     if given.json:
         problems = [{"line": problem.line, "problem": problem.text} for problem in report.problems]
-        print_json({"ok": report.ok, "key": report.key, "summary": list(report.summary), "problems": problems})
+        told = {"ok": report.ok, "key": report.key, "summary": list(report.summary)}
+        print_json({**told, "problems": problems, "more_problems": report.more})
         return DONE if report.ok else REFUSED
     for line in report.summary:
         print(printable(line))
     for problem in report.problems:
         print(printable(f"line {problem.line}: {problem.text}"))
+    if report.more:
+        print(f"and {report.more:,} more")
     if not report.ok:
-        complain(f"{given.bundle} is not to be trusted: {len(report.problems)} problems")
+        complain(f"{given.bundle} is not to be trusted: {len(report.problems) + report.more:,} problems")
         return REFUSED
     print(printable(f"{given.bundle} is what was signed, and its results follow from its rows"))
     return DONE

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.bundle.signing import public_key
+from evaluation.bundle.signing import public_key, sign
 from evaluation.cli import main
 
 
@@ -32,6 +32,20 @@ def test_it_works(signed: bytes, seed: bytes, tmp_path: Path, capsys: pytest.Cap
     assert f"line {line}: it is not the line that was signed" in out.splitlines()
     status, out, _ = command(capsys, bundle, "--json")
     assert (status, json.loads(out)["problems"][0]["line"]) == (3, line)
+
+
+def test_it_counts_what_it_does_not_print(
+    written: bytes, seed: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bundle = tmp_path / "bundle.jsonl"
+    lines = written.splitlines(keepends=True)
+    bundle.write_bytes(sign(b"".join(line for line in lines if b'"kind":"results"' not in line), seed))
+    status, out, err = command(capsys, bundle)
+    told = [line for line in out.splitlines() if line.startswith("line ")]
+    assert (status, len(told)) == (3, 100)
+    more = json.loads(command(capsys, bundle, "--json")[1])["more_problems"]
+    assert f"and {more} more" in out.splitlines()
+    assert f"{100 + more} problems" in err
 
 
 @pytest.mark.parametrize(

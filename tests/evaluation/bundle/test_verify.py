@@ -234,6 +234,32 @@ def test_it_rejects_what_is_signed_but_does_not_fit(written: bytes, seed: bytes,
     assert lines[told[0].line - 1]["kind"] == kind
 
 
+def test_of_many_problems_the_first_stand_there_and_the_others_are_counted(written: bytes, seed: bytes) -> None:
+    def without_results(lines: Lines) -> None:
+        lines[:] = [line for line in lines if line["kind"] not in ("results", "warning")]
+
+    report = changed(written, seed, without_results)
+    assert not report.ok
+    assert len(report.problems) == 100
+    assert all("results are not complete" in problem.text for problem in report.problems)
+    # all pairs of the first stage are missing, but the one of one team
+    assert report.more == 12 * 12 - 1 - 100
+
+
+@pytest.mark.parametrize("kind", ["head", "place"])
+def test_a_problem_is_short_however_long_what_it_is_about(written: bytes, seed: bytes, kind: str) -> None:
+    at = first(list(decode(written)), kind)
+    many = {f"field {number} {'x' * 900}": 1 for number in range(1000)}
+    (problem,) = changed(written, seed, lambda lines: lines[at].update(many)).problems
+    assert (problem.line, "fields that no such line has" in problem.text, len(problem.text) < 300) == (
+        at + 1,
+        True,
+        True,
+    )
+    (problem,) = changed(written, seed, lambda lines: lines[0].update(schedule="x" * 10**6)).problems
+    assert len(problem.text) < 400
+
+
 @pytest.mark.parametrize(
     ("break_it", "said"),
     [
