@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.contrib.admin import EmptyFieldListFilter, RelatedOnlyFieldListFilter
@@ -11,13 +11,25 @@ from django.db.models import Max
 from django.forms import ModelForm
 from django.http import HttpRequest
 
-from competitions.forms import ExtendForm, RulesForm, SampleSetForm, WindowForm
+from competitions.forms import ChangeWindowForm, ExtendForm, RulesForm, SampleSetForm, WindowForm
 from competitions.models import Competition, Entry, FreezeWindow, Organiser, RulesVersion, SampleSet, Track
-from competitions.services import appoint_organiser, end_window, extend_window, open_window, plan_window
+from competitions.services import (
+    appoint_organiser,
+    call_off_window,
+    change_window,
+    end_window,
+    extend_window,
+    open_window,
+    plan_window,
+)
 from core import clock
 from core.administration.acts import Act, confirmed
 from core.administration.columns import linked
 from core.administration.rows import EditableAdmin, ReadOnlyAdmin, RecordedAdmin, is_superuser
+from core.errors import Refusal
+
+if TYPE_CHECKING:
+    from accounts.models import User
 
 OF_COMPETITION = ("competition", RelatedOnlyFieldListFilter)
 
@@ -129,20 +141,29 @@ def _is_used(row: SampleSet) -> bool:
     return drawn or row.matches.exists() or row.evaluations.exists()
 
 
+def _call_off(window: FreezeWindow, by: User, reason: str) -> None:
+    if _is_of_a_round(window):
+        raise Refusal("it is the window of a round", fix="cancel the round: its window is called off with it")
+    call_off_window(window=window, by=by, reason=reason)
+
+
 @admin.register(FreezeWindow)
 class FreezeWindowAdmin(EditableAdmin):
-    """Times in which nothing is accepted as a submission. One that has begun is changed by acts alone, and stays."""
+    """Times in which nothing is accepted as a submission. One that has begun or is a round's is changed by acts alone.
+
+    None is deleted: one that is not to be is called off, and the event log says why.
+    """
 
     form = WindowForm
     organised_by = "competition__organisers"
-    list_display = ("reason", linked("competition"), "starts_at", "ends_at")
+    list_display = ("reason", linked("competition"), "starts_at", "ends_at", "called_off_at")
     list_filter = (OF_COMPETITION,)
     list_select_related = ("competition",)
     search_fields = ("reason", "competition__slug")
     date_hierarchy = "starts_at"
-    fixed = ("competition",)
-    actions = ("open_now", "extend", "end_now")
-    actions_detail = ("open_now", "extend", "end_now")
+    fixed = ("competition", "called_off_at")
+    actions = ("open_now", "extend", "end_now", "call_off")
+    actions_detail = actions
 
     open_now = confirmed(
         Act(
@@ -170,32 +191,47 @@ class FreezeWindowAdmin(EditableAdmin):
         )
     )
 
-    def save_model(self, request: HttpRequest, obj: FreezeWindow, form: ModelForm[Any], change: bool) -> None:
-        """A new one is planned; the form has checked what it says."""
-        if change or not request.user.is_authenticated:
-            super().save_model(request, obj, form, change)
-            return
-        window = plan_window(
-            competition=obj.competition,
-            starts_at=obj.starts_at,
-            ends_at=obj.ends_at,
-            reason=obj.reason,
-            by=request.user,
+    call_off = confirmed(
+        Act(
+            title="Call off",
+            effect="The window does not take place, or ends now where it has begun. It cannot be brought back.",
+            done="called off",
+            call=_call_off,
         )
-        obj.pk = window.pk
+    )
+
+    def get_form(
+        self, request: HttpRequest, obj: FreezeWindow | None = None, change: bool = False, **kwargs: Any
+    ) -> type[ModelForm[FreezeWindow]]:
+        """A change asks for a reason."""
+        if obj is not None and self.has_change_permission(request, obj):
+            kwargs["form"] = ChangeWindowForm
+        return super().get_form(request, obj, change, **kwargs)
+
+    def save_model(self, request: HttpRequest, obj: FreezeWindow, form: ModelForm[Any], change: bool) -> None:
+        """Plan it, or change what is planned; the form has checked what it says."""
+        by = request.user
+        if not by.is_authenticated:
+            raise PermissionDenied
+        times = {"starts_at": obj.starts_at, "ends_at": obj.ends_at}
+        if change:
+            change_window(window=obj, **times, told=obj.reason, by=by, reason=form.cleaned_data["why"])
+        else:
+            obj.pk = plan_window(competition=obj.competition, **times, reason=obj.reason, by=by).pk
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self._may(request)
 
     def has_change_permission(self, request: HttpRequest, obj: FreezeWindow | None = None) -> bool:
-        return self._may(request) and not _has_begun(obj)
-
-    def has_delete_permission(self, request: HttpRequest, obj: FreezeWindow | None = None) -> bool:
-        return self._may(request) and not _has_begun(obj)
+        return self._may(request) and (obj is None or _is_open_to_change(obj))
 
 
-def _has_begun(window: FreezeWindow | None) -> bool:
-    return window is not None and window.starts_at <= clock.now()
+def _is_open_to_change(window: FreezeWindow) -> bool:
+    return window.called_off_at is None and window.starts_at > clock.now() and not _is_of_a_round(window)
+
+
+def _is_of_a_round(window: FreezeWindow) -> bool:
+    return hasattr(window, "round")
 
 
 @admin.register(Organiser)

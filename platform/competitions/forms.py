@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import ValidationError
-from django.forms import ModelForm, SplitDateTimeField
-from unfold.widgets import UnfoldAdminSplitDateTimeWidget
+from django.forms import CharField, ModelForm, SplitDateTimeField
+from unfold.widgets import UnfoldAdminSplitDateTimeWidget, UnfoldAdminTextareaWidget
 
 from competitions.document import NEEDED
 from competitions.models import FreezeWindow, RulesVersion, SampleSet
@@ -81,6 +81,17 @@ class WindowForm(WindowModelForm):
             except Refusal as refusal:
                 self.add_error(None, f"{refusal.problem}: {refusal.fix}")
         return cleaned
+
+
+class ChangeWindowForm(WindowForm):
+    """The same where the window stands already: the log keeps why it is changed."""
+
+    why = CharField(
+        max_length=1000,
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
+        label="Reason for the change",
+        help_text="Kept in the event log.",
+    )
 
 
 class ExtendForm(ReasonForm):

@@ -17,6 +17,7 @@ from competitions.samples import keep_samples
 from competitions.selectors import imported_sets, standing_windows
 from competitions.windows import (
     call_off_window,
+    change_window,
     check_free,
     end_window,
     extend_window,
@@ -31,6 +32,7 @@ __all__ = [
     "add_member",
     "appoint_organiser",
     "call_off_window",
+    "change_window",
     "commitment_of",
     "draw_samples",
     "end_window",

@@ -36,11 +36,7 @@ def plan_window(
     """
     with transaction.atomic():
         _require_organiser(competition, by)
-        reason = reason.strip()
-        if not 1 <= len(reason) <= LONGEST_REASON:
-            raise Refusal(
-                f"a freeze window needs a reason of 1 to {LONGEST_REASON} characters", fix="tell teams why it is there"
-            )
+        reason = _told(reason)
         window = FreezeWindow(competition=competition, starts_at=starts_at, ends_at=ends_at, reason=reason)
         check_plan(window)
         window.save()
@@ -88,6 +84,23 @@ def is_known(competition: Competition, values: Mapping[str, Any]) -> bool:
     return Event.objects.filter(subject__in=subjects, **before).exists()
 
 
+def change_window(
+    *, window: FreezeWindow, starts_at: datetime, ends_at: datetime, told: str, by: User, reason: str
+) -> None:
+    """Give a window that has not begun other times, and teams another reason for it: `told`; `reason` is for the log.
+
+    Raises `Refusal` as `plan_window` does, and where it has begun.
+    """
+    with transaction.atomic():
+        locked = _locked(window, by)
+        before = _stand(locked)
+        locked.starts_at, locked.ends_at, locked.reason = starts_at, ends_at, _told(told)
+        check_plan(locked)
+        locked.save()
+        events.record("change", locked, by=by, reason=reason, **_times(locked), before=before)
+    window.refresh_from_db()
+
+
 def open_window(*, window: FreezeWindow, by: User, reason: str) -> None:
     """Let a planned window begin now instead of later. Raises `Refusal` where it has begun."""
     with transaction.atomic():
@@ -120,7 +133,7 @@ def end_window(*, window: FreezeWindow, by: User, reason: str) -> None:
     with transaction.atomic():
         locked, now = _locked(window, by), clock.now()
         if now <= locked.starts_at:
-            raise Refusal(f"{locked} has not begun", fix="change its times, or delete it")
+            raise Refusal(f"{locked} has not begun", fix="change its times, or call it off")
         _change(locked, "end", by, reason, ends_at=now)
     window.refresh_from_db()
 
@@ -155,6 +168,15 @@ def _locked(window: FreezeWindow, by: User) -> FreezeWindow:
     if locked.ends_at <= clock.now():
         raise Refusal(f"{locked} ended at {_moment(locked.ends_at)}", fix="plan another one")
     return locked
+
+
+def _told(reason: str) -> str:
+    reason = reason.strip()
+    if not 1 <= len(reason) <= LONGEST_REASON:
+        raise Refusal(
+            f"a freeze window needs a reason of 1 to {LONGEST_REASON} characters", fix="tell teams why it is there"
+        )
+    return reason
 
 
 def _check_unbegun(window: FreezeWindow) -> None:

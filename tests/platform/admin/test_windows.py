@@ -1,4 +1,4 @@
-"""Freeze windows in the admin: planned with a form, changed by acts once they have begun, deleted only before."""
+"""Freeze windows in the admin: planned and changed in a form before they begin, by acts alone afterwards."""
 
 from __future__ import annotations
 
@@ -53,11 +53,14 @@ def test_it_works(as_organiser: Client, olga: User, competition: Competition) ->
     event = Event.objects.get()
     assert (event.verb, event.subject, event.by) == ("plan", f"freezewindow:{window.pk}", olga)
     assert event.reason == "top-five round 1"
-    changed = form(competition, ends=2 * DAY)
+    changed = form(competition, ends=2 * DAY) | {"why": "a day more"}
     assert as_organiser.post(page(window), changed).status_code == 302
     window.refresh_from_db()
     assert window.ends_at == TOMORROW + 2 * DAY
-    assert Event.objects.get(verb="freezewindow.changed").data == {"fields": ["ends_at"]}
+    event = Event.objects.get(verb="change")
+    assert (event.subject, event.by, event.reason) == (f"freezewindow:{window.pk}", olga, "a day more")
+    assert event.data["before"]["ends_at"] == (TOMORROW + DAY).isoformat()
+    assert event.data["ends_at"] == (TOMORROW + 2 * DAY).isoformat()
 
 
 @pytest.mark.parametrize(
@@ -85,26 +88,51 @@ def test_it_rejects_a_window_in_a_foreign_competition(as_organiser: Client, comp
     assert not FreezeWindow.objects.exists()
 
 
-def test_one_that_has_not_begun_is_deleted_and_one_that_has_is_not_even_changed(
-    as_organiser: Client, planned: FreezeWindow, competition: Competition
+def test_it_rejects_a_change_without_a_reason(as_organiser: Client, planned: FreezeWindow) -> None:
+    answer = as_organiser.post(page(planned), form(planned.competition, ends=2 * DAY))
+    assert answer.context["adminform"].form.errors.keys() == {"why"}
+    planned.refresh_from_db()
+    assert planned.ends_at == TOMORROW + DAY
+
+
+@pytest.mark.parametrize("what", ["begun", "called off", "a round's"])
+def test_it_rejects_a_change_of_what_only_acts_change(
+    as_organiser: Client, planned: FreezeWindow, competition: Competition, rows: Any, what: str
 ) -> None:
-    begin(planned)
-    assert as_organiser.post(page(planned), form(competition)).status_code == 403
+    if what == "begun":
+        begin(planned)
+    elif what == "called off":
+        FreezeWindow.objects.update(called_off_at=TOMORROW - DAY)
+    else:
+        rows.more()
+        planned = FreezeWindow.objects.get(round__isnull=False)
+        FreezeWindow.objects.filter(pk=planned.pk).update(starts_at=TOMORROW + 2 * DAY, ends_at=TOMORROW + 3 * DAY)
+    assert as_organiser.get(page(planned)).status_code == 200
+    asked = form(competition, starts=4 * DAY, ends=5 * DAY) | {"why": "another day"}
+    assert as_organiser.post(page(planned), asked).status_code == 403
+
+
+def test_none_is_deleted_and_one_that_is_not_to_be_is_called_off(
+    as_organiser: Client, olga: User, planned: FreezeWindow
+) -> None:
     assert as_organiser.post(page(planned, "delete"), {"post": "yes"}).status_code == 403
     chosen = {"action": "delete_selected", "_selected_action": [planned.pk], "post": "yes"}
-    assert as_organiser.post(reverse("admin:competitions_freezewindow_changelist"), chosen).status_code == 403
-    FreezeWindow.objects.update(starts_at=TOMORROW)
-    as_organiser.post(page(planned, "delete"), {"post": "yes"})
-    assert not FreezeWindow.objects.exists()
-    assert Event.objects.filter(verb="freezewindow.deleted").exists()
+    as_organiser.post(reverse("admin:competitions_freezewindow_changelist"), chosen)
+    assert FreezeWindow.objects.exists()
+    as_organiser.post(page(planned, "call_off"), {"confirmed": "yes", "reason": "a slip"})
+    planned.refresh_from_db()
+    assert planned.called_off_at is not None
+    assert Event.objects.get(verb="call_off", by=olga).reason == "a slip"
 
 
-def test_one_of_a_round_is_not_deleted(as_organiser: Client, rows: Any) -> None:
+def test_that_of_a_round_is_called_off_with_the_round_alone(as_organiser: Client, rows: Any) -> None:
     rows.more()
     window = FreezeWindow.objects.get(round__isnull=False)
-    FreezeWindow.objects.update(starts_at=TOMORROW, ends_at=TOMORROW + DAY)
-    as_organiser.post(page(window, "delete"), {"post": "yes"})
-    assert FreezeWindow.objects.filter(pk=window.pk).exists()
+    FreezeWindow.objects.filter(pk=window.pk).update(starts_at=TOMORROW, ends_at=TOMORROW + DAY)
+    refused = as_organiser.post(page(window, "call_off"), {"confirmed": "yes", "reason": "a slip"}, follow=True)
+    assert "cancel the round" in refused.content.decode()
+    window.refresh_from_db()
+    assert window.called_off_at is None
 
 
 def test_a_window_is_opened_extended_and_ended(as_organiser: Client, olga: User, planned: FreezeWindow) -> None:
