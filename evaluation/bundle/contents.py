@@ -32,7 +32,6 @@ class BundleHead:
     """Which round it is, and under which rules. `rules` are plain values, `commitment` what `commitment_of` gave."""
 
     competition: str
-    competition_title: str
     number: int
     title: str
     kind: str
@@ -130,7 +129,6 @@ def _head(record: Record) -> dict[str, Any]:
         "kind": "head",
         "format": FORMAT,
         "competition": head.competition,
-        "competition_title": head.competition_title,
         "round": head.number,
         "title": head.title,
         "round_kind": head.kind,

@@ -33,7 +33,7 @@ MOST_TRIPLES = 50_000_000
 _ORDER = {"head": 0, "sample": 1, "entrant": 2, "results": 3, "stage": 4, "decision": 4, "place": 5, "warning": 6}
 _FIRST_DERIVED = _ORDER["stage"]
 _HEAD = {
-    *("format", "competition", "competition_title", "round", "title", "round_kind", "schedule", "guard", "sweep"),
+    *("format", "competition", "round", "title", "round_kind", "schedule", "guard", "sweep"),
     *("samples", "rules_version", "rules", "commitment"),
 }
 _ENTRANT = {"track", "player", "teams", "order", "prior", "submissions"}
@@ -138,7 +138,6 @@ class _Reading:
         self._check_size()
         known = BundleHead(
             competition=head.text("competition"),
-            competition_title=head.text("competition_title"),
             number=head.whole("round"),
             title=head.text("title"),
             kind=head.text("round_kind"),

@@ -71,7 +71,6 @@ def outcome_of(round: Round, facts: RoundFacts, entries: Iterable[RoundEntry]) -
         raise Fault(f"{round} has no rules: it was never frozen")
     head = BundleHead(
         competition=round.competition.slug,
-        competition_title=round.competition.title,
         number=round.number,
         title=round.title,
         kind=round.kind,

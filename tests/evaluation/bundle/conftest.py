@@ -60,7 +60,7 @@ def played() -> Record:
     twin = BundleSubmission("larks", "decade", "the same", "", eligible=False, why="no licence was found")
     rules = QueryRules().as_dict()
     return Record(
-        BundleHead("digits", "Digits", 3, "The final", "final", 1, rules, commitment_of(hashes)),
+        BundleHead("digits", 3, "The final", "final", 1, rules, commitment_of(hashes)),
         facts,
         tuple(BundleSample(*of) for of in zip(hashes, worst, strict=True)),
         {one.player: (submission, twin) if one.player == "model-03" else (submission,) for one in entrants},

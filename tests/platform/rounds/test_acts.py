@@ -9,12 +9,13 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from accounts.models import User
-from competitions.models import Entry
+from accounts.models import Team, User
+from competitions.models import Competition, Entry
 from core import store
 from core.errors import Refusal
 from core.models import Event
 from rounds import services
+from rounds.facts import facts_of, frozen, outcome_of
 from rounds.models import Round, RoundEntry
 
 if TYPE_CHECKING:
@@ -138,6 +139,14 @@ def test_a_licence_judged_after_the_end_stands_in_the_outcome(hall: Hall, entry:
     entry.round.refresh_from_db()
     assert entry.round.outcome != before
     assert store.get(entry.round.outcome).count(b'"eligible":true') == store.get(before).count(b'"eligible":true') + 1
+
+
+def test_an_outcome_made_again_is_the_same_whatever_was_renamed(hall: Hall, entry: RoundEntry) -> None:
+    before = hall.run(entry.round).outcome
+    Competition.objects.update(title="Another title", summary="Other words.")
+    Team.objects.filter(slug="owls").update(name="Renamed")
+    round = Round.objects.get(pk=entry.round_id)
+    assert store.put(outcome_of(round, facts_of(round), frozen(round))) == before
 
 
 def test_licences_judged_together_after_the_end_make_one_outcome_before_the_round_is_locked(
