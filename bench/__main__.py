@@ -11,7 +11,7 @@ from bench.programs import NotAvailableError
 from bench.report import Section, machine, write_generated, write_sections
 from bench.turns import say
 
-NAMES = ("chain", "lockstep", "sandboxes", "memory", "leaderboard", "rounds", "pushes")
+NAMES = ("chain", "lockstep", "sandboxes", "memory", "leaderboard", "pushes", "rounds")
 
 
 def main() -> int:

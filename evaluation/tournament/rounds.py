@@ -190,8 +190,8 @@ class _Arena:
 
     def failed(self) -> NDArray[np.bool_]:
         """Which of the triples found no adversarial."""
-        failed = np.zeros(self.played.shape, np.bool_)
-        failed[self.rows.places] = [row.outcome is Outcome.FAILED for row in self.rows.rows]
+        failed, no_adversarial = np.zeros(self.played.shape, np.bool_), Outcome.FAILED
+        failed[self.rows.places] = [row.outcome is no_adversarial for row in self.rows.rows]
         return failed
 
 

@@ -7,6 +7,8 @@ broken by it. The sweep tells the public of it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 
@@ -53,12 +55,13 @@ def warnings(field: Field, plan: Plan, played: Played) -> tuple[Warned, ...]:
     """The attacks that were nearer than all counted ones on more than half of the samples, once the sweep is played."""
     count = sweep_samples(field.samples)
     found = []
-    for model, attack in swept(field, plan):
+    for model, pairs in groupby(swept(field, plan), key=itemgetter(0)):
         counted = counted_against(field, plan.stages[-1], Side.MODEL, field.models[model].name)
         if not counted:
             continue
         nearest = played[model, counted, :count].min(axis=0)
-        nearer = int(np.count_nonzero(played[model, attack, :count] < nearest))
-        if 2 * nearer > count:
-            found.append(Warned(field.models[model].name, field.attacks[attack].name, nearer, count))
+        for _, attack in pairs:
+            nearer = int(np.count_nonzero(played[model, attack, :count] < nearest))
+            if 2 * nearer > count:
+                found.append(Warned(field.models[model].name, field.attacks[attack].name, nearer, count))
     return tuple(found)
