@@ -62,6 +62,8 @@ class SampleSetForm(SampleSetModelForm):
 
     def clean_purpose(self) -> str:
         before, purpose = self.initial["purpose"], str(self.cleaned_data["purpose"])
+        if purpose != before and before == SampleSet.Purpose.DEVELOPMENT:
+            raise ValidationError("Its images are public, so it stays a set for development.")
         others = imported_sets(self.instance.competition).exclude(pk=self.instance.pk)
         if purpose != before and before in NEEDED and not others.filter(purpose=before).exists():
             raise ValidationError(f"It is the only set for {before}: import another one first.")

@@ -111,13 +111,21 @@ def test_name_and_purpose_of_a_sample_set_change_until_it_is_used(
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "named"), [("name", "validation", "has this name"), ("purpose", "final", "the only set")]
+    ("of", "field", "value", "named"),
+    [
+        ("development", "name", "validation", "has this name"),
+        ("validation", "purpose", "final", "the only set"),
+        ("development", "purpose", "test", "Its images are public"),
+    ],
 )
 def test_it_rejects_a_sample_set_that_cannot_be(
-    as_organiser: Client, sample_sets: dict[str, SampleSet], field: str, value: str, named: str
+    as_organiser: Client, sample_sets: dict[str, SampleSet], of: str, field: str, value: str, named: str
 ) -> None:
-    page = reverse("admin:competitions_sampleset_change", args=[sample_sets["development"].pk])
-    form = {"name": "development", "purpose": "development", field: value}
+    second = SampleSet.objects.get(name="development")
+    second.pk, second.name = None, "development-2"
+    second.save()
+    page = reverse("admin:competitions_sampleset_change", args=[sample_sets[of].pk])
+    form = {"name": of, "purpose": of, field: value}
     assert named in str(as_organiser.post(page, form).context["adminform"].form.errors[field])
 
 
