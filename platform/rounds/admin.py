@@ -15,7 +15,7 @@ from competitions.models import Competition
 from core.administration.acts import confirmed
 from core.administration.columns import labelled, linked
 from core.administration.rows import ReadOnlyAdmin, model_field_names
-from core.errors import Refusal
+from core.errors import Fault, Refusal
 from rounds import acts, services
 from rounds.cockpit import cockpit
 from rounds.forms import PlanForm
@@ -112,6 +112,8 @@ class RoundAdmin(ReadOnlyAdmin):
                 planned = services.plan_round(**form.cleaned_data | {"by": request.user})
             except Refusal as refusal:
                 form.add_error(None, f"{refusal.problem}: {refusal.fix}" if refusal.fix else refusal.problem)
+            except Fault as fault:
+                form.add_error(None, f"our side failed: {fault}")
             else:
                 messages.success(request, f"{planned} is planned. The commitment to its samples is public.")
                 return redirect("admin:rounds_round_change", planned.pk)

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
-from competitions.models import Competition
+from competitions.models import Competition, SampleSet
 from core.models import Event
 from matches.models import Match
 from rounds import services
@@ -169,6 +169,15 @@ def test_it_rejects_a_plan_that_cannot_be(browser: Client, hall: Hall, wrong: di
     assert answer.status_code == 200
     assert words in page
     assert "The first month is over." in page
+    assert not Round.objects.exists()
+
+
+def test_a_fault_of_ours_is_told_and_keeps_the_form(browser: Client, hall: Hall) -> None:
+    SampleSet.objects.filter(pk=hall.sources["test"].pk).update(digest="0" * 64)
+    answer = browser.post(ADD, plan_form(hall))
+    assert answer.status_code == 200
+    assert "our side failed: " in answer.content.decode()
+    assert "The first month is over." in answer.content.decode()
     assert not Round.objects.exists()
 
 
