@@ -61,7 +61,7 @@ class MatchAdmin(ReadOnlyAdmin):
         Act(
             "Replay",
             "The failed pieces of each failed match are played again; what is played stays. "
-            "A round that it stopped then goes on by itself.",
+            "A round that it stopped then goes on by itself; one that is paused, when it is resumed.",
             "sent to be played again",
             lambda row, by, reason: services.replay_failed(row, by, reason),
         )

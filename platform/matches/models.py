@@ -60,6 +60,8 @@ class Match(models.Model):
     """The counts of `AuditReport`, summed over the workers that played; `passed` beside them."""
     fault = models.TextField(blank=True)
     """What of ours went wrong where the state is `failed`."""
+    held_when_replayed = models.BooleanField(default=False, editable=False)
+    """It was held when it had failed already: a replay has it played when it is let go."""
 
     class Meta:
         verbose_name_plural = "matches"

@@ -30,23 +30,27 @@ __all__ = [
 def hold(matches: QuerySet[Match]) -> int:
     """Let nobody take up further pieces of those that are open; how many. A piece in hand is committed as ever.
 
-    Whoever holds, lets go or cancels notes in the event log why.
+    Those that have failed stay so, and are held as soon as they are replayed. Whoever holds, lets go or cancels notes
+    in the event log why.
     """
     with transaction.atomic():
-        return Match.objects.filter(pk__in=_locked(matches, OPEN_MATCH)).update(state=Match.State.HELD)
+        rows = Match.objects.filter(pk__in=_locked(matches, [*OPEN_MATCH, Match.State.FAILED]))
+        rows.filter(state=Match.State.FAILED).update(held_when_replayed=True)
+        return rows.filter(state__in=OPEN_MATCH).update(state=Match.State.HELD)
 
 
 def let_go(matches: QuerySet[Match]) -> int:
     """Have those that are held played on, or end them where all of their pieces were played meanwhile; how many."""
     begun = Exists(Piece.objects.filter(match=OuterRef("pk")).exclude(state=Piece.State.WAITING))
     with transaction.atomic():
-        keys = _locked(matches, [Match.State.HELD])
-        held = Match.objects.filter(pk__in=keys, state=Match.State.HELD)
-        held.filter(begun).update(state=Match.State.PLAYING)
-        held.update(state=Match.State.WAITING)
+        keys = _locked(matches, [Match.State.HELD, Match.State.FAILED])
+        rows = Match.objects.filter(pk__in=keys)
+        rows.filter(state=Match.State.FAILED).update(held_when_replayed=False)
+        held = rows.filter(state=Match.State.HELD)
+        played_on = held.filter(begun).update(state=Match.State.PLAYING) + held.update(state=Match.State.WAITING)
         finish_played(among=keys)
         doorbell.ring("matches.play")
-    return len(keys)
+    return played_on
 
 
 def cancel(matches: QuerySet[Match]) -> int:
@@ -65,16 +69,16 @@ def _locked(matches: QuerySet[Match], states: list[Match.State]) -> list[int]:
 
 
 def replay_failed(match: Match, by: User, reason: str = "") -> None:
-    """Have the failed pieces of a failed match played again; what is played stays. Raises `Refusal` for any other."""
+    """Have the failed pieces of a failed match played again; what is played stays. One that is held waits until it is
+    let go. Raises `Refusal` for any other."""
     with transaction.atomic():
         # locked, or a piece that is given up this very moment would be missed, and its match stay open for ever
         locked = Match.objects.select_for_update(no_key=True).get(pk=match.pk)
         if locked.state != Match.State.FAILED:
             raise Refusal(f"{match} has not failed", fix="only a failed match can be replayed")
-        played = locked.pieces.filter(state=Piece.State.PLAYED).exists()
-        Match.objects.filter(pk=match.pk).update(
-            state=Match.State.PLAYING if played else Match.State.WAITING, fault="", finished_at=None
-        )
+        begun = Match.State.PLAYING if locked.pieces.filter(state=Piece.State.PLAYED).exists() else Match.State.WAITING
+        state = Match.State.HELD if locked.held_when_replayed else begun
+        Match.objects.filter(pk=match.pk).update(state=state, held_when_replayed=False, fault="", finished_at=None)
         locked.pieces.filter(state=Piece.State.FAILED).update(state=Piece.State.WAITING, faults=0, lease_until=None)
         events.record("replay", match, by=by, reason=reason, fault=locked.fault)
         doorbell.ring("matches.play")

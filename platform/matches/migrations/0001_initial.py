@@ -57,6 +57,7 @@ class Migration(migrations.Migration):
                 ("finished_at", models.DateTimeField(blank=True, null=True)),
                 ("audit", models.JSONField(blank=True, default=dict)),
                 ("fault", models.TextField(blank=True)),
+                ("held_when_replayed", models.BooleanField(default=False, editable=False)),
                 (
                     "attack",
                     models.ForeignKey(

@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
+from accounts.models import User
 from competitions.models import SampleSet
 from matches import queue
 from matches.models import Match, Piece, SampleResult, Worker
 from matches.played import PlayedPiece
 from matches.queue import Claim
 from matches.selectors import OPEN_PIECES, QueuePlace, ever_played, queue_of, worker_is_missing
-from matches.services import cancel, hold, let_go
+from matches.services import cancel, hold, let_go, replay_failed
 
 Played = Callable[[Piece], PlayedPiece]
 
@@ -77,6 +78,23 @@ def test_a_piece_that_is_given_up_while_its_match_is_held_fails_it_afterwards(ma
     let_go(Match.objects.all())
     assert queue.fail_given_up() == 1
     assert state_of(match) == "failed"
+
+
+@pytest.mark.parametrize("replayed_while_held", [True, False])
+def test_a_failed_match_is_held_too(match: Match, worker: Worker, olga: User, replayed_while_held: bool) -> None:
+    match.pieces.filter(number=0).update(state="failed")
+    Match.objects.update(state="failed", fault="the engine is away")
+    hold(Match.objects.all())
+    assert state_of(match) == "failed"
+    if replayed_while_held:
+        replay_failed(match, olga)
+        assert state_of(match) == "held"
+        assert queue.claim(worker) is None
+    assert let_go(Match.objects.all()) == int(replayed_while_held)
+    if not replayed_while_held:
+        replay_failed(match, olga)
+    assert state_of(match) == "waiting"
+    assert claimed(worker).piece.number == 0
 
 
 def test_a_cancelled_match_stays_so_whatever_is_in_hand(match: Match, worker: Worker, played: Played) -> None:

@@ -14,6 +14,8 @@ from competitions.models import Competition, Entry
 from core import store
 from core.errors import Refusal
 from core.models import Event
+from matches.models import Match
+from matches.services import replay_failed
 from rounds import services
 from rounds.facts import facts_of, frozen, outcome_of
 from rounds.models import Round, RoundEntry
@@ -106,6 +108,21 @@ def test_it_rejects_whoever_is_no_organiser(hall: Hall, alice: User, name: str) 
         ACTS[name](round=round, by=alice, reason="please")
     round.refresh_from_db()
     assert round.state == state
+
+
+def test_a_match_replayed_while_the_round_is_paused_waits_for_it(hall: Hall) -> None:
+    """Even where it is the only one that is left."""
+    round = brought_to(hall, "playing")
+    services.conduct(round)
+    Match.objects.update(state="played")
+    failed = Match.objects.latest("pk")
+    failed.pieces.update(state="failed")
+    Match.objects.filter(pk=failed.pk).update(state="failed", fault="the disk is full")
+    services.pause(round=round, by=hall.organiser)
+    replay_failed(failed, hall.organiser, "mended")
+    assert hall.play() == 0
+    services.resume(round=round, by=hall.organiser)
+    assert hall.play() == 1
 
 
 def test_it_rejects_a_cancellation_without_a_reason(hall: Hall) -> None:
