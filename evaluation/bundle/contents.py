@@ -64,8 +64,8 @@ class BundleSubmission:
 class Record:
     """All that is written of a round before anything is derived.
 
-    `samples` stand in the order of their numbers, from 0. `submissions` are keyed by player, `seeds` (of the referee)
-    by (model, attack).
+    `samples` stand in the order of their numbers, from 0. `submissions` are keyed by player, in the order of entry: one
+    for each of its teams. `seeds` (of the referee) are keyed by (model, attack).
     """
 
     head: BundleHead
@@ -160,7 +160,7 @@ def _entrants(record: Record) -> Iterator[dict[str, Any]]:
                 "teams": list(entrant.teams),
                 "order": order,
                 "prior": prior[entrant.player],
-                "submissions": sorted(submissions, key=canonical),
+                "submissions": submissions,
             }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -40,6 +41,8 @@ _ENTRANT = {"track", "player", "teams", "order", "prior", "submissions"}
 _SAMPLE = {"sample", "hash", "worst_case"}
 _SUBMISSION = {"team", "commit", "title", "licence", "eligible", "why"}
 _RESULTS = {"model", "attack", "seed", "outcomes", "distances", "queries"}
+_HASH = re.compile(r"[0-9a-f]{64}")
+_FINAL = "final"
 _ALLOWED = {
     Outcome.FAILED: "it must be the worst case of the sample",
     Outcome.CLEAN_WRONG: "it must be 0",
@@ -108,7 +111,8 @@ class _Reading:
     def __init__(self, head: Fields) -> None:
         self._head = head
         self._count = head.whole("samples", 1, MOST_SAMPLES)
-        self._samples: list[BundleSample] = []
+        self._budget = _query_budget(head)
+        self._samples: dict[str, BundleSample] = {}
         self._entrants: list[RoundEntrant] = []
         self._priors: dict[Track, dict[int, str]] = {track: {} for track in Track}
         self._track_of: dict[str, Track] = {}
@@ -133,9 +137,11 @@ class _Reading:
             raise head.refusal(f"its format is not {FORMAT}, the one that this version reads")
         if len(self._samples) != self._count:
             raise head.refusal(f"it names {self._count} samples, and {len(self._samples)} follow")
-        if head.text("commitment") != commitment_of([sample.hash for sample in self._samples]):
+        if head.text("commitment") != commitment_of(list(self._samples)):
             raise head.refusal("the commitment is not that of the hashes of the samples")
         self._check_size()
+        if (head.text("round_kind") == _FINAL) != head.flag("sweep"):
+            raise head.refusal("a final has a sweep, and no other round has one")
         known = BundleHead(
             competition=head.text("competition"),
             number=head.whole("round"),
@@ -154,7 +160,7 @@ class _Reading:
             priors={track: self._prior(track) for track in Track},
             results=self._results,
         )
-        return Record(known, facts, tuple(self._samples), self._submissions, self._seeds)
+        return Record(known, facts, tuple(self._samples.values()), self._submissions, self._seeds)
 
     def _check_size(self) -> None:
         of_track = [sum(entrant.track is track for entrant in self._entrants) for track in Track]
@@ -173,7 +179,12 @@ class _Reading:
             raise line.refusal(f"the head names {self._count} samples alone")
         if line.whole("sample") != len(self._samples):
             raise line.refusal(f"it should be sample {len(self._samples)}")
-        self._samples.append(BundleSample(line.text("hash"), line.distance("worst_case")))
+        sample = BundleSample(line.text("hash"), line.distance("worst_case"))
+        if not _HASH.fullmatch(sample.hash):
+            raise line.refusal("its hash is not 64 hexadecimal digits")
+        if sample.hash in self._samples:
+            raise line.refusal("the same sample is there twice")
+        self._samples[sample.hash] = sample
 
     def _entrant(self, line: Fields) -> None:
         track, player, prior = line.word("track", Track), line.text("player"), line.whole("prior", 1)
@@ -186,9 +197,13 @@ class _Reading:
             raise line.refusal(f"another player of its track has the prior {prior} too")
         self._track_of[player] = track
         self._priors[track][prior] = player
-        self._entrants.append(RoundEntrant(track, player, tuple(line.texts("teams"))))
-        submissions = [Fields(line.number, one, names=_SUBMISSION) for one in line.mappings("submissions")]
-        self._submissions[player] = tuple(_submission(one) for one in submissions)
+        self._submissions[player] = submissions = tuple(
+            _submission(Fields(line.number, one, names=_SUBMISSION)) for one in line.mappings("submissions")
+        )
+        teams = tuple(line.texts("teams"))
+        if teams != tuple(one.team for one in submissions) or len(set(teams)) < len(teams) or not teams:
+            raise line.refusal("its teams must be those of its submissions, at least one, in their order, each once")
+        self._entrants.append(RoundEntrant(track, player, teams))
 
     def _result(self, line: Fields) -> None:
         pair = model, attack = line.text("model"), line.text("attack")
@@ -200,17 +215,28 @@ class _Reading:
             raise line.refusal("the pair is there twice, or out of order")
         outcomes, distances = line.words("outcomes", Outcome), line.distances("distances")
         queries = line.wholes("queries")
+        if max(queries, default=0) > self._budget:
+            raise line.refusal(f"it holds more than the {self._budget} queries that the rules allow for a sample")
         if not 0 < len(outcomes) == len(distances) == len(queries) <= len(self._samples):
             raise line.refusal("its columns must have one length, from 1 to the number of samples")
         rows = [SampleRow(*row) for row in zip(outcomes, distances, queries, strict=True)]
-        for number, (row, sample) in enumerate(zip(rows, self._samples, strict=False)):
+        for number, (row, sample) in enumerate(zip(rows, self._samples.values(), strict=False)):
             _check_row(line, number, row, sample.worst_case)
         self._results[pair] = dict(enumerate(rows))
         self._seeds[pair] = line.whole("seed", -MOST_WHOLE)
         self.results_at[pair] = line.number
 
 
+def _query_budget(head: Fields) -> int:
+    budget = head.mapping("rules").get("query_budget", MOST_WHOLE)
+    if type(budget) is not int:
+        raise head.refusal("query_budget of the rules must be a whole number")
+    return budget
+
+
 def _submission(line: Fields) -> BundleSubmission:
+    if line.flag("eligible") == bool(line.text("why")):
+        raise line.refusal("a submission is eligible, or it says why not")
     return BundleSubmission(
         team=line.text("team"),
         commit=line.text("commit"),

@@ -23,7 +23,7 @@ def _entrants() -> tuple[RoundEntrant, ...]:
     named = [(Track.MODEL, f"model-{number:02}") for number in range(12)]
     named += [(Track.UNTARGETED, f"attack-{number:02}") for number in range(12)]
     named += [(Track.TARGETED, f"target-{number:02}") for number in range(2)]
-    return tuple(RoundEntrant(track, name, TEAMS.get(name, ())) for track, name in named)
+    return tuple(RoundEntrant(track, name, TEAMS.get(name, (f"Käuze {name}",))) for track, name in named)
 
 
 def _rows(model: str, attack: str, worst: list[float]) -> list[SampleRow]:
@@ -56,14 +56,17 @@ def played() -> Record:
             rows = dict(enumerate(_rows(ask.model, ask.attack, worst)[: ask.upto]))
             results[ask.model, ask.attack] = rows | results.get((ask.model, ask.attack), {})
         facts = replace(facts, results=results)
-    submission = BundleSubmission("Käuze", "c0ffee", "a title\nof two lines", "MIT", eligible=True)
+    submission = BundleSubmission("", "c0ffee", "a title\nof two lines", "MIT", eligible=True)
     twin = BundleSubmission("larks", "decade", "the same", "", eligible=False, why="no licence was found")
+    submissions = {
+        one.player: (replace(submission, team=one.teams[0]), *[twin][: len(one.teams) - 1]) for one in entrants
+    }
     rules = QueryRules().as_dict()
     return Record(
         BundleHead("digits", 3, "The final", "final", 1, rules, commitment_of(hashes)),
         facts,
         tuple(BundleSample(*of) for of in zip(hashes, worst, strict=True)),
-        {one.player: (submission, twin) if one.player == "model-03" else (submission,) for one in entrants},
+        submissions,
         {pair: 2**40 + place for place, pair in enumerate(sorted(results))},
     )
 

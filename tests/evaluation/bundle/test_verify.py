@@ -124,116 +124,6 @@ def test_a_change_that_cuts_another_player_is_named_though_results_are_lacking(w
     assert "kept is true, but the results make it false" in told
 
 
-def drop(lines: Lines, kind: str, **fields: Any) -> None:
-    del lines[first(lines, kind, **fields)]
-
-
-def shorten(lines: Lines) -> None:
-    row = lines[first(lines, "results", model="model-11", attack="attack-00")]
-    for column in ("outcomes", "distances", "queries"):
-        row[column] = row[column][:-1]
-
-
-def lengthen(lines: Lines) -> None:
-    row = lines[first(lines, "results", model="model-00", attack="attack-11")]
-    for column, value in (("outcomes", "adversarial"), ("distances", 1.0), ("queries", 1)):
-        row[column].append(value)
-
-
-def set_row(lines: Lines, outcome: str, distance: float) -> None:
-    row = lines[first(lines, "results")]
-    row["outcomes"][0], row["distances"][0] = outcome, distance
-
-
-CHEATS: dict[str, tuple[Callable[[Lines], object], str, str]] = {
-    # the change, the kind of the line that is named, what is said
-    "a decision is lost": (lambda lines: drop(lines, "decision"), "stage", "behind it a line is missing"),
-    "a stage is lost": (lambda lines: drop(lines, "stage"), "results", "behind it a line is missing"),
-    "a warning is lost": (lambda lines: drop(lines, "warning"), "place", "behind it a line is missing"),
-    "a warning is made up": (
-        lambda lines: lines.append({**lines[-1], "model": "model-10"}),
-        "warning",
-        "no such line follows",
-    ),
-    "a place is there twice": (
-        lambda lines: lines.insert(first(lines, "warning"), lines[first(lines, "warning") - 1]),
-        "place",
-        "it repeats line",
-    ),
-    "two places change seats": (
-        lambda lines: lines.insert(first(lines, "place"), lines.pop(first(lines, "place") + 1)),
-        "stage",
-        "not in their order",
-    ),
-    "a pair is lost": (
-        lambda lines: drop(lines, "results", model="model-11", attack="attack-00"),
-        "warning",
-        "results are not complete",
-    ),
-    "a sample is lost": (shorten, "results", "results are not complete"),
-    "a sample that nobody asked for": (lengthen, "results", "asked for 10"),
-    "a failure that is not the worst case": (lambda lines: set_row(lines, "failed", 1.0), "results", "the worst case"),
-    "a clean mistake that is not 0": (lambda lines: set_row(lines, "clean_wrong", 1.0), "results", "it must be 0"),
-    "more than the worst case": (lambda lines: set_row(lines, "adversarial", 99.0), "results", "not be above"),
-    "a worst case beyond all images": (
-        lambda lines: lines[1].update(worst_case=1e300),
-        "sample",
-        "from 0 to 1000000000",
-    ),
-    "a distance below 0": (lambda lines: set_row(lines, "adversarial", -1.0), "results", "from 0 to"),
-    "another sample list": (lambda lines: lines[1].update(hash="0" * 63 + "9"), "head", "commitment"),
-    "an unknown schedule": (lambda lines: lines[0].update(schedule="lottery"), "head", "lottery"),
-    "no sample": (lambda lines: lines[0].update(samples=0), "head", "samples must be a whole number from 1"),
-    "endless samples": (lambda lines: lines[0].update(samples=10**18), "head", "from 1 to 10000"),
-    "fewer samples than stand there": (lambda lines: lines[0].update(samples=15), "sample", "15 samples alone"),
-    "more samples than 64 bits": (lambda lines: lines[0].update(samples=10**400), "head", "whole number from 1"),
-    "true for a number": (lambda lines: lines[0].update(round=True), "head", "round must be a whole number"),
-    "text for a list": (lambda lines: lines[first(lines, "entrant")].update(teams="owls"), "entrant", "must be a list"),
-    "a field too many": (lambda lines: lines[0].update(more=1), "head", "no such line has"),
-    "a field too few": (lambda lines: lines[0].pop("rules"), "head", "rules is missing"),
-    "an object for a name": (lambda lines: lines[-1].update(model={"a": []}), "warning", "no such line follows"),
-    "another form": (lambda lines: lines[0].update(format=2), "head", "format is not 1"),
-    "a player twice": (
-        lambda lines: lines[first(lines, "entrant") + 1].update(player="model-00"),
-        "entrant",
-        "is there twice",
-    ),
-    "one prior for two": (
-        lambda lines: lines[first(lines, "entrant") + 1].update(prior=12),
-        "entrant",
-        "the prior 12 too",
-    ),
-    "a gap in the priors": (
-        lambda lines: lines[first(lines, "entrant")].update(prior=13),
-        "head",
-        "priors of the track",
-    ),
-    "no player at all": (
-        lambda lines: lines.__setitem__(slice(None), [of for of in lines if of["kind"] in ("head", "sample")]),
-        "head",
-        "nothing follows",
-    ),
-    "a pair twice": (
-        lambda lines: lines.insert(first(lines, "results"), lines[first(lines, "results")]),
-        "results",
-        "twice, or out of order",
-    ),
-    "two heads": (lambda lines: lines.insert(1, lines[0]), "head", "must be the head"),
-    "a kind of its own": (lambda lines: lines.append({"kind": "gift"}), "gift", "no line of a bundle"),
-}
-
-
-@pytest.mark.parametrize("cheat", CHEATS)
-def test_it_rejects_what_is_signed_but_does_not_fit(written: bytes, seed: bytes, cheat: str) -> None:
-    change, kind, said = CHEATS[cheat]
-    lines = list(decode(written))
-    change(lines)
-    report = changed(written, seed, change)
-    told = [problem for problem in report.problems if said in problem.text]
-    assert told, report.problems
-    assert lines[told[0].line - 1]["kind"] == kind
-
-
 def test_of_many_problems_the_first_stand_there_and_the_others_are_counted(written: bytes, seed: bytes) -> None:
     def without_results(lines: Lines) -> None:
         lines[:] = [line for line in lines if line["kind"] not in ("results", "warning")]
@@ -271,7 +161,10 @@ def test_a_problem_is_short_however_long_what_it_is_about(written: bytes, seed: 
         (lambda content: content.replace(b'"lines":["', b'"lines":[1,"'), "lines must be text"),
         (lambda content: b"\n" + content, "from here on these are not the lines"),
         (lambda content: content.replace(b"digits", b"digit\xff", 1), "not UTF-8"),
-        (lambda content: content.replace(b'"teams":[]', b'"teams":' + b"[" * 10**5 + b"]" * 10**5, 1), "too deep"),
+        (
+            lambda content: content.replace(b'"teams":["owls"]', b'"teams":' + b"[" * 10**5 + b"]" * 10**5, 1),
+            "too deep",
+        ),
         (lambda content: content.replace(b'"round":3', b'"round":' + b"3" * 10**5, 1), "no JSON"),
         (lambda content: b"PK\x03\x04" + bytes(range(256)) * 9 + b"\n", "not UTF-8"),
         (lambda content: b"{}\n" * 1000, "no object with a kind"),

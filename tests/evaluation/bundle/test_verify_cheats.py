@@ -1,0 +1,161 @@
+"""What a signed bundle may not hold: each cheat is named by its line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import pytest
+
+from evaluation.bundle.lines import decode, encode
+from evaluation.bundle.signing import public_key, sign
+from evaluation.bundle.verify import verify
+
+Lines: TypeAlias = list[dict[str, Any]]
+
+
+def first(lines: Lines, kind: str, **fields: Any) -> int:
+    """Where the first line of that kind with those fields stands, from 0."""
+    wanted = {"kind": kind, **fields}
+    return next(place for place, line in enumerate(lines) if all(line.get(n) == v for n, v in wanted.items()))
+
+
+def drop(lines: Lines, kind: str, **fields: Any) -> None:
+    del lines[first(lines, kind, **fields)]
+
+
+def shorten(lines: Lines) -> None:
+    row = lines[first(lines, "results", model="model-11", attack="attack-00")]
+    for column in ("outcomes", "distances", "queries"):
+        row[column] = row[column][:-1]
+
+
+def lengthen(lines: Lines) -> None:
+    row = lines[first(lines, "results", model="model-00", attack="attack-11")]
+    for column, value in (("outcomes", "adversarial"), ("distances", 1.0), ("queries", 1)):
+        row[column].append(value)
+
+
+def set_row(lines: Lines, outcome: str, distance: float) -> None:
+    row = lines[first(lines, "results")]
+    row["outcomes"][0], row["distances"][0] = outcome, distance
+
+
+def entrant(lines: Lines) -> dict[str, Any]:
+    """The player of two teams."""
+    return lines[first(lines, "entrant", player="model-03")]
+
+
+def submission(lines: Lines, number: int) -> dict[str, Any]:
+    """Its submissions: 0 is eligible, 1 is not."""
+    one: dict[str, Any] = entrant(lines)["submissions"][number]
+    return one
+
+
+CHEATS: dict[str, tuple[Callable[[Lines], object], str, str]] = {
+    # the change, the kind of the line that is named, what is said
+    "a decision is lost": (lambda lines: drop(lines, "decision"), "stage", "behind it a line is missing"),
+    "a stage is lost": (lambda lines: drop(lines, "stage"), "results", "behind it a line is missing"),
+    "a warning is lost": (lambda lines: drop(lines, "warning"), "place", "behind it a line is missing"),
+    "a warning is made up": (
+        lambda lines: lines.append({**lines[-1], "model": "model-10"}),
+        "warning",
+        "no such line follows",
+    ),
+    "a place is there twice": (
+        lambda lines: lines.insert(first(lines, "warning"), lines[first(lines, "warning") - 1]),
+        "place",
+        "it repeats line",
+    ),
+    "two places change seats": (
+        lambda lines: lines.insert(first(lines, "place"), lines.pop(first(lines, "place") + 1)),
+        "stage",
+        "not in their order",
+    ),
+    "a pair is lost": (
+        lambda lines: drop(lines, "results", model="model-11", attack="attack-00"),
+        "warning",
+        "results are not complete",
+    ),
+    "a sample is lost": (shorten, "results", "results are not complete"),
+    "a sample that nobody asked for": (lengthen, "results", "asked for 10"),
+    "a failure that is not the worst case": (lambda lines: set_row(lines, "failed", 1.0), "results", "the worst case"),
+    "a clean mistake that is not 0": (lambda lines: set_row(lines, "clean_wrong", 1.0), "results", "it must be 0"),
+    "more than the worst case": (lambda lines: set_row(lines, "adversarial", 99.0), "results", "not be above"),
+    "a worst case beyond all images": (
+        lambda lines: lines[1].update(worst_case=1e300),
+        "sample",
+        "from 0 to 1000000000",
+    ),
+    "a distance below 0": (lambda lines: set_row(lines, "adversarial", -1.0), "results", "from 0 to"),
+    "another sample list": (lambda lines: lines[1].update(hash="9" * 64), "head", "commitment"),
+    "an unknown schedule": (lambda lines: lines[0].update(schedule="lottery"), "head", "lottery"),
+    "no sample": (lambda lines: lines[0].update(samples=0), "head", "samples must be a whole number from 1"),
+    "endless samples": (lambda lines: lines[0].update(samples=10**18), "head", "from 1 to 10000"),
+    "fewer samples than stand there": (lambda lines: lines[0].update(samples=15), "sample", "15 samples alone"),
+    "more samples than 64 bits": (lambda lines: lines[0].update(samples=10**400), "head", "whole number from 1"),
+    "true for a number": (lambda lines: lines[0].update(round=True), "head", "round must be a whole number"),
+    "text for a list": (lambda lines: lines[first(lines, "entrant")].update(teams="owls"), "entrant", "must be a list"),
+    "a field too many": (lambda lines: lines[0].update(more=1), "head", "no such line has"),
+    "a field too few": (lambda lines: lines[0].pop("rules"), "head", "rules is missing"),
+    "an object for a name": (lambda lines: lines[-1].update(model={"a": []}), "warning", "no such line follows"),
+    "another form": (lambda lines: lines[0].update(format=2), "head", "format is not 1"),
+    "a hash that is none": (lambda lines: lines[1].update(hash="0" * 63 + "F"), "sample", "64 hexadecimal digits"),
+    "a sample twice": (lambda lines: lines[2].update(hash=lines[1]["hash"]), "sample", "there twice"),
+    "nobody's player": (lambda lines: entrant(lines).update(teams=[], submissions=[]), "entrant", "at least one"),
+    "a team that sent nothing": (lambda lines: entrant(lines)["teams"].append("bats"), "entrant", "must be those of"),
+    "another owner": (lambda lines: entrant(lines)["teams"].reverse(), "entrant", "in their order"),
+    "a team twice": (
+        lambda lines: [entrant(lines)[field].append(entrant(lines)[field][0]) for field in ("teams", "submissions")],
+        "entrant",
+        "each once",
+    ),
+    "eligible, but why not": (lambda lines: submission(lines, 0).update(why="no licence"), "entrant", "says why not"),
+    "not eligible for no reason": (lambda lines: submission(lines, 1).update(why=""), "entrant", "says why not"),
+    "more queries than allowed": (
+        lambda lines: lines[first(lines, "results")]["queries"].__setitem__(0, 1001),
+        "results",
+        "more than the 1000 queries",
+    ),
+    "a budget of words": (lambda lines: lines[0]["rules"].update(query_budget="many"), "head", "query_budget"),
+    "a final without a sweep": (lambda lines: lines[0].update(sweep=False), "head", "a final has a sweep"),
+    "a sweep without a final": (lambda lines: lines[0].update(round_kind="top-five"), "head", "a final has a sweep"),
+    "a player twice": (
+        lambda lines: lines[first(lines, "entrant") + 1].update(player="model-00"),
+        "entrant",
+        "is there twice",
+    ),
+    "one prior for two": (
+        lambda lines: lines[first(lines, "entrant") + 1].update(prior=12),
+        "entrant",
+        "the prior 12 too",
+    ),
+    "a gap in the priors": (
+        lambda lines: lines[first(lines, "entrant")].update(prior=13),
+        "head",
+        "priors of the track",
+    ),
+    "no player at all": (
+        lambda lines: lines.__setitem__(slice(None), [of for of in lines if of["kind"] in ("head", "sample")]),
+        "head",
+        "nothing follows",
+    ),
+    "a pair twice": (
+        lambda lines: lines.insert(first(lines, "results"), lines[first(lines, "results")]),
+        "results",
+        "twice, or out of order",
+    ),
+    "two heads": (lambda lines: lines.insert(1, lines[0]), "head", "must be the head"),
+    "a kind of its own": (lambda lines: lines.append({"kind": "gift"}), "gift", "no line of a bundle"),
+}
+
+
+@pytest.mark.parametrize("cheat", CHEATS)
+def test_it_rejects_what_is_signed_but_does_not_fit(written: bytes, seed: bytes, cheat: str) -> None:
+    change, kind, said = CHEATS[cheat]
+    lines = list(decode(written))
+    change(lines)
+    report = verify(sign(encode(lines), seed), public_key(seed))
+    told = [problem for problem in report.problems if said in problem.text]
+    assert told, report.problems
+    assert lines[told[0].line - 1]["kind"] == kind
