@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db.models import BooleanField, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet, Subquery
@@ -11,7 +12,7 @@ from django.db.models import BooleanField, Exists, ExpressionWrapper, F, OuterRe
 from competitions.models import RulesVersion, SampleSet, Track
 from competitions.selectors import rules_in_force, sample_set_for
 from core.errors import Fault
-from leaderboards.board import Scored
+from leaderboards.board import Scored, places
 from leaderboards.models import Evaluation, Pool, Standing
 from matches.models import Match
 from matches.selectors import gpu_lives, idle_workers, waiting_for_live
@@ -87,6 +88,17 @@ def scored_rows(track: Track, seen: Q = COUNTED) -> list[Scored]:
     )
     columns = ("submission__repository__entry", "submission", "pk", "finished_at", "value")
     return [Scored(*row) for row in rows.values_list(*columns)]
+
+
+def counted_at(at: datetime) -> Q:
+    """The evaluations that boards saw at `at`."""
+    applied = Q(rejudging__isnull=True) | Q(rejudging__settled_at__lte=at)
+    return COUNTED & applied & Q(finished_at__lte=at)
+
+
+def ranks_at(track: Track, at: datetime) -> dict[int, int]:
+    """The ranks by entry on the board of a track as it was at `at`, without those that do not count by now."""
+    return {entry: place.rank for entry, place in places(scored_rows(track, counted_at(at)), track.kind).items()}
 
 
 def over() -> QuerySet[Evaluation]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from competitions.models import Competition
+from competitions.models import Competition, Track
 from core.errors import Fault
-from leaderboards.models import Standing
-from leaderboards.selectors import counting
+from leaderboards.selectors import counted_at, counting, ranks_at
 from rounds.licences import is_open_source
 from rounds.models import Round, RoundEntry
 
@@ -20,16 +19,16 @@ if TYPE_CHECKING:
 def seats(round: Round, at: datetime) -> list[RoundEntry]:
     """The entries, not saved, that the round has when what counts is what was ready at `at`; of all tracks.
 
-    What is withdrawn, disqualified or was found void by its own cause does not count: the newest other one does.
+    What is withdrawn or disqualified by now, or was found void by its own cause, does not count: the newest other one
+    does. Scores are those known at `at`: it is the same however long after a round is frozen.
     """
-    competition = round.competition
-    ranks = _ranks(competition)
-    by_track: dict[int, list[Submission]] = {}
-    for submission in _newest(competition, at):
-        by_track.setdefault(submission.repository.track_id, []).append(submission)
+    by_track: dict[Track, list[Submission]] = {}
+    for submission in _newest(round.competition, at):
+        by_track.setdefault(submission.repository.track, []).append(submission)
     entries = []
-    for submissions in by_track.values():
-        prior = {row.pk: place for place, row in enumerate(sorted(submissions, key=_prior_key(ranks)), 1)}
+    for track, submissions in by_track.items():
+        by_prior = sorted(submissions, key=_prior_key(ranks_at(track, at)))
+        prior = {row.pk: place for place, row in enumerate(by_prior, 1)}
         entries += [
             _seat(round, submission, order, prior[submission.pk]) for order, submission in enumerate(submissions, 1)
         ]
@@ -38,7 +37,7 @@ def seats(round: Round, at: datetime) -> list[RoundEntry]:
 
 def _newest(competition: Competition, at: datetime) -> list[Submission]:
     rows = (
-        counting()
+        counting(counted_at(at))
         .filter(repository__track__competition=competition, state_since__lte=at)
         .select_related("repository__entry__team", "repository__track", "player")
         .order_by("pk")
@@ -47,17 +46,11 @@ def _newest(competition: Competition, at: datetime) -> list[Submission]:
     return sorted(newest.values(), key=lambda submission: submission.pk)
 
 
-def _ranks(competition: Competition) -> dict[tuple[int, int], int]:
-    """The rank on the boards by track and entry."""
-    rows = Standing.objects.filter(track__competition=competition).values_list("track", "entry", "rank")
-    return {(track, entry): rank for track, entry, rank in rows}
-
-
-def _prior_key(ranks: dict[tuple[int, int], int]) -> Callable[[Submission], tuple[bool, int, bool, int]]:
+def _prior_key(ranks: Mapping[int, int]) -> Callable[[Submission], tuple[bool, int, bool, int]]:
     """The order that seats the first panel: by the board; who is not on it after that, baselines first."""
 
     def key(submission: Submission) -> tuple[bool, int, bool, int]:
-        rank = ranks.get((submission.repository.track_id, submission.repository.entry_id))
+        rank = ranks.get(submission.repository.entry_id)
         return rank is None, rank or 0, not _player(submission).baseline, submission.pk
 
     return key

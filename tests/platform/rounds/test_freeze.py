@@ -31,6 +31,29 @@ def frozen(hall: Hall, kind: str = "top-five") -> Round:
     return round
 
 
+def measured(hall: Hall, submission: Submission, value: float | None) -> None:
+    """An evaluation that is over now, void by the team's cause where there is no value, on the board at once."""
+    pool, _ = Pool.objects.get_or_create(
+        track=hall.tracks["untargeted"], number=1, defaults={"made_at": hall.clock.at, "reason": "a test"}
+    )
+    evaluation = Evaluation.objects.create(
+        submission=submission,
+        pool=pool,
+        sample_set=hall.sources["validation"],
+        rules=hall.competition.rules_versions.all()[0],
+        created_at=hall.clock.at,
+        finished_at=hall.clock.at,
+        state="void" if value is None else "scored",
+        cause="team" if value is None else "",
+        value=value,
+    )
+    Standing.objects.update_or_create(
+        track=submission.repository.track,
+        entry=submission.repository.entry,
+        defaults={"evaluation": evaluation, "rank": 1},
+    )
+
+
 def titles(round: Round, kind: str, order: str = "order") -> list[str]:
     return list(round.entries.filter(track__kind=kind).order_by(order).values_list("submission__title", flat=True))
 
@@ -101,19 +124,23 @@ def test_the_board_seats_the_first_panel_then_baselines_then_the_order_of_entry(
             Player.objects.filter(submissions=submission).update(repository=submission.repository, baseline="")
     hall.submission("eels", "untargeted", 1)
     dogs = Submission.objects.get(title="dogs 1")
-    pool = Pool.objects.create(track=hall.tracks["untargeted"], number=1, made_at=hall.clock.at, reason="a test")
-    evaluation = Evaluation.objects.create(
-        submission=dogs,
-        pool=pool,
-        sample_set=hall.sources["validation"],
-        rules=hall.competition.rules_versions.all()[0],
-        created_at=hall.clock.at,
-        state="scored",
-    )
-    Standing.objects.create(track=hall.tracks["model"], entry=dogs.repository.entry, evaluation=evaluation, rank=1)
+    measured(hall, dogs, 1.0)
     round = frozen(hall)
     assert titles(round, "model") == ["ants 4", "bats 3", "cats 2", "dogs 1"]
     assert titles(round, "model", "prior") == ["dogs 1", "bats 3", "ants 4", "cats 2"]
+
+
+def test_what_is_scored_after_the_window_began_changes_nothing_however_late_it_is_frozen(hall: Hall) -> None:
+    ants, bats, cats = (hall.submission(slug, "model", 4) for slug in ("ants", "bats", "cats"))
+    hall.submission("eels", "untargeted", 1)
+    measured(hall, ants, 1.0)
+    measured(hall, bats, 2.0)
+    round = in_window(hall, hall.plan())
+    measured(hall, ants, 9.0)
+    measured(hall, cats, 8.0)
+    measured(hall, bats, None)
+    services.freeze(round=round, by=hall.organiser)
+    assert titles(round, "model", "prior") == ["bats 4", "ants 4", "cats 4"]
 
 
 @pytest.mark.parametrize(("models", "attacks"), [(1, 1), (4, 9), (9, 4)])
