@@ -1,4 +1,5 @@
-"""How many git requests this process serves at once: each holds a thread, and pages need some too."""
+"""How many git requests, and files made for strangers, this process serves at once: each holds a thread, and pages need
+some too."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ class Turns:
         with self._lock:
             if self._taken[user] >= self._each:
                 raise Busy(
-                    "others clone released code just now; try again in half a minute"
+                    "others fetch what was released just now; try again in half a minute"
                     if user == ANYBODY
                     else f"you have {self._each} clones or pushes under way; wait until one has ended, then try again"
                 )

@@ -116,6 +116,8 @@ class RoundMatch(models.Model):
 
     round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="round_matches")
     match = models.OneToOneField(Match, on_delete=models.PROTECT, related_name="round_match")
+    images = models.CharField(max_length=64, blank=True, editable=False)
+    """Digest in the object store of the archive of its perturbed images, once somebody asked for them."""
 
     class Meta:
         verbose_name_plural = "round matches"

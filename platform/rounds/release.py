@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import IO, TYPE_CHECKING
 
 from django.db import transaction
@@ -13,8 +15,10 @@ from competitions.models import Competition
 from core import clock, events, store
 from core.errors import Fault, Refusal
 from core.models import Event
+from matches.models import Match
 from repositories.models import Repository
 from repositories.publishing import drop_copies, public_copy
+from repositories.turns import ANYBODY, TURNS
 from rounds.files import bundle_of, images_zip, pair_zip, pairs_of, pairs_table
 from rounds.licences import is_open_source
 from rounds.life import require_organiser, require_reason, require_state
@@ -35,9 +39,12 @@ _TYPES = {"jsonl": "application/jsonl", "zip": "application/zip", "csv": "text/c
 
 @dataclass(frozen=True)
 class Download:
-    """A file to hand out; whoever takes it closes `file`."""
+    """A file to hand out. `open` makes it first where nobody had it before; whoever takes it closes it.
 
-    file: IO[bytes]
+    It raises `Busy` where others have such files made just now.
+    """
+
+    open: Callable[[], IO[bytes]]
     name: str
     content_type: str
 
@@ -125,11 +132,11 @@ def open_part(round: Round, part: str) -> Download:
     if row.part == Release.Part.CODE:
         raise Refusal("code is cloned, not downloaded", fix="git clone SITE/git/public/TEAM/KIND.git")
     if pair is None:
-        return _download(round, part, _stored(row.content), _ENDINGS[Release.Part(row.part)])
-    match = pairs_of(round).filter(pk=int(pair[1])).first()
+        return _download(round, part, partial(_stored, row.content), _ENDINGS[Release.Part(row.part)])
+    match = pairs_of(round).select_related("round_match").filter(pk=int(pair[1])).first()
     if match is None:
         raise Refusal(f"no pair {pair[1]} played in {round}", fix="take a number from the table of its pairs")
-    return _download(round, part, pair_zip(match), "zip")
+    return _download(round, part, partial(_images_of, match), "zip")
 
 
 def _check_may_be_public(round: Round, part: str) -> None:
@@ -197,6 +204,19 @@ def _stored(digest: str) -> IO[bytes]:
         raise Fault(f"object {digest} cannot be read: {error}") from error
 
 
-def _download(round: Round, part: str, file: IO[bytes], ending: str) -> Download:
+def _images_of(pair: Match) -> IO[bytes]:
+    """The archive of a pair, made once: too many for all of them to be made at their release."""
+    row = pair.round_match
+    if not row.images or not store.path_of(row.images).exists():
+        give_back = TURNS.take(ANYBODY)
+        try:
+            row.images = store.put(pair_zip(pair))
+        finally:
+            give_back()
+        row.save(update_fields=["images"])
+    return _stored(row.images)
+
+
+def _download(round: Round, part: str, file: Callable[[], IO[bytes]], ending: str) -> Download:
     name = f"{round.competition.slug}-round-{round.number}-{part}.{ending}"
-    return Download(file=file, name=name, content_type=_TYPES[ending])
+    return Download(open=file, name=name, content_type=_TYPES[ending])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Any
 
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
 from accounts.selectors import teams_of
@@ -16,6 +18,7 @@ from core.errors import Refusal
 from pages import live
 from pages.access import round_of
 from pages.rounds import files, results, under_way
+from repositories.turns import RETRY_SECONDS, Busy
 from rounds.models import Release, Round
 from rounds.release import open_part, released, released_entries
 from rounds.signing import public_key
@@ -83,13 +86,30 @@ def _admin_url(request: HttpRequest, competition: Competition, shown: Round) -> 
 
 
 @require_safe
-def released_file(request: HttpRequest, slug: str, number: int, part: str) -> FileResponse:
-    """A released part of a round, or the perturbed images of one of its pairs, as a file."""
+def released_file(request: HttpRequest, slug: str, number: int, part: str) -> HttpResponseBase:
+    """A released part of a round, or the perturbed images of one of its pairs, as a file.
+
+    Nothing is made for a HEAD, so that this tells no length.
+    """
     try:
         download = open_part(round_of(request, slug, number), part)
     except Refusal as refusal:
         raise Http404(refusal.problem) from refusal
-    return FileResponse(download.file, as_attachment=True, filename=download.name, content_type=download.content_type)
+    if request.method == "HEAD":
+        disposition = content_disposition_header(as_attachment=True, filename=download.name)
+        return StreamingHttpResponse(
+            (), content_type=download.content_type, headers={"Content-Disposition": disposition}
+        )
+    try:
+        file = download.open()
+    except Busy as busy:
+        return HttpResponse(
+            f"{busy}\n",
+            status=HTTPStatus.SERVICE_UNAVAILABLE,
+            content_type="text/plain; charset=utf-8",
+            headers={"Retry-After": str(RETRY_SECONDS)},
+        )
+    return FileResponse(file, as_attachment=True, filename=download.name, content_type=download.content_type)
 
 
 @require_safe

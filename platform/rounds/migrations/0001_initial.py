@@ -202,6 +202,7 @@ class Migration(migrations.Migration):
             name="RoundMatch",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("images", models.CharField(blank=True, editable=False, max_length=64)),
                 (
                     "match",
                     models.OneToOneField(

@@ -202,7 +202,7 @@ def test_strangers_share_a_few_turns(served: Repository, client: Client) -> None
     with_turns = [TURNS.take(ANYBODY), TURNS.take(ANYBODY)]
     answer = client.get(ADVERTISED)
     assert (answer.status_code, answer["Retry-After"]) == (503, "30")
-    assert b"others clone released code just now" in answer.content
+    assert b"others fetch what was released just now" in answer.content
     for give_back in with_turns:
         give_back()
     assert b"".join(client.get(ADVERTISED)).startswith(b"001e# service=git-upload-pack\n")

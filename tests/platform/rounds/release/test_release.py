@@ -7,15 +7,17 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 import pytest
+from django.test import Client
 
 from accounts.models import User
 from competitions.models import Competition, FreezeWindow, SampleSet
-from core import clock, events
+from core import clock, events, store
 from core.errors import Refusal
 from core.models import Event
-from matches.models import Match
+from matches.models import Match, SampleResult
+from repositories.turns import ANYBODY, TURNS
 from rounds.files import bundle_of, images_zip
-from rounds.models import Release, Round, RoundEntry
+from rounds.models import Release, Round, RoundEntry, RoundMatch
 from rounds.release import open_part, release, released, released_entries, released_tags, withdraw
 from submissions.models import Submission
 
@@ -32,14 +34,13 @@ FILES = [Release.Part.BUNDLE, Release.Part.IMAGES, Release.Part.PERTURBED]
 
 
 def _content(round: Round, part: str) -> bytes:
-    with open_part(round, part).file as file:
+    with open_part(round, part).open() as file:
         return file.read()
 
 
 def _told(round: Round, part: str) -> tuple[str, str]:
     download = open_part(round, part)
-    with download.file:
-        return download.name, download.content_type
+    return download.name, download.content_type
 
 
 def test_it_works(published: Final, olga: User) -> None:
@@ -71,6 +72,44 @@ def test_what_is_withdrawn_is_not_served_and_comes_back_the_same(published: Fina
     again = release(round=published.round, part=part, by=olga, reason="now")
     assert again.content == first.content
     assert _content(published.round, part) == content
+
+
+def test_images_of_a_pair_are_made_once_and_again_where_they_are_lost(published: Final, olga: User) -> None:
+    release(round=published.round, part="perturbed", by=olga, reason="the end")
+    part = f"perturbed-{published.pair.pk}"
+    open_part(published.round, part)
+    assert RoundMatch.objects.get().images == "", "nothing is made before it is opened"
+    content = _content(published.round, part)
+    made = RoundMatch.objects.get().images
+    SampleResult.objects.all().delete()
+    published.pair.sample_results.create(piece=published.pair.pieces.get(number=0), sample=0, **ROW)
+    assert (_content(published.round, part), store.get(made)) == (content, content)
+    store.path_of(made).unlink()
+    assert _content(published.round, part) != content
+
+
+@pytest.mark.parametrize("method", ["get", "head"])
+def test_strangers_share_a_few_turns_to_have_them_made(
+    published: Final, olga: User, client: Client, method: str
+) -> None:
+    release(round=published.round, part="perturbed", by=olga, reason="the end")
+    address = f"/competitions/digits/rounds/1/files/perturbed-{published.pair.pk}"
+    others = [TURNS.take(ANYBODY), TURNS.take(ANYBODY)]
+    answer = getattr(client, method)(address)
+    if method == "get":
+        assert (answer.status_code, answer["Retry-After"]) == (503, "30")
+        assert b"try again in half a minute" in answer.content
+    else:
+        assert (answer.status_code, answer["Content-Type"]) == (200, "application/zip")
+        assert ".zip" in answer["Content-Disposition"]
+        assert "Content-Length" not in answer
+    assert RoundMatch.objects.get().images == ""
+    others.pop()()
+    content = client.get(address).getvalue()
+    others.append(TURNS.take(ANYBODY))
+    assert client.get(address).getvalue() == content, "what is made takes no turn"
+    for give_back in others:
+        give_back()
 
 
 def test_it_rejects_acts_twice(published: Final, olga: User) -> None:
@@ -120,6 +159,7 @@ def test_it_rejects_to_open_pairs_of_others(published: Final, olga: User) -> Non
             open_part(published.round, f"perturbed-{number}")
 
 
+ROW = {"outcome": "failed", "distance": 1.0, "worst_case": 1.0, "queries": 1, "seconds": 1.0}
 Keep = Callable[..., SampleSet]
 
 
