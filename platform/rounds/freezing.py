@@ -91,18 +91,19 @@ def _check_no_other(round: Round) -> None:
 
 
 def _check_sides(entries: Sequence[RoundEntry]) -> None:
-    teams = {
-        kind: {entry.submission.repository.entry_id for entry in entries if entry.track.kind == kind}
-        for kind in _NEEDED
-    }
-    for kind, there in teams.items():
+    owners: dict[str, dict[int | None, int]] = {kind: {} for kind in _NEEDED}
+    for entry in sorted(entries, key=lambda entry: entry.order):
+        if entry.track.kind in owners:
+            # of equal content the first that entered it is the owner: a copy makes no pair that meets
+            owners[entry.track.kind].setdefault(entry.player_id, entry.submission.repository.entry_id)
+    for kind, there in owners.items():
         if not there:
             raise Refusal(
                 f"no submission to the {kind} track was ready when the window began",
                 fix="cancel this round, and plan another for when there is one",
             )
-    if len(set().union(*teams.values())) == 1:
+    if len({team for of in owners.values() for team in of.values()}) == 1:
         raise Refusal(
-            "all entries are of one team, whose model and attack never meet",
+            "all entries are of one team, or copies of what it sent, and its model and attack never meet",
             fix="cancel this round, and plan another for when a second team has entered",
         )

@@ -168,6 +168,14 @@ def test_it_rejects_a_field_of_one_team(hall: Hall) -> None:
         frozen(hall)
 
 
+def test_it_rejects_a_field_of_one_team_and_a_copy_of_its_attack(hall: Hall) -> None:
+    hall.submission("owls", "model", 1)
+    hall.submission("owls", "untargeted", 1)
+    hall.submission("bats", "untargeted", 1)
+    with pytest.raises(Refusal, match="copies of what it sent"):
+        frozen(hall)
+
+
 def test_it_rejects_before_its_window_begins(hall: Hall) -> None:
     hall.field(2, 2)
     round = hall.plan()
