@@ -1,14 +1,13 @@
-"""The sweep after a final: would an eliminated attack have broken a winning model? It scores nothing. Pure.
+"""The sweep after a final: would an attack that does not count have broken a winning model? It scores nothing. Pure.
 
 By the paper's definition an attack that is strong against one model only does not count, so that even a winner can be
-broken by it. The sweep tells the public of it.
+broken by it. The sweep tells the public of it. Attacks that were cut play for it; of those in the last stage that do
+not count, the first samples that they played there serve.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
 
 import numpy as np
 
@@ -23,7 +22,7 @@ SAMPLES = 8
 
 @dataclass(frozen=True)
 class Warned:
-    """An eliminated attack that would have broken a winning model: nearer than everybody counted on `nearer` of
+    """An attack that does not count and would have broken a winning model: nearer than everybody counted on `nearer` of
     `samples` samples."""
 
     model: str
@@ -52,15 +51,24 @@ def sweep_samples(samples: int) -> int:
 
 
 def warnings(field: Field, plan: Plan, played: Played) -> tuple[Warned, ...]:
-    """The attacks that were nearer than all counted ones on more than half of the samples, once the sweep is played."""
-    count = sweep_samples(field.samples)
+    """The attacks that were nearer than all counted ones on more than half of the samples, once the sweep is played.
+
+    Models stand in the order of the result, attacks in that of entry.
+    """
+    if plan.result is None:
+        raise ValueError("the tournament has no result yet")
+    count, last, meets = sweep_samples(field.samples), plan.stages[-1], field.meets()
+    others = [place for place, attack in enumerate(field.attacks) if attack.name not in last.counted_attacks]
+    positions = {model.name: place for place, model in enumerate(field.models)}
     found = []
-    for model, pairs in groupby(swept(field, plan), key=itemgetter(0)):
-        counted = counted_against(field, plan.stages[-1], Side.MODEL, field.models[model].name)
+    for model in [positions[name] for name in plan.result.models[:TOP]]:
+        counted = counted_against(field, last, Side.MODEL, field.models[model].name)
         if not counted:
             continue
         nearest = played[model, counted, :count].min(axis=0)
-        for _, attack in pairs:
+        for attack in others:
+            if not meets[model, attack]:
+                continue
             nearer = int(np.count_nonzero(played[model, attack, :count] < nearest))
             if 2 * nearer > count:
                 found.append(Warned(field.models[model].name, field.attacks[attack].name, nearer, count))

@@ -40,7 +40,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Warned:
-    """An attack that was cut and would have broken a winning model; both as "title by teams"."""
+    """An attack that does not count and would have broken a winning model; both as "title by teams"."""
 
     attack: str
     model: str

@@ -217,7 +217,7 @@ class DecisionAdmin(ReadOnlyAdmin):
 
 @admin.register(RoundWarning)
 class RoundWarningAdmin(ReadOnlyAdmin):
-    """Eliminated attacks that would have broken a winning model."""
+    """Attacks that do not count and would have broken a winning model."""
 
     organised_by = "round__competition__organisers"
     list_display = ("__str__", linked("round"), linked("model"), linked("attack"), "nearer", "samples")

@@ -97,7 +97,7 @@ def cockpit(round: Round) -> Cockpit:
 
 COST = "Counted in samples played: one attack on one image against one model is one."
 PREVIEW = "Nothing of this is public, and nothing has changed, until you apply it."
-WARNINGS = "Attacks that were cut and would have broken a winning model. They score nothing; apply publishes them."
+WARNINGS = "Attacks that do not count and would have broken a winning model. They score nothing; apply publishes them."
 
 
 def _cost(most: Estimate | None, far: Progress) -> Table:

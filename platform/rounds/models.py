@@ -170,7 +170,7 @@ class Decision(models.Model):
 
 
 class RoundWarning(models.Model):
-    """An eliminated attack that would have broken a winning model. It scores nothing."""
+    """An attack that does not count and would have broken a winning model. It scores nothing."""
 
     round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="warnings")
     model = models.ForeignKey(Player, on_delete=models.PROTECT, related_name="+")
