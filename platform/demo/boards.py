@@ -45,8 +45,9 @@ def print_preview(title: str, views: Sequence[Preview], console: Console) -> Non
             table.add_column(name, justify="right", no_wrap=True)
         table.add_column("team", no_wrap=True)
         table.add_column("why")
+        table.add_column("")
         for row in view.rows:
-            table.add_row(str(row.place), str(row.rank_before or ""), row.team, row.why)
+            table.add_row(str(row.place), str(row.rank_before or ""), row.team, row.why, row.remark)
         console.print(table)
         for name, pool in (("pool now", view.pool_before), ("pool after", view.pool_after)):
             console.print(f"  {name}: {', '.join(player.title for player in pool)}")

@@ -11,6 +11,7 @@ from rounds import release as releasing
 from rounds import services
 from rounds.forms import PartForm
 from rounds.models import Release, Round
+from rounds.previews import preview, unfit
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -60,12 +61,19 @@ CANCEL = Act(
     "cancelled",
     lambda row, by, reason: services.cancel(round=row, by=by, reason=reason),
 )
+
+
+def _before_apply(row: Round) -> list[str]:
+    return unfit(preview(row)) if row.state == State.SCORED else []
+
+
 APPLY = Act(
     "Apply",
     "The result becomes public as the preview shows it and never changes any more; the best of each track become its "
     "pool, and everybody is measured anew against the new pools.",
     "applied",
     lambda row, by, reason: services.publish(round=row, by=by, reason=reason),
+    notes=_before_apply,
 )
 RELEASE = Act(
     "Release",

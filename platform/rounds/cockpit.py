@@ -15,6 +15,7 @@ from core.administration.columns import link_to
 from matches.models import Match
 from matches.selectors import WorkerStatus, workers
 from rounds.models import Release, Round
+from rounds.previews import unfit
 from rounds.selectors import (
     BracketView,
     Estimate,
@@ -80,10 +81,11 @@ def cockpit(round: Round) -> Cockpit:
     far = progress(round)
     titles = {track.kind: track.title for track in round.competition.tracks.all()}
     brackets = stages(round)
+    views = preview(round) if round.state == State.SCORED else []
     sections = [
         Section("Cost", [_cost(most, far)], COST),
         Section("Faults", [_faults(far.faults)] if far.faults else []),
-        Section("What applying changes", _previews(round) if round.state == State.SCORED else [], PREVIEW),
+        Section("What applying changes", _previews(views), " ".join([PREVIEW, *unfit(views)])),
         Section("Who plays", _field(round, titles, brackets) if round.state in COSTS else []),
         Section("Standings", _standings(round, titles) if round.state not in COSTS else []),
         *_stages(round, titles, brackets),
@@ -135,15 +137,15 @@ def _faults(failed: Iterable[Match]) -> Table:
     return Table("", ("match", "of", "what failed", ""), rows)
 
 
-def _previews(round: Round) -> list[Table]:
+def _previews(views: Iterable[Preview]) -> list[Table]:
     made = []
-    for view in preview(round):
+    for view in views:
         made.append(Table(f"{view.track.title}: pool", ("place", "now", "after"), _pools(view)))
         rows = [
-            (row.place, "new" if row.rank_before is None else row.rank_before, row.team, row.title, row.why, row.gone)
+            (row.place, "new" if row.rank_before is None else row.rank_before, row.team, row.title, row.why, row.remark)
             for row in view.rows
         ]
-        made.append(Table("", ("place", "rank on the board", "team", "title", "why", "gone"), rows))
+        made.append(Table("", ("place", "rank on the board", "team", "title", "why", ""), rows))
     return made
 
 

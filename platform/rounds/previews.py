@@ -35,6 +35,12 @@ class Moved:
     gone: str
     unfit: int
 
+    @property
+    def remark(self) -> str:
+        """Why it comes into no pool, and that it did not pass its audit; empty for most."""
+        audit = f"did not pass its audit in {_matches(self.unfit)}" if self.unfit else ""
+        return ", ".join(filter(None, [self.gone, audit]))
+
 
 @dataclass(frozen=True)
 class Preview:
@@ -57,14 +63,29 @@ def preview(round: Round) -> list[Preview]:
     )
     standing = Standing.objects.filter(track__competition=round.competition_id)
     ranks = {(track, entry): rank for track, entry, rank in standing.values_list("track", "entry", "rank")}
-    words, unfit = _reasons(round), _unfit(round)
+    words, failed = _reasons(round), _failed_audits(round)
     views = []
     for track in round.competition.tracks.all():
         own = [entry for entry in entries if entry.track_id == track.pk]
         before = _pool(track)
-        rows = [_moved(entry, ranks, words, unfit) for entry in own]
+        rows = [_moved(entry, ranks, words, failed) for entry in own]
         views.append(Preview(track, before, _pool_after(own, before, most), rows))
     return views
+
+
+def unfit(views: Sequence[Preview]) -> list[str]:
+    """A sentence for each entry that would stand although its model did not pass its audit, best place first."""
+    return [
+        f"{row.title} of {row.team}, place {row.place}, did not pass its audit in {_matches(row.unfit)}: "
+        "disqualify it before you apply, or let it stand."
+        for view in views
+        for row in view.rows
+        if row.unfit and not row.gone
+    ]
+
+
+def _matches(number: int) -> str:
+    return "one match" if number == 1 else f"{number} matches"
 
 
 def _pool(track: Track) -> list[Player]:
@@ -84,7 +105,7 @@ def _moved(
     entry: RoundEntry,
     ranks: Mapping[tuple[int, int], int],
     words: Mapping[tuple[int, int], str],
-    unfit: Mapping[int, int],
+    failed: Mapping[int, int],
 ) -> Moved:
     repository = entry.submission.repository
     return Moved(
@@ -94,7 +115,7 @@ def _moved(
         place=entry.place,
         why=words.get((entry.track_id, entry.player_id), ""),
         gone=_gone(entry),
-        unfit=unfit.get(entry.player_id, 0),
+        unfit=failed.get(entry.player_id, 0),
     )
 
 
@@ -104,7 +125,7 @@ def _gone(entry: RoundEntry) -> str:
     return "withdrawn" if entry.submission.state == Submission.State.WITHDRAWN else ""
 
 
-def _unfit(round: Round) -> dict[int, int]:
+def _failed_audits(round: Round) -> dict[int, int]:
     failed = Match.objects.filter(round_match__round=round, audit__passed=False).order_by()
     return dict(failed.values_list("model").annotate(matches=Count("pk")))
 

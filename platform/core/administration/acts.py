@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +54,8 @@ class Act:
     call: Callable[..., object]
     form: type[ReasonForm] = ReasonForm
     together: bool = False
+    notes: Callable[[Any], Sequence[str]] = lambda row: ()
+    """What must be known of a row before it is done, in sentences."""
 
 
 def confirmed(act: Act) -> Callable[..., HttpResponse | None]:
@@ -105,7 +107,7 @@ def _ask(page: ModelAdmin[Any], request: HttpRequest, act: Act, rows: list[Any],
         "title": act.title,
         "opts": meta,
         "act": act,
-        "rows": rows,
+        "rows": [(row, act.notes(row)) for row in rows],
         "kind": meta.verbose_name if len(rows) == 1 else meta.verbose_name_plural,
         "form": form,
         "media": page.media + form.media,

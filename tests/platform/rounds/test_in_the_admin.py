@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.messages import get_messages
 from django.test import Client
 from django.urls import reverse
@@ -15,6 +16,8 @@ from core.models import Event
 from matches.models import Match
 from rounds import services
 from rounds.models import Round, RoundEntry
+from submissions.models import Submission
+from submissions.services import disqualify
 
 if TYPE_CHECKING:
     from tests.platform.rounds.conftest import Hall
@@ -109,6 +112,30 @@ def test_it_works(browser: Client, hall: Hall, olga: User) -> None:
     assert hall.pool("model") == [f"model {number}" for number in range(5)]
     assert offered(browser, round) == ["release", "withdraw"]
     assert Event.objects.get(verb="publish", by=olga).reason == "It is time."
+
+
+def test_a_model_that_failed_its_audit_is_seen_before_it_is_applied(browser: Client, hall: Hall, olga: User) -> None:
+    hall.field(7, 3)
+    round = hall.scored(hall.plan(samples=8))
+    apply = reverse("admin:rounds_round_apply", args=[round.pk])
+    page = reverse("admin:rounds_round_changelist")
+    chosen = {"action": "apply", ACTION_CHECKBOX_NAME: [round.pk]}
+    told = "mo-1 1 of Mo-1, place 2, did not pass its audit in one match: disqualify it before you apply"
+
+    def seen() -> list[bool]:
+        asked = [browser.get(apply).content.decode(), browser.post(page, chosen).content.decode()]
+        return [told in each for each in (cockpit(browser, round), *asked)]
+
+    assert seen() == [False, False, False]
+    match = Match.objects.filter(model__title="model 1").earliest("pk")
+    Match.objects.filter(pk=match.pk).update(audit={"changed": 9, "passed": False})
+    assert seen() == [True, True, True]
+    disqualify(submission=Submission.objects.get(title="mo-1 1"), by=olga, reason="it is no function of its image")
+    assert seen() == [False, False, False]
+    assert "disqualified, did not pass its audit in one match" in cockpit(browser, round)
+    assert act(browser, round, "apply") == ["1 of 1 applied."]
+    assert hall.pool("model") == [f"model {number}" for number in (0, 2, 3, 4, 5)]
+    assert "disqualified" in browser.get(f"/competitions/digits/rounds/{round.number}").content.decode()
 
 
 def test_parts_are_released_and_withdrawn(browser: Client, hall: Hall) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from typing import TYPE_CHECKING
 
 import pytest
+from rich.console import Console
 
 from core.errors import Refusal
 from core.models import Event
+from demo.boards import print_preview
 from leaderboards.models import Snapshot
 from leaderboards.services import set_pool
 from matches.models import Match
@@ -62,8 +65,11 @@ def test_a_model_that_did_not_pass_its_audit_is_told_of(hall: Hall) -> None:
     round = hall.scored(hall.plan(samples=8))
     for match in Match.objects.filter(model__title="model 1")[:2]:
         Match.objects.filter(pk=match.pk).update(audit={"changed": 9, "passed": False})
-    rows = preview(round)[0].rows
-    assert [(row.title, row.unfit) for row in rows] == [("mo-0 0", 0), ("mo-1 1", 2), ("mo-2 2", 0)]
+    views = preview(round)
+    assert [(row.title, row.unfit) for row in views[0].rows] == [("mo-0 0", 0), ("mo-1 1", 2), ("mo-2 2", 0)]
+    console = Console(file=StringIO(), record=True, width=200)
+    print_preview("R", views, console)
+    assert console.export_text().count("did not pass its audit in 2 matches") == 1, "the demo prints it too"
 
 
 def test_a_track_where_nobody_played_keeps_its_pool(hall: Hall) -> None:
