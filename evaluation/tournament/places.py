@@ -19,8 +19,9 @@ class Place:
     """A player's place in its track when the round is over, from 1.
 
     The score columns are those of the last stage (paper's median, 95 % bootstrap interval over samples), None for a
-    player that was cut before: `stage` then tells where. `not_broken`: a model whose median is the worst case.
-    `unseparated`: the interval does not separate it from the next place. `worst_opponent` is a player.
+    player that was cut before: `stage` then tells where. `not_broken`: a model that held against all counted attacks
+    on more than half of the samples. `unseparated`: the interval does not separate it from the next place.
+    `worst_opponent` is a player.
     """
 
     track: Track
@@ -79,7 +80,7 @@ def _scored(place: Place, field: Field, last: Stage, played: Played, failed: NDA
         own = [attack.name for attack in field.attacks].index(place.player)
         distances, failures = played[opponents, own], failed[opponents, own]
         score, names = attack_score(distances, failed=failures), [field.models[rival].name for rival in opponents]
-    unbroken = side is Side.MODEL and 2 * np.count_nonzero(failures.all(axis=0)) >= field.samples
+    unbroken = side is Side.MODEL and 2 * np.count_nonzero(failures.all(axis=0)) > field.samples
     return _filled(place, score, names, not_broken=bool(unbroken))
 
 

@@ -36,7 +36,7 @@ class RoundSerializer(serializers.ModelSerializer[Round]):
 class PlaceSerializer(serializers.Serializer[Any]):
     """An entry of a published round. The scores are null where it was cut before the last stage, in `stage`.
 
-    `not_broken`: nobody broke the model on half of the samples, so that its place claims no rank. `unseparated`: its
+    `not_broken`: the model held on more than half of the samples, so that its place claims no rank. `unseparated`: its
     interval does not separate it from the next place. `gone`: "withdrawn", "disqualified" or "".
     """
 

@@ -193,14 +193,19 @@ def test_the_order_of_arrival_changes_nothing() -> None:
         assert [(ask.model, ask.attack) for ask in state.requests] == [lost]
 
 
-def test_a_model_that_holds_on_half_of_the_samples_is_not_broken() -> None:
+def test_a_model_that_holds_on_more_than_half_of_the_samples_is_not_broken() -> None:
     known, _ = play(facts())
     rows = {pair: dict(of) for pair, of in known.results.items()}
-    for attack in ("sharp", "blunt"):
-        for sample in (2, 3):
-            rows["strong", attack][sample] = SampleRow(Outcome.FAILED, WORST, 1000)
-    places = {place.player: place for place in advance(replace(known, results=rows)).places}
-    assert (places["strong"].not_broken, places["strong"].failures) == (True, 4)
+
+    def held(samples: Iterable[int]) -> dict[str, Place]:
+        for attack in ("sharp", "blunt"):
+            for sample in samples:
+                rows["strong", attack][sample] = SampleRow(Outcome.FAILED, WORST, 1000)
+        return {place.player: place for place in advance(replace(known, results=rows)).places}
+
+    places = held((2, 3))
+    # half is not enough: on the other half it was broken
+    assert (places["strong"].not_broken, places["strong"].failures) == (False, 4)
     assert (places["middle"].not_broken, places["middle"].failures) == (False, 0)
     # two samples at 8, two at 100: the interval spans both, and middle's 4 is outside
     assert (places["strong"].value, places["strong"].low, places["strong"].high) == (54.0, 8.0, 100.0)
@@ -208,6 +213,8 @@ def test_a_model_that_holds_on_half_of_the_samples_is_not_broken() -> None:
     # eight values at 8 or 100, half of them middle's: sharp and blunt now reach each other's intervals
     assert places["sharp"].unseparated
     assert not places["blunt"].unseparated
+    places = held((1,))
+    assert (places["strong"].not_broken, places["strong"].failures) == (True, 6)
 
 
 def test_own_team_opponents_count_for_nobody() -> None:
