@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from math import copysign
 from typing import Any, TypeVar
 
 from evaluation.bundle.lines import canonical
@@ -94,7 +95,8 @@ class Fields:
 
     def _distance(self, name: str, value: Any) -> float:
         distance = self._typed(name, value, float, "a number with a decimal point")
-        if not 0 <= distance <= MOST_DISTANCE:
+        # -0.0 is a second way to write 0
+        if not 0 <= distance <= MOST_DISTANCE or copysign(1, distance) < 0:
             raise self.refusal(f"{name} must be from 0 to {MOST_DISTANCE:.0f}")
         return distance
 

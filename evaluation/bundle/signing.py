@@ -8,6 +8,7 @@ one byte of a line is found out, and which line it was.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from hashlib import sha256
 
@@ -18,6 +19,8 @@ from evaluation.bundle.lines import canonical, encode, split
 
 SIGNATURE = "signature"
 """The kind of the last line."""
+
+_KEY, _SIGNATURE = re.compile(r"[0-9a-f]{64}"), re.compile(r"[0-9a-f]{128}")
 
 
 def public_key(seed: bytes) -> str:
@@ -39,7 +42,9 @@ def line_hashes(lines: Sequence[bytes]) -> list[str]:
 
 
 def is_signed(hashes: Sequence[str], key: str, signature: str) -> bool:
-    """Whether the holder of the public `key` signed these hashes."""
+    """Whether the holder of the public `key` signed these hashes; both in small letters, the one way to write them."""
+    if not _KEY.fullmatch(key) or not _SIGNATURE.fullmatch(signature):
+        return False
     try:
         VerifyKey(bytes.fromhex(key)).verify(canonical(list(hashes)), bytes.fromhex(signature))
     except (BadSignatureError, CryptoError, ValueError):

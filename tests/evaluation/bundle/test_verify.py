@@ -124,6 +124,12 @@ def test_a_change_that_cuts_another_player_is_named_though_results_are_lacking(w
     assert "kept is true, but the results make it false" in told
 
 
+def upper(content: bytes) -> bytes:
+    """The same signature in capitals."""
+    at = content.index(b'"signature":"') + len(b'"signature":"')
+    return content[:at] + content[at : at + 128].upper() + content[at + 128 :]
+
+
 def test_of_many_problems_the_first_stand_there_and_the_others_are_counted(written: bytes, seed: bytes) -> None:
     def without_results(lines: Lines) -> None:
         lines[:] = [line for line in lines if line["kind"] not in ("results", "warning")]
@@ -158,6 +164,8 @@ def test_a_problem_is_short_however_long_what_it_is_about(written: bytes, seed: 
         (lambda content: b"".join(content.splitlines(keepends=True)[:-1]), "no signature"),
         (lambda content: b"".join(content.splitlines(keepends=True)[-1:]), "0 stand before the signature"),
         (lambda content: content.replace(b'"signature":"', b'"signature":"zz'), "not of these lines"),
+        (lambda content: content.replace(b'"signature":"', b'"signature":" '), "not of these lines"),
+        (upper, "not of these lines"),
         (lambda content: content.replace(b'"lines":["', b'"lines":[1,"'), "lines must be text"),
         (lambda content: b"\n" + content, "from here on these are not the lines"),
         (lambda content: content.replace(b"digits", b"digit\xff", 1), "not UTF-8"),

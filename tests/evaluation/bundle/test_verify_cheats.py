@@ -87,6 +87,7 @@ CHEATS: dict[str, tuple[Callable[[Lines], object], str, str]] = {
         "sample",
         "from 0 to 1000000000",
     ),
+    "another 0": (lambda lines: set_row(lines, "clean_wrong", -0.0), "results", "from 0 to"),
     "a distance below 0": (lambda lines: set_row(lines, "adversarial", -1.0), "results", "from 0 to"),
     "another sample list": (lambda lines: lines[1].update(hash="9" * 64), "head", "commitment"),
     "an unknown schedule": (lambda lines: lines[0].update(schedule="lottery"), "head", "lottery"),
