@@ -207,6 +207,7 @@ def _summary(bundle: Bundle, signed: Sequence[bytes]) -> tuple[str, ...]:
         f"round {head.number} of {competition}, {title}: {kind}, schedule {quoted(facts.schedule)}",
         f"{len(facts.entrants)} players, {facts.samples} samples, {rows:,} results of {len(facts.results)} pairs",
         counted,
+        f"commitment to the samples {head.commitment}",
         f"snapshot {sha256(b''.join(signed)).hexdigest()}",
     )
 

@@ -12,6 +12,8 @@ from evaluation.domain.errors import Refusal
 
 DONE, REFUSED = 0, 3
 
+_BY_ITSELF = "signed by the key that the bundle names itself: compare it with the one that the organisers publish"
+
 
 def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser("verify", help="verify the result bundle of a round")
@@ -33,7 +35,7 @@ def run(given: argparse.Namespace) -> int:
         report = verify(content, key)
     if given.json:
         problems = [{"line": problem.line, "problem": problem.text} for problem in report.problems]
-        told = {"ok": report.ok, "key": report.key, "summary": list(report.summary)}
+        told = {"ok": report.ok, "key": report.key, "key_given": key is not None, "summary": list(report.summary)}
         print_json({**told, "problems": problems, "more_problems": report.more})
         return DONE if report.ok else REFUSED
     for line in report.summary:
@@ -45,7 +47,10 @@ def run(given: argparse.Namespace) -> int:
     if not report.ok:
         complain(f"{given.bundle} is not to be trusted: {len(report.problems) + report.more:,} problems")
         return REFUSED
-    print(printable(f"{given.bundle} is what was signed, and its results follow from its rows"))
+    if key is None:
+        print(printable(f"{given.bundle}: its results follow from its rows, and it was {_BY_ITSELF}"))
+    else:
+        print(printable(f"{given.bundle} is what was signed, and its results follow from its rows"))
     return DONE
 
 
@@ -59,14 +64,14 @@ def _read(bundle: Path, most: int) -> bytes:
 
 
 def _key(given: str) -> str:
-    """The key as typed, or the one in the file of that name."""
+    """The key as typed, or the one in the file of that name. What was given is never repeated: it may be a secret."""
     if re.fullmatch(r"[0-9a-fA-F]{64}", given):
         return given.lower()
     try:
         text = Path(given).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise Refusal(f"--key {given} is neither 64 hexadecimal digits nor a file that can be read: {error}") from None
+    except (OSError, ValueError):
+        raise Refusal("--key is neither 64 hexadecimal digits nor a file of text that can be read") from None
     found: set[str] = set(re.findall(r"\b[0-9a-f]{64}\b", text.lower()))
     if len(found) != 1:
-        raise Refusal(f"{given} does not hold one public key of 64 hexadecimal digits")
+        raise Refusal("the file of --key does not hold one public key of 64 hexadecimal digits")
     return found.pop()

@@ -24,6 +24,12 @@ def test_it_works(signed: bytes, seed: bytes, tmp_path: Path, capsys: pytest.Cap
         status, out, err = command(capsys, bundle, "--key", given)
         assert (status, err) == (0, "")
         assert out.splitlines()[-1] == f"{bundle} is what was signed, and its results follow from its rows"
+        assert any(line.startswith("commitment to the samples 0892ec6a0b2d83bf") for line in out.splitlines())
+    assert json.loads(command(capsys, bundle, "--key", key, "--json")[1])["key_given"] is True
+
+    status, out, _ = command(capsys, bundle)
+    assert (status, "signed by the key that the bundle names itself: compare it" in out.splitlines()[-1]) == (0, True)
+    assert json.loads(command(capsys, bundle, "--json")[1])["key_given"] is False
 
     bundle.write_bytes(signed.replace(b'"nearer":8', b'"nearer":7'))
     status, out, _ = command(capsys, bundle)
@@ -69,3 +75,16 @@ def test_it_rejects(
     status, _, err = command(capsys, *words)
     assert status == 2
     assert said in err
+
+
+def test_what_was_given_for_a_key_is_not_repeated(
+    signed: bytes, seed: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bundle, empty = tmp_path / "bundle.jsonl", tmp_path / "c0ffee"
+    bundle.write_bytes(signed)
+    empty.touch()
+    # a secret that was pasted with a digit too many, one too long for a name, one that is no text
+    for given in (f"{seed.hex()}0", seed.hex() * 99, empty):
+        _, out, err = command(capsys, bundle, "--key", given)
+        assert seed.hex() not in out + err
+        assert "c0ffee" not in err
