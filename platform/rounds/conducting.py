@@ -10,12 +10,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from competitions.models import Track
 from core import store
 from core.errors import Fault
 from evaluation.domain.players import Side
 from matches.models import Match
+from matches.queue import OPEN_MATCH
+from matches.selectors import worker_is_missing
 from matches.services import ask
 from rounds.facts import RoundFacts, RoundState, ends_of, facts_of, frozen, outcome_of, prizes_of, state_of
 from rounds.life import locked, move, note_problem
@@ -67,9 +70,19 @@ def _is_due(round: Round) -> bool:
         note_problem(round, _failure(failed))
         return False
     if matches.filter(state__in=_OPEN).exists():
-        note_problem(round, "")
+        note_problem(round, _missing(matches))
         return False
     return True
+
+
+def _missing(matches: QuerySet[Match]) -> str:
+    """Who is missing to play the matches that are open, empty where nobody is."""
+    # one tells for all: a match that needs a GPU where there is one
+    neediest = matches.filter(state__in=OPEN_MATCH).order_by("-needs_gpu")[:1]
+    if not worker_is_missing(neediest):
+        return ""
+    wanted = "worker with a GPU" if neediest[0].needs_gpu else "worker that plays"
+    return f"No {wanted} was seen lately, and matches wait for one. Start one; the round then goes on by itself."
 
 
 def _failure(failed: Sequence[Match]) -> str:

@@ -174,11 +174,32 @@ def test_a_failed_match_stops_it_until_it_is_replayed(hall: Hall, small: Round) 
     assert Event.objects.filter(verb="stop", subject=f"round:{small.pk}").count() == 1
 
     replay_failed(Match.objects.get(pk=failed.pk), hall.organiser)
+    hall.worker("arena-2/play/0")
     tasks.conduct()
     small.refresh_from_db()
     assert small.problem == ""
     hall.run(small)
     assert small.state == "scored"
+
+
+def test_a_round_that_no_live_worker_can_play_says_so_until_one_comes(hall: Hall, small: Round) -> None:
+    def problem() -> str:
+        for _ in range(3):
+            tasks.sweep()
+        small.refresh_from_db()
+        return small.problem
+
+    tasks.sweep()
+    assert "No worker that plays was seen lately" in problem()
+    hall.worker()
+    assert problem() == ""
+    Match.objects.filter(pk=Match.objects.latest("pk").pk).update(needs_gpu=True)
+    assert "No worker with a GPU was seen lately" in problem()
+    hall.worker("arena-1/play/1", "gpu")
+    assert problem() == ""
+    hall.clock.forward(minutes=5)
+    assert "No worker with a GPU was seen lately" in problem()
+    assert Event.objects.filter(verb="stop", subject=f"round:{small.pk}").count() == 3
 
 
 def test_a_stored_stage_that_does_not_follow_is_a_fault(hall: Hall, playing: Round) -> None:
