@@ -11,11 +11,15 @@
 Each side has its places from its own N. A stage that would cut nobody on either side is left out, and sample counts
 end at those of the field. A stage seats the panels (the five best so far, then members of the panel before, then the
 next best), plays, takes the recursive top five of the panels (`counting`) and orders each side against it by mean rank
-within samples. In the first stage played, panels of which no member of a side is among the new first five are seated
-anew, once. In the last stage everybody still in meets everybody, ordered by the paper's medians.
+within samples. In the last stage everybody still in meets everybody, ordered by the paper's medians.
 
-The guard spares, at a cut, whoever does not lose to the fifth by a one-sided sign test over the samples, up to 30 %
-more places; it never spares a player that met nobody. A prior seats the first panels and eliminates nobody.
+In the first stage played, panels are seated anew, once, where no member of one of them is among the new first five, or
+where a whole side ties: it met nobody who tells its players apart. The tie is our one addition to the report: a panel
+of dead attacks would else let entry cut models where fewer than five attacks live.
+
+The guard keeps, at a cut, everybody down to the last who does not lose to the fifth by a one-sided sign test over the
+samples, those between the cut and that one too, up to 30 % more places; it never spares a player that met nobody.
+A prior seats the first panels and eliminates nobody.
 
 A side of ten or fewer is never cut, and where both are so small the last stage is the only one. Where all attacks are
 dead, all values are equal and entry decides, on both sides. With given models there are no panels: every attack still
@@ -140,12 +144,19 @@ def _stage(
     measured = replay.measure(models, attacks, samples, OrderedBy.MEAN_RANK)
     if not may_renew or measured is None or measured.models is None:
         return measured, False
-    best_models, best_attacks = measured.models.players, measured.attacks.players
-    if not (set(models).isdisjoint(best_models[:TOP]) or set(attacks).isdisjoint(best_attacks[:TOP])):
+    sides = ((measured.models, models), (measured.attacks, attacks))
+    if not any(set(panel).isdisjoint(order.players[:TOP]) or _ties(order) for order, panel in sides):
         return measured, False
-    models = _seats(best_models, models, step.panel)
-    attacks = _seats(best_attacks, attacks, step.panel)
-    return replay.measure(models, attacks, samples, OrderedBy.MEAN_RANK), True
+    anew = [_seats(order.players, panel, step.panel) for order, panel in sides]
+    if all(set(panel) == set(seats) for (_, panel), seats in zip(sides, anew, strict=True)):
+        return measured, False
+    return replay.measure(anew[0], anew[1], samples, OrderedBy.MEAN_RANK), True
+
+
+def _ties(order: Ranked) -> bool:
+    """Whether nothing tells the players of a side apart: all who met somebody have one value."""
+    values = [value for value in order.values if value is not None]
+    return len(values) > 1 and len(set(values)) == 1
 
 
 def _seats(order: Sequence[int], before: Sequence[int], seats: int) -> tuple[int, ...]:

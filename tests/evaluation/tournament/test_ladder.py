@@ -61,6 +61,26 @@ def test_a_dead_first_panel_is_seated_anew(make_field: Any, play_out: Any) -> No
     assert plan.result.attacks == ("a11", "a10", "a9", "a8", "a7", "a0", "a1", "a2", "a3", "a4", "a5", "a6")
 
 
+def test_a_dead_first_panel_is_seated_anew_though_fewer_than_five_attacks_live(make_field: Any, play_out: Any) -> None:
+    # the best models enter last; only attacks 21 to 23 live, and the prior seats 0 to 4. Attacks 0 and 1 are of the new
+    # first five, but before them all models are level: entry would cut the best four
+    distances = np.full((24, 24, 8), 50.0)
+    distances[:, 21:] = np.arange(1.0, 25.0)[:, None, None]
+    plan, _ = play_out(Ladder(), make_field((24, 24, 8)), distances, 5)
+    first = plan.stages[0]
+    assert first.renewed
+    assert first.panel_attacks == ("a21", "a22", "a23", "a0", "a1")
+    assert plan.result.models == tuple(f"m{number}" for number in reversed(range(24)))
+
+
+def test_panels_that_would_stay_are_not_seated_anew(make_field: Any) -> None:
+    # two attacks that are one and the same are a tie of everybody, and both are in the panel
+    plan = Ladder().plan(make_field((5, 2, 8)), np.ones((5, 2, 8)))
+    assert not any(stage.renewed for stage in plan.stages)
+    plan = Ladder().plan(make_field((24, 2, 8)), np.ones((24, 2, 8)))
+    assert not plan.stages[0].renewed
+
+
 @pytest.mark.parametrize("schedule", [Ladder(), Ladder(guard=True)])
 def test_where_all_attacks_are_dead_entry_decides(make_field: Any, schedule: Ladder) -> None:
     prior = tuple(reversed(range(24)))
