@@ -39,7 +39,8 @@ class Round(models.Model):
     kind = models.CharField(max_length=8, choices=Kind.choices)
     schedule = models.CharField(max_length=8, choices=Schedule.choices, default=Schedule.LADDER)
     guard = models.BooleanField(
-        default=False, help_text="Cuts of the ladder spare whoever is not significantly behind the fifth."
+        default=False,
+        help_text="Cuts keep all down to the last who is not significantly behind the fifth, up to 30 % more.",
     )
     window = models.OneToOneField(FreezeWindow, on_delete=models.PROTECT, related_name="round")
     sample_set = models.OneToOneField(SampleSet, on_delete=models.PROTECT, related_name="round")
