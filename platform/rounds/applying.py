@@ -11,6 +11,7 @@ from leaderboards.services import set_pool, take_snapshot
 from rounds.life import locked, move, require_organiser, require_state
 from rounds.models import Round
 from rounds.previews import preview
+from submissions.models import Submission
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -26,6 +27,9 @@ def publish(*, round: Round, by: User, reason: str = "") -> None:
     with transaction.atomic():
         held = locked(round)
         require_state(held, Round.State.SCORED, act="published")
+        # whoever is withdrawn or disqualified from here on is so only once these pools are in force
+        placed = held.entries.filter(place__isnull=False).values("submission")
+        list(Submission.objects.select_for_update(no_key=True).filter(pk__in=placed).order_by("pk").values_list("pk"))
         pools = {}
         for view in preview(held):
             take_snapshot(track=view.track, reason=f"before {held.title} was published")

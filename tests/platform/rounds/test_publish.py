@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor, wait
 from io import StringIO
 from typing import TYPE_CHECKING
 
 import pytest
+from django.db import connections, transaction
 from rich.console import Console
 
 from core.errors import Refusal
@@ -17,6 +19,7 @@ from matches.models import Match
 from rounds import services
 from rounds.models import Round
 from rounds.selectors import preview
+from submissions import services as submissions
 from submissions.models import Submission
 
 if TYPE_CHECKING:
@@ -58,6 +61,29 @@ def test_whoever_is_gone_since_the_freeze_comes_into_no_pool(hall: Hall) -> None
     assert gone == {"mo-0 0": "withdrawn", "mo-1 1": "disqualified", "mo-2 2": "withdrawn"}
     services.publish(round=round, by=hall.organiser)
     assert hall.pool("model") == [player.title for player in models.pool_after]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nobody_is_disqualified_while_the_pools_are_made(hall: Hall) -> None:
+    hall.field(2, 2)
+    round = hall.scored(hall.plan(samples=8))
+    submission = Submission.objects.get(title="mo-0 0")
+
+    def disqualify() -> None:
+        try:
+            submissions.disqualify(submission=submission, by=hall.organiser, reason="it cheats")
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            services.publish(round=round, by=hall.organiser)
+            judged = pool.submit(disqualify)
+            wait([judged], timeout=1.0)  # it ends in time only where it does not wait for the pools
+            assert not judged.done()
+        judged.result()
+    submission.refresh_from_db()
+    assert submission.disqualified_at is not None
 
 
 def test_a_model_that_did_not_pass_its_audit_is_told_of(hall: Hall) -> None:
