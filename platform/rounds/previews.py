@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Count
@@ -63,13 +63,13 @@ def preview(round: Round) -> list[Preview]:
     )
     standing = Standing.objects.filter(track__competition=round.competition_id)
     ranks = {(track, entry): rank for track, entry, rank in standing.values_list("track", "entry", "rank")}
-    words, failed = _reasons(round), _failed_audits(round)
+    (words, unmet), failed = _reasons(round), _failed_audits(round)
     views = []
     for track in round.competition.tracks.all():
         own = [entry for entry in entries if entry.track_id == track.pk]
         before = _pool(track)
         rows = [_moved(entry, ranks, words, failed) for entry in own]
-        views.append(Preview(track, before, _pool_after(own, before, most), rows))
+        views.append(Preview(track, before, _pool_after(own, before, unmet, most), rows))
     return views
 
 
@@ -93,11 +93,18 @@ def _pool(track: Track) -> list[Player]:
     return [place.player for place in PoolPlace.objects.filter(pool=pool).select_related("player")] if pool else []
 
 
-def _pool_after(entries: Sequence[RoundEntry], before: Sequence[Player], most: int) -> list[Player]:
-    """The best that are not gone; a pool that stays short is filled up from the one in force, but not with these."""
-    chosen = {entry.player_id: entry.player for entry in entries if not _gone(entry)}
-    gone = {entry.player_id for entry in entries} - chosen.keys()
-    filled = chosen | {player.pk: player for player in before if player.pk not in chosen.keys() | gone}
+def _pool_after(
+    entries: Sequence[RoundEntry], before: Sequence[Player], unmet: Container[tuple[int, int]], most: int
+) -> list[Player]:
+    """The best that are not gone; a pool that stays short is filled up from the one in force, but not with these.
+
+    Who met nobody, as all others were of its own teams, has shown nothing: it comes after all of them.
+    """
+    there = {entry.player_id: entry.player for entry in entries if not _gone(entry)}
+    gone = {entry.player_id for entry in entries} - there.keys()
+    last = {entry.player_id for entry in entries if (entry.track_id, entry.player_id) in unmet}
+    chosen = {key: player for key, player in there.items() if key not in last}
+    filled = chosen | {player.pk: player for player in before if player.pk not in chosen.keys() | gone} | there
     return list(filled.values())[:most] if entries else []
 
 
@@ -130,13 +137,17 @@ def _failed_audits(round: Round) -> dict[int, int]:
     return dict(failed.values_list("model").annotate(matches=Count("pk")))
 
 
-def _reasons(round: Round) -> dict[tuple[int, int], str]:
-    """The sentence on each player's last stage, by track and player. A model's are those of the first bracket."""
-    reasons = {}
+def _reasons(round: Round) -> tuple[dict[tuple[int, int], str], set[tuple[int, int]]]:
+    """The sentence on each player's last stage, by track and player, and who met nobody in it.
+
+    A model's are those of the first bracket.
+    """
+    reasons, met = {}, {}
     made = Decision.objects.filter(stage__round=round).select_related("stage", "track")
     for line in made.order_by("stage__number"):
         if line.track.kind == Track.Kind.MODEL and line.stage.bracket == Track.Kind.TARGETED:
             continue
+        met[line.track_id, line.player_id] = line.value is not None
         reasons[line.track_id, line.player_id] = why(
             stage=line.stage.number,
             samples=line.stage.samples,
@@ -146,4 +157,4 @@ def _reasons(round: Round) -> dict[tuple[int, int], str]:
             kept=line.kept,
             place=line.place,
         )
-    return reasons
+    return reasons, {key for key, somebody in met.items() if not somebody}

@@ -17,7 +17,7 @@ from leaderboards.models import Snapshot
 from leaderboards.services import set_pool
 from matches.models import Match
 from rounds import services
-from rounds.models import Round
+from rounds.models import Decision, Round
 from rounds.selectors import preview
 from submissions import services as submissions
 from submissions.models import Submission
@@ -61,6 +61,26 @@ def test_whoever_is_gone_since_the_freeze_comes_into_no_pool(hall: Hall) -> None
     assert gone == {"mo-0 0": "withdrawn", "mo-1 1": "disqualified", "mo-2 2": "withdrawn"}
     services.publish(round=round, by=hall.organiser)
     assert hall.pool("model") == [player.title for player in models.pool_after]
+
+
+def test_the_pool_in_force_goes_before_who_met_nobody(hall: Hall) -> None:
+    hall.submission("owls", "model", 1)
+    hall.submission("bats", "model", 2)
+    hall.submission("bats", "untargeted", 1)  # meets owls
+    hall.submission("cats", "untargeted", 2)
+    hall.submission("owls", "targeted", 1)
+    hall.submission("bats", "targeted", 2)
+    old = [hall.player("model", number) for number in (7, 2)]
+    set_pool(track=hall.tracks["model"], players=old, reason="a test")
+    round = hall.scored(hall.plan(samples=8))
+    assert after(round)["model"] == ["model 1", "model 2", "model 7"]
+    # as it is for a model whose only attacks were of its own teams
+    Decision.objects.filter(player__title="model 2").update(value=None)
+    assert after(round)["model"] == ["model 1", "model 7", "model 2"]
+    for title in ("model 1", "model 2"):
+        set_pool(track=hall.tracks["model"], players=old[:1], reason="a test")
+        Decision.objects.filter(player__title=title).update(value=None)
+    assert after(round)["model"] == ["model 7", "model 1", "model 2"]
 
 
 @pytest.mark.django_db(transaction=True)
