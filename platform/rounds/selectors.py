@@ -39,7 +39,8 @@ __all__ = [
 class StandingRow:
     """One entry of a round. The columns from `place` on are empty until it is scored, the scores for whoever was cut.
 
-    `gone` says what became of the submission since the freeze: "withdrawn", "disqualified", or nothing.
+    `gone` says what became of the submission since the freeze: "withdrawn", "disqualified", or nothing. Who is gone is
+    not eligible, whatever was frozen.
     """
 
     entry: int
@@ -93,8 +94,11 @@ def standings(round: Round) -> dict[str, list[StandingRow]]:
 
 def _standing(values: dict[str, Any]) -> StandingRow:
     disqualified, withdrawn = values.pop("disqualified"), values.pop("state") == Submission.State.WITHDRAWN
+    gone = "disqualified" if disqualified else "withdrawn" if withdrawn else ""
+    if gone and values["eligible"]:
+        values |= {"eligible": False, "ineligible_because": f"it was {gone}"}
     return StandingRow(
-        gone="disqualified" if disqualified else "withdrawn" if withdrawn else "",
+        gone=gone,
         worst_opponent=values.pop("worst") or "",
         submission=values.pop("submission_key"),
         player=values.pop("player_key"),

@@ -74,8 +74,8 @@ def test_entries_are_marked(client: Client, play: Play) -> None:
     assert "same content as another" in rows[1]
     assert "same content as another" in rows[2]
     assert "Team of untargeted-1" in rows[2]
-    assert "withdrawn" in rows[3]
-    assert "disqualified" in rows[4]
+    assert "No prize: it was withdrawn" in rows[3]
+    assert "No prize: it was disqualified" in rows[4]
 
 
 @pytest.mark.parametrize("state", ["planned", "frozen", "playing", "paused", "scored", "cancelled"])
