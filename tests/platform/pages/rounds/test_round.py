@@ -37,6 +37,15 @@ def test_it_works(client: Client, play: Play) -> None:
     assert "0dd0dd" in page
 
 
+def test_it_names_no_other_number_of_opponents_than_the_pools_have(client: Client, play: Play) -> None:
+    rules = play(10).rules
+    assert rules is not None
+    RulesVersion.objects.filter(pk=rules.pk).update(values=rules.values | {"opponents": 7})
+    page = page_of(client)
+    assert "as many as the rules of that day name" in page
+    assert "first 7" not in page
+
+
 def test_the_bracket_stands_stage_beside_stage(client: Client, play: Play) -> None:
     play(100)
     page = page_of(client, "untargeted")
