@@ -1,0 +1,101 @@
+"""A round of real players whose files are gone from the host that plays: it builds them again from their commits."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from pytest_django import Settings
+
+from competitions.rules import query_rules
+from competitions.samples import samples_of
+from evaluation.runner.play import play
+from matches.heartbeat import Heartbeat
+from matches.models import Match
+from matches.playing import play_pieces
+from matches.services import replay_failed
+from rounds import services, tasks
+from rounds.models import Round
+from submissions import builds
+from submissions.models import Player, Submission
+from submissions.sandboxes import open_sandbox
+
+if TYPE_CHECKING:
+    from tests.platform.rounds.conftest import Hall
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+OTHER = f"sha256:{'0' * 64}"
+
+
+@pytest.fixture
+def begun(hall: Hall, root: Path, tmp_path: Path) -> Round:
+    """A bundled model against an attack that was pushed, on eight samples."""
+    model, attack = (hall.submission(slug, kind, 0) for slug, kind in (("owls", "model"), ("bats", "untargeted")))
+    bundled = builds.baseline_player(hall.competition, "numpy-classifier", lambda line: None)
+    Submission.objects.filter(pk=model.pk).update(player=bundled)
+    work, bare = tmp_path / "work", attack.repository.path
+    shutil.copytree(root / "tests/repos/site/attack-slow", work, ignore=shutil.ignore_patterns("__pycache__"))
+    program = work / "main.py"
+    program.write_text(program.read_text().replace("sleep(0.4)", "sleep(0.0)"))
+    bare.parent.mkdir(parents=True, exist_ok=True)
+    for words in (
+        ["init", "--quiet", "--bare", str(bare)],
+        ["init", "--quiet"],
+        ["add", "--all"],
+        ["-c", "user.name=Alice", "-c", "user.email=alice@example.org", "commit", "--quiet", "--message", "attack"],
+        ["push", "--quiet", str(bare), "HEAD:refs/heads/main"],
+    ):
+        subprocess.run(["git", *words], cwd=work, check=True, capture_output=True)
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=work, check=True, capture_output=True, text=True)
+    attack.commit = head.stdout.strip()
+    attack.player = builds.build(attack, lambda line: None)
+    attack.save()
+    round = hall.begin(hall.plan(samples=8))
+    services.conduct(round)
+    return round
+
+
+def test_one_that_is_now_another_stops_the_round_until_that_is_mended(
+    hall: Hall, begun: Round, settings: Settings
+) -> None:
+    def try_once() -> None:
+        shutil.rmtree(settings.CHECKOUTS, ignore_errors=True)
+        hall.clock.forward(minutes=5)
+        worker = hall.worker(f"arena-{next(hall.numbers)}/play/0")
+        with Heartbeat(worker) as heartbeat:
+            play_pieces(worker, heartbeat, seconds=60)
+        tasks.conduct()
+        begun.refresh_from_db()
+
+    # as where another base image or SDK came onto the host: the commit gives other files than it did
+    attack = Player.objects.get(submissions__repository__track__kind="untargeted")
+    digest = attack.digest
+    Player.objects.filter(pk=attack.pk).update(digest=OTHER)
+    for _ in range(3):
+        try_once()
+    match = Match.objects.get(round_match__round=begun)
+    assert (match.state, match.sample_results.count()) == ("failed", 0)
+    assert (begun.state, begun.stages.count()) == ("playing", 0)
+    assert f"was built again and is now {digest}" in begun.problem
+
+    Player.objects.filter(pk=attack.pk).update(digest=digest)
+    replay_failed(match, hall.organiser)
+    try_once()
+    assert (begun.state, begun.problem) == ("scored", "")
+    seats = [
+        builds.ready_player(player, lambda line: None) for player in (match.model, Player.objects.get(pk=attack.pk))
+    ]
+    undisturbed = play(
+        model=seats[0],
+        attack=seats[1],
+        samples=samples_of(begun.sample_set),
+        rules=query_rules(match.rules.values, match.rules.version),
+        sandbox=open_sandbox(),
+        seed=match.seed,
+    )
+    rows = match.sample_results.order_by("sample").values_list("sample", "outcome", "distance")
+    assert list(rows) == [(row.sample, str(row.outcome), row.distance) for row in undisturbed.result.samples]
