@@ -33,9 +33,9 @@ class Draw:
 def draw_samples(*, source: SampleSet, count: int, salt: str) -> Draw:
     """`count` samples of `source`, in the order that follows from `salt`. Reads many images: not for a transaction.
 
-    Raises `Refusal` where `source` is itself drawn, is for another purpose, is too small or shares images with a set
-    that is public, validated on, played or drawn from. Whether `source` itself was played is known where matches are:
-    whoever draws asks first.
+    Raises `Refusal` where `source` is itself drawn, is for another purpose, is too small, holds a sample twice, or
+    shares images with a set that is public, validated on, played or drawn from. Whether `source` itself was played is
+    known where matches are: whoever draws asks first.
     """
     _check_source(source, count)
     shown = list(shown_sets())
@@ -51,6 +51,8 @@ def draw_samples(*, source: SampleSet, count: int, salt: str) -> Draw:
         class_names=source.class_names,
         drawn_from=source,
     )
+    if len(set(sample_hashes(drawn, salt))) < count:
+        raise Refusal(f"{source} holds a sample twice", fix="import a set in which each image stands once")
     return Draw(source, drawn, frozenset(other.pk for other in shown))
 
 

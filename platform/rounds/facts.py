@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from competitions.rules import query_rules
 from competitions.samples import sample_hashes, worst_cases
 from core.errors import Fault
-from evaluation.bundle.contents import BundleHead, BundleSample, BundleSubmission, Record, body
+from evaluation.bundle.contents import MOST_SAMPLES, BundleHead, BundleSample, BundleSubmission, Record, body
 from evaluation.domain.players import Track
 from evaluation.domain.results import Outcome
 from evaluation.scoring.distances import scored_distance
@@ -24,6 +24,7 @@ from matches.models import SampleResult
 from rounds.models import Round, RoundEntry
 
 __all__ = [
+    "MOST_SAMPLES",
     "RoundFacts",
     "RoundState",
     "ceiling",

@@ -15,6 +15,7 @@ from competitions.services import commitment_of, draw_samples, keep_draw, plan_w
 from core import clock, events
 from core.errors import Refusal
 from matches.selectors import ever_played
+from rounds.facts import MOST_SAMPLES
 from rounds.life import require_organiser
 from rounds.models import Round
 
@@ -119,6 +120,10 @@ def _check_samples(competition: Competition, kind: Round.Kind, source: SampleSet
         )
     if not 1 <= samples <= source.count:
         raise Refusal(f"{source} has {source.count} samples, not {samples}", fix=f"ask for 1 to {source.count}")
+    if samples > MOST_SAMPLES:
+        raise Refusal(
+            f"a round plays on at most {MOST_SAMPLES:,} samples, not {samples:,}", fix="ask for fewer of the set"
+        )
     taken = Round.objects.filter(sample_set__drawn_from=source).exclude(state=Round.State.CANCELLED).first()
     if taken is not None:
         raise Refusal(f"{source} is drawn for {taken.title} already", fix="import another set, or cancel that round")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from competitions.models import Competition, SampleSet
-from competitions.samples import sample_hashes, samples_of, worst_cases
+from competitions.samples import draw, sample_hashes, samples_of, worst_cases
 from competitions.selectors import imported_sets, sample_set_for
 from competitions.services import commitment_of, draw_samples, export_competition, import_competition, keep_draw
 from core.errors import Refusal
@@ -67,6 +67,13 @@ def test_it_rejects_more_samples_than_there_are(source: SampleSet, count: int) -
 def test_it_rejects_samples_that_are_for_something_else(keep_set: KeepSet, purpose: str) -> None:
     with pytest.raises(Refusal, match=f"is for {purpose}"):
         draw_samples(source=keep_set("public", "dev", purpose), count=5, salt=SALT)
+
+
+def test_it_rejects_a_set_that_holds_a_sample_twice(source: SampleSet) -> None:
+    source.digest, source.count = draw(source, [0, 1, 0]), 3
+    source.save()
+    with pytest.raises(Refusal, match="holds a sample twice"):
+        draw_samples(source=source, count=3, salt=SALT)
 
 
 def test_it_rejects_a_set_that_was_drawn_itself_and_a_name_that_is_taken(source: SampleSet) -> None:

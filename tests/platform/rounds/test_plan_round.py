@@ -121,6 +121,12 @@ def test_it_rejects_samples_of_another_round_until_that_is_cancelled(hall: Hall)
     assert services.plan_round(**asked(hall)).number == 2
 
 
+def test_it_rejects_more_samples_than_a_bundle_holds(hall: Hall) -> None:
+    hall.sources["test"].count = 10_001
+    with pytest.raises(Refusal, match="at most 10,000 samples, not 10,001"):
+        services.plan_round(**asked(hall, samples=10_001))
+
+
 def test_it_rejects_samples_that_were_ever_played(hall: Hall) -> None:
     hall.field(1, 1)
     ensure_match(
