@@ -12,6 +12,9 @@ from config.broker import Transport
 from config.env import Environment
 
 
+# each test has a queue of its own, of no name that the site has: Kombu remembers for the whole process what it declared
+
+
 def connection(folder: Path) -> Connection:
     """To a broker in `folder`, as the settings name it."""
     address, options = Environment({"BROKER": f"filesystem://{folder}"}).broker("BROKER", "")
@@ -21,7 +24,7 @@ def connection(folder: Path) -> Connection:
 
 
 def test_it_works(tmp_path: Path) -> None:
-    with connection(tmp_path) as broker, broker.SimpleQueue("play") as queue:
+    with connection(tmp_path) as broker, broker.SimpleQueue("whole") as queue:
         queue.put({"task": "matches.play"})
         assert queue.get(timeout=5).payload == {"task": "matches.play"}
         assert not list(tmp_path.glob("messages/*"))
@@ -29,8 +32,7 @@ def test_it_works(tmp_path: Path) -> None:
 
 def test_it_rejects_a_message_that_is_not_written_whole(tmp_path: Path) -> None:
     """As a process leaves it that is killed while it writes."""
-    # another queue: Kombu remembers for the whole process which it has declared
-    with connection(tmp_path) as broker, broker.SimpleQueue("build") as queue:
-        (tmp_path / "messages" / "1_x.build.msg.part").write_text("")
+    with connection(tmp_path) as broker, broker.SimpleQueue("begun") as queue:
+        (tmp_path / "messages" / "1_x.begun.msg.part").write_text("")
         with pytest.raises(Empty):
             queue.get(timeout=0.5)
