@@ -12,9 +12,6 @@ from config.broker import Transport
 from config.env import Environment
 
 
-# each test has a queue of its own, of no name that the site has: Kombu remembers for the whole process what it declared
-
-
 def connection(folder: Path) -> Connection:
     """To a broker in `folder`, as the settings name it."""
     address, options = Environment({"BROKER": f"filesystem://{folder}"}).broker("BROKER", "")
@@ -24,6 +21,7 @@ def connection(folder: Path) -> Connection:
 
 
 def test_it_works(tmp_path: Path) -> None:
+    # a queue of its own, of no name that the site has: Kombu remembers for the whole process what it declared
     with connection(tmp_path) as broker, broker.SimpleQueue("whole") as queue:
         queue.put({"task": "matches.play"})
         assert queue.get(timeout=5).payload == {"task": "matches.play"}
