@@ -45,7 +45,8 @@ def run(given: argparse.Namespace) -> int:
     if report.more:
         print(f"and {report.more:,} more")
     if not report.ok:
-        complain(f"{given.bundle} is not to be trusted: {len(report.problems) + report.more:,} problems")
+        count = len(report.problems) + report.more
+        complain(f"{given.bundle} is not to be trusted: {count:,} problem{'s' if count > 1 else ''}")
         return REFUSED
     if key is None:
         print(printable(f"{given.bundle}: its results follow from its rows, and it was {_BY_ITSELF}"))
