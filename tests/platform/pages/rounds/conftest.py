@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from accounts.models import Team, User
 from competitions.models import Competition, Entry, RulesVersion, Track
@@ -124,3 +125,6 @@ def _decide(round: Round, bracket: str, field: dict[str, Sequence[Submission]]) 
                 for place, each in enumerate(field[kind][:met], start=1)
             ]  # fmt: skip
     Decision.objects.bulk_create(rows)
+    with connection.cursor() as cursor:
+        # as a database does by itself in a minute: until then it takes the tables for empty, and plans accordingly
+        cursor.execute("ANALYZE")
