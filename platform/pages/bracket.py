@@ -75,7 +75,7 @@ def bracket(brackets: Sequence[BracketView], kind: str, rows: Sequence[StandingR
         for column, decided in zip(columns, lines, strict=True)
     ]
     cuts = {
-        line.name.player: _why(stage, line)
+        line.name.player: why(stage, line)
         for stage, decided in zip(stages, lines, strict=True)
         for line in decided
         if not line.kept
@@ -120,15 +120,3 @@ def _number(value: float | None, *, by_median: bool) -> str:
     if value is None:
         return ""
     return f"{value:.3f}" if by_median else f"{value:.2f}"
-
-
-def _why(stage: StageView, line: Line) -> str:
-    return why(
-        stage=stage.number,
-        samples=stage.samples,
-        ordered_by=stage.ordered_by,
-        value=line.value,
-        cut_line=line.cut_line,
-        kept=line.kept,
-        place=line.place,
-    )

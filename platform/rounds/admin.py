@@ -203,16 +203,7 @@ class DecisionAdmin(ReadOnlyAdmin):
     @admin.display(description="decision", ordering="place")
     def says(self, line: Decision) -> str:
         """The line as a sentence."""
-        stage = line.stage
-        return why(
-            stage=stage.number,
-            samples=stage.samples,
-            ordered_by=stage.ordered_by,
-            value=line.value,
-            cut_line=line.cut_line,
-            kept=line.kept,
-            place=line.place,
-        )
+        return why(line.stage, line)
 
 
 @admin.register(RoundWarning)

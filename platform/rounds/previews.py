@@ -148,13 +148,5 @@ def _reasons(round: Round) -> tuple[dict[tuple[int, int], str], set[tuple[int, i
         if line.track.kind == Track.Kind.MODEL and line.stage.bracket == Track.Kind.TARGETED:
             continue
         met[line.track_id, line.player_id] = line.value is not None
-        reasons[line.track_id, line.player_id] = why(
-            stage=line.stage.number,
-            samples=line.stage.samples,
-            ordered_by=line.stage.ordered_by,
-            value=line.value,
-            cut_line=line.cut_line,
-            kept=line.kept,
-            place=line.place,
-        )
+        reasons[line.track_id, line.player_id] = why(line.stage, line)
     return reasons, {key for key, somebody in met.items() if not somebody}
