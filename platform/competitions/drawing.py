@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db import transaction
 
 from competitions.models import SampleSet
-from competitions.samples import draw, sample_hashes
+from competitions.samples import commitment_to, draw, sample_hashes
 from competitions.selectors import overlapping, shown_sets
 from core import clock
 from core.errors import Refusal
@@ -87,8 +86,7 @@ def commitment_of(sample_set: SampleSet, salt: str) -> str:
 
     They are taken in their order, as a JSON list without spaces.
     """
-    listed = json.dumps(sample_hashes(sample_set, salt), separators=(",", ":"))
-    return hashlib.sha256(listed.encode()).hexdigest()
+    return commitment_to(sample_hashes(sample_set, salt))
 
 
 def _check_unseen(source: SampleSet, shown: Iterable[SampleSet]) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from core import store
 from core.errors import Fault, Refusal
+from evaluation.bundle.contents import commitment_of
 from evaluation.datasets.base import with_targets
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.samples import Sample
@@ -56,6 +57,11 @@ def draw(sample_set: SampleSet, order: Sequence[int]) -> str:
     """
     samples = samples_of(sample_set)
     return store.put(_pack([samples[number] for number in order]))
+
+
+def commitment_to(hashes: Sequence[str]) -> str:
+    """What is published of a list of sample hashes, as `gauntlet verify` computes it again."""
+    return commitment_of(hashes)
 
 
 def sample_hashes(sample_set: SampleSet, salt: str) -> tuple[str, ...]:
