@@ -60,6 +60,12 @@ class ProgramSeat(Seat):
             self._process.wait()
         return Departure()
 
+    def give_up(self) -> None:
+        """Nothing to do: nothing is started ahead here."""
+
+    def another(self) -> ProgramSeat:
+        return ProgramSeat(self._program, self._stdin, self._cpu)
+
 
 def main() -> None:
     piece_samples, model, attack = int(sys.argv[1]), sys.argv[2], sys.argv[3]
@@ -79,6 +85,8 @@ def main() -> None:
         attack=ProgramSeat(attack, None, players_cpu),
         seed=0,
         calibration=PATIENT,
+        fresh_audit=False,
+        reuse_attack=True,
     )
     try:
         while not match.failures:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 
 import numpy as np
@@ -114,12 +115,15 @@ class SampleResult:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """Every charged query of a stretch of play, one entry each, in order: four columns of equal length.
+    """Every charged query of a stretch of play, one entry each, in order: columns of equal length.
 
-    `label` is -1 where the model gave no valid one. It draws accuracy against queries and against budget.
+    `sample` was named by the attack, `charged` is the sample whose budget paid, and `query` counts the queries of that
+    one. `label` is -1 where the model gave no valid one, -2 where the answer was withheld. `distance` is that to the
+    clean image of `sample`. It draws accuracy against queries and against budget.
     """
 
     sample: NDArray[np.uint16]
+    charged: NDArray[np.uint16]
     query: NDArray[np.uint32]
     label: NDArray[np.int16]
     distance: NDArray[np.float32]
@@ -128,32 +132,26 @@ class Trace:
         return len(self.sample)
 
 
-@dataclass(frozen=True, eq=False)
-class PieceResult:
-    """What one piece yields; the unit that is committed. `perturbed` is (n, h, w, c): the scored image, or grey."""
-
-    samples: tuple[SampleResult, ...]
-    perturbed: Images
-    trace: Trace
-    seconds: float
-    failures: tuple[Failure, ...] = ()
-
-
 @dataclass(frozen=True)
 class AuditReport:
     """What came of asking the model again, and whether that is within the tolerance.
 
     `replayed` images got an answer again from the model of the match, `changed` of them another label; `judged` verdict
-    queries found `denied` images adversarial no more; a freshly started model was asked about `fresh` images and called
-    `fresh_changed` of them otherwise. Each count has limits of its own, so that none can be diluted by another.
+    queries found `denied` images adversarial no more. Of `fresh_due` images a freshly started model was to be asked,
+    `fresh` were; it called `fresh_changed` of them otherwise, `fresh_unanswered` of these because it did not answer
+    although it was started twice. Each count has limits of its own, so that none can be diluted by another, and so has
+    each piece: `failed_pieces`, in the sum over several, counts those that did not pass.
     """
 
     replayed: int = 0
     changed: int = 0
     judged: int = 0
     denied: int = 0
+    fresh_due: int = 0
     fresh: int = 0
     fresh_changed: int = 0
+    fresh_unanswered: int = 0
+    failed_pieces: int = 0
 
     @property
     def passed(self) -> bool:
@@ -162,13 +160,47 @@ class AuditReport:
             self.changed <= max(2, 0.05 * self.replayed)
             and self.denied <= max(3, 0.10 * self.judged)
             and self.fresh_changed <= max(2, 0.05 * self.fresh)
+            and self.failed_pieces == 0
         )
 
+    @property
+    def open(self) -> bool:
+        """Whether a freshly started model still has to be asked: nothing may be scored before it was."""
+        return self.fresh < self.fresh_due
+
+    def __add__(self, other: AuditReport) -> AuditReport:
+        counts = {name: count + getattr(other, name) for name, count in asdict(self).items()}
+        return AuditReport(**counts)
+
     def __str__(self) -> str:
+        unanswered = f" ({self.fresh_unanswered} of them without an answer)" if self.fresh_unanswered else ""
         return (
             f"{self.changed} of {self.replayed} replayed images got another label, {self.denied} of {self.judged} "
-            f"verdicts were denied, {self.fresh_changed} of {self.fresh} labels changed after a fresh start"
+            f"verdicts were denied, {self.fresh_changed} of {self.fresh} labels changed after a fresh start{unanswered}"
         )
+
+
+def sum_reports(reports: Iterable[AuditReport]) -> AuditReport:
+    """The audit of a match from those of its pieces: the sums, and how many pieces did not pass."""
+    total = AuditReport()
+    for report in reports:
+        total += replace(report, failed_pieces=int(not report.passed))
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class PieceResult:
+    """What one piece yields; the unit that is committed. `perturbed` is (n, h, w, c): the scored image, or grey.
+
+    `audit` and `failures` are those of the piece alone.
+    """
+
+    samples: tuple[SampleResult, ...]
+    perturbed: Images
+    trace: Trace
+    seconds: float
+    audit: AuditReport = field(default_factory=AuditReport)
+    failures: tuple[Failure, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

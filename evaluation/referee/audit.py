@@ -1,8 +1,8 @@
 """The audit: is the model a stateless, deterministic function of one image?
 
 About one forwarded image in a hundred is kept and asked about again: later, in another order and other company, among
-the verdict queries of its piece, in frames of the match's own sizes; and, from all pieces, once more by a freshly
-started model, which has seen nothing yet and gets some of them alone. Which image will be replayed nobody can know.
+the verdict queries of its piece, in frames of the piece's own sizes; and some of them once more by a freshly started
+model, which has seen nothing yet and gets a part of them alone. Which image will be replayed nobody can know.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ LEAST_PER_PIECE = 16
 """How many images a piece contributes at the least, if so many were forwarded."""
 
 MOST_SIZES = 4096
-"""How many frame sizes of a match are remembered."""
+"""How many frame sizes of a piece are remembered."""
 
-MOST_FRESH = 64
-"""How many images a freshly started model is asked about at the most."""
+MOST_FRESH = 32
+"""How many images of a piece a freshly started model is asked about at the most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,18 +65,15 @@ class Reservoir:
 
 
 class Audit:
-    """What is kept of one match, and what came out of asking again."""
+    """What is kept of one piece, and what came out of asking again."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, most_queries: int) -> None:
+        """At most `most_queries` images will be forwarded in the piece."""
         self._rng = random.Random(seed)
         self._sizes: list[int] = []
-        self._pending: Reservoir = Reservoir(LEAST_PER_PIECE, self._rng)
-        self._fresh = Reservoir(MOST_FRESH, self._rng)
-        self._report = AuditReport()
-
-    def begin_piece(self, most_queries: int) -> None:
-        """A piece begins in which at most so many images are forwarded."""
         self._pending = Reservoir(max(LEAST_PER_PIECE, int(most_queries * RATE)), self._rng)
+        self._fresh: list[Replay] = []
+        self._report = AuditReport()
 
     def watch(self, images: Images, labels: Sequence[int], squared: Sequence[float]) -> None:
         """Note a forwarded frame: its size, and perhaps some of its images, (n, bytes of an image)."""
@@ -88,21 +85,20 @@ class Audit:
                 self._pending.put(slot, Replay(images[index].copy(), label, squared[index]))
 
     def take_pending(self) -> list[Replay]:
-        """What the piece contributes, to be replayed now; some of it is kept for the fresh model."""
+        """What is to be replayed now; some of it is kept for the fresh model."""
         taken = self._pending.take()
-        for replay in taken:
-            slot = self._fresh.slot()
-            if slot is not None:
-                self._fresh.put(slot, replay)
+        distinct = {replay.image.tobytes(): replay for replay in taken}
+        self._fresh = list(distinct.values())[:MOST_FRESH]  # they come in random order
         return taken
 
     def take_fresh(self) -> list[Replay]:
-        """What the freshly started model is asked about, from all pieces, the most perturbed first.
+        """What the freshly started model is due to be asked about, the most perturbed first; each is counted as due.
 
         A model that calls an image what a similar one was called before has then nothing to cling to but images that
         lie beyond the boundary, and its answers to all that follow change.
         """
-        return sorted(self._fresh.take(), key=lambda replay: -replay.squared)
+        self._add(fresh_due=len(self._fresh))
+        return sorted(self._fresh, key=lambda replay: -replay.squared)
 
     def count(self, before: int, now: int) -> None:
         """Note the outcome of one replay by the model of the match."""
@@ -112,9 +108,9 @@ class Audit:
         """Note the outcome of one verdict query."""
         self._add(judged=1, denied=denied)
 
-    def count_fresh(self, before: int, now: int) -> None:
-        """Note the outcome of one replay by the freshly started model."""
-        self._add(fresh=1, fresh_changed=before != now)
+    def count_fresh(self, before: int, now: int | None) -> None:
+        """Note the outcome of one replay by the freshly started model; None where it gave no answer at all."""
+        self._add(fresh=1, fresh_changed=before != now, fresh_unanswered=now is None)
 
     def _add(self, **more: int) -> None:
         self._report = replace(self._report, **{name: getattr(self._report, name) + n for name, n in more.items()})
@@ -125,18 +121,37 @@ class Audit:
         return self._report
 
     def shuffled_frames(self, count: int) -> list[list[int]]:
-        """Indices 0 to count-1 in random order, cut into frames whose sizes are drawn from the match's own.
+        """Indices 0 to count-1 in random order, cut into frames whose sizes are drawn from the piece's own.
 
         The last frame is filled up to its drawn size with indices that stand elsewhere too.
         """
         order = self._rng.sample(range(count), count)
         cut: list[list[int]] = []
         while order:
-            size = self._rng.choice(self._sizes) if self._sizes else 1
+            size = self._size()
             part, order = order[:size], order[size:]
-            # no image twice in a frame, as long as there are others
-            others = sorted(set(range(count)) - set(part))
-            part += self._rng.sample(others, min(size - len(part), len(others)))
-            part += [self._rng.randrange(count) for _ in range(size - len(part))]
-            cut.append(part)
+            cut.append(self._filled(part, size, count))
         return cut
+
+    def fresh_frames(self, count: int, first: int) -> list[list[int]]:
+        """Indices 0 to count-1 in order, cut into frames for a fresh model.
+
+        The first frame has `first` images, as the clean images of a piece have that a match begins with; of the others
+        every second holds one image alone, and the rest have sizes of the piece's own.
+        """
+        order = list(range(count))
+        cut: list[list[int]] = []
+        while order:
+            size = first if not cut else 1 if len(cut) % 2 else self._size()
+            part, order = order[:size], order[size:]
+            cut.append(self._filled(part, size, count))
+        return cut
+
+    def _size(self) -> int:
+        return self._rng.choice(self._sizes) if self._sizes else 1
+
+    def _filled(self, part: list[int], size: int, count: int) -> list[int]:
+        """`part`, filled up to `size` with other indices below `count`; none twice, as long as there are others."""
+        others = sorted(set(range(count)) - set(part))
+        part = part + self._rng.sample(others, min(size - len(part), len(others)))
+        return part + [self._rng.randrange(count) for _ in range(size - len(part))]

@@ -3,6 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Charge(NamedTuple):
+    """Who paid for a forwarded image.
+
+    `ordinal` says which query of the sample `payer` it was, from 1, or 0 where nobody could pay. `answered` is False
+    where its own sample had nothing left: then the attack does not learn the label.
+    """
+
+    payer: int
+    ordinal: int
+    answered: bool
 
 
 class Budget:
@@ -36,6 +49,26 @@ class Budget:
             else:
                 ordinals.append(0)
         return ordinals
+
+    def settle(self, named: Sequence[int], owners: Sequence[int]) -> list[Charge]:
+        """Move the charges for the images of a frame to the samples whose queries they are.
+
+        All of them were charged to the samples that were `named` before. Where the owner has nothing left, the named
+        sample pays all the same, for asking, and the answer is withheld: else it would be free to ask for ever.
+        """
+        left = self._left
+        for number in named:
+            left[number] += 1
+        charges = []
+        for number, owner in zip(named, owners, strict=True):
+            answered = left[owner] > 0
+            payer = owner if answered else number
+            ordinal = 0
+            if left[payer]:  # the named sample may have paid for others of this very frame
+                left[payer] -= 1
+                ordinal = self._queries - left[payer]
+            charges.append(Charge(payer, ordinal, answered))
+        return charges
 
     def left(self, numbers: Sequence[int]) -> list[int]:
         """Queries left of each of these samples."""

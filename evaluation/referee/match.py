@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from evaluation.domain.players import Side, Track
-from evaluation.domain.results import AuditReport, Failure, PieceResult, Reason
+from evaluation.domain.results import AuditReport, Failure, PieceResult, Reason, sum_reports
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
-from evaluation.referee.audit import Audit
 from evaluation.referee.piece import Piece, Table
 from evaluation.referee.players import Contestant, Model
 from evaluation.referee.seat import Seat
-from evaluation.referee.verdict import ask_or_none
-
-
-def derive_seed(seed: int, *parts: object) -> int:
-    """A 64-bit seed for one use, from the match's seed; different uses never share a stream."""
-    text = "/".join(map(str, (seed, *parts)))
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+from evaluation.referee.seeds import derive_seed
 
 
 class Match:
-    """Holds both players over all pieces, so that containers and weights stay warm. Close it, whatever happens."""
+    """Holds the model over all pieces, so that its weights stay loaded. Close it, whatever happens.
+
+    A piece depends on no other: it has an attack of its own, an audit of its own, and a seed that follows from its
+    first sample. So its rows are the same whoever plays it, alone or among others.
+    """
 
     def __init__(
         self,
@@ -36,17 +30,26 @@ class Match:
         attack: Seat,
         seed: int,
         calibration: float = 1.0,
+        fresh_audit: bool = True,
+        reuse_attack: bool = False,
     ) -> None:
-        """`calibration`: this worker's factor on every time limit, see `evaluation.referee.clock`."""
+        """`calibration`: this worker's factor on every time limit, see `evaluation.referee.clock`.
+
+        `fresh_audit`: the model is started once more for every piece, and asked again there. `reuse_attack`: one
+        process plays all pieces, which is for attacks that are known to keep nothing from one piece to the next.
+        """
         self._rules = rules
         self._seed = seed
         self._track = track
+        self._reports: list[AuditReport] = []
+        self._failures: list[Failure] = []
         self._table = Table(
             rules=rules,
             track=track,
             model=Model(model, track, rules, calibration),
             attack=Contestant(Side.ATTACK, attack, track, rules, calibration),
-            audit=Audit(derive_seed(seed, "audit")),
+            fresh_audit=fresh_audit,
+            reuse_attack=reuse_attack,
         )
 
     def play(self, samples: Sequence[Sample]) -> Iterator[PieceResult]:
@@ -55,35 +58,27 @@ class Match:
             raise ValueError("two samples have the same number")
         size = self._rules.piece_samples
         for start in range(0, len(samples), size):
-            yield self.play_piece(list(samples[start : start + size]))
+            end = start + size
+            yield self.play_piece(list(samples[start:end]), more=end < len(samples))
 
-    def play_piece(self, samples: list[Sample]) -> PieceResult:
-        """Play one piece. Its seed depends on its first sample alone, not on what was played before."""
-        return Piece(self._table, samples, derive_seed(self._seed, "piece", samples[0].number)).play()
+    def play_piece(self, samples: list[Sample], *, more: bool = False) -> PieceResult:
+        """Play one piece. Its seed depends on its first sample alone, not on what was played before.
 
-    def ask_fresh_model(self) -> None:
-        """The second half of the audit: a freshly started model is asked again about what the match kept.
-
-        It has seen nothing yet: what a model makes of earlier images, times or orders is missing there and shows.
+        `more`: another piece is likely to follow, so its attack is started while this one is played.
         """
-        table = self._table
-        replays = table.audit.take_fresh()
-        if table.model.gone or not replays:
-            return
-        table.model.leave()
-        half = len(replays) // 2
-        alone, together = replays[:half], replays[half:]
-        for part in [[replay] for replay in alone] + [together[i : i + 8] for i in range(0, len(together), 8)]:
-            labels = ask_or_none(table.model, np.stack([replay.image for replay in part]))
-            if labels is None:
-                return  # its failure has a name of its own
-            for replay, label in zip(part, labels, strict=True):
-                table.audit.count_fresh(replay.label, label)
+        seed = derive_seed(self._seed, "piece", samples[0].number)
+        # later pieces begin on the instance that was started to audit the one before
+        restart = self._table.fresh_audit and not self._reports
+        result = Piece(self._table, samples, seed, restart=restart, more=more).play()
+        self._reports.append(result.audit)
+        # a player that failed in set-up has failed once, however many pieces that costs it
+        self._failures += [f for f in result.failures if not (f.in_setup and f in self._failures)]
+        return result
 
     @property
     def audit(self) -> AuditReport:
-        """How the audit stands."""
-        return self._table.audit.report
+        """How the audit stands, over all pieces."""
+        return sum_reports(self._reports)
 
     @property
     def model_seconds_per_image(self) -> float:
@@ -94,14 +89,14 @@ class Match:
     @property
     def failures(self) -> tuple[Failure, ...]:
         """Everything the players did wrong so far."""
-        failures = (*self._table.model.failures, *self._table.attack.failures)
+        failures = sorted(self._failures, key=lambda failure: failure.side is Side.ATTACK)
         if self.audit.passed:
-            return failures
+            return tuple(failures)
         return (*failures, Failure(Side.MODEL, Reason.INCONSISTENT, str(self.audit)))
 
     def close(self) -> None:
         """End both players."""
         try:
-            self._table.attack.leave()
+            self._table.attack.close()
         finally:
-            self._table.model.leave()
+            self._table.model.close()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import struct
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,11 +17,15 @@ from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.protocol import frames
 from evaluation.protocol.channel import Channel, ChannelError, Frame, Layout
+from evaluation.referee.attribution import Attribution
 from evaluation.referee.audit import Audit
 from evaluation.referee.budget import Budget
 from evaluation.referee.clock import TimeBank
+from evaluation.referee.differences import Differences
+from evaluation.referee.fresh_start import ask_fresh_model, restart_place
 from evaluation.referee.players import Contestant, Model, PlayerFailedError
 from evaluation.referee.record import Candidate, Record, is_adversarial
+from evaluation.referee.seeds import derive_seed
 from evaluation.referee.verdict import Verdict, ask_or_none
 from evaluation.scoring.distances import worst_case
 
@@ -32,7 +38,8 @@ class Table:
     track: Track
     model: Model
     attack: Contestant
-    audit: Audit
+    fresh_audit: bool
+    reuse_attack: bool
     sequence: int = 0
     last_reply: tuple[bytes, bytes] | None = None
 
@@ -40,56 +47,97 @@ class Table:
 class Piece:
     """Plays `samples` once; `play` gives the result whatever the players do."""
 
-    def __init__(self, table: Table, samples: list[Sample], seed: int) -> None:
+    def __init__(self, table: Table, samples: list[Sample], seed: int, *, restart: bool, more: bool) -> None:
+        """`restart`: the model is started afresh at a random place while the attack plays. `more`: a piece follows."""
         self._table = table
         self._samples = samples
         self._seed = seed
+        self._more = more
+        queries = len(samples) * table.rules.query_budget
+        self._audit = Audit(derive_seed(seed, "audit"), len(samples) + queries)
+        self._restart_at = restart_place(derive_seed(seed, "restart"), queries) if restart else None
+        self._forwarded = 0
         self._clean_label: dict[int, int] = {}
         self._clean_failure: Failure | None = None
         self._raised: set[int] = set()
         self._cut_short: Failure | None = None
+        self._model_gone = False
 
     def play(self) -> PieceResult:
-        """Ask about the clean images, let the attack play, reach the verdict, write the rows.
+        """Ask about the clean images, let the attack play, reach the verdict, audit the model, write the rows.
 
         Raises `Fault` alone; what players do wrong is in the result.
         """
         table = self._table
         started = time.monotonic()
-        failures_before = len(table.model.failures), len(table.attack.failures)
+        table.model.begin_piece()
+        table.attack.begin_piece()
+        # 1. the clean images, while the attack is set up
+        if not table.attack.connected:
+            table.attack.start_ahead()
         self._ask_clean()
         attackable = [s for s in self._samples if not self._is_clean_wrong(s)]
         self._budget = Budget([s.number for s in attackable], table.rules.query_budget)
         self._record = Record(attackable, table.track, table.rules.query_budget)
-        verdict = Verdict(table.model, table.audit, attackable, table.track)
+        self._differences = Differences(attackable, table.rules.shape)
+        self._attribution = Attribution(attackable, self._differences)
+        # 2. the attack
         if attackable and not table.model.gone and not table.attack.gone:
             self._let_attack_play(attackable)
         elif table.attack.gone:
             self._cut_short = table.attack.failures[-1]
+        self._release_attack()
+        if self._restart_at is not None and not table.model.gone:
+            with suppress(PlayerFailedError):  # the verdict meets it again
+                self._restart_model()
+        # 3. the verdict
+        verdict = Verdict(table.model, self._audit, attackable, table.track)
         verdict.reach(self._record)
-        if not table.audit.report.passed:
+        self._model_gone = table.model.gone
+        # 4. the second half of the audit, on an instance that has seen nothing of this piece
+        if table.fresh_audit and not self._model_gone:
+            ask_fresh_model(table.model, self._audit, len(self._samples))
+        if not self._audit.report.passed:
             verdict.accept_all(self._record)
         seconds = time.monotonic() - started
         rows = [self._row(s, verdict.accepted.get(s.number), seconds / len(self._samples)) for s in self._samples]
-        failures = table.model.failures[failures_before[0] :] + table.attack.failures[failures_before[1] :]
         return PieceResult(
             samples=tuple(row for row, _ in rows),
             perturbed=np.stack([image for _, image in rows]),
             trace=self._record.trace(),
             seconds=seconds,
-            failures=tuple(failures),
+            audit=self._audit.report,
+            failures=(*table.model.failures, *table.attack.failures),
         )
+
+    def _release_attack(self) -> None:
+        """The attack's process ends with its piece, so that it can carry nothing into the next."""
+        if not self._table.reuse_attack:
+            self._table.attack.renew()
+
+    def _restart_model(self) -> None:
+        """Have the model play on as another instance, which has seen nothing. Raises `PlayerFailedError`."""
+        self._restart_at = None
+        self._table.model.renew()
+        self._table.model.channel()
+        self._table.model.start_ahead()  # the one for the audit
+
+    def _start_ahead(self) -> None:
+        """Start, in the background, what will be needed while this piece is played or right after it."""
+        if self._table.fresh_audit:
+            self._table.model.start_ahead()
+        if self._more and not self._table.reuse_attack:
+            self._table.attack.start_ahead()
 
     def _ask_clean(self) -> None:
         table = self._table
-        table.audit.begin_piece(len(self._samples) * (table.rules.query_budget + 1))
         images = np.stack([sample.image.reshape(-1) for sample in self._samples])
         labels = None if table.model.gone else ask_or_none(table.model, images)
         if labels is None:
             self._clean_failure = table.model.failures[-1]
             labels = [frames.UNCLASSIFIED] * len(self._samples)
         else:
-            table.audit.watch(images, labels, [0.0] * len(labels))
+            self._audit.watch(images, labels, [0.0] * len(labels))
         self._clean_label = {sample.number: label for sample, label in zip(self._samples, labels, strict=True)}
 
     def _is_clean_wrong(self, sample: Sample) -> bool:
@@ -113,6 +161,7 @@ class Piece:
         rules = self._table.rules
         bank = TimeBank(rules.attack_seconds_per_sample * len(attackable) * self._table.attack.calibration)
         self._send_piece(channel, attackable, bank)
+        self._start_ahead()
         image_bytes = rules.shape.size
         due = {
             frames.QUERY: Layout(1, frames.MAX_COUNT, 0, 2 + image_bytes),
@@ -183,25 +232,46 @@ class Piece:
     def _forward(
         self, numbers: tuple[int, ...] | list[int], ordinals: list[int], pixels: memoryview | bytes
     ) -> list[int]:
-        """Labels of charged images. Distances are computed while the model works."""
+        """What the attack learns of charged images. Whose query each is, is found out while the model works."""
         table = self._table
         count = len(numbers)
         images: Images = np.frombuffer(pixels, np.uint8).reshape(count, -1)
         failed: PlayerFailedError | None = None
         squared: list[float] | None = None
+        self._forwarded += count
         try:
+            if self._restart_is_due():
+                self._restart_model()
             table.model.ask(count, pixels)
-            squared = self._record.squared_distances(numbers, images)
+            squared = self._differences.squared_of(numbers, images)
+            owners = self._attribution.owners(numbers, images, squared)
             labels = table.model.labels(count)
         except PlayerFailedError as failure:
             failed, labels = failure, [frames.UNCLASSIFIED] * count
-        squared = squared if squared is not None else self._record.squared_distances(numbers, images)
-        self._record.add(numbers, ordinals, images, labels, squared, failure=failed.failure if failed else None)
+        if squared is None:
+            squared = self._differences.squared_of(numbers, images)
+            owners = self._attribution.owners(numbers, images, squared)
+        answers = labels
+        payers: Sequence[int] = numbers
+        if owners != list(numbers):
+            charges = self._budget.settle(numbers, owners)
+            payers, ordinals = [charge.payer for charge in charges], [charge.ordinal for charge in charges]
+            answers = [
+                label if charge.answered else frames.EXHAUSTED for label, charge in zip(labels, charges, strict=True)
+            ]
+        self._record.add(
+            numbers, payers, ordinals, images, answers, squared, failure=failed.failure if failed else None
+        )
         if failed is not None and failed.final:
             raise failed
         if failed is None:
-            table.audit.watch(images, labels, squared)
-        return labels
+            self._audit.watch(images, labels, squared)
+        return answers
+
+    def _restart_is_due(self) -> bool:
+        """Whether the random place of the restart is reached, and nobody has to wait for the new instance."""
+        due = self._restart_at is not None and self._forwarded >= self._restart_at
+        return due and self._table.model.ready_ahead
 
     def _read_statuses(self, frame: Frame) -> None:
         for number, status in frames.FINISH_SAMPLE.iter_unpack(frame.payload):
@@ -232,7 +302,6 @@ class Piece:
     def _judge(
         self, sample: Sample, accepted: Candidate | None, worst: float
     ) -> tuple[Outcome, float, Reason | None, Image]:
-        model = self._table.model
         if self._is_clean_wrong(sample):
             unclassified = self._clean_label[sample.number] == frames.UNCLASSIFIED
             reason = Reason.INVALID_LABEL if unclassified else Reason.MISCLASSIFIED
@@ -242,13 +311,13 @@ class Piece:
         if accepted is not None:
             distance = min(float(accepted.squared**0.5 / 255.0), worst)
             return Outcome.ADVERSARIAL, distance, self._reason_of_found(accepted), accepted.image
-        if model.gone:
+        if self._model_gone:
             # not one adversarial before the model ended for good: its clean image is not classified either
-            return Outcome.CLEAN_WRONG, 0.0, model.failures[-1].reason, sample.image
+            return Outcome.CLEAN_WRONG, 0.0, self._table.model.failures[-1].reason, sample.image
         return Outcome.FAILED, worst, self._reason_of_failed(sample), grey_image(self._table.rules.shape)
 
     def _reason_of_found(self, accepted: Candidate) -> Reason | None:
-        if not self._table.audit.report.passed:
+        if not self._audit.report.passed:
             return Reason.INCONSISTENT
         if accepted.failure is not None:
             return accepted.failure.reason

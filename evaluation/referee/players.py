@@ -1,9 +1,13 @@
-"""The two players as the referee deals with them: asked, timed, and started afresh when they fail."""
+"""The two players as the referee deals with them: asked, timed, and started afresh when they fail or it is time."""
 
 from __future__ import annotations
 
+import random
+import socket
 import struct
 import time
+from collections import deque
+from contextlib import ExitStack
 
 from evaluation.domain.errors import Fault
 from evaluation.domain.players import Side, Track
@@ -11,20 +15,27 @@ from evaluation.domain.results import Failure, Reason
 from evaluation.domain.rules import QueryRules
 from evaluation.protocol import frames, handshake
 from evaluation.protocol.channel import Channel, ChannelError, Frame, Layout
+from evaluation.referee.ahead import AheadStart, BackgroundEnd
 from evaluation.referee.clock import MODEL_GRACE_SECONDS, TimeBank
 from evaluation.referee.seat import Seat
 
 RESTARTS = 2
-"""How often in a match a player that failed is started afresh."""
+"""How often in a piece a player that failed is started afresh."""
 
 PATIENCE = 2.0
 """Seconds that a player which hung up has to end by itself, so that its exit status can tell why."""
+
+MOST_PAUSE = 0.02
+"""The longest pause before a question of the referee's own, in seconds."""
+
+_PAUSES = 64
+"""How many of an attack's last pauses are remembered."""
 
 _LABELS_DUE = {frames.LABELS: Layout(1, frames.MAX_COUNT, 0, 2)}
 
 
 class PlayerFailedError(Exception):
-    """A player failed just now. `final` is True where it is not started again in this match."""
+    """A player failed just now. `final` is True where it is not started again in this piece."""
 
     def __init__(self, failure: Failure, *, final: bool) -> None:
         super().__init__(str(failure))
@@ -33,21 +44,24 @@ class PlayerFailedError(Exception):
 
 
 class Contestant:
-    """One side of a match over all its connections."""
+    """One side of a match over all its instances and connections."""
 
     def __init__(self, side: Side, seat: Seat, track: Track, rules: QueryRules, calibration: float) -> None:
         self.side = side
         self.rules = rules
         self.calibration = calibration
         self.failures: list[Failure] = []
+        """Those of the piece that is played, and a failure in set-up of an earlier one."""
         self._seat = seat
         self._track = track
         self._channel: Channel | None = None
+        self._ahead: AheadStart | None = None
+        self._ending: list[BackgroundEnd] = []
         self._started = False
 
     @property
     def gone(self) -> bool:
-        """Whether it has failed for good."""
+        """Whether it has failed for good, as far as this piece goes."""
         return len(self.failures) > RESTARTS or any(failure.in_setup for failure in self.failures)
 
     @property
@@ -55,17 +69,45 @@ class Contestant:
         """Whether a started player holds a connection."""
         return self._channel is not None
 
+    def begin_piece(self) -> None:
+        """Forget the failures of the piece before: what becomes of a piece depends on no other.
+
+        A failure in set-up stays. It would only be met again, at the price of the whole set-up time.
+        """
+        self.failures = [failure for failure in self.failures if failure.in_setup]
+
+    def start_ahead(self) -> None:
+        """Start an instance in the background, which the next `channel` without a connection takes."""
+        if self._ahead is None and not self.gone:
+            self._ahead = AheadStart(self._seat.another(), self._setup_seconds)
+
+    @property
+    def ready_ahead(self) -> bool:
+        """Whether an instance that was started ahead can be taken without a wait."""
+        return self._ahead is not None and self._ahead.ready
+
     def channel(self) -> Channel:
         """The open connection; starts a player where there is none. Raises `PlayerFailedError`."""
         if self._channel is None:
             first = not self._started
             self._started = True
             try:
-                connected, deadline = self._seat.open(self.rules.setup_seconds * self.calibration)
+                connected, deadline = self._connect()
                 self._channel = handshake.welcome(connected, self.side, self._track, self.rules, deadline)
             except ChannelError as error:
                 raise self.fail(error, starting=True, in_setup=first) from None
         return self._channel
+
+    @property
+    def _setup_seconds(self) -> float:
+        return self.rules.setup_seconds * self.calibration
+
+    def _connect(self) -> tuple[socket.socket, float]:
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None and (taken := ahead.take()) is not None:
+            self._seat = ahead.seat
+            return taken
+        return self._seat.open(self._setup_seconds)
 
     def fail(self, error: ChannelError, *, starting: bool = False, in_setup: bool = False) -> PlayerFailedError:
         """Send the player away for `error`; the exception to raise, with the reason that tells most.
@@ -85,12 +127,34 @@ class Contestant:
         self.failures.append(failure)
         return PlayerFailedError(failure, final=self.gone)
 
-    def leave(self) -> None:
-        """The match is over: say so, then end the player."""
+    def renew(self) -> None:
+        """End the instance that plays, in the background. The next `channel` starts another, or takes the one ahead.
+
+        Raises `Fault` where an instance could not be ended.
+        """
+        if self._channel is None:
+            return
+        self._channel.bye()
+        self._channel = None
+        still = [end for end in self._ending if not end.over]
+        over, self._ending = [end for end in self._ending if end.over], [*still, BackgroundEnd(self._seat)]
+        self._seat = self._seat.another()
+        for end in over:
+            end.join()
+
+    def close(self) -> None:
+        """The match is over: end every instance. Raises `Fault` where one could not be ended."""
+        ahead, self._ahead = self._ahead, None
+        ending, self._ending = self._ending, []
         if self._channel is not None:
             self._channel.bye()
             self._channel = None
-        self._seat.dismiss()
+        with ExitStack() as stack:  # each is ended, whatever happens to the others
+            stack.callback(self._seat.dismiss)
+            for end in ending:
+                stack.callback(end.join)
+            if ahead is not None:
+                stack.callback(ahead.cancel)
 
 
 class Model(Contestant):
@@ -103,6 +167,8 @@ class Model(Contestant):
         self._sequence = 0
         self._bank = TimeBank(0.0)
         self._asked_at = 0.0
+        self._answered_at: float | None = None
+        self._pauses: deque[float] = deque(maxlen=_PAUSES)
 
     def channel(self) -> Channel:
         fresh = self._channel is None
@@ -110,11 +176,14 @@ class Model(Contestant):
         if fresh:
             self._bank = TimeBank(MODEL_GRACE_SECONDS * self.calibration)
             self._sequence = 0
+            self._answered_at = None
         return channel
 
     def ask(self, count: int, pixels: memoryview | bytes) -> None:
         """Send `count` images; `labels` fetches the answer. Raises `PlayerFailedError`."""
         channel = self.channel()
+        if self._answered_at is not None:
+            self._pauses.append(time.monotonic() - self._answered_at)
         self._sequence += 1
         # what it did not need earlier is not saved up: a fast model that hangs must not hold a worker for hours
         self._bank = TimeBank(
@@ -137,7 +206,8 @@ class Model(Contestant):
         except ChannelError as error:
             raise self.fail(error) from None
         finally:
-            spent = time.monotonic() - self._asked_at
+            self._answered_at = time.monotonic()
+            spent = self._answered_at - self._asked_at
             self._bank.used += spent
             self.seconds += spent
             self.images += count
@@ -153,6 +223,12 @@ class Model(Contestant):
             raise ChannelError(Reason.BAD_SEQUENCE, f"sequence {reply.sequence}, expected {self._sequence}")
 
     def classify(self, images: memoryview | bytes, count: int) -> list[int]:
-        """Ask and fetch in one; for the referee's own questions. Raises `PlayerFailedError`."""
+        """Ask and fetch in one; for the referee's own questions. Raises `PlayerFailedError`.
+
+        It comes after a pause like those that the attack made, or its haste would give the referee away.
+        """
+        if self._pauses:
+            time.sleep(min(random.choice(self._pauses), MOST_PAUSE))
+        self._answered_at = None  # no pause of an attack ends here
         self.ask(count, images)
         return self.labels(count)

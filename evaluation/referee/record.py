@@ -17,11 +17,8 @@ from evaluation.protocol import frames
 CANDIDATES = 3
 """How many of the closest adversarials of a sample are kept for the verdict."""
 
-_STRETCH = 256
-"""Squared differences of so many bytes sum up to less than 2^24, which single precision still holds exactly."""
-
-_ENTRY = struct.Struct("<HIhf")
-_ENTRY_TYPE = np.dtype([("sample", "<u2"), ("query", "<u4"), ("label", "<i2"), ("distance", "<f4")])
+_ENTRY = struct.Struct("<HHIhf")
+_ENTRY_TYPE = np.dtype([("sample", "<u2"), ("charged", "<u2"), ("query", "<u4"), ("label", "<i2"), ("distance", "<f4")])
 
 
 def is_adversarial(label: int, sample: Sample, track: Track) -> bool:
@@ -47,26 +44,14 @@ class Record:
     def __init__(self, samples: Sequence[Sample], track: Track, budget: int) -> None:
         self._track = track
         self._samples = {sample.number: sample for sample in samples}
-        self._clean = {sample.number: sample.image.ravel().astype(np.float32) for sample in samples}
         self._entries = bytearray(len(samples) * budget * _ENTRY.size)
         self._end = 0
         self.candidates: dict[int, list[Candidate]] = {sample.number: [] for sample in samples}
-        size = max((clean.size for clean in self._clean.values()), default=0)
-        self._stretches = np.zeros((-(-size // _STRETCH), _STRETCH), np.float32)
-        self._difference = self._stretches.reshape(-1)[:size]
-
-    def squared_distances(self, numbers: Sequence[int], images: Images) -> list[float]:
-        """Squared L2 in units of (1/255)^2, exact: whole numbers all the way. `images` is (n, bytes of an image)."""
-        squared = []
-        for number, image in zip(numbers, images, strict=True):
-            np.subtract(image, self._clean[number], out=self._difference)
-            sums = np.vecdot(self._stretches, self._stretches)
-            squared.append(float(sums.sum(dtype=np.float64)))
-        return squared
 
     def add(
         self,
         numbers: Sequence[int],
+        charged: Sequence[int],
         queries: Sequence[int],
         images: Images,
         labels: Sequence[int],
@@ -74,10 +59,18 @@ class Record:
         *,
         failure: Failure | None = None,
     ) -> None:
-        """Note answered queries. `images` may be a view that changes afterwards; what is kept is copied."""
-        for index, (number, query, label, value) in enumerate(zip(numbers, queries, labels, squared, strict=True)):
-            _ENTRY.pack_into(self._entries, self._end, number, query, label, value**0.5 / 255.0)
-            self._end += _ENTRY.size
+        """Note answered queries: of which samples, which of these paid, and the how-manieth query of theirs it was.
+
+        A query that nobody could pay is number 0. `images` may be a view that changes afterwards; what is kept is
+        copied.
+        """
+        entries = zip(numbers, charged, queries, labels, squared, strict=True)
+        for index, (number, payer, query, label, value) in enumerate(entries):
+            if query:
+                _ENTRY.pack_into(self._entries, self._end, number, payer, query, label, value**0.5 / 255.0)
+                self._end += _ENTRY.size
+            if label == frames.EXHAUSTED:
+                continue
             kept = self.candidates[number]
             nearer = len(kept) < CANDIDATES or value < kept[-1].squared
             if nearer and is_adversarial(label, self._samples[number], self._track):
@@ -94,4 +87,4 @@ class Record:
     def trace(self) -> Trace:
         """Everything noted so far, as copies."""
         entries = np.frombuffer(self._entries, _ENTRY_TYPE, self._end // _ENTRY.size)
-        return Trace(*(entries[name].copy() for name in ("sample", "query", "label", "distance")))
+        return Trace(*(entries[name].copy() for name in ("sample", "charged", "query", "label", "distance")))

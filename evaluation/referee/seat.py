@@ -21,7 +21,10 @@ class Departure:
 
 
 class Seat(ABC):
-    """One side of the table. A player that failed is sent away and a fresh one may be asked for."""
+    """One side of the table. A player that failed is sent away and a fresh one may be asked for.
+
+    `open` and `dismiss` take turns. A second instance of the player, beside the first, gets a seat of its own.
+    """
 
     @abstractmethod
     def open(self, seconds: float) -> tuple[socket.socket, float]:
@@ -37,3 +40,11 @@ class Seat(ABC):
 
         `patience`: seconds to wait for it to end by itself, for one that has closed its connection already.
         """
+
+    @abstractmethod
+    def give_up(self) -> None:
+        """Make an `open` that waits in another thread end soon. `dismiss` is still due."""
+
+    @abstractmethod
+    def another(self) -> Seat:
+        """A further seat for the same player: what it starts is as fresh as what this one starts."""

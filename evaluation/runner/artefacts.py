@@ -30,6 +30,7 @@ def as_dict(result: MatchResult) -> dict[str, Any]:
         "audit": {
             **asdict(result.audit),
             "passed": result.audit.passed,
+            "open": result.audit.open,
         },
         "failures": [
             {"side": str(f.side), "reason": str(f.reason), "text": f.reason.text, "detail": f.detail}
@@ -68,6 +69,7 @@ def write_result(result: MatchResult, samples: Sequence[Sample], directory: Path
     np.savez_compressed(
         directory / "trace.npz",
         sample=np.concatenate([trace.sample for trace in traces]),
+        charged=np.concatenate([trace.charged for trace in traces]),
         query=np.concatenate([trace.query for trace in traces]),
         label=np.concatenate([trace.label for trace in traces]),
         distance=np.concatenate([trace.distance for trace in traces]),

@@ -14,15 +14,20 @@ from evaluation.referee.seat import Departure, Seat
 class FunctionSeat(Seat):
     """`serve` gets a connected socket and speaks the protocol on it, usually through the SDK; anew at each opening."""
 
-    def __init__(self, serve: Callable[[socket.socket], None]) -> None:
+    def __init__(self, serve: Callable[[socket.socket], None], openings: list[float] | None = None) -> None:
         self._serve = serve
+        self._openings = [] if openings is None else openings
         self._thread: threading.Thread | None = None
         self._theirs: socket.socket | None = None
-        self.opened = 0
+
+    @property
+    def opened(self) -> int:
+        """How often a player was started here and at the further seats for it."""
+        return len(self._openings)
 
     def open(self, seconds: float) -> tuple[socket.socket, float]:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.opened += 1
+        self._openings.append(time.monotonic())
         self._theirs = theirs
 
         def body() -> None:
@@ -41,3 +46,9 @@ class FunctionSeat(Seat):
                 self._theirs.shutdown(socket.SHUT_RDWR)
             self._thread = None
         return Departure()
+
+    def give_up(self) -> None:
+        """Nothing to do: `open` never waits."""
+
+    def another(self) -> FunctionSeat:
+        return type(self)(self._serve, self._openings)

@@ -34,27 +34,35 @@ def play(
     resources: Resources | None = None,
     calibration: float = 1.0,
     fresh_audit: bool = True,
+    reuse_attack: bool = False,
     on_piece: Callable[[PieceResult], None] | None = None,
 ) -> Played:
     """Play `attack` against `model` on `samples`, in the attack's track.
 
-    `fresh_audit` starts the model a second time at the end and asks again about a part of the match. Players that
-    fail, fail in the result; raises `Fault` where the host does, after both players were taken down.
+    `fresh_audit` and `reuse_attack` as in `Match`. Players that fail, fail in the result; raises `Fault` where the host
+    does, after both players were taken down.
     """
     track = attack.track
     if model.track is not Track.MODEL or track is Track.MODEL:
         raise ValueError(f"a match needs a model and an attack, not {model.track} and {track}")
     model_seat = SandboxSeat(sandbox, model, resources or Resources())
     attack_seat = SandboxSeat(sandbox, attack, resources or Resources())
-    match = Match(rules=rules, track=track, model=model_seat, attack=attack_seat, seed=seed, calibration=calibration)
+    match = Match(
+        rules=rules,
+        track=track,
+        model=model_seat,
+        attack=attack_seat,
+        seed=seed,
+        calibration=calibration,
+        fresh_audit=fresh_audit,
+        reuse_attack=reuse_attack,
+    )
     pieces: list[PieceResult] = []
     try:
         for piece in match.play(samples):
             pieces.append(piece)
             if on_piece is not None:
                 on_piece(piece)
-        if fresh_audit:
-            match.ask_fresh_model()
         result = MatchResult(
             rules=rules,
             track=track,

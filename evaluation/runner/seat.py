@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import socket
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -29,7 +30,9 @@ class SandboxSeat(Seat):
         self._resources = resources
         self._run: Run | None = None
         self._directory: Path | None = None
+        self._on_log = on_log
         self._lines = LineSplitter(on_log) if on_log else None
+        self._given_up = threading.Event()
         self.logs: list[str] = []
 
     def open(self, seconds: float) -> tuple[socket.socket, float]:
@@ -41,7 +44,8 @@ class SandboxSeat(Seat):
             deadline = time.monotonic() + seconds
             if self._lines is not None:
                 self._run.follow(self._lines.feed)
-            return listener.accept(deadline, self._run.ended), deadline
+            run = self._run
+            return listener.accept(deadline, lambda: run.ended() or self._given_up.is_set()), deadline
         finally:
             listener.close()
 
@@ -60,6 +64,14 @@ class SandboxSeat(Seat):
             if self._directory is not None:
                 shutil.rmtree(self._directory, ignore_errors=True)
                 self._directory = None
+
+    def give_up(self) -> None:
+        self._given_up.set()
+
+    def another(self) -> SandboxSeat:
+        seat = SandboxSeat(self._sandbox, self._player, self._resources, self._on_log)
+        seat.logs = self.logs
+        return seat
 
     def _wait(self, run: Run, patience: float) -> None:
         deadline = time.monotonic() + patience

@@ -67,7 +67,6 @@ def check_model(
     match = Match(rules=rules, track=Track.UNTARGETED, model=seat, attack=probe, seed=seed, calibration=calibration)
     try:
         rows = _rows(match, samples, on_piece)
-        match.ask_fresh_model()
         audit, failures, seconds = match.audit, match.failures, match.model_seconds_per_image
     finally:
         match.close()

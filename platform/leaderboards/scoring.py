@@ -121,6 +121,9 @@ def _ending(evaluation: Evaluation) -> _Ending:
     if failed:
         opponent = failed[0].attack if is_model else failed[0].model
         return _fault(f"Our side failed in the match against {opponent.title}.")
+    unaudited = [match for match in matches if match.state == Match.State.PLAYED and match.audit.get("open")]
+    if unaudited:
+        return _fault(f"The audit of match {unaudited[0].pk} was not completed.")
     try:
         columns = _columns(evaluation)
     except Fault as fault:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import logging
 import zipfile
-from collections import Counter
-from dataclasses import asdict
 from functools import cache
 from types import TracebackType
 from typing import Any, Self
@@ -18,10 +16,11 @@ from competitions.rules import query_rules
 from competitions.samples import samples_of
 from core import store
 from evaluation.domain.players import Track
-from evaluation.domain.results import AuditReport, Failure, PieceResult, Reason
+from evaluation.domain.results import Failure, PieceResult
 from evaluation.domain.rules import QueryRules
 from evaluation.referee import clock as referee_clock
 from evaluation.referee.clock import MODEL_GRACE_SECONDS
+from evaluation.referee.fresh_start import AUDIT_STARTS
 from evaluation.referee.match import Match as Refereed
 from evaluation.referee.players import RESTARTS
 from evaluation.runner.seat import SandboxSeat
@@ -56,9 +55,10 @@ class Session:
             attack=SandboxSeat(sandbox, attack, share),
             seed=match.seed,
             calibration=worker.calibration,
+            # what is bundled with us is known to be stateless: tests compare it with fresh instances
+            fresh_audit=not match.model.baseline,
+            reuse_attack=bool(match.attack.baseline),
         )
-        self._audit = AuditReport()
-        self._failures: Counter[Failure] = Counter()
 
     def __enter__(self) -> Self:
         return self
@@ -70,50 +70,38 @@ class Session:
 
     def play(self, piece: Piece) -> PieceResult:
         """Play `piece`; what players do wrong is in the result, what we do wrong is raised."""
-        return self._refereed.play_piece(list(self._samples[piece.first : piece.first + piece.count]))
+        samples = list(self._samples[piece.first : piece.first + piece.count])
+        waiting = Piece.objects.filter(match=piece.match_id, state=Piece.State.WAITING)
+        return self._refereed.play_piece(samples, more=waiting.exists())
 
-    def settle(self, result: PieceResult, *, last: bool) -> PlayedPiece:
-        """Keep the images and the trace, and give what is to be committed of the piece just played.
-
-        `last`: no more pieces come in this session, so the second half of the audit is due now, on a fresh model.
-        """
-        if last:
-            self._refereed.ask_fresh_model()
+    def settle(self, result: PieceResult) -> PlayedPiece:
+        """Keep the images and the trace, and give what is to be committed of the piece just played."""
         return PlayedPiece(
             samples=result.samples,
             seconds=result.seconds,
-            audit=self._new_counts(),
-            failures=self._new_failures(),
+            audit=result.audit,
+            failures=[_failure(failure) for failure in result.failures],
             artefact=store.put(pack(result)),
         )
 
-    def _new_counts(self) -> dict[str, int]:
-        before, self._audit = asdict(self._audit), self._refereed.audit
-        return {name: count - before[name] for name, count in asdict(self._audit).items()}
 
-    def _new_failures(self) -> list[dict[str, Any]]:
-        # an audit that failed is told by its counts, once for the whole match
-        standing = Counter(failure for failure in self._refereed.failures if failure.reason is not Reason.INCONSISTENT)
-        before, self._failures = self._failures, standing
-        return [
-            {
-                "side": str(failure.side),
-                "reason": str(failure.reason),
-                "text": failure.reason.text,
-                "detail": failure.detail,
-                "in_setup": failure.in_setup,
-            }
-            for failure in (standing - before).elements()
-        ]
+def _failure(failure: Failure) -> dict[str, Any]:
+    return {
+        "side": str(failure.side),
+        "reason": str(failure.reason),
+        "text": failure.reason.text,
+        "detail": failure.detail,
+        "in_setup": failure.in_setup,
+    }
 
 
 def longest_seconds(rules: QueryRules, samples: int, calibration: float) -> float:
     """How long a piece of `samples` may be in a worker's hands: whoever holds it longer hangs.
 
     Both players may use every start and all their time; twice that, with an hour, covers the referee's own questions,
-    the fresh model of the audit, and players that have to be built again on this host.
+    the restarts of the audit, and players that have to be built again on this host.
     """
-    starts = 2 * (1 + RESTARTS) * rules.setup_seconds
+    starts = (2 * (1 + RESTARTS) + AUDIT_STARTS) * rules.setup_seconds
     model = samples * (rules.query_budget + 1) * rules.model_seconds_per_image + (1 + RESTARTS) * MODEL_GRACE_SECONDS
     attack = samples * rules.attack_seconds_per_sample
     return 2 * calibration * (starts + model + attack) + _MARGIN_SECONDS
@@ -138,6 +126,7 @@ def pack(result: PieceResult) -> bytes:
         IMAGES: np.ascontiguousarray(result.perturbed, np.uint8),
         FOUND: np.array(found, np.int16),
         "trace_sample": result.trace.sample,
+        "trace_charged": result.trace.charged,
         "trace_query": result.trace.query,
         "trace_label": result.trace.label,
         "trace_distance": result.trace.distance,

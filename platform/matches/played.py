@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from evaluation.domain.results import AuditReport, SampleResult
+from evaluation.domain.results import AuditReport, SampleResult, sum_reports
 
 
 @dataclass(frozen=True, eq=False)
 class PlayedPiece:
-    """What is committed of a piece. `audit` and `failures` are what came up since the piece before; no player's output.
+    """What is committed of a piece; nothing of a player's output.
 
     `artefact` is the digest, in the object store, of the scored images and the trace.
     """
 
     samples: tuple[SampleResult, ...]
     seconds: float
-    audit: dict[str, int]
+    audit: AuditReport
     failures: list[dict[str, Any]]
     artefact: str
 
 
 def sum_audits(audits: Iterable[Mapping[str, int]]) -> dict[str, int | bool]:
-    """The audit of a match from those of its pieces, and whether it is `passed`."""
-    total: Counter[str] = Counter()
-    for counts in audits:
-        total.update(counts)
-    report = AuditReport(**total)
-    return {**asdict(report), "passed": report.passed}
+    """The audit of a match from those of its pieces, whether it is `passed`, and whether it is still `open`."""
+    report = sum_reports(AuditReport(**counts) for counts in audits)
+    return {**asdict(report), "passed": report.passed, "open": report.open}

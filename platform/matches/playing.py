@@ -34,13 +34,10 @@ def _play_match(claim: Claim, heartbeat: Heartbeat, ends: float) -> Claim | None
     try:
         with engine.Session(match, claim.worker) as session:
             while True:
-                result = session.play(claim.piece)
-                # claimed before the last one is committed: only so is it known whether the session goes on
-                following = _next(claim, heartbeat, ends)
-                goes_on = following is not None and following.piece.match_id == match.pk
-                queue.commit(claim, session.settle(result, last=not goes_on))
+                queue.commit(claim, session.settle(session.play(claim.piece)))
                 heartbeat.drop(claim)
-                if following is None or not goes_on:
+                following = _next(claim, heartbeat, ends)
+                if following is None or following.piece.match_id != match.pk:
                     return following
                 claim, following = following, None
     except queue.LostClaimError:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import TypeVar
 
@@ -85,7 +85,7 @@ def commit(held: Claim, played: PlayedPiece) -> None:
             worker_class=worker.worker_class,
             calibration=worker.calibration,
             artefact=played.artefact,
-            audit=played.audit,
+            audit=asdict(played.audit),
             failures=played.failures,
         )
         if not written:

@@ -68,7 +68,6 @@ class Game:
         match = Match(rules=rules, track=track, model=self.model_seat, attack=self.attack_seat, seed=seed)
         try:
             self.pieces = list(match.play(samples))
-            match.ask_fresh_model()
             self.audit, self.failures = match.audit, match.failures
         finally:
             match.close()

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from evaluation.domain.players import Side
-from evaluation.domain.results import AuditReport, Outcome, Reason
-from evaluation.referee import audit
+from evaluation.domain.results import AuditReport, Outcome, Reason, sum_reports
+from evaluation.referee import audit, players
 from evaluation.sdk import serve_model
 
 Predict = Callable[[np.ndarray], np.ndarray]
@@ -214,13 +214,39 @@ def test_verdict_and_audit_frames_look_like_the_attacks_own(game: Any, wire: Any
 
     rows = game.play(raw_model=recording_model, raw_attack=attack)
     assert [row.outcome for row in rows] == [Outcome.ADVERSARIAL] * 3
-    match_frames = lives[0]
+    # the instance that begins, the one that takes over at a random place, the one that the audit ends with
+    first, second, fresh = lives
+    played = first + second
     asked_by_attack = 1 + len(sizes)  # behind the clean images
-    assert len(match_frames) > asked_by_attack
-    assert {count for _, count, _, _ in match_frames[asked_by_attack:]} <= {3, *sizes}
-    assert [sequence for _, _, sequence, _ in match_frames] == list(range(1, len(match_frames) + 1))
-    assert all(payload == count * game.rules.shape.size for _, count, _, payload in match_frames)
-    assert len(lives) == 2  # the second is the fresh model of the audit
+    assert len(played) > asked_by_attack
+    assert {count for _, count, _, _ in played[asked_by_attack:]} <= {3, *sizes}
+    assert first[0][1] == fresh[0][1] == 3  # the last instance begins as the first did
+    assert {count for _, count, _, _ in fresh} <= {1, 3, *sizes}
+    for life in lives:
+        assert [sequence for _, _, sequence, _ in life] == list(range(1, len(life) + 1))
+        assert all(payload == count * game.rules.shape.size for _, count, _, payload in life)
+
+
+def test_the_model_is_restarted_where_nobody_can_foresee(game: Any) -> None:
+    def frames_before_the_restart(seed: int) -> int:
+        lives: list[int] = []
+
+        def model(connected: socket.socket) -> None:
+            lives.append(0)
+            place = len(lives) - 1
+
+            def predict(images: np.ndarray) -> np.ndarray:
+                lives[place] += 1
+                return np.asarray(game.brightness(images))
+
+            serve_model(predict, connected=connected)
+
+        game.play(attack=scan, raw_model=model, samples=game.samples(1), seed=seed)
+        assert len(lives) == 3
+        return lives[0]
+
+    places = [frames_before_the_restart(seed) for seed in range(12)]
+    assert len(set(places)) > 4
 
 
 def test_a_fresh_model_gets_nothing_but_replays(game: Any) -> None:
@@ -228,19 +254,27 @@ def test_a_fresh_model_gets_nothing_but_replays(game: Any) -> None:
     lives: list[list[bytes]] = []
 
     def model(connected: socket.socket) -> None:
-        lives.append([])
+        asked: list[bytes] = []
+        lives.append(asked)
 
         def predict(images: np.ndarray) -> np.ndarray:
-            lives[-1].extend(image.tobytes() for image in images)
+            asked.extend(image.tobytes() for image in images)
             return np.asarray(game.brightness(images))
 
         serve_model(predict, connected=connected)
 
-    game.play(attack=scan, raw_model=model, samples=game.samples(8), rules=replace(game.rules, piece_samples=2))
-    assert len(lives) == 2
-    assert set(lives[1]) <= set(lives[0])
-    assert game.audit.fresh == len(lives[1]) > 16  # of several pieces, not of the first alone
+    game.play(attack=scan, raw_model=model, samples=game.samples(2))
+    first, second, fresh = lives
+    assert set(fresh) <= set(first) | set(second)
+    assert len(set(fresh)) == game.audit.fresh == game.audit.fresh_due > 10
     assert game.audit.fresh_changed == 0
+
+
+def test_every_piece_is_audited_by_itself(game: Any) -> None:
+    """What is committed of a match never waits for the audit of a worker that may have died."""
+    game.play(attack=scan, samples=game.samples(6), rules=replace(game.rules, piece_samples=2))
+    assert [piece.audit.fresh for piece in game.pieces] == [piece.audit.fresh_due for piece in game.pieces]
+    assert all(piece.audit.fresh > 10 for piece in game.pieces)
 
 
 def test_a_model_that_is_another_one_after_each_start_is_caught_however_long_the_match(game: Any) -> None:
@@ -252,9 +286,73 @@ def test_a_model_that_is_another_one_after_each_start_is_caught_however_long_the
         serve_model(lambda images: (np.asarray(game.brightness(images)) + shift) % 10, connected=connected)
 
     game.play(attack=scan, raw_model=model, samples=game.samples(40), rules=replace(game.rules, piece_samples=2))
-    assert game.audit.changed == 0
     assert game.audit.fresh_changed == game.audit.fresh
     assert [failure.reason for failure in game.failures] == [Reason.INCONSISTENT]
+
+
+def dies_in_frame(number: int) -> Callable[[Any, int, int], None]:
+    def end(connected: Any, life: int, frame: int) -> None:
+        if life > 2 and frame == number:
+            raise SystemExit(1)
+
+    return end
+
+
+def answers_nothing(connected: Any, life: int, frame: int) -> None:
+    if life > 2:
+        connected.recv(1 << 20, socket.MSG_PEEK | socket.MSG_WAITALL)
+
+
+@pytest.mark.parametrize("ends", [dies_in_frame(1), dies_in_frame(2), dies_in_frame(3), answers_nothing])
+def test_a_model_that_does_not_answer_after_a_fresh_start_fails_the_audit(
+    game: Any, monkeypatch: pytest.MonkeyPatch, ends: Callable[[Any, int, int], None]
+) -> None:
+    """It clings to the clean images, and ends where that would come out."""
+    monkeypatch.setattr(players, "MODEL_GRACE_SECONDS", 1.0)
+    rows = game.play(
+        attack=scan,
+        raw_model=clinging_model(game, ends),
+        samples=game.samples(4),
+        rules=replace(game.rules, model_seconds_per_image=0.001),
+    )
+    assert game.audit.fresh == game.audit.fresh_due
+    assert game.audit.fresh_unanswered > 0
+    assert not game.audit.passed
+    assert Reason.INCONSISTENT in [failure.reason for failure in game.failures]
+    assert {row.outcome for row in rows} <= {Outcome.FAILED, Outcome.ADVERSARIAL}
+
+
+def test_an_honest_model_whose_fresh_start_fails_once_is_not_blamed(game: Any) -> None:
+    starts: list[int] = []
+
+    def model(connected: socket.socket) -> None:
+        starts.append(1)
+        if len(starts) == 3:
+            connected.close()
+            return
+        serve_model(game.brightness, connected=connected)
+
+    honest = [replace(row, seconds=0.0) for row in game.play(attack=scan)]
+    rows = [replace(row, seconds=0.0) for row in game.play(attack=scan, raw_model=model)]
+    assert len(starts) == 4
+    assert game.audit.passed
+    assert (game.audit.fresh, game.audit.fresh_unanswered) == (game.audit.fresh_due, 0)
+    assert rows == honest
+
+
+def test_an_audit_with_answers_due_is_open() -> None:
+    assert AuditReport(fresh_due=3, fresh=2).open
+    assert not AuditReport(fresh_due=3, fresh=3).open
+    assert not AuditReport().open
+
+
+def test_a_piece_that_fails_its_audit_is_not_diluted_by_the_others() -> None:
+    honest = AuditReport(replayed=100, fresh_due=32, fresh=32)
+    lie = AuditReport(replayed=100, fresh_due=32, fresh=32, fresh_changed=3)
+    assert not lie.passed
+    total = sum_reports([honest] * 19 + [lie])
+    assert (total.fresh, total.fresh_changed, total.failed_pieces, total.passed) == (640, 3, 1, False)
+    assert sum_reports([honest] * 20).passed
 
 
 def test_no_verdict_frame_holds_an_image_twice_where_others_could_fill_it(game: Any) -> None:
@@ -289,13 +387,21 @@ def test_the_tolerance_is_what_the_rules_say(report: AuditReport, passed: bool) 
     assert report.passed is passed
 
 
-def test_a_model_that_clings_to_what_it_saw_is_caught_by_the_fresh_start(game: Any) -> None:
-    """The cheat that the rule of 2018 names: remember the images before the attack, and call what is near the same."""
+def clinging_model(
+    game: Any, at_frame: Callable[[Any, int, int], None] = lambda *_: None
+) -> Callable[[socket.socket], None]:
+    """Remembers the first images that it saw, and calls what is near one the same; `at_frame` may end it."""
+    lives: list[int] = []
 
     def model(connected: socket.socket) -> None:
+        lives.append(1)
+        life = len(lives)
         anchors: list[tuple[np.ndarray, int]] = []
+        seen: list[int] = []
 
         def predict(images: np.ndarray) -> np.ndarray:
+            seen.append(1)
+            at_frame(connected, life, len(seen))
             labels = np.asarray(game.brightness(images))
             for index, image in enumerate(images.astype(float)):
                 near = [label for anchor, label in anchors if np.abs(anchor - image).mean() < 25]
@@ -307,7 +413,16 @@ def test_a_model_that_clings_to_what_it_saw_is_caught_by_the_fresh_start(game: A
 
         serve_model(predict, connected=connected)
 
-    rows = game.play(attack=scan, raw_model=model, samples=game.samples(20), rules=replace(game.rules, piece_samples=2))
-    assert {row.outcome for row in rows} == {Outcome.FAILED}
-    assert game.audit.changed == 0
+    return model
+
+
+def test_a_model_that_clings_to_what_it_saw_is_caught_by_the_fresh_start(game: Any) -> None:
+    """The cheat that the rule of 2018 names: remember the images before the attack, and call what is near the same."""
+    rows = game.play(
+        attack=scan,
+        raw_model=clinging_model(game),
+        samples=game.samples(20),
+        rules=replace(game.rules, piece_samples=2),
+    )
+    assert Outcome.FAILED in {row.outcome for row in rows}
     assert [failure.reason for failure in game.failures] == [Reason.INCONSISTENT]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from evaluation.domain.players import Track
 from evaluation.domain.results import Outcome, Reason
+from evaluation.sdk import serve_attack
 
 
 def brighten(model: Any, image: Any, label: int | None, *, target: int | None, rng: Any) -> Any:
@@ -51,8 +53,31 @@ def test_it_plays_pieces_of_the_rules_size(game: Any) -> None:
     rows = game.play(attack=brighten, samples=game.samples(7), rules=replace(game.rules, piece_samples=3))
     assert [len(piece.samples) for piece in game.pieces] == [3, 3, 1]
     assert [row.sample for row in rows] == list(range(7))
-    assert game.model_seat.opened == 2  # once for the match, once for the audit
-    assert game.attack_seat.opened == 1
+    assert game.model_seat.opened == 2 + 3  # for the match, at a random place in it, and for the audit of each piece
+    assert game.attack_seat.opened == 3
+
+
+def test_a_row_depends_on_no_other_piece(game: Any) -> None:
+    """An attack that would go on with what it learned in the piece before, had it not a process for each."""
+
+    def attack_of(connected: socket.socket) -> None:
+        learned = [40.0]
+
+        def attack(model: Any, image: Any, label: int | None, **_: Any) -> None:
+            while learned[0] > 1 and model.is_adversarial(model(image + learned[0])):
+                learned[0] -= 2
+
+        serve_attack(attack, connected=connected)
+
+    def play(samples: list[Any]) -> list[Any]:
+        rows = game.play(raw_attack=attack_of, samples=samples, rules=replace(game.rules, piece_samples=2))
+        return [replace(row, seconds=0.0) for row in rows]
+
+    samples = game.samples(6)
+    together = play(samples)
+    assert together == play(samples[:2]) + play(samples[2:4]) + play(samples[4:])
+    assert together[2:4] + together[:2] == play(samples[2:4] + samples[:2])
+    assert len({row.queries for row in together}) > 1  # within a piece it may share what it learns
 
 
 def test_it_books_grey_where_nothing_was_found(game: Any) -> None:

@@ -25,7 +25,8 @@ def match(
         outcome = {0.0: Outcome.CLEAN_WRONG, WORST: Outcome.FAILED}.get(distance, Outcome.ADVERSARIAL)
         reason = {Outcome.CLEAN_WRONG: Reason.MISCLASSIFIED, Outcome.FAILED: Reason.NO_ADVERSARIAL}.get(outcome)
         rows.append(SampleResult(number, 1, target, outcome, distance, WORST, 10 * number, 0.5, reason))
-    trace = Trace(np.empty(0, np.uint16), np.empty(0, np.uint32), np.empty(0, np.int16), np.empty(0, np.float32))
+    none = np.zeros(0, np.uint16)
+    trace = Trace(none, none, np.zeros(0, np.uint32), np.zeros(0, np.int16), np.zeros(0, np.float32))
     pieces = tuple(
         PieceResult(tuple(rows[k : k + 2]), np.zeros((len(rows[k : k + 2]), 1, 1, 3), np.uint8), trace, 1.0)
         for k in range(0, len(rows), 2)

@@ -11,7 +11,7 @@ import pytest
 
 from competitions.models import Competition, RulesVersion, SampleSet
 from core import clock, doorbell
-from evaluation.domain.results import Outcome, SampleResult
+from evaluation.domain.results import AuditReport, Outcome, SampleResult
 from matches.heartbeat import Heartbeat
 from matches.models import Match, Piece, Worker
 from matches.played import PlayedPiece
@@ -21,7 +21,7 @@ from repositories.models import Repository
 from submissions import builds
 from submissions.models import Player, Submission
 
-COUNTS = {"replayed": 4, "changed": 0, "judged": 2, "denied": 0, "fresh": 0, "fresh_changed": 0}
+COUNTS = AuditReport(replayed=4, judged=2)
 
 
 @pytest.fixture(autouse=True)
@@ -45,12 +45,12 @@ def attack(competition: Competition) -> Player:
 
 
 @pytest.fixture
-def commit_attack(repositories: dict[str, Repository], root: Path, tmp_path: Path) -> Callable[[str], Player]:
-    """Commits a folder of tests/repos/site to the Owls' repository of untargeted attacks and builds it."""
+def commit(repositories: dict[str, Repository], root: Path, tmp_path: Path) -> Callable[[str, str], Player]:
+    """Commits a folder of tests/repos to the Owls' repository of a track and builds it."""
 
-    def commit(name: str) -> Player:
-        repository, work = repositories["untargeted"], tmp_path / name
-        shutil.copytree(root / "tests/repos/site" / name, work, ignore=shutil.ignore_patterns("__pycache__"))
+    def commit(track: str, name: str) -> Player:
+        repository, work = repositories[track], tmp_path / name
+        shutil.copytree(root / "tests/repos" / name, work, ignore=shutil.ignore_patterns("__pycache__"))
         repository.path.parent.mkdir(parents=True, exist_ok=True)
         for words in (
             ["init", "--quiet", "--bare", str(repository.path)],

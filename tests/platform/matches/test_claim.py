@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from typing import Protocol
 
 import pytest
@@ -11,6 +12,7 @@ from django.db import connections
 
 from competitions.models import SampleSet
 from core.models import Event
+from evaluation.domain.results import AuditReport
 from matches import queue
 from matches.models import Match, Piece, SampleResult, Worker
 from matches.played import PlayedPiece
@@ -150,15 +152,7 @@ def test_the_last_piece_ends_the_match(match: Match, one: Worker, two: Worker, p
         assert state_of(match) == "playing"
     queue.commit(second, played(second.piece))
     assert state_of(match) == "played"
-    assert match.audit == {
-        "replayed": 12,
-        "changed": 0,
-        "judged": 6,
-        "denied": 0,
-        "fresh": 0,
-        "fresh_changed": 0,
-        "passed": True,
-    }
+    assert match.audit == asdict(AuditReport(replayed=12, judged=6)) | {"passed": True, "open": False}
 
 
 def test_a_match_that_nobody_ended_is_found(match: Match, one: Worker) -> None:

@@ -76,9 +76,9 @@ def slow_match(
     rules: RulesVersion,
     sample_sets: dict[str, SampleSet],
     model: Player,
-    commit_attack: Callable[[str], Player],
+    commit: Callable[[str, str], Player],
 ) -> Match:
-    slow = commit_attack("attack-slow")
+    slow = commit("untargeted", "site/attack-slow")
     return ensure_match(rules=rules, sample_set=sample_sets["validation"], model=model, attack=slow)
 
 

@@ -31,7 +31,7 @@ COLUMNS = ("sample", "outcome", "distance", "worst_case", "queries", "reason", "
 
 
 def played_by_the_engine(match: Match) -> Played:
-    """The match as `gauntlet play` would play it."""
+    """The match as `gauntlet play` would play it: with fresh instances, bundled players or not."""
     model, attack = (ready_player(player, lambda line: None) for player in (match.model, match.attack))
     return play(
         model=model,
@@ -58,8 +58,8 @@ def test_it_works(match: Match, make_worker: Callable[..., Worker], let_play: Ca
     assert (match.state, match.fault) == ("played", "")
     engine = played_by_the_engine(match)
     assert rows_of(match) == rows_by_the_engine(engine)
-    assert match.audit == asdict(engine.result.audit) | {"passed": True}
-    assert match.audit["fresh"] > 0
+    assert match.audit["replayed"] == engine.result.audit.replayed
+    assert (match.audit["passed"], match.audit["open"]) == (True, False)
     piece = match.pieces.get(number=1)
     assert (piece.worker_class, piece.calibration, piece.failures) == ("cpu", 1.0, [])
     with np.load(io.BytesIO(store.get(piece.artefact))) as kept:
@@ -77,7 +77,23 @@ def test_a_match_handed_on_after_each_piece_has_the_same_rows(
     assert match.state == "played"
     assert {piece.worker.name for piece in match.pieces.all() if piece.worker} == {"one", "two", "three"}
     assert rows_of(match) == rows_by_the_engine(played_by_the_engine(match))
-    assert all(piece.audit["fresh"] > 0 for piece in match.pieces.all())
+
+
+def test_every_piece_of_a_submitted_model_is_audited_on_a_fresh_start(
+    rules: RulesVersion,
+    sample_sets: dict[str, SampleSet],
+    attack: Player,
+    commit: Callable[[str, str], Player],
+    make_worker: Callable[..., Worker],
+    let_play: Callable[..., None],
+) -> None:
+    model = commit("model", "players/honest-model")
+    match = ensure_match(rules=rules, sample_set=sample_sets["validation"], model=model, attack=attack)
+    for name in ("one", "two", "three"):
+        let_play(make_worker(name), seconds=0.0)
+    audits = [piece.audit for piece in match.pieces.all()]
+    assert len(audits) == 3
+    assert all(audit["fresh"] == audit["fresh_due"] > 0 for audit in audits)
 
 
 def test_what_was_played_is_not_played_again(
@@ -91,26 +107,30 @@ def test_what_was_played_is_not_played_again(
     assert set(Piece.objects.values_list("fence", "worker__name")) == {(1, "one")}
 
 
-def test_an_attack_that_crashes_in_the_seventh_piece_is_named(
+def test_an_attack_that_crashes_on_an_image_is_named(
     rules: RulesVersion,
     sample_sets: dict[str, SampleSet],
     model: Player,
-    commit_attack: Callable[[str], Player],
+    commit: Callable[[str, str], Player],
     make_worker: Callable[..., Worker],
     let_play: Callable[..., None],
 ) -> None:
     # pieces of one image; those that the model gets wrong from the start are not given to the attack
     RulesVersion.objects.filter(pk=rules.pk).update(values=rules.values | {"piece_samples": 1})
     rules.refresh_from_db()
-    crashing = commit_attack("attack-crashes-in-the-seventh")
+    crashing = commit("untargeted", "site/attack-crashes-on-one-image")
     match = ensure_match(rules=rules, sample_set=sample_sets["development"], model=model, attack=crashing)
     let_play(make_worker())
     match.refresh_from_db()
     assert (match.state, match.audit["passed"], match.fault) == ("played", True, "")
     rows = [row for row in rows_of(match) if row["outcome"] != "clean_wrong"]
-    assert [number for number, row in enumerate(rows) if row["reason"] == "crashed"] == [6]
-    assert rows[6]["distance"] == rows[6]["worst_case"]
-    (failure,) = [failure for piece in match.pieces.all() for failure in piece.failures]
+    sevenths = [
+        sample.number for sample in samples_of(match.sample_set) if int(sample.image.sum(dtype=np.int64)) % 7 == 0
+    ]
+    crashed = [row for row in rows if row["reason"] == "crashed"]
+    assert [row["sample"] for row in crashed] == sevenths
+    assert all(row["distance"] == row["worst_case"] for row in crashed)
+    failure, *_ = [failure for piece in match.pieces.all() for failure in piece.failures]
     assert (failure["side"], failure["reason"], failure["in_setup"]) == ("attack", "crashed", False)
     assert failure["detail"] == "exit status 3"  # and nothing of what it printed
 

@@ -17,7 +17,7 @@ from competitions.models import Competition, Entry, RulesVersion, SampleSet, Tra
 from competitions.rules import query_rules
 from competitions.samples import keep_samples, worst_cases
 from core import clock, doorbell, store
-from evaluation.domain.results import Outcome, SampleResult
+from evaluation.domain.results import AuditReport, Outcome, SampleResult
 from matches import queue
 from matches.models import Worker
 from matches.played import PlayedPiece
@@ -154,7 +154,9 @@ class Hall:
             distance = min(self.distance(match.model.digest, match.attack.digest, sample), most)
             outcome = Outcome.ADVERSARIAL if distance < most else Outcome.FAILED
             rows.append(SampleResult(sample, 0, None, outcome, distance, most, 10, 0.5, None))
-        return PlayedPiece(tuple(rows), seconds=0.5 * piece.count, audit={}, failures=[], artefact=store.put(BYTES))
+        return PlayedPiece(
+            tuple(rows), seconds=0.5 * piece.count, audit=AuditReport(), failures=[], artefact=store.put(BYTES)
+        )
 
     def play(self, worker: Worker | None = None) -> int:
         """Play all pieces that wait; how many."""

@@ -113,7 +113,8 @@ def _play(match: Match, first: int, images: np.ndarray[tuple[int, ...], np.dtype
         SampleResult(first + place, 3, None, Outcome.ADVERSARIAL, 1.5, 9.0, 50, 0.2, None, found_label=4)
         for place in range(len(images))
     )
-    nothing = Trace(np.zeros(0, np.uint16), np.zeros(0, np.uint32), np.zeros(0, np.int16), np.zeros(0, np.float32))
+    none = np.zeros(0, np.uint16)
+    nothing = Trace(none, none, np.zeros(0, np.uint32), np.zeros(0, np.int16), np.zeros(0, np.float32))
     piece = Piece.objects.create(
         match=match, number=first, first=first, count=len(images), state=Piece.State.PLAYED,
         artefact=store.put(pack(PieceResult(samples=rows, perturbed=images, trace=nothing, seconds=1.0))),

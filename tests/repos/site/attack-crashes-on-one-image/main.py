@@ -1,4 +1,4 @@
-"""Fades the image towards its negative, and crashes with the seventh image that it is given."""
+"""Fades the image towards its negative, and crashes on every image whose values sum up to a multiple of seven."""
 
 from __future__ import annotations
 
@@ -6,13 +6,9 @@ import os
 
 from evaluation.sdk import serve_attack
 
-given = 0
-
 
 def attack(model, image, label, *, target, rng):
-    global given
-    given += 1
-    if given == 7:
+    if int(image.sum(dtype="int64")) % 7 == 0:
         print("the images are", image)
         os._exit(3)
     for step in range(1, 26):
