@@ -31,6 +31,9 @@ RULES = QueryRules(classes=10, query_budget=60, setup_seconds=30.0, attack_secon
 SHORT_SETUP = 6.0
 """Seconds of set-up in the matches of those that use up all of it."""
 
+SEED = 8
+"""One for which the random restart comes after the honest attack's last query, so that outcomes are exact."""
+
 RESOURCES = Resources(memory_bytes=512 << 20, processes=64, scratch_bytes=32 << 20, log_bytes=64 << 10)
 LABELLED_WELL = slice(1, 4)
 """Samples of digits dev whose clean image the honest model labels correctly."""
@@ -39,6 +42,12 @@ LABELLED_WELL = slice(1, 4)
 def expected(cheat: Path) -> dict[str, Any]:
     """What `expected.toml` of a cheat says."""
     return tomllib.loads((cheat / "expected.toml").read_text(encoding="utf-8"))
+
+
+def reasons_of(wanted: dict[str, Any]) -> list[str]:
+    """Every name that the cheat's failures have."""
+    reason = wanted.get("reason", [])
+    return [reason] if isinstance(reason, str) else list(reason)
 
 
 def stopped_by_process(cheat: Path) -> bool:
@@ -116,16 +125,16 @@ def meet(hall: Hall, cheat: Path, sandbox: str, samples: list[Sample]) -> Played
         samples=samples,
         rules=rules,
         sandbox=hall.sandbox(sandbox),
-        seed=1,
+        seed=SEED,
         resources=RESOURCES,
-        fresh_audit=wanted.get("reason") == "inconsistent",
+        fresh_audit=wanted.get("audited", "inconsistent" in reasons_of(wanted)),
     )
 
 
 def check(played: Played, wanted: dict[str, Any]) -> None:
     rows = played.result.samples
     failures = [(str(failure.side), str(failure.reason)) for failure in played.result.failures]
-    assert set(failures) == ({(wanted["side"], wanted["reason"])} if "reason" in wanted else set())
+    assert set(failures) == {(wanted["side"], reason) for reason in reasons_of(wanted)}
     assert [str(row.outcome) for row in rows] == wanted["outcomes"]
     assert [row.distance for row in rows if row.outcome == "failed"] == [
         row.worst_case for row in rows if row.outcome == "failed"
@@ -178,4 +187,4 @@ def test_every_cheat_says_what_is_expected(cheat: Path) -> None:
     assert wanted["docker"] is True
     assert wanted["process"] in (True, False, "bubblewrap")
     assert len(wanted["outcomes"]) == 3
-    assert set(wanted) <= {"side", "reason", "docker", "process", "outcomes", "queries", "row_reasons"}
+    assert set(wanted) <= {"side", "reason", "audited", "docker", "process", "outcomes", "queries", "row_reasons"}
