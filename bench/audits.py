@@ -1,0 +1,84 @@
+"""How often the audit blames an honest model.
+
+usage: python -m bench.audits COUNT [MODEL...]
+Plays COUNT pieces of ten samples, of the bundled models in turns or of those that are named, each with its own random
+restart and fresh start, against an attack that stays at the decision boundary, where a rounding error is seen first.
+Prints a line for each piece that did not pass, and the counts at the end.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from evaluation.baselines.catalogue import baselines
+from evaluation.builder.choose import choose_builder
+from evaluation.datasets.load import load_dataset
+from evaluation.domain.players import Player, Track
+from evaluation.domain.results import AuditReport, sum_reports
+from evaluation.domain.rules import QueryRules
+from evaluation.referee.clock import calibrate
+from evaluation.referee.match import Match
+from evaluation.runner.function_seat import FunctionSeat
+from evaluation.runner.seat import SandboxSeat
+from evaluation.sandbox.base import Resources
+from evaluation.sandbox.process import ProcessSandbox
+from evaluation.sdk import serve_attack
+
+QUERIES = 60
+BISECTIONS = 12
+
+
+def stay_at_the_boundary(model: Any, image: Any, label: int | None, *, target: int | None, rng: Any) -> None:
+    """Find the boundary on the line to the negative, then step to and fro across it."""
+    far = 255.0 - image
+    low, high = 0.0, 1.0
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        if model.is_adversarial(model(image + middle * (far - image))):
+            high = middle
+        else:
+            low = middle
+    while True:  # until the budget is spent
+        model(image + high * (far - image) + rng.normal(0, 1, image.shape))
+
+
+def audit(player: Player, sandbox: ProcessSandbox, seed: int, calibration: float) -> tuple[AuditReport, list[str]]:
+    """One piece of ten samples; its report and what failed."""
+    match = Match(
+        rules=QueryRules(classes=10, query_budget=QUERIES),
+        track=Track.UNTARGETED,
+        model=SandboxSeat(sandbox, player, Resources()),
+        attack=FunctionSeat(lambda connected: serve_attack(stay_at_the_boundary, connected=connected)),
+        seed=seed,
+        calibration=calibration,
+    )
+    samples = load_dataset("digits").samples("validation")
+    first = 10 * (seed % (len(samples) // 10))
+    try:
+        match.play_piece(list(samples[first : first + 10]))
+    finally:
+        match.close()
+    return match.audit, [str(failure) for failure in match.failures]
+
+
+def main(say: Callable[[str], None] = print) -> None:
+    count, names = int(sys.argv[1]), sys.argv[2:]
+    chosen = [one.path for one in baselines() if one.track is Track.MODEL and (not names or one.name in names)]
+    players = [choose_builder("process").build(Path(path), on_log=lambda line: None) for path in chosen]
+    sandbox, calibration = ProcessSandbox(), calibrate()
+    reports, blamed = [], 0
+    for seed in range(count):
+        report, failures = audit(players[seed % len(players)], sandbox, seed, calibration)
+        reports.append(report)
+        if failures:
+            blamed += 1
+            say(f"seed {seed}, {players[seed % len(players)].name}: {'; '.join(failures)}")
+    total = sum_reports(reports)
+    say(f"{count} audits, {blamed} with a failure, {total.failed_pieces} not passed: {total}")
+
+
+if __name__ == "__main__":
+    main()
