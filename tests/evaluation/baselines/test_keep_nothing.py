@@ -1,0 +1,53 @@
+"""The bundled attacks keep nothing from one piece to the next, so the site lets one process play several pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import ModuleType
+
+import pytest
+
+from evaluation.baselines.catalogue import Baseline, baselines
+from evaluation.datasets.load import load_dataset
+from evaluation.domain.players import Track
+from evaluation.domain.results import SampleResult
+from evaluation.domain.rules import QueryRules
+from evaluation.domain.samples import Sample
+from evaluation.referee.match import Match
+from evaluation.runner.function_seat import FunctionSeat
+from evaluation.sdk import serve_attack, serve_model
+
+RULES = QueryRules(classes=10, query_budget=60, piece_samples=2)
+
+every_attack = pytest.mark.parametrize(
+    "baseline", [baseline for baseline in baselines() if baseline.track is not Track.MODEL], ids=lambda b: b.name
+)
+
+
+@every_attack
+def test_rows_are_those_of_an_attack_that_was_just_started(
+    load_main: Callable[[str], ModuleType], baseline: Baseline
+) -> None:
+    predict = load_main("numpy-classifier").predict
+
+    def play(samples: Sequence[Sample]) -> list[SampleResult]:
+        attack = load_main(baseline.name).attack
+        match = Match(
+            rules=RULES,
+            track=baseline.track,
+            model=FunctionSeat(lambda connected: serve_model(predict, connected=connected)),
+            attack=FunctionSeat(lambda connected: serve_attack(attack, connected=connected)),
+            seed=3,
+            fresh_audit=False,
+            reuse_attack=True,
+        )
+        try:
+            return [replace(row, seconds=0.0) for piece in match.play(samples) for row in piece.samples]
+        finally:
+            match.close()
+
+    targets = [replace(one, target=(one.label + 1) % 10) for one in load_dataset("digits").samples("validation")[:6]]
+    together = play(targets)
+    assert together == play(targets[:2]) + play(targets[2:4]) + play(targets[4:])
+    assert together[4:] + together[:2] == play(targets[4:] + targets[:2])
