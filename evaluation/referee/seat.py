@@ -35,5 +35,6 @@ class Seat(ABC):
     def dismiss(self, *, patience: float = 0.0) -> Departure:
         """End the player, whatever it does, and say how it ended. Safe to call twice.
 
+        Raises `Fault` where the player may have failed by this host's cause: then it must not be charged for it.
         `patience`: seconds to wait for it to end by itself, for one that has closed its connection already.
         """
