@@ -94,11 +94,7 @@ class DockerSandbox(Sandbox):
     def sweep(self) -> int:
         swept = 0
         with as_fault("sweeping containers"):
-            for container_id in list(self._left):
-                with contextlib.suppress(NotFound):
-                    self.client.api.remove_container(container_id, force=True, v=True)
-                    swept += 1
-                self._left.discard(container_id)
+            swept += sum(map(self._remove, list(self._left)))
             for container in self.client.containers.list(
                 all=True, filters={"label": RUNNER_LABEL}, ignore_removed=True
             ):
@@ -109,6 +105,16 @@ class DockerSandbox(Sandbox):
                     swept += 1
                 remove_socket_directory(container.labels.get(_SOCKET_LABEL, ""))
         return swept
+
+    def _remove(self, container: str) -> bool:
+        """Remove one that may have been left behind, by its name or id; False where it is not there."""
+        try:
+            self.client.api.remove_container(container, force=True, v=True)
+        except NotFound:
+            self._left.discard(container)
+            return False
+        self._left.discard(container)
+        return True
 
     def self_test(self) -> list[Guard]:
         self._check_image(self.base_image)
@@ -135,8 +141,9 @@ class DockerSandbox(Sandbox):
                 except APIError as failure:
                     raise _NotStartedError(f"starting {player.name}: the Docker engine says: {failure}") from failure
         except BaseException:  # Ctrl-C too: it may lie between creation and the answer
+            self._left.add(name)
             with contextlib.suppress(DockerException, OSError):
-                self.client.api.remove_container(name, force=True, v=True)
+                self._remove(name)
             raise
         return DockerRun(container, resources.log_bytes, memory, self._left)
 
