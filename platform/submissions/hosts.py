@@ -1,7 +1,7 @@
 """Whether this host may take work: it is out of service from a failed check until a check of it succeeds.
 
-A check starts control players in the sandboxes of this process and writes a file where results are kept. All worker
-processes of one name share the state: it is a row, and each check in it is made by one of them.
+A check starts control players in the sandboxes of this process, writes a file where results are kept, and asks the
+builder. All worker processes of one name share the state: it is a row, and each check in it is made by one of them.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from django.db import DatabaseError, transaction
 from core import clock, events, store
 from core.errors import Fault, Refusal
 from core.slot import device_of, slot
+from submissions import builds
 from submissions.models import Host
 from submissions.sandboxes import open_sandbox, opened_sandboxes, resources
 
@@ -72,6 +73,7 @@ def _problem() -> str:
         for sandbox in opened_sandboxes():
             sandbox.prove(resources(device), gpu=device is not None, starts=CHECK_STARTS)
             sandbox.sweep()
+        builds.check_host()
     except (Fault, Refusal, OSError) as problem:
         return str(problem)
     return ""

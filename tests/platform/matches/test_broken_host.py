@@ -262,7 +262,7 @@ def docker_site(
         sandbox.client.close()
     opened.clear()
     for phase in ("setup", "call"):  # tracebacks hold on to connections that failed
-        caplog.get_records(phase).clear()  # type: ignore[arg-type]
+        caplog.get_records(phase).clear()
 
 
 @pytest.mark.docker
@@ -279,5 +279,5 @@ def test_an_engine_that_stops_costs_nobody_anything(docker_site: Any, request: p
     game.require_same_outcome()
     (sandbox,) = sandboxes.opened_sandboxes()
     assert isinstance(sandbox, DockerSandbox)
-    left = {"label": f"{RUNNER_LABEL}={runner_label()}"}
+    left: dict[str, Any] = {"label": f"{RUNNER_LABEL}={runner_label()}"}
     assert sandbox.client.containers.list(all=True, filters=left) == []
