@@ -20,6 +20,7 @@ from core import clock
 from core.models import Event
 from evaluation.sandbox.docker import RUNNER_LABEL, DockerSandbox
 from evaluation.sandbox.host_process import runner_label
+from matches import tasks
 from matches.models import Match, Piece, SampleResult, Worker
 from matches.services import ensure_match
 from submissions import hosts, sandboxes
@@ -174,6 +175,21 @@ def test_a_fault_on_a_host_that_proves_sound_counts_as_before(game: Game) -> Non
         ("waiting", 0),
     ]
     assert not Host.objects.exists()
+
+
+def test_a_worker_that_starts_on_a_host_without_an_engine_says_so_once(
+    match: Match, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tasks, "PLAY_SECONDS", 0.0)
+    monkeypatch.setattr(sandboxes, "_open", {})
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    settings.SANDBOX = "docker"
+    for _ in range(3):
+        tasks.play()
+    assert "no Docker engine answers" in Host.objects.get().problem
+    assert Event.objects.filter(verb="suspend_host").count() == 1
+    assert set(match.pieces.values_list("state", "fence")) == {("waiting", 0)}
+    assert Worker.objects.count() == 1  # it lives, and is called again
 
 
 # a worker of its own on a small disk, which is filled after the first piece and emptied again after some tries
