@@ -19,3 +19,7 @@ class Builder(ABC):
     @abstractmethod
     def build(self, source: Path, *, on_log: LogLine) -> Player:
         """Build the submission in `source`; raises `ManifestRefusal` or `BuildRefusal` with the fix, or `Fault`."""
+
+    @abstractmethod
+    def check_host(self) -> None:
+        """Raise `Fault` where no build can succeed on this host now."""

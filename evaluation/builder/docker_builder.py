@@ -20,6 +20,9 @@ from evaluation.domain.errors import BuildRefusal, Fault, SlowBuildRefusal
 from evaluation.domain.players import Player
 from evaluation.sandbox.sdk_tree import sdk_digest, write_sdk_tree
 
+LEAST_FREE_BYTES = 512 << 20
+"""What the engine's disk must have left for a build to begin; one that leaves less than half of it is stopped."""
+
 DIGEST_LABEL = "gauntlet.digest"
 """The label that an image of ours carries: the whole digest of its recipe."""
 
@@ -59,6 +62,12 @@ class DockerBuilder(Builder):
             gpu=manifest.gpu,
         )
 
+    def check_host(self) -> None:
+        self._base_image()
+        disk = self._docker.root_directory()
+        if disk and (free := shutil.disk_usage(disk).free) < LEAST_FREE_BYTES:
+            raise Fault(f"the engine's disk is full: {free >> 20} MiB are left, {LEAST_FREE_BYTES >> 20} are needed")
+
     def image_of(self, digest: str) -> str | None:
         """The id of the image that the player called `digest` has on this engine; None where it has none."""
         image = self._present(digest)
@@ -76,6 +85,7 @@ class DockerBuilder(Builder):
         return image if labels.get(DIGEST_LABEL) == digest else None
 
     def _make(self, recipe: Recipe, base: dict[str, Any], on_log: LogLine) -> dict[str, Any]:
+        self.check_host()
         on_log(f"building {recipe.image_name} with the {recipe.pack} pack")
         watch = self._watch()
         # an image gets its final name only after it passed every check
@@ -118,7 +128,8 @@ class DockerBuilder(Builder):
         settings = self._settings
         deadline = time.monotonic() + settings.seconds
         disk = self._docker.root_directory()
-        floor = shutil.disk_usage(disk).free - 2 * settings.max_image_bytes if disk else 0
+        # of a disk that had room when the build began, what is left at the end is no host's cause
+        floor = max(shutil.disk_usage(disk).free - 2 * settings.max_image_bytes, LEAST_FREE_BYTES // 2) if disk else 0
 
         def watch() -> None:
             if time.monotonic() > deadline:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from types import TracebackType
 from typing import IO, Any
 
 from evaluation.builder.base import LogLine
@@ -28,12 +29,7 @@ _QUICK_SECONDS = 120.0
 _TAIL_LINES = 20
 _LINE_BYTES = 4096
 _WATCH_SECONDS = 1.0
-
-# how the client reports that it lost the engine. Anchored: a step's own output and commands stand further right
-_ENGINE_TROUBLE = re.compile(
-    r"^(ERROR: )?(Cannot connect to the Docker daemon|error during connect|failed to dial gRPC)"
-)
-
+_NOTICE_SECONDS = 2.0
 
 Watch = Callable[[], None]
 """Asked about once a second while a build runs; raises the refusal that stops it."""
@@ -110,11 +106,14 @@ class DockerClient:
         with tempfile.TemporaryFile() as archive:
             write_context(context, archive)
             archive.seek(0)
-            code = self._run(order.words(), archive, [on_log, tail.append], watch)
-        if code == 0:
-            return
+            with _Connection(self._path) as connection:
+                code = self._run(order.words(), archive, [on_log, tail.append], watch)
+                if code == 0:
+                    return
+                broke = connection.broke()
         lines = "\n".join(f"    {line}" for line in tail)
-        if any(_ENGINE_TROUBLE.match(line) for line in tail) or self._call("version").returncode != 0:
+        # never by what was printed: a recipe can print whatever the client does
+        if broke or self._call("version").returncode != 0:
             raise Fault(f"the engine failed while it built {order.tag}:\n{lines}")
         raise BuildRefusal(
             f"the build failed; its last lines:\n{lines}", fix="mend the step that failed, and try again"
@@ -155,6 +154,29 @@ class DockerClient:
         if "Cannot connect to the Docker daemon" in answer.stderr:
             raise Fault(f"no Docker engine answers: {answer.stderr.strip()}")
         return answer
+
+
+class _Connection:
+    """A connection on which nothing is asked of the engine, so that it ends where the engine goes away meanwhile."""
+
+    def __init__(self, client: str) -> None:
+        words = [client, "events", "--filter", "type=daemon"]
+        nowhere = subprocess.DEVNULL
+        self._process = subprocess.Popen(words, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
+
+    def __enter__(self) -> _Connection:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        _stop(self._process)
+
+    def broke(self) -> bool:
+        """Whether it ended; a moment is left for it, since a build may be the first to notice."""
+        try:
+            self._process.wait(_NOTICE_SECONDS)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
 
 
 def _watched(lines: queue.Queue[str | None], watch: Watch) -> Iterator[str]:

@@ -59,6 +59,9 @@ class ProcessBuilder(Builder):
             gpu=manifest.gpu,
         )
 
+    def check_host(self) -> None:
+        """Nothing is needed but this interpreter."""
+
 
 def count_met_requirements(source: Path) -> int:
     """How many requirements the configuration files in `source` name; raises `BuildRefusal` for what is not met."""

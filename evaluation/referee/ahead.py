@@ -36,6 +36,7 @@ class AheadStart:
         """
         self._thread.join()
         if self._opened is None:
+            self.seat.give_up()
             self.seat.dismiss()
             if isinstance(self._failure, ChannelError | Fault):
                 return None
@@ -80,6 +81,7 @@ class BackgroundEnd:
 
     def _dismiss(self) -> None:
         try:
+            self._seat.give_up()
             self._seat.dismiss()
         except BaseException as failure:
             self._failure = failure

@@ -149,6 +149,7 @@ class Contestant:
         if self._channel is not None:
             self._channel.bye()
             self._channel = None
+        self._seat.give_up()
         with ExitStack() as stack:  # each is ended, whatever happens to the others
             stack.callback(self._seat.dismiss)
             for end in ending:

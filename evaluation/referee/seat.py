@@ -38,12 +38,16 @@ class Seat(ABC):
     def dismiss(self, *, patience: float = 0.0) -> Departure:
         """End the player, whatever it does, and say how it ended. Safe to call twice.
 
+        Raises `Fault` where the player may have failed by this host's cause: then it must not be charged for it.
         `patience`: seconds to wait for it to end by itself, for one that has closed its connection already.
         """
 
     @abstractmethod
     def give_up(self) -> None:
-        """Make an `open` that waits in another thread end soon. `dismiss` is still due."""
+        """The player is not needed any more: an `open` that waits in another thread ends soon. `dismiss` is still due.
+
+        From then on its end is charged to nobody, so the host need not prove that it did its part.
+        """
 
     @abstractmethod
     def another(self) -> Seat:

@@ -10,12 +10,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from evaluation.domain.errors import Fault
 from evaluation.domain.players import Player
 from evaluation.domain.results import Reason
 from evaluation.protocol.handshake import Listener
 from evaluation.referee.seat import Departure, Seat
 from evaluation.runner.lines import LineSplitter
 from evaluation.sandbox.base import SOCKET_NAME, Ending, Resources, Run, Sandbox
+
+UNCERTAIN_STARTS = 3
+"""How many control players must answer where the sandbox itself cannot tell whether it began the player."""
 
 
 class SandboxSeat(Seat):
@@ -30,22 +34,29 @@ class SandboxSeat(Seat):
         self._resources = resources
         self._run: Run | None = None
         self._directory: Path | None = None
+        self._connected = False
         self._on_log = on_log
         self._lines = LineSplitter(on_log) if on_log else None
         self._given_up = threading.Event()
         self.logs: list[str] = []
 
     def open(self, seconds: float) -> tuple[socket.socket, float]:
-        self._directory = Path(tempfile.mkdtemp(prefix="gauntlet-"))
-        self._directory.chmod(0o755)  # the player runs as another user
-        listener = Listener(self._directory / SOCKET_NAME)
+        try:
+            self._directory = Path(tempfile.mkdtemp(prefix="gauntlet-"))
+            self._directory.chmod(0o755)  # the player runs as another user
+            listener = Listener(self._directory / SOCKET_NAME)
+        except OSError as failure:
+            raise Fault(f"this host cannot make a socket for {self._player.name}: {failure}") from failure
+        self._connected = False
         try:
             self._run = self._sandbox.start(self._player, socket_directory=self._directory, resources=self._resources)
             deadline = time.monotonic() + seconds
             if self._lines is not None:
                 self._run.follow(self._lines.feed)
             run = self._run
-            return listener.accept(deadline, lambda: run.ended() or self._given_up.is_set()), deadline
+            connection = listener.accept(deadline, lambda: run.ended() or self._given_up.is_set())
+            self._connected = True
+            return connection, deadline
         finally:
             listener.close()
 
@@ -59,7 +70,11 @@ class SandboxSeat(Seat):
             self.logs.append(ending.log)
             if self._lines is not None:
                 self._lines.close()
-            return _departure(ending)
+            departure = _departure(ending)
+            failed = departure.reason is not None or not self._connected
+            if failed and not self._given_up.is_set():
+                self._vouch(ending)
+            return departure
         finally:
             if self._directory is not None:
                 shutil.rmtree(self._directory, ignore_errors=True)
@@ -72,6 +87,13 @@ class SandboxSeat(Seat):
         seat = SandboxSeat(self._sandbox, self._player, self._resources, self._on_log)
         seat.logs = self.logs
         return seat
+
+    def _vouch(self, ending: Ending) -> None:
+        """Raise `Fault` unless this host did its part in a run whose ending may be charged to the player."""
+        if ending.trouble:
+            raise Fault(f"this host failed while it ran {self._player.name}: {ending.trouble}")
+        starts = 1 if ending.certain else UNCERTAIN_STARTS
+        self._sandbox.prove(self._resources, gpu=self._player.gpu, starts=starts)
 
     def _wait(self, run: Run, patience: float) -> None:
         deadline = time.monotonic() + patience

@@ -44,6 +44,10 @@ class Ending:
     exit_code: int | None
     out_of_memory: bool
     log: str
+    trouble: str = ""
+    """What of the host certainly failed in this run, for its operator; empty where nothing is known to have failed."""
+    certain: bool = True
+    """Whether the sandbox knows that it set itself up and began the player; else only control players can tell."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,13 @@ class Sandbox(ABC):
     @abstractmethod
     def sweep(self) -> int:
         """End what runners that died have left behind; how many leftovers there were."""
+
+    @abstractmethod
+    def prove(self, resources: Resources, *, gpu: bool = False, starts: int = 1) -> None:
+        """Start a control player of ours `starts` times, each as a player with `resources` would be started.
+
+        Raises `Fault` where one of them does not start or does not answer: then this host cannot play.
+        """
 
     @abstractmethod
     def self_test(self) -> list[Guard]:

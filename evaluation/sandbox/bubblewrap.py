@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import json
 import os
 import shutil
 import subprocess
@@ -16,6 +18,9 @@ SOCKET_DIRECTORY = "/run/gauntlet"
 
 HOME = "/tmp"  # noqa: S108 - a file system of the player's own
 """The one place where a wrapped player may write files."""
+
+NO_SUCH_COMMAND = "bwrap: execvp "
+"""How bubblewrap begins to say that everything is set up but there is no such command: a player's own mistake."""
 
 _SHARED_MEMORY_BYTES = 64 << 20
 _NAMESPACES = (
@@ -32,13 +37,16 @@ def wrapped(
     socket_directory: Path,
     scratch_bytes: int,
     devices: bool = False,
+    status: int | None = None,
 ) -> list[str]:
     """`command` in bubblewrap, run in `directory`.
 
     Homes and temporary files of the host are hidden; of what lies in them only `directory`, `visible` and the running
-    interpreter are shown. `devices` shows the host's /dev, which a GPU needs.
+    interpreter are shown. `devices` shows the host's /dev, which a GPU needs. bubblewrap writes to the descriptor
+    `status`, which the command does not get, how far it came: see `began`.
     """
-    arguments = ["bwrap", *_NAMESPACES, "--ro-bind", "/", "/", "--proc", "/proc"]
+    reports = [] if status is None else ["--json-status-fd", str(status)]
+    arguments = ["bwrap", *reports, *_NAMESPACES, "--ro-bind", "/", "/", "--proc", "/proc"]
     arguments += ["--dev-bind", "/dev", "/dev"] if devices else ["--dev", "/dev"]
     hidden = [str(path) for path in _hidden_directories()]
     for path in hidden:
@@ -51,6 +59,18 @@ def wrapped(
     for path in hidden if devices else [*hidden, "/dev"]:
         arguments += ["--remount-ro", path]
     return [*arguments, "--chdir", os.path.realpath(directory), *command]
+
+
+def began(report: bytes) -> bool:
+    """Whether the command was begun, by what bubblewrap wrote to its status descriptor until its end.
+
+    It reports an exit status only of a command that it could execute, however that ended.
+    """
+    for line in report.splitlines():
+        with contextlib.suppress(ValueError):
+            if "exit-code" in json.loads(line):
+                return True
+    return False
 
 
 @functools.cache

@@ -9,28 +9,27 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 import uuid
 import weakref
-from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.types import DeviceRequest, LogConfig, Ulimit
 
-from evaluation.domain.errors import BuildRefusal, Fault
+from evaluation.domain.errors import BuildRefusal, Fault, HostRefusal
 from evaluation.domain.players import Player
-from evaluation.sandbox.base import SOCKET_NAME, Ending, Guard, Resources, Run, Sandbox
+from evaluation.sandbox.base import SOCKET_NAME, Guard, Resources, Sandbox
 from evaluation.sandbox.docker_guards import examine_docker
+from evaluation.sandbox.docker_run import DockerRun, as_fault
 from evaluation.sandbox.engine import connect_engine, docker_available
 from evaluation.sandbox.environment import player_environment
+from evaluation.sandbox.host_memory import HostMemory
 from evaluation.sandbox.host_process import runner_is_dead, runner_label
+from evaluation.sandbox.proof import Control
 from evaluation.sandbox.proved_guards import ProvedGuards
 from evaluation.sandbox.register import remove_socket_directory
-
-if TYPE_CHECKING:
-    from docker.models.containers import Container
 
 __all__ = ["RUNNER_LABEL", "DockerRun", "DockerSandbox", "docker_available"]
 
@@ -44,8 +43,7 @@ _HOME = "/tmp"  # noqa: S108 - a file system of the container's own
 _NOBODY = "65534:65534"
 _SHARED_MEMORY_BYTES = 64 << 20
 _OPEN_FILES = 1024
-_PATIENCE = 5.0
-_KILLED = 137  # 128 + SIGKILL
+_STARTS = 3
 
 
 class DockerSandbox(Sandbox):
@@ -64,16 +62,39 @@ class DockerSandbox(Sandbox):
         self.base_image = base_image or os.environ.get("GAUNTLET_BASE_IMAGE") or "gauntlet-base:latest"
         self.client = connect_engine()
         weakref.finalize(self, self.client.close)
-        with _as_fault("asking for its name"):
+        with as_fault("asking for its name"):
             self._guards = ProvedGuards(f"{self.client.info()['ID']} {runtime} {self.base_image}")
+        self._left: set[str] = set()
 
     def start(self, player: Player, *, socket_directory: Path, resources: Resources) -> DockerRun:
         self.require_guards()
-        return self._start(player, socket_directory=socket_directory, resources=resources)
+        try:
+            return self._start(player, socket_directory=socket_directory, resources=resources)
+        except _NotStartedError:  # by the engine's cause or the image's: the image's where ours starts in its place
+            ours = replace(player, image=self.base_image, command=("true",))
+            for _ in range(_STARTS):
+                self._start(ours, socket_directory=socket_directory, resources=resources).end()
+        try:
+            return self._start(player, socket_directory=socket_directory, resources=resources)
+        except _NotStartedError as failure:
+            raise BuildRefusal(
+                "the image cannot be started as a player is: without network, with a /tmp of its own and its socket"
+                f" in {_SOCKET_DIRECTORY}",
+                fix="leave /tmp, /run, /dev, /proc and /sys in the image as directories, as the base image has them",
+            ) from failure
+
+    def prove(self, resources: Resources, *, gpu: bool = False, starts: int = 1) -> None:
+        try:
+            self.require_guards()
+            Control(image=self.base_image, gpu=gpu).prove(self._start, resources, starts)
+        except (Fault, HostRefusal) as failure:
+            self._guards.forget()  # whoever mends an engine may have changed it
+            raise Fault(str(failure)) from failure
 
     def sweep(self) -> int:
         swept = 0
-        with _as_fault("sweeping containers"):
+        with as_fault("sweeping containers"):
+            swept += sum(map(self._remove, list(self._left)))
             for container in self.client.containers.list(
                 all=True, filters={"label": RUNNER_LABEL}, ignore_removed=True
             ):
@@ -84,6 +105,16 @@ class DockerSandbox(Sandbox):
                     swept += 1
                 remove_socket_directory(container.labels.get(_SOCKET_LABEL, ""))
         return swept
+
+    def _remove(self, container: str) -> bool:
+        """Remove one that may have been left behind, by its name or id; False where it is not there."""
+        try:
+            self.client.api.remove_container(container, force=True, v=True)
+        except NotFound:
+            self._left.discard(container)
+            return False
+        self._left.discard(container)
+        return True
 
     def self_test(self) -> list[Guard]:
         self._check_image(self.base_image)
@@ -101,19 +132,24 @@ class DockerSandbox(Sandbox):
         self._check_image(player.image)
         name = f"gauntlet-{uuid.uuid4().hex}"
         options = _options(player, socket_directory, resources, self.runtime)
+        memory = HostMemory(resources.memory_bytes)
         try:
-            with _as_fault(f"starting {player.name}"):
+            with as_fault(f"starting {player.name}"):
                 container = self.client.containers.create(player.image, name=name, **options)
-                container.start()
+                try:
+                    container.start()
+                except APIError as failure:
+                    raise _NotStartedError(f"starting {player.name}: the Docker engine says: {failure}") from failure
         except BaseException:  # Ctrl-C too: it may lie between creation and the answer
+            self._left.add(name)
             with contextlib.suppress(DockerException, OSError):
-                self.client.api.remove_container(name, force=True, v=True)
+                self._remove(name)
             raise
-        return DockerRun(container, resources.log_bytes)
+        return DockerRun(container, resources.log_bytes, memory, self._left)
 
     def _check_image(self, image: str) -> None:
         try:
-            with _as_fault(f"looking for image {image}"):
+            with as_fault(f"looking for image {image}"):
                 configuration = self.client.images.get(image).attrs["Config"] or {}
         except Fault as fault:
             if isinstance(fault.__cause__, ImageNotFound):
@@ -123,71 +159,8 @@ class DockerSandbox(Sandbox):
             raise BuildRefusal("the image declares volumes", fix="a player may write below /tmp only; remove VOLUME")
 
 
-class DockerRun(Run):
-    """One started container."""
-
-    def __init__(self, container: Container, log_bytes: int) -> None:
-        self._container = container
-        self._log_bytes = log_bytes
-        self._gone = threading.Event()
-        self._ending: Ending | None = None
-        self._watcher = threading.Thread(target=self._watch, name="player watch", daemon=True)
-        self._watcher.start()
-        self._reader: threading.Thread | None = None
-
-    @property
-    def container_id(self) -> str:
-        """The engine's id of the container."""
-        return str(self._container.id)
-
-    def ended(self) -> bool:
-        return self._gone.is_set()
-
-    def follow(self, on_output: Callable[[bytes], None]) -> None:
-        self._reader = threading.Thread(target=self._read, args=(on_output,), name="player log", daemon=True)
-        self._reader.start()
-
-    def end(self) -> Ending:
-        if self._ending is None:
-            with _as_fault("ending a container"):
-                try:
-                    self._ending = self._conclude()
-                    if self._reader is not None:
-                        self._reader.join(_PATIENCE)
-                finally:
-                    with contextlib.suppress(NotFound):
-                        self._container.remove(force=True, v=True)
-            self._watcher.join(10.0)
-        return self._ending
-
-    def _conclude(self) -> Ending:
-        try:
-            self._container.reload()
-            by_itself = not self._container.attrs["State"]["Running"]
-            if not by_itself:
-                with contextlib.suppress(APIError):  # it may end at this very moment
-                    self._container.kill()
-                self._container.wait(timeout=60)
-                self._container.reload()
-            state: dict[str, Any] = self._container.attrs["State"]
-            log = self._container.logs(stdout=True, stderr=True)
-        except NotFound:  # somebody else removed it
-            return Ending(None, False, "")
-        exit_code = int(state["ExitCode"]) if by_itself else None
-        kept = log[max(0, len(log) - self._log_bytes) :].decode("utf-8", errors="replace")
-        return Ending(exit_code, bool(state["OOMKilled"]) and (exit_code is None or exit_code != 0), kept)
-
-    def _read(self, on_output: Callable[[bytes], None]) -> None:
-        # what is missing when the engine stops answering is in the ending, as far as there is one
-        with contextlib.suppress(DockerException, OSError):
-            for chunk in self._container.logs(stdout=True, stderr=True, stream=True, follow=True):
-                on_output(chunk)
-
-    def _watch(self) -> None:
-        # also when the engine stops answering: end() then says so
-        with contextlib.suppress(DockerException, OSError):
-            self._container.wait(timeout=None)
-        self._gone.set()
+class _NotStartedError(Fault):
+    """The engine made a container and could not start it."""
 
 
 def _options(player: Player, socket_directory: Path, resources: Resources, runtime: str | None) -> dict[str, Any]:
@@ -229,11 +202,3 @@ def _options(player: Player, socket_directory: Path, resources: Resources, runti
         "runtime": runtime,
         "detach": True,
     }
-
-
-@contextlib.contextmanager
-def _as_fault(doing: str) -> Iterator[None]:
-    try:
-        yield
-    except (DockerException, OSError) as failure:
-        raise Fault(f"{doing}: the Docker engine says: {failure}") from failure

@@ -28,7 +28,10 @@ def main() -> None:
     _lower(resource.RLIMIT_FSIZE, file_bytes)
     _lower(resource.RLIMIT_NOFILE, _OPEN_FILES)
     _lower(resource.RLIMIT_CORE, 0)
-    os.execvp(sys.argv[4], sys.argv[4:])  # noqa: S606 - no shell is wanted
+    try:
+        os.execvp(sys.argv[4], sys.argv[4:])  # noqa: S606 - no shell is wanted
+    except OSError as error:
+        sys.exit(f"{sys.argv[4]} could not be started: {error.strerror}")
 
 
 def _lower(kind: int, limit: int) -> None:

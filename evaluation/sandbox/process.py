@@ -17,6 +17,7 @@ import threading
 import uuid
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -25,9 +26,11 @@ from evaluation.domain.players import Player
 from evaluation.sandbox import bubblewrap
 from evaluation.sandbox.base import SOCKET_NAME, Ending, Guard, Resources, Run, Sandbox
 from evaluation.sandbox.environment import player_environment
+from evaluation.sandbox.host_memory import HostMemory
 from evaluation.sandbox.host_process import HostProcess
 from evaluation.sandbox.log_tail import LogTail
 from evaluation.sandbox.process_guards import examine_process
+from evaluation.sandbox.proof import Control
 from evaluation.sandbox.register import MARK, Entry, sweep_register
 from evaluation.sandbox.sdk_tree import sdk_digest, write_sdk_tree
 from evaluation.sandbox.state import state_directory
@@ -36,6 +39,10 @@ _PYTHON_NAMES = ("python", "python3")
 _LAUNCHER = Path(__file__).with_name("launch.py")
 _MEMORY_COMPLAINTS = ("MemoryError", "std::bad_alloc", "can't allocate memory", "Cannot allocate memory")
 _PATIENCE = 5.0
+_KILLED = 137  # 128 + SIGKILL
+_REPORT_BYTES = 1 << 16
+_QUOTED_CHARACTERS = 300
+_CONTROL = Control(modules=("evaluation.sdk",))  # with numpy: players here share both with us
 _starters: dict[int, ThreadPoolExecutor] = {}
 _starters_lock = threading.Lock()
 
@@ -67,6 +74,8 @@ class ProcessSandbox(Sandbox):
             "PYTHONPATH": str(sdk),
             MARK: mark,
         }
+        memory = HostMemory(resources.memory_bytes)
+        report, status = os.pipe() if self.bubblewrapped else (None, None)
         command = list(player.command)
         if command[0] in _PYTHON_NAMES:
             command[0] = sys.executable
@@ -78,15 +87,25 @@ class ProcessSandbox(Sandbox):
                 socket_directory=socket_directory,
                 scratch_bytes=resources.scratch_bytes,
                 devices=player.gpu and resources.gpu is not None,
+                status=status,
             )
         limits = [str(os.getpid()), str(resources.memory_bytes), str(resources.scratch_bytes)]
         command = [sys.executable, "-I", "-S", str(_LAUNCHER), *limits, *command]
         try:
-            process, output = _start(command, environment, player.directory)
+            process, output = _start(command, environment, player.directory, status)
         except BaseException:
             shutil.rmtree(scratch, ignore_errors=True)
+            if report is not None:
+                os.close(report)
             raise
-        return ProcessRun(process, LogTail(output, resources.log_bytes), mark, scratch, socket_directory)
+        finally:
+            if status is not None:
+                os.close(status)
+        log = LogTail(output, resources.log_bytes)
+        return ProcessRun(process, log, mark, scratch, socket_directory, memory, report)
+
+    def prove(self, resources: Resources, *, gpu: bool = False, starts: int = 1) -> None:
+        replace(_CONTROL, gpu=gpu).prove(self.start, resources, starts)
 
     def sweep(self) -> int:
         return sweep_register()
@@ -113,11 +132,21 @@ class ProcessRun(Run):
     """One started process, its children, and what was made for them."""
 
     def __init__(
-        self, process: subprocess.Popen[bytes], log: LogTail, mark: str, scratch: Path, socket_directory: Path
+        self,
+        process: subprocess.Popen[bytes],
+        log: LogTail,
+        mark: str,
+        scratch: Path,
+        socket_directory: Path,
+        memory: HostMemory,
+        report: int | None,
     ) -> None:
+        """`report`: where bubblewrap reports, a descriptor that is closed at the end; None where it does not wrap."""
         self._process = process
         self._log = log
         self._scratch = scratch
+        self._memory = memory
+        self._report = report
         self._ending: Ending | None = None
         runner = HostProcess.current()
         self._entry = Entry(
@@ -156,21 +185,43 @@ class ProcessRun(Run):
             # a shell's convention, and bubblewrap's: 128 + signal
             status = 128 - exit_code if exit_code is not None and exit_code < 0 else exit_code
             complained = any(complaint in log for complaint in _MEMORY_COMPLAINTS)
-            self._ending = Ending(status, bool(status) and complained, log)
+            trouble = self._memory.trouble() if status == _KILLED else ""
+            certain = self._begun()
+            if self._report is not None and not certain and not log.startswith(bubblewrap.NO_SUCH_COMMAND):
+                trouble = f"bubblewrap ended before the player began (exit status {status}): {_last_line(log)}"
+            self._ending = Ending(status, bool(status) and complained, log, trouble, certain or not status)
         return self._ending
+
+    def _begun(self) -> bool:
+        """Whether bubblewrap reported that it began the player. Its processes are gone."""
+        if self._report is None:
+            return False
+        with os.fdopen(self._report, "rb", buffering=0) as file:
+            os.set_blocking(self._report, False)
+            return bubblewrap.began(file.read(_REPORT_BYTES) or b"")
 
     def _kill(self) -> None:
         # children first: of a wrapped player this is the first process of its namespace, and with it go all others
-        for child in _children(self._process.pid):
+        children = _children(self._process.pid)
+        for child in children:
             _kill_quietly(child)
+        if self._report is not None and children:
+            with contextlib.suppress(subprocess.TimeoutExpired):  # what it reports now tells whether the player began
+                self._process.wait(_PATIENCE)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         self._entry.kill()
 
 
-def _start(command: list[str], environment: dict[str, str], directory: Path) -> tuple[subprocess.Popen[bytes], int]:
-    """Start `command` in a session of its own; it and the reading end of its output."""
+def _last_line(log: str) -> str:
+    return log.strip().rpartition("\n")[2][-_QUOTED_CHARACTERS:]
+
+
+def _start(
+    command: list[str], environment: dict[str, str], directory: Path, keep: int | None
+) -> tuple[subprocess.Popen[bytes], int]:
+    """Start `command` in a session of its own, with the descriptor `keep`; it and the reading end of its output."""
 
     def start() -> tuple[subprocess.Popen[bytes], int]:
         reading, writing = os.pipe()
@@ -183,6 +234,7 @@ def _start(command: list[str], environment: dict[str, str], directory: Path) -> 
                 stdout=writing,
                 stderr=writing,
                 start_new_session=True,
+                pass_fds=() if keep is None else (keep,),
             )
         except BaseException as failure:
             os.close(reading)

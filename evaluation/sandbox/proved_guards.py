@@ -32,6 +32,11 @@ class ProvedGuards:
         """Keep what a self-test found."""
         write_atomically(self._file, json.dumps([asdict(guard) for guard in guards]))
 
+    def forget(self) -> None:
+        """Have the guards proved again before they are next relied upon."""
+        self._satisfied = False
+        self._file.unlink(missing_ok=True)
+
     def require(self, prove: Callable[[], list[Guard]]) -> None:
         """Raise `HostRefusal` where a required guard did not hold; `prove` is asked when nothing recent is known.
 

@@ -61,6 +61,7 @@ UNFOLD = {
                 _item("Pieces", "extension", "matches_piece"),
                 _item("Sample results", "analytics", "matches_sampleresult"),
                 _item("Workers", "memory", "matches_worker", SUPERUSER),
+                _item("Hosts", "dns", "submissions_host", SUPERUSER),
             ),
             _group(
                 "Leaderboards",

@@ -11,6 +11,9 @@ from django.conf import settings
 
 from core.errors import Fault
 
+_CHECK_BYTES = 4 << 20
+"""More than the images and the trace of a piece take."""
+
 
 def put(content: bytes) -> str:
     """Keep `content` and return its digest, 64 hexadecimal digits. Whole or not at all, safe to repeat."""
@@ -19,12 +22,29 @@ def put(content: bytes) -> str:
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=".")
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).replace(path)
+        except BaseException:  # the disk may be full: half a file must not stay
+            Path(name).unlink(missing_ok=True)
+            raise
+    return digest
+
+
+def check() -> None:
+    """Raise `Fault` where nothing can be kept now, for want of space on the disk or otherwise."""
+    folder: Path = settings.OBJECTS
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(_CHECK_BYTES))
             file.flush()
             os.fsync(file.fileno())
-        Path(name).replace(path)
-    return digest
+    except OSError as error:
+        raise Fault(f"nothing can be kept in {folder}: {error}") from error
 
 
 def get(digest: str) -> bytes:

@@ -113,11 +113,6 @@ def calibration() -> float:
     return referee_clock.calibrate()
 
 
-def prepare_host() -> None:
-    """Open the sandbox, which sweeps what dead workers left behind; raises `Fault` where this host cannot play."""
-    open_sandbox()
-
-
 def pack(result: PieceResult) -> bytes:
     """The artefact of a piece, an .npz: equal results give equal bytes, whatever the clock."""
     found = [_FOUND_NOTHING if row.found_label is None else row.found_label for row in result.samples]

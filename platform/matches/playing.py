@@ -10,6 +10,7 @@ from matches import engine, queue
 from matches.heartbeat import Heartbeat
 from matches.models import Worker
 from matches.queue import Claim
+from submissions import hosts
 
 log = logging.getLogger(__name__)
 
@@ -17,9 +18,12 @@ log = logging.getLogger(__name__)
 def play_pieces(worker: Worker, heartbeat: Heartbeat, *, seconds: float) -> None:
     """Play what waits for `worker` until nothing does or `seconds` are over.
 
-    Ends early after a fault of ours: what is wrong with this host would meet the next piece too.
+    Ends early after a fault of ours: what is wrong with this host would meet the next piece too. While this host is out
+    of service nothing is claimed.
     """
     ends = time.monotonic() + seconds
+    if not hosts.wait_for_service(seconds):
+        return
     claim = heartbeat.hold(queue.claim(worker))
     if claim is not None and queue.waiting_for(worker).exists():
         # heard by another worker that is idle, or else by this one when it is done: rings neither grow nor run out
@@ -45,7 +49,9 @@ def _play_match(claim: Claim, heartbeat: Heartbeat, ends: float) -> Claim | None
         _let_go(claim, following, heartbeat)
     except Exception as failure:  # whatever it is, it is ours: players fail in the result
         log.exception("%s could not be played", claim.piece)
-        _let_go(claim, following, heartbeat, fault=f"{type(failure).__name__}: {failure}")
+        # a host that cannot play is no fault of the piece: it must not be given up for that
+        fault = f"{type(failure).__name__}: {failure}" if hosts.check_after(failure) else ""
+        _let_go(claim, following, heartbeat, fault=fault)
     except BaseException:  # told to stop: nobody's fault, and the pieces are free at once
         _let_go(claim, following, heartbeat)
         raise

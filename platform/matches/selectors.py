@@ -11,6 +11,7 @@ from django.db.models import Count, Prefetch, Q, QuerySet
 from competitions.models import SampleSet
 from core import clock
 from matches.models import Match, Piece, Worker
+from submissions.selectors import hosts_out_of_service
 
 SIGN_OF_LIFE = timedelta(seconds=60)
 """A worker that was not seen for so long does not count as live."""
@@ -49,11 +50,12 @@ class QueuePlace:
 
 @dataclass(frozen=True)
 class WorkerStatus:
-    """A worker, whether it was seen lately, and the pieces it holds (with their matches)."""
+    """A worker, whether it was seen lately, the pieces it holds (with their matches), and whether its host plays."""
 
     worker: Worker
     live: bool
     holds: tuple[Piece, ...]
+    out_of_service: bool
 
 
 def progress(matches: Iterable[Match]) -> Progress:
@@ -99,7 +101,16 @@ def workers() -> list[WorkerStatus]:
     held = Piece.objects.filter(state=Piece.State.CLAIMED).select_related("match__model", "match__attack")
     rows = Worker.objects.prefetch_related(Prefetch("pieces", held, to_attr="held"))
     since = clock.now() - SIGN_OF_LIFE
-    return [WorkerStatus(row, row.last_seen_at >= since, tuple(getattr(row, "held", ()))) for row in rows]
+    out = {host.name for host in hosts_out_of_service()}
+    return [
+        WorkerStatus(
+            worker=row,
+            live=row.last_seen_at >= since,
+            holds=tuple(getattr(row, "held", ())),
+            out_of_service=row.name.rpartition("/")[0] in out,
+        )
+        for row in rows
+    ]
 
 
 def waiting() -> QuerySet[Piece]:

@@ -45,7 +45,6 @@ _process = _Process()
 @shared_task(name="matches.play")  # type: ignore[untyped-decorator]
 def play() -> None:
     """Play waiting pieces for about a minute; others are woken as long as more of them wait."""
-    engine.prepare_host()
     _collect_now_and_then()
     worker = register(slot())
     with Heartbeat(worker) as heartbeat:

@@ -9,7 +9,7 @@ from core.administration.acts import Act, confirmed
 from core.administration.columns import labelled, linked
 from core.administration.rows import ReadOnlyAdmin
 from submissions import services
-from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
+from submissions.models import Build, Host, LogChunk, Player, QuotaSlot, Submission
 
 STATE_COLOURS = {
     "received": "info",
@@ -121,6 +121,15 @@ class BuildAdmin(ReadOnlyAdmin):
     list_select_related = ("submission",)
     search_fields = ("=submission__pk", "worker")
     date_hierarchy = "started_at"
+
+
+@admin.register(Host)
+class HostAdmin(ReadOnlyAdmin):
+    """Hosts that failed a check of themselves. One that is out of service returns by itself when a check succeeds."""
+
+    list_display = ("name", "out_since", "check_due_at", "failed_checks", "problem")
+    list_filter = (("out_since", admin.EmptyFieldListFilter),)
+    search_fields = ("name", "problem")
 
 
 @admin.register(LogChunk)

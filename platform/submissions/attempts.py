@@ -35,6 +35,8 @@ RINGS_AT_ONCE = 4
 
 READY, LOST, OVERDUE, FAULT, WITHDRAWN = "ready", "lost", "overdue", "fault", "withdrawn"
 """How a build ends, beside the reason of a refusal."""
+HOST = "host"
+"""It failed on a host that then failed a check of itself: nothing that the submission must be given up for."""
 OUR_FAULTS = frozenset({LOST, OVERDUE, FAULT})
 
 _AT_WORK = (Submission.State.BUILDING, Submission.State.CHECKING)
@@ -102,7 +104,7 @@ def give_back(build: Build, outcome: str, detail: str) -> None:
             return
         _finish(build, outcome)
         events.record("fault", submission, reason=outcome, attempt=build.attempt, detail=detail)
-        if _faults_in_a_row(submission) % MAX_FAULTS == 0:
+        if outcome != HOST and _faults_in_a_row(submission) % MAX_FAULTS == 0:
             _give_up(submission, FAULT, f"Something of ours failed {MAX_FAULTS} times while this was built or checked.")
             return
         _move(submission, Submission.State.RECEIVED, deadline=clock.now() + deadlines.RECEIVED)
@@ -199,5 +201,5 @@ def _refuse(submission: Submission, cause: Submission.Cause, reason: str, proble
 
 
 def _faults_in_a_row(submission: Submission) -> int:
-    outcomes = submission.builds.order_by("-attempt").values_list("outcome", flat=True)
+    outcomes = submission.builds.exclude(outcome=HOST).order_by("-attempt").values_list("outcome", flat=True)
     return sum(1 for _ in takewhile(OUR_FAULTS.__contains__, outcomes))

@@ -84,6 +84,11 @@ def trusted_baseline(name: str) -> EnginePlayer:
     return _build_ours(choose_builder("process"), _baseline_path(name), lambda line: None)
 
 
+def check_host() -> None:
+    """Raise `Fault` where this host cannot build now."""
+    _builder().check_host()
+
+
 def build_limit() -> timedelta:
     """How long one build may take before its builder stops it."""
     try:

@@ -132,7 +132,8 @@ class Build(models.Model):
     lease_until = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
     outcome = models.CharField(max_length=40, blank=True)
-    """`ready`, the reason of a refusal, `withdrawn`, or what of ours went wrong: `fault`, `overdue`, `lost`."""
+    """`ready`, the reason of a refusal, `withdrawn`, or what of ours went wrong: `fault`, `overdue`, `lost`, or `host`,
+    which is not counted against the submission: the host failed a check of itself afterwards."""
     checks = models.JSONField(default=list, blank=True)
     """What the smoke stage looked at: a list of {name, passed, seen}."""
 
@@ -142,6 +143,26 @@ class Build(models.Model):
 
     def __str__(self) -> str:
         return f"build {self.attempt} of {self.submission}"
+
+
+class Host(models.Model):
+    """A host that builds or plays and has failed a check of itself at some time, by its worker's name."""
+
+    name = models.CharField(max_length=120, unique=True)
+    out_since = models.DateTimeField(null=True, blank=True)
+    """Since when it takes no work, because a control player failed on it; None while it is in service."""
+    problem = models.TextField(blank=True)
+    """What the last failed check found."""
+    check_due_at = models.DateTimeField(null=True, blank=True)
+    """When it may check itself the next time."""
+    failed_checks = models.PositiveIntegerField(default=0)
+    """How many checks in a row have failed."""
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class LogChunk(models.Model):

@@ -13,7 +13,7 @@ from django.db import Error, close_old_connections, connection
 
 from core.errors import Refusal
 from evaluation.domain.errors import ManifestRefusal, SlowBuildRefusal
-from submissions import attempts, builds
+from submissions import attempts, builds, hosts
 from submissions.logs import LogWriter, clean
 from submissions.models import Build, LogChunk, Player
 from submissions.smoke import SmokeStage, as_rows, smoke_stage, what_failed
@@ -30,8 +30,11 @@ log = logging.getLogger(__name__)
 def advance(submission_id: int) -> None:
     """Bring a received submission to its end, or back to received where something of ours failed.
 
-    Safe to call twice and at the same time: one caller gets it, the others do nothing.
+    Safe to call twice and at the same time: one caller gets it, the others do nothing. Nobody does while this host
+    is out of service: the sweep calls again.
     """
+    if not hosts.in_service():
+        return
     build = attempts.claim(submission_id, f"{settings.WORKER_NAME}/build/{os.getpid()}")
     if build is None:
         return
@@ -46,7 +49,8 @@ def advance(submission_id: int) -> None:
             close_old_connections()
             writer.write("Something of ours failed. It costs the team nothing.")
             writer.close()
-            attempts.give_back(build, attempts.FAULT, _clean_text(str(error)))
+            outcome = attempts.FAULT if hosts.check_after(error) else attempts.HOST
+            attempts.give_back(build, outcome, _clean_text(str(error)))
 
 
 class _NoLongerOursError(Exception):

@@ -13,7 +13,15 @@ from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.docker import DockerSandbox
 from evaluation.sandbox.process import ProcessSandbox
 
-__all__ = ["Resources", "Sandbox", "needs_trusted_code", "open_sandbox", "resources", "trusted_sandbox"]
+__all__ = [
+    "Resources",
+    "Sandbox",
+    "needs_trusted_code",
+    "open_sandbox",
+    "opened_sandboxes",
+    "resources",
+    "trusted_sandbox",
+]
 
 _KINDS: dict[str, type[Sandbox]] = {"docker": DockerSandbox, "process": ProcessSandbox}
 _open: dict[tuple[str, int], Sandbox] = {}
@@ -31,6 +39,13 @@ def open_sandbox() -> Sandbox:
 def trusted_sandbox() -> Sandbox:
     """The process sandbox, for what is bundled with us and nothing else."""
     return _opened("process")
+
+
+def opened_sandboxes() -> list[Sandbox]:
+    """The sandboxes that this process has opened, the chosen one first; opens that one, as `open_sandbox` does."""
+    chosen = open_sandbox()
+    others = [sandbox for (_, pid), sandbox in _open.items() if pid == os.getpid() and sandbox is not chosen]
+    return [chosen, *others]
 
 
 def needs_trusted_code() -> bool:

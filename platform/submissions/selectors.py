@@ -10,7 +10,7 @@ from django.db.models import F
 
 from core import clock
 from repositories.models import Repository
-from submissions.models import Build, LogChunk, QuotaSlot, Submission
+from submissions.models import Build, Host, LogChunk, QuotaSlot, Submission
 from submissions.quota import WINDOW, Allowance, allowance
 
 LOG_PAGE = 1000
@@ -73,3 +73,8 @@ def standing_submission(repository: Repository, commit: str) -> Submission | Non
     """The submission of `commit` that is neither refused nor withdrawn; there is at most one."""
     gone = (Submission.State.REFUSED, Submission.State.WITHDRAWN)
     return Submission.objects.filter(repository=repository, commit=commit).exclude(state__in=gone).first()
+
+
+def hosts_out_of_service() -> list[Host]:
+    """The hosts that take no work because a check of them failed, by name."""
+    return list(Host.objects.filter(out_since__isnull=False))

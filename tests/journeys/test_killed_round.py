@@ -8,8 +8,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -69,10 +70,14 @@ class Database:
 
     def ask(self, question: str) -> Any:
         """The first value of the first row."""
+        return self.ask_all(question)[0][0]
+
+    def ask_all(self, question: str) -> list[tuple[Any, ...]]:
+        """All rows."""
         connect = psycopg2.connect if self._address else sqlite3.connect
         with closing(connect(self._address or self._file)) as connection, closing(connection.cursor()) as cursor:
             cursor.execute(question)
-            return cursor.fetchone()[0]
+            return [tuple(row) for row in cursor.fetchall()]
 
     def played(self) -> int:
         return int(self.ask("select count(*) from matches_piece where state = 'played'"))
@@ -80,6 +85,15 @@ class Database:
     def outcome(self) -> str:
         """The snapshot hash; empty before the round is scored."""
         return str(self.ask("select outcome from rounds_round"))
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Every sample result, by the contents of its players: all of it but the times."""
+        return self.ask_all(
+            "select attack.digest, model.digest, row.sample, row.outcome, row.distance, row.queries, row.reason "
+            "from matches_sampleresult row join matches_match match on match.id = row.match_id "
+            "join submissions_player attack on attack.id = match.attack_id "
+            "join submissions_player model on model.id = match.model_id order by 1, 2, 3"
+        )
 
     def drop_connections(self) -> None:
         """End everybody's connection."""
@@ -89,14 +103,22 @@ class Database:
         )
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """How a round ended: its snapshot hash, and the rows that it follows from."""
+
+    digest: str
+    rows: list[tuple[Any, ...]]
+
+
 @pytest.fixture
 def play_round(
     make_site: Callable[..., Any], root: Path, wait: Callable[..., None]
-) -> Iterator[Callable[[Callable[[Programs, Database, int], None]], str]]:
+) -> Iterator[Callable[[Callable[[Programs, Database, int], None]], Outcome]]:
     """Plays the round of a fresh site to its end, with something done to it after each of some pieces; its outcome."""
     running: list[Programs] = []
 
-    def play(disturb: Callable[[Programs, Database, int], None]) -> str:
+    def play(disturb: Callable[[Programs, Database, int], None]) -> Outcome:
         site = make_site()
         environment = site.environment | {"DJANGO_SETTINGS_MODULE": "config.settings"}
         subprocess.run([sys.executable, "-c", SET_UP], cwd=root, env=environment, check=True, timeout=200)
@@ -107,7 +129,7 @@ def play_round(
             wait(f"{moment} pieces played", lambda moment=moment: database.played() >= moment)
             disturb(programs, database, number)
         wait("the end of the round", database.outcome)
-        return database.outcome()
+        return Outcome(database.outcome(), database.rows())
 
     yield play
     for programs in running:
@@ -127,7 +149,10 @@ def disturb(programs: Programs, database: Database, number: int) -> None:
 
 @pytest.mark.timeout(600)
 def test_a_round_killed_at_five_moments_has_the_outcome_of_an_undisturbed_one(
-    play_round: Callable[[Callable[[Programs, Database, int], None]], str],
+    play_round: Callable[[Callable[[Programs, Database, int], None]], Outcome],
+    first_difference: Callable[[Sequence[object], Sequence[object]], str],
 ) -> None:
     undisturbed = play_round(lambda programs, database, number: None)
-    assert play_round(disturb) == undisturbed
+    disturbed = play_round(disturb)
+    assert first_difference(undisturbed.rows, disturbed.rows) == ""
+    assert disturbed.digest == undisturbed.digest

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 from matches.selectors import workers
 from pages import live
 from pages.selectors import queue
+from submissions.selectors import hosts_out_of_service
 
 STATUS_EVERY = 5
 
@@ -16,7 +17,7 @@ STATUS_EVERY = 5
 @require_safe
 def status(request: HttpRequest) -> HttpResponse:
     """Workers with their last sign of life, and the queue. For everyone: no team and no player is named."""
-    context = {"workers": workers(), "queue": queue()}
+    context = {"workers": workers(), "queue": queue(), "out_of_service": hosts_out_of_service()}
     framed = live.part(request, "pages/parts/status.html", context, every=STATUS_EVERY)
     if live.asked(request):
         return live.answer(request, framed)

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from evaluation.builder import docker_builder
 from evaluation.builder.base import Builder
 from evaluation.builder.detection import detect_pack
 from evaluation.builder.docker_builder import DIGEST_LABEL, DockerBuilder
@@ -191,3 +192,43 @@ def test_process_checks_each_requirement(
 def test_it_rejects_a_repository_without_a_manifest(tmp_path: Path) -> None:
     with pytest.raises(ManifestRefusal):
         ProcessBuilder().build(tmp_path, on_log=print)
+
+
+def written(source: Path, dockerfile: str) -> Path:
+    """A model with a Dockerfile that no engine has seen."""
+    shutil.copytree(CORPUS / "dockerfile", source)
+    (source / "Dockerfile").write_text(
+        f"FROM {BuildSettings().base_image}\nENV UNIQUE={uuid.uuid4().hex}\n{dockerfile}"
+    )
+    return source
+
+
+@pytest.mark.docker
+def test_a_recipe_that_prints_what_the_client_says_of_a_lost_engine_is_refused(tmp_path: Path) -> None:
+    lost = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?"
+    source = written(tmp_path / "source", f'RUN ["sh", "-c", "echo; echo \'{lost}\'; exit 1\\n{lost}"]\n')
+    with pytest.raises(BuildRefusal, match="the build failed"):
+        DockerBuilder().build(source, on_log=lambda line: None)
+
+
+@pytest.mark.docker
+def test_an_engine_that_goes_away_in_mid_build_is_the_hosts_cause_although_it_comes_back(
+    tmp_path: Path, engine_proxy: Any
+) -> None:
+    source = written(tmp_path / "source", "RUN echo the step has begun && sleep 60\n")
+
+    def log(line: str) -> None:
+        if "the step has begun" in line and "sleep" not in line:
+            engine_proxy.cut()
+            engine_proxy.mend()
+
+    with pytest.raises(Fault, match="the engine failed while it built"):
+        DockerBuilder().build(source, on_log=log)
+
+
+@pytest.mark.docker
+def test_an_engine_whose_disk_is_full_begins_no_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(docker_builder, "LEAST_FREE_BYTES", 1 << 60)
+    source = written(tmp_path / "source", "RUN true\n")
+    with pytest.raises(Fault, match="the engine's disk is full"):
+        DockerBuilder().build(source, on_log=lambda line: None)

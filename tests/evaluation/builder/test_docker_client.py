@@ -13,6 +13,8 @@ from evaluation.builder.docker_client import BuildOrder, DockerClient, find_clie
 from evaluation.domain.errors import BuildRefusal, Fault
 
 ORDER = BuildOrder("Dockerfile", "gauntlet/test")
+ANSWERS = 'case "$1" in version) exit 0;; events) exec sleep 60;; esac;'
+"""What a client does while the engine answers."""
 
 
 @pytest.fixture(autouse=True)
@@ -67,7 +69,7 @@ def test_it_takes_the_first_client_that_speaks_buildkit(tmp_path: Path, monkeypa
 
 
 def test_it_blames_the_recipe_with_its_last_lines(tmp_path: Path) -> None:
-    script = '[ "$1" = version ] && exit 0; seq 1 100; echo "#5 0.1 Cannot connect to the Docker daemon"; exit 1'
+    script = f'{ANSWERS} seq 1 100; echo "#5 0.1 Cannot connect to the Docker daemon"; exit 1'
 
     with pytest.raises(BuildRefusal) as caught:
         DockerClient(str(client(tmp_path, script))).build(ORDER, [], print, nothing_to_watch)
@@ -77,10 +79,26 @@ def test_it_blames_the_recipe_with_its_last_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?",
+        "ERROR: failed to dial gRPC: cannot connect to the Docker daemon",
+        "error during connect: EOF",
+    ],
+)
+def test_a_recipe_cannot_pass_for_the_engine_by_what_it_prints(tmp_path: Path, line: str) -> None:
+    with pytest.raises(BuildRefusal):
+        DockerClient(str(client(tmp_path, f'{ANSWERS} echo "{line}"; exit 1'))).build(
+            ORDER, [], print, nothing_to_watch
+        )
+
+
+@pytest.mark.parametrize(
     "script",
     [
+        'case "$1" in events) sleep 0.5; exit 1;; version) exit 0;; esac; echo "it was away for a moment"; exit 1',
         'echo "Cannot connect to the Docker daemon at unix:///nowhere. Is the docker daemon running?" >&2; exit 1',
-        '[ "$1" = version ] && exit 1; echo "something"; exit 1',
+        '[ "$1" = version ] && exit 1; [ "$1" = events ] && exec sleep 60; echo "something"; exit 1',
     ],
 )
 def test_it_blames_the_engine_that_does_not_answer(tmp_path: Path, script: str) -> None:

@@ -15,7 +15,7 @@ from leaderboards.models import Evaluation, Pool, PoolPlace, Rejudging, Snapshot
 from matches.models import Match, Piece, SampleResult, Worker
 from repositories.models import Repository
 from rounds.models import Decision, Release, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning
-from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
+from submissions.models import Build, Host, LogChunk, Player, QuotaSlot, Submission
 
 
 @pytest.fixture
@@ -106,6 +106,7 @@ class Rows:
             submission=submission, attempt=1, worker="here", started_at=self.at, finished_at=self.at
         )
         LogChunk.objects.create(build=build, stage="build", first_line=1, lines=1, text="built", at=self.at)
+        Host.objects.create(name=f"here-{self.rounds}", out_since=self.at, problem="no engine", check_due_at=self.at)
         return submission
 
     def _match(self, players: dict[str, Player]) -> Match:

@@ -1,0 +1,99 @@
+"""Builders whose host breaks: it costs the submission no attempt that counts, and it is built when the host is back."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.errors import Fault
+from core.models import Event
+from evaluation.builder.base import LogLine
+from submissions import hosts, pipeline
+from submissions.models import Host, QuotaSlot, Submission
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("sample_sets")]
+
+Submit = Callable[..., Submission]
+BuildWith = Callable[[Callable[[LogLine], None]], None]
+
+
+@pytest.fixture
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host that is out of service checks itself whenever it is asked to build."""
+    monkeypatch.setattr(hosts, "PAUSES", (timedelta(0),))
+
+
+def advanced(submission: Submission) -> Submission:
+    pipeline.advance(submission.pk)
+    submission.refresh_from_db()
+    return submission
+
+
+def attempts_of(submission: Submission) -> list[str]:
+    return list(submission.builds.order_by("attempt").values_list("outcome", flat=True))
+
+
+def host_events() -> list[str]:
+    return list(Event.objects.filter(verb__endswith="_host").order_by("pk").values_list("verb", flat=True))
+
+
+@pytest.mark.usefixtures("no_pauses")
+def test_a_smoke_stage_on_a_host_that_breaks_costs_its_team_nothing(
+    submit: Submit, root: Path, sandbox_program: Any
+) -> None:
+    submission = submit("model", root / "evaluation/baselines/numpy-classifier")
+    sandbox_program.remove()
+    for _ in range(5):
+        assert advanced(submission).state == Submission.State.RECEIVED
+    assert attempts_of(submission) == ["host"]  # nothing more was tried
+    assert host_events() == ["suspend_host"]
+
+    sandbox_program.restore()
+    assert advanced(submission).state == Submission.State.READY
+    assert attempts_of(submission) == ["host", "ready"]
+    assert host_events() == ["suspend_host", "resume_host"]
+
+
+@pytest.mark.usefixtures("no_pauses")
+def test_faults_of_a_broken_host_are_not_among_the_three_that_end_a_submission(
+    submit: Submit, sandbox_program: Any, build_with: BuildWith
+) -> None:
+    breaks = iter([False, True, True, False, False])
+
+    def fail(on_log: LogLine) -> None:
+        if next(breaks):
+            sandbox_program.remove()
+        raise Fault("something of ours")
+
+    build_with(fail)
+    submission = submit("model", {"main.py": ""})
+    for _ in range(4):
+        assert advanced(submission).state == Submission.State.RECEIVED
+        sandbox_program.restore()
+    assert attempts_of(submission) == ["fault", "host", "host", "fault"]
+    assert advanced(submission).state == Submission.State.REFUSED
+    assert (submission.cause, QuotaSlot.objects.get().state) == (Submission.Cause.PLATFORM, QuotaSlot.State.REFUNDED)
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "print('bwrap: out of order'); sys.exit(1)",
+        "sys.exit(125)",
+        "os.kill(os.getpid(), 9)",
+        "open('/tmp/full', 'wb').write(bytes(1 << 30))",
+    ],
+    ids=["prints", "exits with 125", "kills itself", "fills its scratch space"],
+)
+def test_it_rejects_a_player_that_would_pass_for_a_broken_host(submit: Submit, end: str) -> None:
+    manifest = '[submission]\ntrack = "model"\nrun = "python main.py"\ntitle = "Scripted"\nlicence = "MIT"\n'
+    files: Mapping[str, str] = {"submission.toml": manifest, "main.py": textwrap.dedent(f"import os, sys\n{end}\n")}
+    submission = advanced(submit("model", files))
+    assert (submission.state, submission.cause) == (Submission.State.REFUSED, Submission.Cause.TEAM)
+    assert submission.reason == "check_failed"
+    assert not Host.objects.exists()
