@@ -1,5 +1,6 @@
 """Pools and evaluations. What comes of finished matches is in `leaderboards.scoring`, boards that stand still in
-`leaderboards.stillness` and what is played once more in `leaderboards.rejudging`, all reached through here, too."""
+`leaderboards.stillness`, what is played once more in `leaderboards.rejudging` and what ends because it was withdrawn in
+`leaderboards.withdrawing`, all reached through here, too."""
 
 from __future__ import annotations
 
@@ -27,6 +28,7 @@ from leaderboards.rejudging import (
 from leaderboards.scoring import end_overdue, rebuild, recompute, refresh_boards, score_finished
 from leaderboards.selectors import COUNTED, Terms, terms_in_force
 from leaderboards.stillness import move_boards, still_boards, take_snapshot
+from leaderboards.withdrawing import end_withdrawn
 from matches.models import Match
 from matches.services import ensure_match, replay_failed
 from submissions.builds import baseline_player
@@ -41,6 +43,7 @@ __all__ = [
     "begin_rejudging",
     "drop_rejudging",
     "end_overdue",
+    "end_withdrawn",
     "evaluate",
     "make_first_pools",
     "move_boards",

@@ -15,6 +15,7 @@ from competitions.models import RulesVersion, SampleSet, Track
 from competitions.rules import query_rules
 from core import clock, doorbell
 from matches.models import Match, Piece
+from matches.queue import finish_played
 from submissions.models import Player
 
 
@@ -38,9 +39,9 @@ def ask(
     """The matches of `pairs` (model, attack), in their order, with pieces for the first `upto` samples at least.
 
     Pieces end where the rules' size says, at each number of `ends` and at `upto`; what has a piece keeps it, so that
-    nothing is played twice. A match that was over and gets pieces is played on; one that failed waits for its replay,
-    one that is held for being let go, and one that was cancelled gets none. Safe to call at once from anywhere. Raises
-    `ValueError` where `upto` is no number of samples of the set, or a pair is none of its competition.
+    nothing is played twice. A match that was over and gets pieces is played on, and one that was cancelled is taken up
+    again; one that failed waits for its replay, one that is held for being let go. Safe to call at once from anywhere.
+    Raises `ValueError` where `upto` is no number of samples of the set, or a pair is none of its competition.
     """
     if not 1 <= upto <= sample_set.count:
         raise ValueError(f"{upto} samples of a set of {sample_set.count}")
@@ -49,11 +50,13 @@ def ask(
     asked = _Asked(rules, sample_set, take)
     with transaction.atomic():
         matches = _locked_matches(asked, pairs)
-        lacking = [match for match in matches.values() if match.state != Match.State.CANCELLED]
+        cancelled = [match for match in matches.values() if match.state == Match.State.CANCELLED]
+        _take_up_again(cancelled)
         size = query_rules(rules.values, rules.version).piece_samples
         stops = sorted({*range(size, upto, size), *(end for end in ends if 0 < end < upto), upto})
-        if _add_pieces(lacking, stops):
+        if _add_pieces(list(matches.values()), stops) or cancelled:
             doorbell.ring("matches.play")
+        _end_if_played(cancelled)
     return [matches[model.pk, attack.pk] for model, attack in pairs]
 
 
@@ -131,6 +134,25 @@ def _add_pieces(matches: Sequence[Match], stops: Sequence[int]) -> int:
     Piece.objects.bulk_create(pieces)
     Match.objects.filter(pk__in=over).update(state=Match.State.PLAYING, audit={}, finished_at=None)
     return len(pieces)
+
+
+def _take_up_again(cancelled: Sequence[Match]) -> None:
+    """Open matches that were cancelled, with what is played of them; what had failed is tried again."""
+    keys = [match.pk for match in cancelled]
+    Piece.objects.filter(match__in=keys, state=Piece.State.FAILED).update(state=Piece.State.WAITING, faults=0)
+    begun = Piece.objects.filter(match__in=keys).exclude(state=Piece.State.WAITING).values_list("match", flat=True)
+    playing = set(begun)
+    for match in cancelled:
+        match.state = Match.State.PLAYING if match.pk in playing else Match.State.WAITING
+        match.finished_at = None
+    Match.objects.bulk_update(cancelled, ["state", "finished_at"])
+
+
+def _end_if_played(matches: Sequence[Match]) -> None:
+    """End those whose last pieces were committed after they had been cancelled."""
+    if matches and finish_played(among=[match.pk for match in matches]):
+        for match in matches:
+            match.refresh_from_db(fields=["state", "audit", "finished_at"])
 
 
 def _keys(pair: tuple[Player, Player]) -> tuple[int, int]:
