@@ -42,7 +42,11 @@ def _try_to_end(evaluation: Evaluation) -> bool:
 
 def _end(evaluation: Evaluation) -> bool:
     ended = Evaluation.objects.filter(pk=evaluation.pk, state=Evaluation.State.PLAYING).update(
-        state=Evaluation.State.VOID, finished_at=clock.now(), cause=Submission.Cause.TEAM, reason=WITHDRAWN
+        state=Evaluation.State.VOID,
+        finished_at=clock.now(),
+        cause=Submission.Cause.TEAM,
+        reason=WITHDRAWN,
+        problem="The submission was withdrawn.",
     )
     if ended:
         events.record("void", evaluation, reason=WITHDRAWN, cause=Submission.Cause.TEAM)

@@ -115,9 +115,7 @@ def test_a_score_from_before_is_kept(arena: Arena, entry: Entry, alice: User, at
     assert arena.table("model") == []
 
 
-def test_a_rejudging_goes_on_without_it(
-    arena: Arena, entry: Entry, alice: User, olga: User, attack_pool: Pool
-) -> None:
+def test_a_rejudging_goes_on_without_it(arena: Arena, entry: Entry, alice: User, olga: User, attack_pool: Pool) -> None:
     gone = arena.score(arena.submission(entry, "model", alice), 3.0)
     stays = arena.score(arena.submission(arena.entry("doves"), "model", alice), 2.0)
     submissions = [gone.submission, stays.submission]

@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from django.db import migrations, models
+from django.db.models import F
+
+
+def fill(apps, schema_editor):
+    """Builds that were checked before there was this column."""
+    apps.get_model("submissions", "Build").objects.exclude(checks=[]).update(checks_began_at=F("finished_at"))
+
+
+class Migration(migrations.Migration):
+    dependencies = [("submissions", "0001_initial")]
+
+    operations = [
+        migrations.AddField("build", "checks_began_at", models.DateTimeField(blank=True, null=True)),
+        migrations.RunPython(fill, migrations.RunPython.noop),
+    ]
