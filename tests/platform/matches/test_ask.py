@@ -103,7 +103,7 @@ def test_what_is_there_is_not_made_again(asker: Asker, rings: list[str]) -> None
 
 def test_it_takes_as_many_queries_for_many_pairs_as_for_one(asker: Asker) -> None:
     counts = []
-    for pairs in (asker.pairs(1, 1), asker.pairs(2, 30)):
+    for pairs in (asker.pairs(1, 1), asker.pairs(2, 25)):
         with CaptureQueriesContext(
             connection,
         ) as asked:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
 from typing import Protocol
 
 import pytest
@@ -15,11 +16,14 @@ from matches import queue
 from matches.models import Match, Piece, SampleResult, Worker
 from matches.played import PlayedPiece
 from matches.queue import Claim, LostClaimError
+from matches.selectors import queue_of
 from matches.services import ensure_match
+
+HOUR = timedelta(hours=1)
 
 
 class Clock(Protocol):
-    def forward(self, **by: float) -> object: ...
+    def forward(self, **by: float) -> datetime: ...
 
 
 MakeWorker = Callable[..., Worker]
@@ -73,6 +77,42 @@ def test_a_match_that_nobody_holds_comes_first(match: Match, younger: Match, one
     assert claimed(one).piece.match == match
     assert claimed(two).piece.match == younger
     assert claimed(one).piece.match == match
+
+
+def test_pieces_that_may_wait_come_after_those_that_others_want_now(
+    match: Match, sample_sets: dict[str, SampleSet], one: Worker, two: Worker, the_clock: Clock
+) -> None:
+    Piece.objects.all().delete()
+    asked = {"rules": match.rules, "model": match.model, "attack": match.attack}
+    may_wait = ensure_match(**asked, sample_set=sample_sets["validation"], delay=HOUR)
+    the_clock.forward(minutes=30)
+    wanted = ensure_match(**asked, sample_set=sample_sets["development"])
+    assert queue_of([may_wait]).pieces_ahead == 5
+    assert queue_of([wanted]).pieces_ahead == 0
+    assert [claimed(worker).piece.match for worker in (one, two)] == [wanted, may_wait], "nobody is idle meanwhile"
+    assert [claimed(two).piece.match for _ in range(4)] == [wanted] * 4
+
+
+def test_pieces_that_may_wait_do_not_wait_for_ever(
+    match: Match, sample_sets: dict[str, SampleSet], one: Worker, the_clock: Clock
+) -> None:
+    Piece.objects.all().delete()
+    asked = {"rules": match.rules, "model": match.model, "attack": match.attack}
+    may_wait = ensure_match(**asked, sample_set=sample_sets["validation"], delay=HOUR)
+    the_clock.forward(minutes=61)
+    ensure_match(**asked, sample_set=sample_sets["development"])
+    assert claimed(one).piece.match == may_wait
+
+
+def test_what_may_wait_for_one_comes_now_for_another(
+    the_clock: Clock, match: Match, younger: Match, one: Worker
+) -> None:
+    Piece.objects.filter(match=match).update(queued_at=the_clock.forward(seconds=1) + HOUR)
+    ensure_match(rules=match.rules, model=match.model, attack=match.attack, sample_set=match.sample_set)
+    the_clock.forward(seconds=1)
+    assert claimed(one).piece.match == younger
+    assert claimed(one).piece.match == match
+    assert queue_of([match]).pieces_ahead == 5
 
 
 def test_only_a_gpu_worker_plays_a_match_that_needs_one(match: Match, one: Worker, make_worker: MakeWorker) -> None:
