@@ -92,7 +92,7 @@ class Supervisor:
             try:
                 if requests.get(self.url, timeout=5).ok:
                     return
-            except requests.ConnectionError:
+            except (requests.ConnectionError, requests.Timeout):
                 time.sleep(0.1)
         raise Fault(f"the web server did not answer within {START_SECONDS:g} s; see {self._log_of('web')}")
 
