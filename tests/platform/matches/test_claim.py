@@ -54,6 +54,11 @@ def claimed(worker: Worker, prefer: Match | None = None) -> Claim:
     return claim
 
 
+def asked_again(match: Match, sample_set: SampleSet, delay: timedelta = timedelta(0)) -> Match:
+    """The match of the same players on `sample_set`."""
+    return ensure_match(rules=match.rules, model=match.model, attack=match.attack, sample_set=sample_set, delay=delay)
+
+
 def state_of(match: Match) -> str:
     match.refresh_from_db()
     return match.state
@@ -83,10 +88,9 @@ def test_pieces_that_may_wait_come_after_those_that_others_want_now(
     match: Match, sample_sets: dict[str, SampleSet], one: Worker, two: Worker, the_clock: Clock
 ) -> None:
     Piece.objects.all().delete()
-    asked = {"rules": match.rules, "model": match.model, "attack": match.attack}
-    may_wait = ensure_match(**asked, sample_set=sample_sets["validation"], delay=HOUR)
+    may_wait = asked_again(match, sample_sets["validation"], HOUR)
     the_clock.forward(minutes=30)
-    wanted = ensure_match(**asked, sample_set=sample_sets["development"])
+    wanted = asked_again(match, sample_sets["development"])
     assert queue_of([may_wait]).pieces_ahead == 5
     assert queue_of([wanted]).pieces_ahead == 0
     assert [claimed(worker).piece.match for worker in (one, two)] == [wanted, may_wait], "nobody is idle meanwhile"
@@ -97,10 +101,9 @@ def test_pieces_that_may_wait_do_not_wait_for_ever(
     match: Match, sample_sets: dict[str, SampleSet], one: Worker, the_clock: Clock
 ) -> None:
     Piece.objects.all().delete()
-    asked = {"rules": match.rules, "model": match.model, "attack": match.attack}
-    may_wait = ensure_match(**asked, sample_set=sample_sets["validation"], delay=HOUR)
+    may_wait = asked_again(match, sample_sets["validation"], HOUR)
     the_clock.forward(minutes=61)
-    ensure_match(**asked, sample_set=sample_sets["development"])
+    asked_again(match, sample_sets["development"])
     assert claimed(one).piece.match == may_wait
 
 
@@ -108,7 +111,7 @@ def test_what_may_wait_for_one_comes_now_for_another(
     the_clock: Clock, match: Match, younger: Match, one: Worker
 ) -> None:
     Piece.objects.filter(match=match).update(queued_at=the_clock.forward(seconds=1) + HOUR)
-    ensure_match(rules=match.rules, model=match.model, attack=match.attack, sample_set=match.sample_set)
+    asked_again(match, match.sample_set)
     the_clock.forward(seconds=1)
     assert claimed(one).piece.match == younger
     assert claimed(one).piece.match == match
