@@ -22,7 +22,8 @@ class Supervisor:
     """Starts the programs of a site, notices when one ends, and ends all by their own process ids.
 
     `web` answers; `scorer` scores and sweeps; `builder` builds and `player` plays matches, for minutes without a pause,
-    and so they are programs of their own. They write to files in `logs`. The workers are niced: pages stay quick while players think.
+    and so they are programs of their own. They write to files in `logs`. The workers are niced: pages stay quick while
+    players think.
     """
 
     def __init__(self, *, port: int, processes: int, logs: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from django.test import Client
 
 from accounts.models import AccessToken, Invitation, Team, User
@@ -67,9 +68,8 @@ def test_who_is_invited_declines_and_a_captain_withdraws(
     assert owls.memberships.count() == 2
 
 
-def test_a_captain_gets_one_answer_for_every_name(
-    client: Client, shown: dict[str, Submission], alice: User, charlie: User, olga: User
-) -> None:
+@pytest.mark.usefixtures("the_clock", "shown", "charlie", "olga")
+def test_a_captain_gets_one_answer_for_every_name(client: Client, alice: User) -> None:
     """Of a person, an organiser and nobody: the same words and the same list."""
     client.force_login(alice)
     pages = []
