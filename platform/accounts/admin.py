@@ -11,7 +11,7 @@ from django.contrib.auth.models import Group
 from django.http import HttpRequest
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
-from accounts.models import AccessToken, Membership, Team, User
+from accounts.models import AccessToken, Invitation, Membership, Team, User
 from core.administration.columns import linked
 from core.administration.rows import EditableAdmin, ReadOnlyAdmin
 
@@ -66,7 +66,7 @@ class EmailAddressAdmin(PeopleAdmin):
 
 @admin.register(Team)
 class TeamAdmin(ReadOnlyAdmin):
-    """Teams. Captains add and remove members on the site."""
+    """Teams. Captains invite and remove members on the site."""
 
     organised_by = "entry__competition__organisers"
     counts = ("memberships",)
@@ -85,6 +85,17 @@ class MembershipAdmin(ReadOnlyAdmin):
     list_filter = ("role",)
     list_select_related = ("user", "team")
     search_fields = ("user__username", "team__slug", "team__name")
+
+
+@admin.register(Invitation)
+class InvitationAdmin(ReadOnlyAdmin):
+    """Who was invited into which team. Superusers alone see whom an invitation reaches."""
+
+    list_display = ("username", linked("team"), linked("user"), linked("invited_by"), "state", "made_at", "expires_at")
+    list_filter = ("state",)
+    list_select_related = ("team", "user", "invited_by")
+    search_fields = ("username", "team__slug", "team__name")
+    date_hierarchy = "made_at"
 
 
 @admin.register(AccessToken)

@@ -38,7 +38,7 @@ class Team(models.Model):
 
 
 class Membership(models.Model):
-    """A person's place in a team. Every team has one captain, who adds and removes members."""
+    """A person's place in a team. Every team has one captain, who invites and removes members."""
 
     class Role(models.TextChoices):
         CAPTAIN = "captain", "captain"
@@ -58,6 +58,43 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} ({self.role}) of {self.team}"
+
+
+class Invitation(models.Model):
+    """A captain's invitation into the team. Nobody becomes a member without accepting one.
+
+    `username` is what the captain wrote. `user` is whom it reaches: None where nobody of that name may be invited,
+    which the captain is not told.
+    """
+
+    class State(models.TextChoices):
+        OPEN = "open", "open"
+        ACCEPTED = "accepted", "accepted"
+        DECLINED = "declined", "declined"
+        WITHDRAWN = "withdrawn", "withdrawn"
+        EXPIRED = "expired", "expired"
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="invitations")
+    username = models.CharField(max_length=150)
+    user = models.ForeignKey(User, null=True, blank=True, on_delete=models.CASCADE, related_name="invitations")
+    invited_by = models.ForeignKey(User, on_delete=models.CASCADE, related_name="sent_invitations")
+    state = models.CharField(max_length=9, choices=State.choices, default=State.OPEN)
+    made_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    settled_at = models.DateTimeField(null=True, blank=True)
+    """When it was accepted, declined or withdrawn, or was found to have expired."""
+
+    class Meta:
+        ordering = ["-pk"]
+        constraints = [
+            UniqueConstraint(
+                fields=["team", "username"], condition=Q(state="open"), name="one_open_invitation_per_team_and_name"
+            )
+        ]
+        indexes = [models.Index(fields=["invited_by", "made_at"])]
+
+    def __str__(self) -> str:
+        return f"invitation of {self.username} to {self.team}"
 
 
 class AccessToken(models.Model):

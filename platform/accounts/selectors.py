@@ -5,7 +5,8 @@ from __future__ import annotations
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import QuerySet
 
-from accounts.models import Membership, Team, User
+from accounts.models import Invitation, Membership, Team, User
+from core import clock
 
 
 def is_member(user: User | AnonymousUser, team: Team) -> bool:
@@ -16,3 +17,8 @@ def is_member(user: User | AnonymousUser, team: Team) -> bool:
 def teams_of(user: User | AnonymousUser) -> QuerySet[Team]:
     """The teams that the person is in, by slug."""
     return Team.objects.filter(memberships__user_id=user.pk) if user.pk else Team.objects.none()
+
+
+def open_invitations(team: Team) -> QuerySet[Invitation]:
+    """The invitations into the team that wait for an answer, for its captain."""
+    return team.invitations.filter(state=Invitation.State.OPEN, expires_at__gt=clock.now())

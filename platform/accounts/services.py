@@ -41,18 +41,14 @@ def create_team(*, slug: str, name: str, captain: User) -> Team:
     return team
 
 
-def add_member(*, team: Team, username: str, by: User) -> Membership:
-    """Let the captain `by` add a person. Raises `Refusal` for strangers, unknown names and members."""
-    _require_captain(team, by)
-    user = User.objects.filter(username=username.strip(), is_active=True).first()
-    if user is None:
-        raise Refusal(f"there is no user {username.strip()!r}", fix="give the user name with which they log in")
+def join(*, team: Team, user: User) -> Membership:
+    """Make a person a member, who agreed to it. Raises `Refusal` for those who are."""
     try:
         with transaction.atomic():
             membership = Membership.objects.create(
                 team=team, user=user, role=Membership.Role.MEMBER, joined_at=clock.now()
             )
-            events.record("add_member", team, by=by, user=user.pk)
+            events.record("add_member", team, by=user, user=user.pk)
     except IntegrityError as error:
         raise Refusal(f"{user} is already in {team}", fix="nothing is to be done") from error
     return membership
@@ -61,7 +57,7 @@ def add_member(*, team: Team, username: str, by: User) -> Membership:
 def remove_member(*, team: Team, user: User, by: User) -> None:
     """Let the captain remove a member, or a member leave. Raises `Refusal` for strangers, the captain, no member."""
     if user.pk != by.pk:
-        _require_captain(team, by)
+        require_captain(team, by)
     elif Membership.objects.filter(team=team, user=by, role=Membership.Role.CAPTAIN).exists():
         raise Refusal(f"{user} is the captain of {team}", fix="a captain cannot be removed")
     with transaction.atomic():
@@ -69,6 +65,12 @@ def remove_member(*, team: Team, user: User, by: User) -> None:
         if not gone:
             raise Refusal(f"{user} is not in {team}", fix="give the name of one of its members")
         events.record("remove_member", team, by=by, user=user.pk)
+
+
+def require_captain(team: Team, by: User) -> None:
+    """Raise `Refusal` where `by` is not the team's captain."""
+    if not Membership.objects.filter(team=team, user=by, role=Membership.Role.CAPTAIN).exists():
+        raise Refusal(f"only the captain of {team} invites and removes members", fix="ask the captain")
 
 
 def issue_token(*, user: User, name: str, scopes: Sequence[str], days: int) -> tuple[AccessToken, str]:
@@ -148,8 +150,3 @@ def _require_free(slug: str, name: str) -> None:
         raise Refusal(f"the short name {slug!r} is taken", fix="choose another short name")
     if Team.objects.filter(name__iexact=name).exists():
         raise Refusal(f"the name {name!r} is taken", fix="choose another name")
-
-
-def _require_captain(team: Team, by: User) -> None:
-    if not Membership.objects.filter(team=team, user=by, role=Membership.Role.CAPTAIN).exists():
-        raise Refusal(f"only the captain of {team} adds and removes members", fix="ask the captain")

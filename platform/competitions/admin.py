@@ -262,12 +262,19 @@ class OrganiserAdmin(EditableAdmin):
 
 @admin.register(Entry)
 class EntryAdmin(EditableAdmin):
-    """Teams that take part. Only whether they may win prizes is set here."""
+    """Teams that take part. Only whether they may win prizes and whether they give way to others is set here."""
 
     organised_by = "competition__organisers"
     counts = ("repositories", "standings")
-    list_display = ("__str__", linked("team"), linked("competition"), "ineligible_for_prizes", "joined_at")
-    list_filter = (OF_COMPETITION, "ineligible_for_prizes")
+    list_display = (
+        "__str__",
+        linked("team"),
+        linked("competition"),
+        "ineligible_for_prizes",
+        "low_priority",
+        "joined_at",
+    )
+    list_filter = (OF_COMPETITION, "ineligible_for_prizes", "low_priority")
     list_select_related = ("team", "competition")
     search_fields = ("team__slug", "team__name")
     date_hierarchy = "joined_at"

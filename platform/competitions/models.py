@@ -159,6 +159,10 @@ class Entry(models.Model):
     team = models.OneToOneField(Team, on_delete=models.PROTECT, related_name="entry")
     competition = models.ForeignKey(Competition, on_delete=models.PROTECT, related_name="entries")
     ineligible_for_prizes = models.BooleanField(default=False)
+    low_priority = models.BooleanField(
+        default=False,
+        help_text="For teams of the organisers: their builds and matches give way to those of others.",
+    )
     joined_at = models.DateTimeField()
 
     class Meta:

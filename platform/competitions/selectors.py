@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q, QuerySet
 
-from accounts.models import User
+from accounts.models import Invitation, Team, User
 from accounts.selectors import is_member
 from competitions.models import Competition, Entry, FreezeWindow, Organiser, RulesVersion, SampleSet
 from competitions.samples import image_hashes
+from core import clock
 from core.errors import Fault
 
 SHOWN = (SampleSet.Purpose.DEVELOPMENT, SampleSet.Purpose.VALIDATION)
@@ -37,6 +38,25 @@ def visible_competitions(user: User | AnonymousUser) -> QuerySet[Competition]:
         return Competition.objects.filter(public=True)
     own = Organiser.objects.filter(user=user).values("competition")
     return Competition.objects.filter(Q(public=True) | Q(pk__in=own))
+
+
+def other_team(user: User, entry: Entry) -> Team | None:
+    """The team of the competition that the person is in, where it is another one than the entry's."""
+    teams = Team.objects.filter(memberships__user=user, entry__competition=entry.competition_id)
+    return teams.exclude(pk=entry.team_id).first()
+
+
+def invitations_of(user: User | AnonymousUser) -> QuerySet[Invitation]:
+    """The invitations that the person can accept now, with their teams: open, to competitions that the person sees,
+    that go on, and in which the person neither organises nor is in a team."""
+    if not user.is_authenticated or user.is_superuser:
+        return Invitation.objects.none()
+    now = clock.now()
+    competitions = visible_competitions(user).filter(ends_at__gt=now)
+    competitions = competitions.exclude(organisers=user).exclude(entries__team__memberships__user=user)
+    return Invitation.objects.filter(
+        user=user, state=Invitation.State.OPEN, expires_at__gt=now, team__entry__competition__in=competitions
+    ).select_related("team__entry__competition", "invited_by")
 
 
 def rules_in_force(competition: Competition) -> RulesVersion:

@@ -8,13 +8,14 @@ from typing import Any
 from django.db import IntegrityError, transaction
 
 from accounts import services as accounts
-from accounts.models import Membership, Team, User
+from accounts.models import Team, User
 from competitions import document as file
 from competitions.drawing import commitment_of, draw_samples, keep_draw
+from competitions.invitations import accept, decline, invite, withdraw_invitation
 from competitions.models import Competition, Entry, FreezeWindow, Organiser, RulesVersion, SampleSet, Track
 from competitions.rules import query_rules
 from competitions.samples import keep_samples
-from competitions.selectors import imported_sets, standing_windows
+from competitions.selectors import imported_sets, other_team, standing_windows
 from competitions.windows import (
     call_off_window,
     change_window,
@@ -29,22 +30,25 @@ from core import clock, events
 from core.errors import Refusal
 
 __all__ = [
-    "add_member",
+    "accept",
     "appoint_organiser",
     "call_off_window",
     "change_window",
     "commitment_of",
+    "decline",
     "draw_samples",
     "end_window",
     "enter",
     "export_competition",
     "extend_window",
     "import_competition",
+    "invite",
     "keep_draw",
     "make_team",
     "open_window",
     "plan_window",
     "require_fitting_rules",
+    "withdraw_invitation",
 ]
 
 
@@ -114,14 +118,6 @@ def make_team(*, slug: str, name: str, captain: User, competition: Competition) 
         return enter(team=team, competition=competition)
 
 
-def add_member(*, entry: Entry, username: str, by: User) -> Membership:
-    """Let the captain add a person who is in no other team of the competition. Raises `Refusal`."""
-    with transaction.atomic():
-        membership = accounts.add_member(team=entry.team, username=username, by=by)
-        _require_no_other_team(membership.user, entry)
-        return membership
-
-
 def appoint_organiser(*, competition: Competition, user: User, by: User | None = None) -> Organiser:
     """Let a person run the competition, and see the admin. Safe to repeat."""
     with transaction.atomic():
@@ -151,8 +147,7 @@ def require_fitting_rules(competition: Competition, values: Mapping[str, Any]) -
 def _require_no_other_team(user: User, entry: Entry) -> None:
     """Locks the person's row: of two teams that take them in at once, the second sees the first."""
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
-    others = Team.objects.filter(memberships__user=user, entry__competition=entry.competition_id)
-    if other := others.exclude(pk=entry.team_id).first():
+    if other := other_team(user, entry):
         raise Refusal(
             f"{user} is already in the team {other} ({other.slug}) of {entry.competition}",
             fix="a person is in one team of a competition: that team's captain can remove a member",

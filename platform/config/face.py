@@ -41,6 +41,7 @@ UNFOLD = {
                 _item("Entries", "how_to_reg", "competitions_entry"),
                 _item("Teams", "groups", "accounts_team"),
                 _item("Memberships", "group_add", "accounts_membership"),
+                _item("Invitations", "mark_email_unread", "accounts_invitation", SUPERUSER),
                 _item("Repositories", "folder_data", "repositories_repository"),
                 _item("Users", "person", "accounts_user", SUPERUSER),
                 _item("Groups", "group", "auth_group", SUPERUSER),

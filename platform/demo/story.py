@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,6 +14,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from accounts.models import User
 from competitions import services as competitions
 from competitions.models import Competition
+from competitions.models import Entry as Participation
 from core.errors import Fault
 from demo.purse import Purse
 from demo.pushing import TAG, has_code, push_copy, pushed_tags
@@ -39,6 +40,7 @@ class Story:
         self._say = say
         self._document = tomllib.loads(competition_file.read_text(encoding="utf-8"))
         self._started = time.monotonic()
+        self._told: set[str] = set()
 
     def open(self) -> Competition:
         """Make the tables, the competition and its organiser."""
@@ -50,12 +52,17 @@ class Story:
         return competition
 
     def enter(self, team: VirtualTeam) -> None:
-        """Register the team's one person, form the team, make a token: over HTTP, with the forms of the pages."""
+        """Register the team's captain, form the team, make a token: over HTTP, with the forms of the pages."""
         if self._purse.token_of(team.slug) is not None:
             return
         visitor = Visitor(self._supervisor.url)
         visitor.register(team.slug, self._purse.password_of(team.slug))
         visitor.make_team(self._document["competition"]["slug"], team.slug, team.name)
+        for name in team.members:
+            member = Visitor(self._supervisor.url)
+            member.register(name, self._purse.password_of(name))
+            visitor.invite(team.slug, name)
+            member.accept_invitation()
         self._purse.put_token(team.slug, visitor.make_token("git"))
 
     def submit(self, team: VirtualTeam) -> None:
@@ -107,43 +114,57 @@ class Story:
         )
 
     def tell(self) -> None:
-        """Everybody registers and pushes."""
+        """Everybody registers and pushes. The virtual teams give way to the reader's."""
         for team in TEAMS:
             if any(map(self._plays, team.entries)):
                 self.enter(team)
+                Participation.objects.filter(team__slug=team.slug).update(low_priority=True)
                 self.submit(team)
 
     def watch(self, *, limit: float) -> None:
         """Say what happens until every submission is refused, scored or void; raises `Fault` after `limit` seconds."""
-        told: set[str] = set()
         deadline = time.monotonic() + limit
         while True:
             self._supervisor.check()
-            for line in self._news():
-                if line not in told:
-                    told.add(line)
-                    self._say(f"{self.time()}  {line}")
+            self.say_news()
             if not under_way().exists():
                 return
             if time.monotonic() > deadline:
                 raise Fault(f"{under_way().count()} submissions were still under way after {limit:g} s")
             time.sleep(1)
 
+    def say_news(self) -> None:
+        """Say what was refused, scored or void since this was last asked for."""
+        for key, line in self._news():
+            if key not in self._told:
+                self._told.add(key)
+                self._say(f"{self.time()}  {line}")
+
     def _plays(self, entry: Entry) -> bool:
         """Only what the competition has as baselines is pushed: a small competition has small teams."""
         return entry.like in self._document["tracks"][entry.track]["baselines"]
 
-    def _news(self) -> list[str]:
-        refused = Submission.objects.filter(state=Submission.State.REFUSED)
-        ended = Evaluation.objects.exclude(state=Evaluation.State.PLAYING).select_related(
-            "submission__repository__entry__team", "submission__repository__track"
-        )
-        lines = [f"submission {row.pk} refused: {row.problem}" for row in refused]
-        for row in ended.order_by("finished_at"):
+    def _news(self) -> Iterator[tuple[str, str]]:
+        """What ended so far, each with a key of its own."""
+        place = ("repository__entry__team", "repository__track")
+        for refused in Submission.objects.filter(state=Submission.State.REFUSED).select_related(*place):
+            yield f"{refused} {refused.state_since}", f"{self._named(refused)} refused: {refused.problem}"
+        ended = Evaluation.objects.exclude(state=Evaluation.State.PLAYING).order_by("finished_at")
+        for row in ended.select_related(*(f"submission__{name}" for name in place)):
             where = row.submission.repository
             score = f"{row.value:.2f}" if row.value is not None else f"void: {row.problem}"
-            lines.append(f"{where.entry.team.name}, {where.track.kind}: {score}")
-        return lines
+            if where.entry.team.slug != READER.slug:
+                yield str(row), f"{where.entry.team.name}, {where.track.kind}: {score}"
+                continue
+            standing = row.standings.first()
+            rank = f", rank {standing.rank}" if standing else ""
+            scored = "scored " if row.value is not None else ""
+            address = self.front_page(f"/submissions/{row.submission_id}")
+            yield str(row), f"{self._named(row.submission)}: {scored}{score}{rank}. {address}"
+
+    def _named(self, submission: Submission) -> str:
+        own = submission.repository.entry.team.slug == READER.slug
+        return f"Your submission {submission.pk}" if own else str(submission)
 
 
 def under_way() -> QuerySet[Submission]:

@@ -1,4 +1,4 @@
-"""The site on one host: web server, builder and player as programs of ours, started and ended together."""
+"""The site on one host: web server and workers as programs of ours, started and ended together."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ STOP_SECONDS = 10.0
 class Supervisor:
     """Starts the programs of a site, notices when one ends, and ends all by their own process ids.
 
-    `web` answers; `builder` builds, scores and sweeps; `player` plays matches, for minutes without a pause, and so is a
-    program of its own. They write to files in `logs`. The workers are niced: pages stay quick while players think.
+    `web` answers; `scorer` scores and sweeps; `builder` builds and `player` plays matches, for minutes without a pause,
+    and so they are programs of their own. They write to files in `logs`. The workers are niced: pages stay quick while
+    players think.
     """
 
     def __init__(self, *, port: int, processes: int, logs: Path) -> None:
@@ -38,7 +39,8 @@ class Supervisor:
         self._logs.mkdir(parents=True, exist_ok=True)
         self._launch("web", self._web_command())
         self._wait_for_an_answer()
-        self._launch("builder", _worker_command("default,build", 2, "--beat"))
+        self._launch("scorer", _worker_command("default", 1, "--beat"))
+        self._launch("builder", _worker_command("build", 2))
         self._launch("player", _worker_command("play", self._processes))
 
     def check(self) -> None:
@@ -92,16 +94,16 @@ class Supervisor:
             try:
                 if requests.get(self.url, timeout=5).ok:
                     return
-            except requests.ConnectionError:
+            except (requests.ConnectionError, requests.Timeout):
                 time.sleep(0.1)
         raise Fault(f"the web server did not answer within {START_SECONDS:g} s; see {self._log_of('web')}")
 
 
-def _worker_command(queues: str, processes: int, *more: str) -> list[str]:
+def _worker_command(queue: str, processes: int, *more: str) -> list[str]:
     worker = ["nice", "-n", "10", sys.executable, "-m", "celery", "--app", "config", "worker", *more]
     quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "INFO"]
-    name = ["--hostname", f"{queues.partition(',')[0]}@%h"]
-    return [*worker, "--queues", queues, "--concurrency", str(processes), *name, *quiet]
+    name = ["--hostname", f"{queue}@%h"]
+    return [*worker, "--queues", queue, "--concurrency", str(processes), *name, *quiet]
 
 
 def host_processes() -> int:

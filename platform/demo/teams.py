@@ -25,11 +25,12 @@ class Entry:
 
 @dataclass(frozen=True)
 class VirtualTeam:
-    """A team of one person, whose user name is the slug."""
+    """A team. The user name of its captain is the slug; `members` are invited, and accept."""
 
     slug: str
     name: str
     entries: tuple[Entry, ...]
+    members: tuple[str, ...] = ()
 
 
 def _titled(old: str, new: str) -> Change:
@@ -62,6 +63,7 @@ TEAMS = (
         "foxes",
         "Transfer Foxes",
         (Entry("targeted", "targeted-iterative-transfer"), Entry("untargeted", "single-step-transfer")),
+        members=("vixen",),
     ),
     VirtualTeam("moles", "Boundary Moles", (Entry("untargeted", "boundary"), Entry("targeted", "targeted-boundary"))),
     VirtualTeam("lynxes", "Noisy Lynxes", (Entry("model", "frozen-noise"),)),

@@ -77,6 +77,14 @@ class Visitor:
         """Form a team of one and take part."""
         self._send(f"/competitions/{competition}/teams/new", slug=slug, name=name)
 
+    def invite(self, team: str, username: str) -> None:
+        """Invite a person into the captain's team."""
+        self._send(f"/teams/{team}", username=username)
+
+    def accept_invitation(self) -> None:
+        """Accept the first invitation of the account's page."""
+        self._send("/account", to="/accept")
+
     def make_token(self, name: str) -> str:
         """An access token for git, as the page shows it once."""
         page = self._send("/account", name=name, scopes=["read", "submit"], days="365")
@@ -85,18 +93,19 @@ class Visitor:
             raise Fault("the account page shows no token")
         return token[0]
 
-    def _send(self, path: str, **values: str | list[str]) -> str:
+    def _send(self, path: str, *, to: str = "", **values: str | list[str]) -> str:
         """Fill in the form of the page `path` that has these fields and send it; the page that answers.
 
-        Raises `Fault` where there is no such form or the answer is an error.
+        `to` is how the form's address ends. Raises `Fault` where there is no such form or the answer is an error.
         """
         page = self._session.get(self._url + path, timeout=60)
         page.raise_for_status()
         forms = _Forms()
         forms.feed(page.text)
-        form = next((form for form in forms.found if set(values) <= set(form.fields)), None)
+        fitting = (form for form in forms.found if set(values) <= set(form.fields) and form.action.endswith(to))
+        form = next(fitting, None)
         if form is None:
-            raise Fault(f"{path} has no form with the fields {', '.join(values)}")
+            raise Fault(f"{path} has no form {to} with the fields {', '.join(values)}")
         address = urljoin(page.url, form.action)
         answer = self._session.post(address, data=form.fields | values, headers={"Referer": page.url}, timeout=60)
         if not answer.ok:

@@ -56,8 +56,8 @@ class Rebuilt:
 def score_finished() -> int:
     """Score or void every evaluation whose matches are over, and bring their boards up to date; how many ended.
 
-    Scores are computed from rows that change no more, before the lock; the lock on the track is held only to write
-    them and the standings together. One that cannot be ended is logged and holds up no other.
+    Scores are computed from rows that change no more, before the locks; those on the submissions and the track are held
+    only to write them and the standings together. One that cannot be ended is logged and holds up no other.
     """
     due: dict[int, list[Evaluation]] = {}
     for evaluation in over().select_related("submission__repository__track", "pool", "sample_set").order_by("pk"):
@@ -88,7 +88,10 @@ def _end_all(track: int, evaluations: Sequence[Evaluation]) -> int:
             endings.append((evaluation, _ending(evaluation)))
         except Exception:  # whatever it is, the others are scored
             log.exception("%s cannot be ended", evaluation)
+    keys = {evaluation.submission_id for evaluation in evaluations}
     with transaction.atomic():
+        # before the track, as in rounds: what is withdrawn at this moment either was scored before, or is not `over`
+        list(Submission.objects.select_for_update(no_key=True).filter(pk__in=keys).order_by("pk").values_list("pk"))
         locked = Track.objects.select_for_update(no_key=True).get(pk=track)
         ended = [evaluation for evaluation, ending in endings if _try_to_end(evaluation, ending, over())]
         if any(evaluation.counts for evaluation in ended):

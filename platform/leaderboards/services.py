@@ -1,10 +1,12 @@
 """Pools and evaluations. What comes of finished matches is in `leaderboards.scoring`, boards that stand still in
-`leaderboards.stillness` and what is played once more in `leaderboards.rejudging`, all reached through here, too."""
+`leaderboards.stillness`, what is played once more in `leaderboards.rejudging` and what ends because it was withdrawn in
+`leaderboards.withdrawing`, all reached through here, too."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from django.db import transaction
@@ -27,6 +29,7 @@ from leaderboards.rejudging import (
 from leaderboards.scoring import end_overdue, rebuild, recompute, refresh_boards, score_finished
 from leaderboards.selectors import COUNTED, Terms, terms_in_force
 from leaderboards.stillness import move_boards, still_boards, take_snapshot
+from leaderboards.withdrawing import end_withdrawn
 from matches.models import Match
 from matches.services import ensure_match, replay_failed
 from submissions.builds import baseline_player
@@ -41,6 +44,7 @@ __all__ = [
     "begin_rejudging",
     "drop_rejudging",
     "end_overdue",
+    "end_withdrawn",
     "evaluate",
     "make_first_pools",
     "move_boards",
@@ -55,6 +59,9 @@ __all__ = [
     "still_boards",
     "take_snapshot",
 ]
+
+LOW_PRIORITY = timedelta(hours=1)
+"""For so long the matches of a team of low priority give way to what is asked for meanwhile."""
 
 log = logging.getLogger(__name__)
 
@@ -184,13 +191,14 @@ def _begin(submission: Submission, terms: Terms) -> Evaluation:
     is_model = track.kind == Track.Kind.MODEL
     opponents = [place.player for place in terms.pool.places.select_related("player")]
     pairs = [(player, opponent) if is_model else (opponent, player) for opponent in opponents]
-    evaluation.matches.set([_match(terms, model, attack) for model, attack in pairs])
+    delay = LOW_PRIORITY if submission.repository.entry.low_priority else timedelta(0)
+    evaluation.matches.set([_match(terms, model, attack, delay) for model, attack in pairs])
     # matches that were all played before ring nothing
     ring("leaderboards.score")
     return evaluation
 
 
-def _match(terms: Terms, model: Player, attack: Player) -> Match:
+def _match(terms: Terms, model: Player, attack: Player, delay: timedelta) -> Match:
     """The match to score by: where it was rejudged, that of the newest set that is applied."""
     rejudged = Match.objects.filter(
         rules=terms.rules,
@@ -202,4 +210,6 @@ def _match(terms: Terms, model: Player, attack: Player) -> Match:
         evaluations__rejudging__state=Rejudging.State.APPLIED,
     )
     newest = rejudged.order_by("-take").first()
-    return newest or ensure_match(rules=terms.rules, sample_set=terms.sample_set, model=model, attack=attack)
+    return newest or ensure_match(
+        rules=terms.rules, sample_set=terms.sample_set, model=model, attack=attack, delay=delay
+    )

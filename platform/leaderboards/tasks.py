@@ -25,7 +25,8 @@ def evaluate(submission: int) -> None:
 
 @shared_task(name="leaderboards.score")  # type: ignore[untyped-decorator]
 def score(track: int | None = None) -> None:
-    """Score what is over, settle the rejudgings it ends, and bring the board of `track` up to date."""
+    """End what was withdrawn, score what is over, settle rejudgings, and bring the board of `track` up to date."""
+    services.end_withdrawn()
     services.score_finished()
     services.settle_rejudgings()
     if track is not None:
@@ -41,6 +42,7 @@ def refresh_boards() -> None:
 @shared_task(name="leaderboards.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> None:
     """Score, begin and end whatever is due; the first pools last, since they may have to be built."""
+    services.end_withdrawn()
     services.score_finished()
     services.settle_rejudgings()
     for submission in list(unmeasured()):

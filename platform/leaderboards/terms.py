@@ -102,12 +102,14 @@ def ranks_at(track: Track, at: datetime) -> dict[int, int]:
 
 
 def over() -> QuerySet[Evaluation]:
-    """Evaluations that still play although none of their matches is to be played any more."""
+    """Evaluations that still play although none of their matches is to be played any more. Those of submissions that
+    were withdrawn are none of them: they get no score (`services.end_withdrawn`)."""
     unfinished = Evaluation.matches.through.objects.filter(
         evaluation=OuterRef("pk"),
         match__state__in=[Match.State.WAITING, Match.State.PLAYING, Match.State.HELD],
     )
-    return Evaluation.objects.filter(~Exists(unfinished), state=Evaluation.State.PLAYING)
+    playing = Evaluation.objects.filter(~Exists(unfinished), state=Evaluation.State.PLAYING)
+    return playing.exclude(submission__state=Submission.State.WITHDRAWN)
 
 
 def unmeasured() -> Iterator[Submission]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from competitions.models import RulesVersion, SampleSet, Track
 from competitions.rules import query_rules
 from core import clock, doorbell
 from matches.models import Match, Piece
+from matches.queue import finish_played
 from submissions.models import Player
 
 
@@ -34,13 +36,15 @@ def ask(
     upto: int,
     ends: Sequence[int] = (),
     take: int = 0,
+    delay: timedelta = timedelta(0),
 ) -> list[Match]:
     """The matches of `pairs` (model, attack), in their order, with pieces for the first `upto` samples at least.
 
     Pieces end where the rules' size says, at each number of `ends` and at `upto`; what has a piece keeps it, so that
-    nothing is played twice. A match that was over and gets pieces is played on; one that failed waits for its replay,
-    one that is held for being let go, and one that was cancelled gets none. Safe to call at once from anywhere. Raises
-    `ValueError` where `upto` is no number of samples of the set, or a pair is none of its competition.
+    nothing is played twice. A match that was over and gets pieces is played on, and one that was cancelled is taken up
+    again; one that failed waits for its replay, one that is held for being let go. Pieces queue up behind those that
+    are asked for within the next `delay`, unless somebody else wants them sooner. Safe to call at once from anywhere.
+    Raises `ValueError` where `upto` is no number of samples of the set, or a pair is none of its competition.
     """
     if not 1 <= upto <= sample_set.count:
         raise ValueError(f"{upto} samples of a set of {sample_set.count}")
@@ -49,20 +53,27 @@ def ask(
     asked = _Asked(rules, sample_set, take)
     with transaction.atomic():
         matches = _locked_matches(asked, pairs)
-        lacking = [match for match in matches.values() if match.state != Match.State.CANCELLED]
+        cancelled = [match for match in matches.values() if match.state == Match.State.CANCELLED]
+        at = clock.now() + delay
+        _take_up_again(cancelled, at)
         size = query_rules(rules.values, rules.version).piece_samples
         stops = sorted({*range(size, upto, size), *(end for end in ends if 0 < end < upto), upto})
-        if _add_pieces(lacking, stops):
+        later = Piece.objects.filter(match__in=[match.pk for match in matches.values()], queued_at__gt=at)
+        later.filter(state=Piece.State.WAITING).update(queued_at=at)
+        if _add_pieces(list(matches.values()), stops, at) or cancelled:
             doorbell.ring("matches.play")
+        _end_if_played(cancelled)
     return [matches[model.pk, attack.pk] for model, attack in pairs]
 
 
-def ensure_match(*, rules: RulesVersion, sample_set: SampleSet, model: Player, attack: Player) -> Match:
+def ensure_match(
+    *, rules: RulesVersion, sample_set: SampleSet, model: Player, attack: Player, delay: timedelta = timedelta(0)
+) -> Match:
     """The match of `attack` against `model` over the whole set, made where it was never asked for before.
 
     One that is played already is returned as it is: nothing is played twice. Safe to call at once from anywhere.
     """
-    return ask(rules=rules, sample_set=sample_set, pairs=[(model, attack)], upto=sample_set.count)[0]
+    return ask(rules=rules, sample_set=sample_set, pairs=[(model, attack)], upto=sample_set.count, delay=delay)[0]
 
 
 def match_seed(*, rules: RulesVersion, sample_set: SampleSet, model: Player, attack: Player) -> int:
@@ -110,8 +121,8 @@ def _new(asked: _Asked, model: Player, attack: Player) -> Match:
     )
 
 
-def _add_pieces(matches: Sequence[Match], stops: Sequence[int]) -> int:
-    """Give each match the pieces that it lacks up to the last stop; how many pieces."""
+def _add_pieces(matches: Sequence[Match], stops: Sequence[int], at: datetime) -> int:
+    """Give each match the pieces that it lacks up to the last stop, queued at `at`; how many pieces."""
     rows = Piece.objects.filter(match__in=[match.pk for match in matches]).values("match")
     there = {
         row["match"]: (row["newest"] + 1, row["covered"])
@@ -122,7 +133,7 @@ def _add_pieces(matches: Sequence[Match], stops: Sequence[int]) -> int:
         number, covered = there.get(match.pk, (0, 0))
         edges = [covered, *(stop for stop in stops if stop > covered)]
         pieces += [
-            Piece(match=match, number=number + step, first=first, count=end - first)
+            Piece(match=match, number=number + step, first=first, count=end - first, queued_at=at)
             for step, (first, end) in enumerate(pairwise(edges))
         ]
         if match.state == Match.State.PLAYED and len(edges) > 1:
@@ -131,6 +142,26 @@ def _add_pieces(matches: Sequence[Match], stops: Sequence[int]) -> int:
     Piece.objects.bulk_create(pieces)
     Match.objects.filter(pk__in=over).update(state=Match.State.PLAYING, audit={}, finished_at=None)
     return len(pieces)
+
+
+def _take_up_again(cancelled: Sequence[Match], at: datetime) -> None:
+    """Open matches that were cancelled, with what is played of them; what had failed is tried again."""
+    keys = [match.pk for match in cancelled]
+    Piece.objects.filter(match__in=keys, state=Piece.State.FAILED).update(state=Piece.State.WAITING, faults=0)
+    Piece.objects.filter(match__in=keys, state=Piece.State.WAITING).update(queued_at=at)
+    begun = Piece.objects.filter(match__in=keys).exclude(state=Piece.State.WAITING).values_list("match", flat=True)
+    playing = set(begun)
+    for match in cancelled:
+        match.state = Match.State.PLAYING if match.pk in playing else Match.State.WAITING
+        match.finished_at = None
+    Match.objects.bulk_update(cancelled, ["state", "finished_at"])
+
+
+def _end_if_played(matches: Sequence[Match]) -> None:
+    """End those whose last pieces were committed after they had been cancelled."""
+    if matches and finish_played(among=[match.pk for match in matches]):
+        for match in matches:
+            match.refresh_from_db(fields=["state", "audit", "finished_at"])
 
 
 def _keys(pair: tuple[Player, Player]) -> tuple[int, int]:

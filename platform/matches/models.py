@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import UniqueConstraint
 
 from competitions.models import RulesVersion, SampleSet
+from core import clock
 from submissions.models import Player
 
 
@@ -92,6 +93,8 @@ class Piece(models.Model):
     """The place of its first sample in the sample set."""
     count = models.PositiveSmallIntegerField()
     state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
+    queued_at = models.DateTimeField(default=clock.now)
+    """Its place in the queue: when it was asked for, or later where it may wait for what others ask for meanwhile."""
     worker = models.ForeignKey(Worker, null=True, blank=True, on_delete=models.SET_NULL, related_name="pieces")
     fence = models.PositiveIntegerField(default=0)
     lease_until = models.DateTimeField(null=True, blank=True)
@@ -109,7 +112,10 @@ class Piece(models.Model):
     class Meta:
         ordering = ["match", "number"]
         constraints = [UniqueConstraint(fields=["match", "number"], name="piece_once_per_match")]
-        indexes = [models.Index(fields=["state", "match", "number"])]
+        indexes = [
+            models.Index(fields=["state", "match", "number"]),
+            models.Index(fields=["state", "queued_at", "match", "number"]),
+        ]
 
     def __str__(self) -> str:
         return f"piece {self.number} of {self.match}"

@@ -53,7 +53,8 @@ class Claim:
 def claim(worker: Worker, prefer: Match | None = None) -> Claim | None:
     """Take the next piece for `worker`, None where nothing waits that it can play.
 
-    `prefer`, the match whose players are warm, goes first; then matches that nobody holds; among these the oldest.
+    `prefer`, the match whose players are warm, goes first; then matches that nobody holds; among these what was queued
+    first.
     """
     expire()
     while True:
@@ -162,7 +163,8 @@ def _first_for(worker: Worker, prefer: Match | None) -> Piece | None:
     if prefer is not None and (warm := pieces.filter(match=prefer).order_by("number").first()):
         return warm
     others = Piece.objects.filter(match=OuterRef("match"), state=Piece.State.CLAIMED)
-    oldest = pieces.order_by("match", "number")
+    # by the columns of an index: `match` would sort by the other table, and so look at every piece that waits
+    oldest = pieces.order_by("queued_at", "match_id", "number")
     # in two steps: sorting by whether a match is held would look at every piece that waits
     return oldest.filter(~Exists(others)).first() or oldest.first()
 

@@ -39,7 +39,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class QueuePlace:
-    """What stands before some matches: pieces of older ones, and seconds until their own last piece is played.
+    """What stands before some matches: pieces queued earlier, and seconds until their own last piece is played.
 
     `seconds` is an estimate, None where nothing is known to draw it from: no piece played yet, no live worker, or held.
     """
@@ -72,13 +72,15 @@ def queue_of(matches: Iterable[Match]) -> QueuePlace:
     What is held stands in no queue: nobody knows when it is played.
     """
     keys = _keys(matches)
-    own = set(Piece.objects.filter(OPEN_PIECES, match__in=keys).values_list("match", flat=True))
+    in_order = Piece.objects.filter(OPEN_PIECES, match__in=keys).order_by("queued_at", "match")
+    own = list(in_order.values_list("queued_at", "match"))
     if not own:
         held = Piece.objects.filter(match__in=keys, match__state=Match.State.HELD).exclude(state=Piece.State.PLAYED)
         return QueuePlace(0, None if held.exists() else 0.0)
+    (first_at, first), (last_at, last) = own[0], own[-1]
     still_open = Piece.objects.filter(OPEN_PIECES)
-    ahead = still_open.filter(match__lt=min(own)).count()
-    until_done = still_open.filter(match__lte=max(own)).count()
+    ahead = still_open.filter(Q(queued_at__lt=first_at) | Q(queued_at=first_at, match__lt=first)).count()
+    until_done = still_open.filter(Q(queued_at__lt=last_at) | Q(queued_at=last_at, match__lte=last)).count()
     recent = Piece.objects.filter(state=Piece.State.PLAYED).order_by("-played_at").values_list("seconds", flat=True)
     seconds = [each for each in recent[:RECENT_PIECES] if each is not None]
     live = live_workers().count()

@@ -54,7 +54,8 @@ def let_go(matches: QuerySet[Match]) -> int:
 
 
 def cancel(matches: QuerySet[Match]) -> int:
-    """Give up, for good, those that are not played to their end; how many. What is played of them stays."""
+    """Give up those that are not played to their end; how many. What is played of them stays, and who asks for one
+    again has it played on."""
     unfinished = [*OPEN_MATCH, Match.State.HELD, Match.State.FAILED]
     with transaction.atomic():
         return Match.objects.filter(pk__in=_locked(matches, unfinished)).update(

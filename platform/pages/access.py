@@ -61,6 +61,14 @@ def belongs(request: HttpRequest, entry: Entry) -> bool:
     return is_member(request.user, entry.team)
 
 
+def own_entry_of(request: HttpRequest, team: str) -> Entry:
+    """The entry of a team that whoever asks is a member of; 404 where it is not to be seen, 403 for others."""
+    entry = entry_of(request, team)
+    if not belongs(request, entry):
+        raise PermissionDenied
+    return entry
+
+
 def sees_inside(request: HttpRequest, entry: Entry) -> bool:
     """Whether whoever asks sees what is between a team and its organisers."""
     return sees_everything_of(request.user, entry)

@@ -29,7 +29,7 @@ from repositories.models import Repository
 from repositories.reading import CommitInfo, Reader
 from submissions.models import Submission
 from submissions.quota import Allowance, allowance
-from submissions.selectors import allowance_of
+from submissions.selectors import allowance_of, built_before
 
 TOP = 3
 RECENT_COMMITS = 5
@@ -97,16 +97,13 @@ def stand_of(submission: Submission, *, inside: bool) -> Stand:
     hidden = newest != evaluation
     played = waits = before = None
     no_worker = False
-    if evaluation is not None and evaluation.state == Evaluation.State.PLAYING:
+    goes_on = submission.state == Submission.State.READY
+    if goes_on and evaluation is not None and evaluation.state == Evaluation.State.PLAYING:
         matches = list(evaluation.matches.all())
         played, waits, no_worker = progress(matches), queue_of(matches), worker_is_missing(matches)
     if submission.state == Submission.State.RECEIVED:
-        before = Submission.objects.filter(state=Submission.State.RECEIVED, pk__lt=submission.pk).count()
-    missing = (
-        submission.state == Submission.State.READY
-        and newest is None
-        and opposing_pool(submission.repository.track) is None
-    )
+        before = built_before(submission).count()
+    missing = goes_on and newest is None and opposing_pool(submission.repository.track) is None
     since = submission.repository.entry.competition.boards_still_since if hidden else None
     return Stand(evaluation, played, waits, before, missing, no_worker, since)
 

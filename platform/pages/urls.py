@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from pages.views import account, competitions, home, rounds, status, submissions, teams
+from pages.views import account, competitions, home, invitations, rounds, status, submissions, teams
 
 app_name = "pages"
 urlpatterns = [
@@ -18,7 +18,10 @@ urlpatterns = [
     path("competitions/<slug:slug>/leaderboards/<slug:kind>", competitions.board, name="board"),
     path("competitions/<slug:slug>/teams/new", teams.team_new, name="team_new"),
     path("teams/<slug:slug>", teams.team, name="team"),
-    path("teams/<slug:slug>/members", teams.member_add, name="member_add"),
+    path("teams/<slug:slug>/invitations", invitations.invite, name="invite"),
+    path("teams/<slug:slug>/invitations/<int:number>/withdraw", invitations.withdraw, name="invitation_withdraw"),
+    path("invitations/<int:number>/accept", invitations.accept, name="invitation_accept"),
+    path("invitations/<int:number>/decline", invitations.decline, name="invitation_decline"),
     path("teams/<slug:slug>/members/<int:user>/remove", teams.member_remove, name="member_remove"),
     path("teams/<slug:slug>/repositories/<slug:kind>/submit", teams.submit, name="submit"),
     path("submissions/<int:number>", submissions.submission, name="submission"),

@@ -1,14 +1,20 @@
-"""How far a submission has come, as steps that a page draws."""
+"""How far a submission has come: the one state that a page shows, and the steps that it draws."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from leaderboards.models import Evaluation
-from submissions.models import Submission
+from submissions.models import Build, Submission
 
 STEPS = ("Received", "Build", "Smoke stage", "Evaluation", "Score")
-_UNDER_WAY = {Submission.State.RECEIVED: 0, Submission.State.BUILDING: 1, Submission.State.CHECKING: 2}
+_RECEIVED, _BUILD, _SMOKE, _EVALUATION = range(4)
+_UNDER_WAY = {
+    Submission.State.RECEIVED: _RECEIVED,
+    Submission.State.BUILDING: _BUILD,
+    Submission.State.CHECKING: _SMOKE,
+}
 
 
 @dataclass(frozen=True)
@@ -19,23 +25,34 @@ class Step:
     stand: str
 
 
-def way(submission: Submission, evaluation: Evaluation | None, *, checked: bool) -> list[Step]:
-    """The steps of a submission; `checked`: its smoke stage had begun."""
-    at, ended = _place(submission, evaluation, checked=checked)
+def way(submission: Submission, evaluation: Evaluation | None, builds: Sequence[Build]) -> list[Step]:
+    """The steps of a submission; `builds` are all of it, the newest last."""
+    at, ended = _place(submission, evaluation, builds)
     return [
         Step(name, "done" if number < at else ("ended" if ended else "now") if number == at else "")
         for number, name in enumerate(STEPS)
     ]
 
 
-def _place(submission: Submission, evaluation: Evaluation | None, *, checked: bool) -> tuple[int, bool]:
+def state_of(submission: Submission, evaluation: Evaluation | None) -> Submission.State | Evaluation.State:
+    """The state to show: that of the evaluation as long as the submission is ready, else its own."""
+    if evaluation is not None and submission.state == Submission.State.READY:
+        return Evaluation.State(evaluation.state)
+    return Submission.State(submission.state)
+
+
+def _place(submission: Submission, evaluation: Evaluation | None, builds: Sequence[Build]) -> tuple[int, bool]:
+    """The step at which the submission is, and whether it ended there."""
     state = Submission.State(submission.state)
     if state in _UNDER_WAY:
         return _UNDER_WAY[state], False
-    if state == Submission.State.REFUSED:
-        return (2 if checked else 1), True
-    if state == Submission.State.WITHDRAWN:
-        return 0, True
-    if evaluation is None or evaluation.state == Evaluation.State.PLAYING:
-        return 3, False
-    return (len(STEPS), False) if evaluation.state == Evaluation.State.SCORED else (3, True)
+    if evaluation is not None and evaluation.state == Evaluation.State.SCORED:
+        return len(STEPS), False
+    if state == Submission.State.READY:
+        return _EVALUATION, evaluation is not None and evaluation.state == Evaluation.State.VOID
+    # refused or withdrawn
+    if evaluation is not None or submission.player_id is not None:
+        return _EVALUATION, True
+    if not builds:
+        return _RECEIVED, True
+    return (_SMOKE if builds[-1].checks_began_at else _BUILD), True

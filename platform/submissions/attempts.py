@@ -71,6 +71,7 @@ def begin_checks(build: Build, limit: timedelta) -> bool:
     with _locked(build) as submission:
         if submission is None:
             return False
+        Build.objects.filter(pk=build.pk).update(checks_began_at=clock.now())
         _move(submission, Submission.State.CHECKING, deadline=clock.now() + limit)
     return True
 

@@ -130,6 +130,8 @@ class Build(models.Model):
     worker = models.CharField(max_length=120)
     started_at = models.DateTimeField()
     lease_until = models.DateTimeField(null=True, blank=True)
+    checks_began_at = models.DateTimeField(null=True, blank=True)
+    """When the build was done and the smoke stage began; None where it did not come so far."""
     finished_at = models.DateTimeField(null=True, blank=True)
     outcome = models.CharField(max_length=40, blank=True)
     """`ready`, the reason of a refusal, `withdrawn`, or what of ours went wrong: `fault`, `overdue`, `lost`, or `host`,

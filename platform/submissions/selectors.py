@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from django.db.models import F
+from django.db.models import F, Q, QuerySet
 
 from core import clock
 from repositories.models import Repository
@@ -67,6 +67,25 @@ def allowance_of(repository: Repository) -> Allowance:
         .values_list("reserved_at", flat=True)
     )
     return allowance(taken, repository.track.quota, now)
+
+
+def built_before(submission: Submission) -> QuerySet[Submission]:
+    """The submissions that wait to be built before this one: older ones, those of teams of low priority last."""
+    waiting = Submission.objects.filter(state=Submission.State.RECEIVED)
+    others = Q(repository__entry__low_priority=False)
+    older = Q(pk__lt=submission.pk)
+    return waiting.filter(others | older if submission.repository.entry.low_priority else others & older).exclude(
+        pk=submission.pk
+    )
+
+
+def giving_way_to(key: int) -> list[int]:
+    """The submissions to which the one with `key` gives way, by their keys. Those that were tried before have time."""
+    own = Submission.objects.filter(pk=key, repository__entry__low_priority=True)
+    others = Submission.objects.filter(
+        state=Submission.State.RECEIVED, builds__isnull=True, repository__entry__low_priority=False
+    )
+    return list(others.order_by("pk").values_list("pk", flat=True)) if own.exists() else []
 
 
 def standing_submission(repository: Repository, commit: str) -> Submission | None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from submissions import attempts, images, pipeline, services
+from submissions import attempts, images, pipeline, selectors, services
 
 
 @shared_task(name="submissions.build")  # type: ignore[untyped-decorator]
 def build(submission: int) -> None:
-    """Build and check a submission that was received."""
+    """Build and check a submission that was received, and before one of a team of low priority those of others."""
+    for other in selectors.giving_way_to(submission):
+        pipeline.advance(other)
     pipeline.advance(submission)
 
 

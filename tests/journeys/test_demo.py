@@ -70,19 +70,21 @@ def test_a_killed_worker_and_an_emptied_broker_change_no_score(
 
 
 def test_the_printed_command_makes_a_first_submission(
-    make_site: Callable[..., Any], wait: Callable[..., None], page: Callable[[str], str], tmp_path: Path
+    make_site: Callable[..., Any], page: Callable[[str], str], tmp_path: Path
 ) -> None:
     site = make_site()
     process = site.start()
-    output = lines_of(process, "Ctrl-C ends the site")
-    command = re.findall(r"^\s+(git clone .*)$", output, re.MULTILINE)[-1]
+    command = lines_of(process, "git clone").splitlines()[-1].strip()
     empty = tmp_path / "empty"
     empty.mkdir()
     pushed = subprocess.run(["bash", "-c", command], cwd=empty, capture_output=True, text=True, check=False, timeout=60)
     assert pushed.returncode == 0, pushed.stderr
     assert re.search("remote: .*Submission 8 is received", pushed.stderr)
-    board = f"{site.url}/competitions/small/leaderboards/untargeted"
-    wait("the reader's score", lambda: "Your team" in page(board))
+    told = lines_of(process, "Your submission 8: scored").rstrip()
+    scored = re.search(r"Your submission 8: scored \d+\.\d\d, rank \d\. (http\S+/submissions/8)$", told)
+    assert scored is not None
+    assert "My first attack" in page(scored[1])
+    assert "Your team" in page(f"{site.url}/competitions/small/leaderboards/untargeted")
 
 
 @pytest.mark.timeout(600)

@@ -89,6 +89,12 @@ def olga(competition: Competition) -> User:
 
 
 @pytest.fixture
+def root_user(db: None) -> User:
+    """A superuser called root."""
+    return User.objects.create_superuser("root", "root@example.org", PASSWORD)
+
+
+@pytest.fixture
 def competition(db: None) -> Competition:
     """A small competition on digits, under way at noon."""
     made = Competition.objects.create(

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts import services
 from accounts.models import AccessToken
 from accounts.selectors import teams_of
-from competitions.selectors import visible_competitions
+from competitions.selectors import invitations_of, visible_competitions
 from core import clock
 from core.errors import Refusal
 from pages import notices
@@ -36,6 +36,7 @@ def account(request: HttpRequest) -> HttpResponse:
             form = TokenForm()
     context = {
         "teams": teams_of(user),
+        "invitations": invitations_of(user),
         "competitions": visible_competitions(user)
         .filter(ends_at__gt=clock.now())
         .exclude(entries__team__in=teams_of(user)),

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from competitions.selectors import visible_competitions
+from competitions.selectors import invitations_of, visible_competitions
 from pages.selectors import cards, own_entry
 
 
@@ -19,6 +19,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "competitions": competitions,
         "newest": newest,
         "cards": cards(newest, request.user) if newest else [],
+        "invitations": invitations_of(request.user),
         "own": own_entry(request.user, newest) if newest else None,
     }
     return render(request, "pages/home.html", context)

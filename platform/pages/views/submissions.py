@@ -17,7 +17,7 @@ from pages import live, notices
 from pages.access import belongs, person, sees_inside, submission_of
 from pages.rounds import entries_shown
 from pages.selectors import Stand, stand_of
-from pages.way import way
+from pages.way import state_of, way
 from submissions import services
 from submissions.models import Build, Submission
 from submissions.selectors import LOG_PAGE, log_lines, whole_log
@@ -47,10 +47,11 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
         "stand": stand,
         "evaluation": stand.evaluation,
         "limit": (stand.evaluation.high or 0) * AXIS_PAST_INTERVAL if stand.evaluation else None,
-        "way": way(shown, stand.evaluation, checked=any(each.checks for each in builds)),
+        "state": state_of(shown, stand.evaluation),
+        "way": way(shown, stand.evaluation, builds),
         "build": build,
     }
-    known = {"state": _state(shown, stand), "build": _build_key(builds) if inside else ""}
+    known = {"state": context["state"].label, "build": _build_key(builds) if inside else ""}
     framed = live.part(request, "pages/parts/stand.html", context, every=_every(shown, stand), known=known)
     if live.asked(request):
         return _follow(request, framed, known)
@@ -83,11 +84,6 @@ def _follow(request: HttpRequest, framed: live.Part, known: dict[str, str]) -> H
         said = format_html('<div hx-swap-oob="innerHTML:#said">The submission is {}.</div>', known["state"])
         return live.answer(request, framed, said)
     return live.answer(request, framed)
-
-
-def _state(shown: Submission, stand: Stand) -> str:
-    state = shown.get_state_display()
-    return f"{state}, {stand.evaluation.get_state_display()}" if stand.evaluation else state
 
 
 def _build_key(builds: list[Build]) -> str:

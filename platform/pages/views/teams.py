@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -11,12 +10,14 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts import services as accounts
 from accounts.models import Membership
+from accounts.selectors import open_invitations
 from competitions import services as competitions
-from competitions.models import Entry, Track
+from competitions.models import Track
+from competitions.selectors import invitations_of
 from core.errors import Refusal
 from leaderboards.selectors import rows_of, sees_live
 from pages import notices
-from pages.access import belongs, competition_of, entry_of, person, sees_inside
+from pages.access import belongs, competition_of, entry_of, own_entry_of, person, sees_inside
 from pages.calendar import calendar
 from pages.forms import TeamForm
 from pages.rounds import with_entries
@@ -40,6 +41,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         .prefetch_related(with_entries(inside=inside))
     )
     members = list(entry.team.memberships.select_related("user"))
+    captain = any(each.user_id == request.user.pk and each.role == Membership.Role.CAPTAIN for each in members)
     context = {
         "entry": entry,
         "team": entry.team,
@@ -50,7 +52,9 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "page": Paginator(sent, SUBMISSIONS_PER_PAGE).get_page(request.GET.get("page")),
         "inside": inside,
         "member": belongs(request, entry),
-        "captain": any(each.user_id == request.user.pk and each.role == Membership.Role.CAPTAIN for each in members),
+        "captain": captain,
+        "sent_invitations": open_invitations(entry.team) if captain else [],
+        "invitations": invitations_of(request.user).filter(team=entry.team),
         "workshops": workshops(entry) if inside else [],
         "calendar": calendar(entry.competition) if inside else None,
         "site_url": _site_url(request),
@@ -84,7 +88,7 @@ def team_new(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 def submit(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
     """Submit a commit that was pushed before."""
-    entry = _own_entry(request, slug)
+    entry = own_entry_of(request, slug)
     track = get_object_or_404(Track, competition=entry.competition, kind=kind)
     try:
         made = submissions.submit(
@@ -101,24 +105,9 @@ def submit(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
 
 @require_POST
 @login_required
-def member_add(request: HttpRequest, slug: str) -> HttpResponse:
-    """Take someone into the team, by user name."""
-    entry = _own_entry(request, slug)
-    username = request.POST.get("username", "").strip()
-    try:
-        competitions.add_member(entry=entry, username=username, by=person(request))
-    except Refusal as refusal:
-        notices.refused(request, refusal)
-    else:
-        notices.done(request, f"{username} is a member now.")
-    return redirect("pages:team", slug)
-
-
-@require_POST
-@login_required
 def member_remove(request: HttpRequest, slug: str, user: int) -> HttpResponse:
     """Take someone out of the team, or leave it."""
-    entry = _own_entry(request, slug)
+    entry = own_entry_of(request, slug)
     membership = get_object_or_404(entry.team.memberships.select_related("user"), user=user)
     try:
         accounts.remove_member(team=entry.team, user=membership.user, by=person(request))
@@ -130,13 +119,6 @@ def member_remove(request: HttpRequest, slug: str, user: int) -> HttpResponse:
             request, f"You have left {entry.team}." if left else f"{membership.user.username} is no member any more."
         )
     return redirect("pages:team", slug)
-
-
-def _own_entry(request: HttpRequest, slug: str) -> Entry:
-    entry = entry_of(request, slug)
-    if not belongs(request, entry):
-        raise PermissionDenied
-    return entry
 
 
 def _site_url(request: HttpRequest) -> str:

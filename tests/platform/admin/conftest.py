@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from accounts.models import AccessToken, User
+from accounts.models import AccessToken, Invitation, User
 from competitions.models import FreezeWindow, RulesVersion, SampleSet, Track
 from core import events
 from leaderboards.models import Evaluation, Pool, PoolPlace, Rejudging, Snapshot, Standing
@@ -59,6 +59,14 @@ class Rows:
         if self.rounds == 1:
             repository = submission.repository
             Standing.objects.create(track=repository.track, entry=repository.entry, evaluation=evaluation, rank=1)
+        Invitation.objects.create(
+            team=submission.repository.entry.team,
+            username=f"invited-{self.rounds}",
+            user=self.by,
+            invited_by=self.by,
+            made_at=self.at,
+            expires_at=self.at + timedelta(days=14),
+        )
         AccessToken.objects.create(
             user=self.by,
             name="laptop",

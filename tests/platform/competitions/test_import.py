@@ -16,7 +16,6 @@ from competitions.document import read
 from competitions.models import Competition, Entry
 from competitions.selectors import may_organise, rules_in_force, visible_competitions
 from competitions.services import (
-    add_member,
     appoint_organiser,
     enter,
     export_competition,
@@ -90,8 +89,6 @@ def test_a_person_is_in_one_team_of_a_competition(
         make_team(slug="others", name="Others", captain=bob, competition=competition)
     assert not Team.objects.filter(slug="others").exists()
     other = make_team(slug="newts", name="Newts", captain=charlie, competition=competition)
-    with pytest.raises(Refusal, match="The Owls"):
-        add_member(entry=other, username="bob", by=charlie)
     with pytest.raises(Refusal, match="already takes part"):
         enter(team=other.team, competition=competition)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from datetime import datetime, timedelta
 from typing import Protocol
 
 import pytest
@@ -17,11 +18,14 @@ from matches import queue
 from matches.models import Match, Piece, SampleResult, Worker
 from matches.played import PlayedPiece
 from matches.queue import Claim, LostClaimError
+from matches.selectors import queue_of
 from matches.services import ensure_match
+
+HOUR = timedelta(hours=1)
 
 
 class Clock(Protocol):
-    def forward(self, **by: float) -> object: ...
+    def forward(self, **by: float) -> datetime: ...
 
 
 MakeWorker = Callable[..., Worker]
@@ -52,6 +56,11 @@ def claimed(worker: Worker, prefer: Match | None = None) -> Claim:
     return claim
 
 
+def asked_again(match: Match, sample_set: SampleSet, delay: timedelta = timedelta(0)) -> Match:
+    """The match of the same players on `sample_set`."""
+    return ensure_match(rules=match.rules, model=match.model, attack=match.attack, sample_set=sample_set, delay=delay)
+
+
 def state_of(match: Match) -> str:
     match.refresh_from_db()
     return match.state
@@ -75,6 +84,40 @@ def test_a_match_that_nobody_holds_comes_first(match: Match, younger: Match, one
     assert claimed(one).piece.match == match
     assert claimed(two).piece.match == younger
     assert claimed(one).piece.match == match
+
+
+def test_pieces_that_may_wait_come_after_those_that_others_want_now(
+    match: Match, sample_sets: dict[str, SampleSet], one: Worker, two: Worker, the_clock: Clock
+) -> None:
+    Piece.objects.all().delete()
+    may_wait = asked_again(match, sample_sets["validation"], HOUR)
+    the_clock.forward(minutes=30)
+    wanted = asked_again(match, sample_sets["development"])
+    assert queue_of([may_wait]).pieces_ahead == 5
+    assert queue_of([wanted]).pieces_ahead == 0
+    assert [claimed(worker).piece.match for worker in (one, two)] == [wanted, may_wait], "nobody is idle meanwhile"
+    assert [claimed(two).piece.match for _ in range(4)] == [wanted] * 4
+
+
+def test_pieces_that_may_wait_do_not_wait_for_ever(
+    match: Match, sample_sets: dict[str, SampleSet], one: Worker, the_clock: Clock
+) -> None:
+    Piece.objects.all().delete()
+    may_wait = asked_again(match, sample_sets["validation"], HOUR)
+    the_clock.forward(minutes=61)
+    asked_again(match, sample_sets["development"])
+    assert claimed(one).piece.match == may_wait
+
+
+def test_what_may_wait_for_one_comes_now_for_another(
+    the_clock: Clock, match: Match, younger: Match, one: Worker
+) -> None:
+    Piece.objects.filter(match=match).update(queued_at=the_clock.forward(seconds=1) + HOUR)
+    asked_again(match, match.sample_set)
+    the_clock.forward(seconds=1)
+    assert claimed(one).piece.match == younger
+    assert claimed(one).piece.match == match
+    assert queue_of([match]).pieces_ahead == 5
 
 
 def test_only_a_gpu_worker_plays_a_match_that_needs_one(match: Match, one: Worker, make_worker: MakeWorker) -> None:

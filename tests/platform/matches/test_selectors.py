@@ -24,9 +24,9 @@ def play_one(worker: Worker, played: Callable[[Piece], PlayedPiece], prefer: Mat
 
 
 def test_it_works(
+    the_clock: Clock,
     match: Match,
     sample_sets: dict[str, SampleSet],
-    the_clock: Clock,
     make_worker: Callable[..., Worker],
     played: Callable[[Piece], PlayedPiece],
 ) -> None:

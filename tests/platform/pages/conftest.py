@@ -104,6 +104,7 @@ def logged(submission: Submission, lines: int, *, finished: bool) -> Build:
         attempt=1,
         worker="w",
         started_at=at,
+        checks_began_at=at,
         finished_at=at if finished else None,
         checks=[{"name": "starts in time", "passed": True, "seen": "2 s"}],
     )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from django.test import Client
 
-from accounts.models import AccessToken, Team, User
+from accounts.models import AccessToken, Invitation, Team, User
 from competitions.models import Competition
 from submissions.models import Submission
 
@@ -33,15 +34,50 @@ def test_it_works(client: Client, competition: Competition) -> None:
     assert token.revoked_at
 
 
-def test_a_captain_adds_and_removes_members(
+def test_a_captain_invites_and_removes_members(
     client: Client, shown: dict[str, Submission], alice: User, charlie: User, owls: Team
 ) -> None:
     client.force_login(alice)
-    assert "User name of a new member" in client.get("/teams/owls").content.decode()
-    client.post("/teams/owls/members", {"username": "charlie"})
+    answer = client.post("/teams/owls/invitations", {"username": "charlie"}, follow=True).content.decode()
+    assert "If the account charlie exists, it now has an invitation." in answer
+    assert "Withdraw<span" in answer
+    assert owls.memberships.count() == 2
+    client.force_login(charlie)
+    page = client.get("/account").content.decode()
+    accept = re.search(r"/invitations/\d+/accept", page)
+    assert accept is not None
+    assert "You are a member of The Owls now." in client.post(accept[0], follow=True).content.decode()
     assert owls.memberships.count() == 3
+    client.force_login(alice)
     client.post(f"/teams/owls/members/{charlie.pk}/remove")
     assert owls.memberships.count() == 2
+
+
+def test_who_is_invited_declines_and_a_captain_withdraws(
+    client: Client, shown: dict[str, Submission], alice: User, charlie: User, owls: Team
+) -> None:
+    for act, person, says in (
+        ("invitations/{}/decline", charlie, "You declined the invitation to The Owls."),
+        ("teams/owls/invitations/{}/withdraw", alice, "The invitation of charlie is withdrawn."),
+    ):
+        client.force_login(alice)
+        client.post("/teams/owls/invitations", {"username": "charlie"})
+        number = owls.invitations.get(state="open").pk
+        client.force_login(person)
+        assert says in client.post(f"/{act.format(number)}", follow=True).content.decode()
+    assert owls.memberships.count() == 2
+
+
+@pytest.mark.usefixtures("the_clock", "shown", "charlie", "olga")
+def test_a_captain_gets_one_answer_for_every_name(client: Client, alice: User) -> None:
+    """Of a person, an organiser and nobody: the same words and the same list."""
+    client.force_login(alice)
+    pages = []
+    for name in ("charlie", "olga", "nobody"):
+        page = client.post("/teams/owls/invitations", {"username": name}, follow=True).content.decode()
+        pages.append(re.sub(r"invitations/\d+|csrfmiddlewaretoken[^>]*|nonce=\S+", "", page.replace(name, "NAME")))
+        client.post(f"/teams/owls/invitations/{Invitation.objects.get(state='open').pk}/withdraw", follow=True)
+    assert pages[0] == pages[1] == pages[2]
 
 
 def test_a_member_leaves(client: Client, shown: dict[str, Submission], bob: User, owls: Team) -> None:
@@ -69,10 +105,22 @@ def test_it_rejects_a_token_without_end(client: Client, alice: User) -> None:
     assert not AccessToken.objects.exists()
 
 
-def test_it_rejects_a_member_who_does_not_exist(client: Client, shown: dict[str, Submission], alice: User) -> None:
+def test_it_rejects_an_invitation_of_a_member(client: Client, shown: dict[str, Submission], alice: User) -> None:
     client.force_login(alice)
-    answer = client.post("/teams/owls/members", {"username": "nobody"}, follow=True)
+    answer = client.post("/teams/owls/invitations", {"username": "bob"}, follow=True)
     assert "notice-error" in answer.content.decode()
+
+
+def test_it_rejects_an_acceptance_that_a_rule_forbids(
+    client: Client, shown: dict[str, Submission], alice: User, charlie: User, owls: Team
+) -> None:
+    client.force_login(alice)
+    client.post("/teams/owls/invitations", {"username": "charlie"})
+    client.force_login(charlie)
+    client.post("/competitions/digits/teams/new", {"slug": "doves", "name": "The Doves"})
+    answer = client.post(f"/invitations/{owls.invitations.get().pk}/accept", follow=True).content.decode()
+    assert "You are already in the team The Doves (doves) of Digits." in answer
+    assert owls.memberships.count() == 2
 
 
 def test_it_rejects_a_commit_that_is_not_there(client: Client, shown: dict[str, Submission], bob: User) -> None:

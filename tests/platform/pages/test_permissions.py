@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from accounts.models import AccessToken, Team, User
+from accounts.models import AccessToken, Invitation, Team, User
 from competitions.models import Competition
 from core import store
 from pages.urls import urlpatterns
@@ -35,6 +35,9 @@ SIGNED_IN = (302, 200, 200, 200)
 MEMBERS_ACT = (302, 403, 302, 403)
 """302: to the login page, and back to the page after the act."""
 
+INVITED_ACT = (302, 302, 404, 404)
+"""Charlie is invited into the Owls."""
+
 TABLE = [
     Row("home", (), "get", EVERYONE),
     Row("competition", ("digits",), "get", EVERYONE),
@@ -58,7 +61,10 @@ TABLE = [
     Row("account", (), "post", SIGNED_IN),
     Row("withdraw", ("building",), "post", MEMBERS_ACT),
     Row("submit", ("owls", "model"), "post", MEMBERS_ACT),
-    Row("member_add", ("owls",), "post", MEMBERS_ACT),
+    Row("invite", ("owls",), "post", MEMBERS_ACT),
+    Row("invitation_withdraw", ("owls", "invitation"), "post", MEMBERS_ACT),
+    Row("invitation_decline", ("invitation",), "post", INVITED_ACT),
+    Row("invitation_accept", ("invitation",), "post", INVITED_ACT),
     Row("member_remove", ("owls", "alice"), "post", MEMBERS_ACT),
     Row("member_remove", ("owls", "bob"), "post", MEMBERS_ACT),
     Row("token_revoke", ("token of alice",), "post", (302, 404, 404, 404)),
@@ -67,7 +73,10 @@ TABLE = [
         for name, args in [
             ("withdraw", ("building",)),
             ("submit", ("owls", "model")),
-            ("member_add", ("owls",)),
+            ("invite", ("owls",)),
+            ("invitation_withdraw", ("owls", "invitation")),
+            ("invitation_accept", ("invitation",)),
+            ("invitation_decline", ("invitation",)),
             ("member_remove", ("owls", "alice")),
             ("token_revoke", ("token of alice",)),
         ]
@@ -99,7 +108,10 @@ TEXTS = [
     ("team", "owls", "/git/owls/model.git", ("bob", "olga")),
     ("team", "owls", "slots left", ("bob", "olga")),
     ("team", "owls", "submission-1,", ("bob", "olga")),
-    ("team", "owls", "User name of a new member", ()),
+    ("team", "owls", "Invite by user name", ()),
+    ("team", "owls", "invites you", ("charlie",)),
+    ("home", "", "invites you", ("charlie",)),
+    ("account", "", "invites you", ("charlie",)),
     ("team", "owls", "Leave the team", ("bob",)),
     ("account", "", "gtl_alice", ()),
 ]
@@ -122,9 +134,18 @@ def stage(
     Submission.objects.filter(pk=shown["scored"].pk).update(
         disqualified_at=alice.date_joined, disqualified_for="it remembers images"
     )
+    invitation = Invitation.objects.create(
+        team=Team.objects.get(slug="owls"),
+        username="charlie",
+        user=charlie,
+        invited_by=alice,
+        made_at=alice.date_joined,
+        expires_at=alice.date_joined + timedelta(days=9),
+    )
     _play(planned, shown, olga)
     numbers = {name: str(submission.pk) for name, submission in shown.items()}
-    return numbers | {"token of alice": str(token.pk), "alice": str(alice.pk), "bob": str(bob.pk)}
+    keys = {"token of alice": token.pk, "invitation": invitation.pk, "alice": alice.pk, "bob": bob.pk}
+    return numbers | {name: str(key) for name, key in keys.items()}
 
 
 def _play(first: Round, shown: dict[str, Submission], by: User) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -109,6 +111,68 @@ def test_it_shows_progress_and_place_in_the_queue(client: Client, shown: dict[st
     assert "0 pieces ahead" in page
     assert "No worker that can play these pieces is there" in page
     assert 'hx-trigger="every 10s"' in page
+
+
+def steps_of(page: str) -> list[str]:
+    """Each step of the submission with how it stands, as a screen reader reads it."""
+    steps = re.findall(r"<li[^>]*>(.*?)</li>", page.split('class="way"')[1].split("</ol>")[0])
+    return [re.sub("<[^>]+>", "", step) for step in steps]
+
+
+def badges_of(page: str) -> list[str]:
+    """The states that the page shows."""
+    return re.findall(r'<span class="badge[^>]*>([^<]*)<', page)
+
+
+def test_one_that_is_withdrawn_in_play_shows_one_state_and_what_was_done(
+    client: Client, shown: dict[str, Submission], bob: User
+) -> None:
+    client.force_login(bob)
+    Evaluation.objects.update(state=Evaluation.State.PLAYING, finished_at=None, value=None)
+    assert badges_of(client.get(page_of(shown["scored"])).content.decode()) == ["playing"]
+    client.post(reverse("pages:withdraw", args=[shown["scored"].pk]))
+    for state, problem in ((Evaluation.State.PLAYING, ""), (Evaluation.State.VOID, "The submission was withdrawn.")):
+        Evaluation.objects.update(state=state, problem=problem)
+        page = client.get(page_of(shown["scored"])).content.decode()
+        assert badges_of(page) == ["withdrawn"]
+        assert steps_of(page) == [
+            "Received, done",
+            "Build, done",
+            "Smoke stage, done",
+            "Evaluation, ended here",
+            "Score, to come",
+        ]
+        for text in ("pieces played", "in the queue", "over in about", "hx-get", "notice-error"):
+            assert text not in page
+
+
+@pytest.mark.parametrize(
+    ("state", "cause", "began", "ended"),
+    [
+        (Submission.State.REFUSED, Submission.Cause.PLATFORM, True, "Smoke stage, ended here"),
+        (Submission.State.REFUSED, Submission.Cause.PLATFORM, False, "Build, ended here"),
+        (Submission.State.REFUSED, Submission.Cause.PLATFORM, None, "Received, ended here"),
+        (Submission.State.WITHDRAWN, "", True, "Smoke stage, ended here"),
+        (Submission.State.WITHDRAWN, "", False, "Build, ended here"),
+        (Submission.State.WITHDRAWN, "", None, "Received, ended here"),
+    ],
+)
+def test_what_was_done_before_a_submission_ended_stays_done(
+    client: Client, shown: dict[str, Submission], state: str, cause: str, began: bool | None, ended: str
+) -> None:
+    """`began`: whether its smoke stage did; None: it was never built."""
+    submission = shown["building"]
+    Submission.objects.filter(pk=submission.pk).update(state=state, cause=cause, deadline=None)
+    if began is None:
+        submission.builds.all().delete()
+    elif began:
+        submission.builds.update(checks=[], checks_began_at=submission.received_at)
+    else:
+        submission.builds.update(checks=[], checks_began_at=None)
+    steps = steps_of(client.get(page_of(submission)).content.decode())
+    at = steps.index(ended)
+    assert all(step.endswith(", done") for step in steps[:at])
+    assert all(step.endswith(", to come") for step in steps[at + 1 :])
 
 
 def test_a_member_withdraws_it(client: Client, shown: dict[str, Submission], bob: User) -> None:

@@ -85,6 +85,7 @@ class Command(BaseCommand):
         self.stdout.write(self._logins(story, command) + "\nCtrl-C ends the site.")
         while True:
             supervisor.check()
+            story.say_news()
             time.sleep(1)
 
     def _logins(self, story: Story, command: str) -> str:

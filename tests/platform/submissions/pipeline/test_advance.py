@@ -69,6 +69,9 @@ def test_it_works(submit: Submit, rings: Rings, root: Path) -> None:
     assert player.digest.startswith("sha256:")
     build = submission.builds.get()
     assert build.outcome == "ready"
+    assert build.checks_began_at is not None
+    assert build.finished_at is not None
+    assert build.started_at <= build.checks_began_at <= build.finished_at
     assert {check["name"]: check["passed"] for check in build.checks} == {
         "rules": True,
         "accuracy": True,

@@ -224,6 +224,7 @@ def test_our_faults_are_tried_again_and_cost_the_team_nothing(
     states = [advanced(submission).state for _ in range(attempts.MAX_FAULTS)]
 
     assert states == ["received", "received", "refused"]
+    assert not submission.builds.exclude(checks_began_at=None).exists()
     assert (submission.cause, submission.reason) == (Submission.Cause.PLATFORM, "fault")
     assert "/secret" not in submission.problem + log_of(submission.builds.first() or Build())
     assert slot_of(submission) == QuotaSlot.State.REFUNDED

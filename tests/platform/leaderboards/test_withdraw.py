@@ -1,0 +1,192 @@
+"""Withdrawing a submission while it is evaluated."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+from django.db import connection
+
+from accounts.models import User
+from competitions.models import Entry
+from core.models import Event
+from leaderboards import services, tasks
+from leaderboards.models import Evaluation, Pool
+from matches.models import Match, Piece
+from matches.selectors import OPEN_PIECES
+from submissions.models import QuotaSlot, Submission
+from submissions.services import withdraw
+
+if TYPE_CHECKING:
+    from tests.platform.leaderboards.conftest import Arena
+
+PAIRS = 4
+
+
+@pytest.fixture
+def playing(arena: Arena, entry: Entry, alice: User, attack_pool: Pool) -> Evaluation:
+    """A model of Alice's that has two matches to play."""
+    return begun(arena.submission(entry, "model", alice))
+
+
+def begun(submission: Submission) -> Evaluation:
+    evaluation = services.evaluate(submission)
+    assert evaluation is not None
+    return evaluation
+
+
+def copy_of(submission: Submission, entry: Entry, arena: Arena, by: User) -> Submission:
+    """A submission with the same content, and so the same player."""
+    copy = arena.submission(entry, "model", by)
+    copy.player = submission.player
+    copy.save()
+    return copy
+
+
+def match_states() -> list[str]:
+    return list(Match.objects.order_by("pk").values_list("state", flat=True))
+
+
+def test_it_works(arena: Arena, playing: Evaluation, alice: User) -> None:
+    withdraw(submission=playing.submission, by=alice)
+    tasks.score(track=arena.tracks["model"].pk)
+    playing.refresh_from_db()
+    assert (playing.state, playing.reason, playing.value) == ("void", "withdrawn", None)
+    assert playing.finished_at is not None
+    assert match_states() == ["cancelled", "cancelled"]
+    assert not Piece.objects.filter(OPEN_PIECES).exists()
+    assert Event.objects.get(subject=f"evaluation:{playing.pk}").reason == "withdrawn"
+    assert QuotaSlot.objects.get(submission=playing.submission).state == "used"
+
+
+def test_the_sweep_finds_it_without_a_message(playing: Evaluation, alice: User) -> None:
+    withdraw(submission=playing.submission, by=alice)
+    tasks.sweep()
+    tasks.sweep()
+    assert match_states() == ["cancelled", "cancelled"]
+    assert Event.objects.filter(subject=f"evaluation:{playing.pk}").count() == 1
+
+
+def test_no_score_comes_of_matches_that_are_over(arena: Arena, playing: Evaluation, alice: User) -> None:
+    for match in playing.matches.all():
+        arena.play(match, [1.0] * 6)
+    withdraw(submission=playing.submission, by=alice)
+    assert services.score_finished() == 0
+    tasks.score()
+    playing.refresh_from_db()
+    assert (playing.state, playing.reason, playing.value) == ("void", "withdrawn", None)
+    assert match_states() == ["played", "played"]
+
+
+def test_what_another_evaluation_needs_is_played_on(arena: Arena, playing: Evaluation, alice: User, bob: User) -> None:
+    shared = begun(copy_of(playing.submission, arena.entry("doves"), arena, bob))
+    withdraw(submission=playing.submission, by=alice)
+    tasks.score()
+    assert match_states() == ["waiting", "waiting"]
+    for match in shared.matches.all():
+        arena.play(match, [2.0] * 6)
+    tasks.score()
+    shared.refresh_from_db()
+    assert (shared.state, shared.value) == ("scored", 2.0)
+
+
+def test_what_somebody_needs_later_is_taken_up_again(arena: Arena, playing: Evaluation, alice: User) -> None:
+    withdraw(submission=playing.submission, by=alice)
+    tasks.score()
+    later = begun(copy_of(playing.submission, playing.submission.repository.entry, arena, alice))
+    assert set(later.matches.all()) == set(playing.matches.all())
+    assert match_states() == ["waiting", "waiting"]
+    for match in later.matches.all():
+        arena.play(match, [2.0] * 6)
+    tasks.score()
+    playing.refresh_from_db()
+    later.refresh_from_db()
+    assert (playing.state, later.state) == ("void", "scored")
+    assert arena.table("model") == [(1, "owls", None)]
+
+
+def test_a_score_from_before_is_kept(arena: Arena, entry: Entry, alice: User, attack_pool: Pool) -> None:
+    scored = arena.score(arena.submission(entry, "model", alice), 3.0)
+    withdraw(submission=scored.submission, by=alice)
+    tasks.score(track=arena.tracks["model"].pk)
+    scored.refresh_from_db()
+    assert (scored.state, scored.value) == ("scored", 3.0)
+    assert arena.table("model") == []
+
+
+def test_a_rejudging_goes_on_without_it(arena: Arena, entry: Entry, alice: User, olga: User, attack_pool: Pool) -> None:
+    gone = arena.score(arena.submission(entry, "model", alice), 3.0)
+    stays = arena.score(arena.submission(arena.entry("doves"), "model", alice), 2.0)
+    submissions = [gone.submission, stays.submission]
+    rejudging = services.begin_rejudging(
+        competition=arena.competition, submissions=submissions, reason="a faulty host", by=olga
+    )
+    withdraw(submission=gone.submission, by=alice)
+    tasks.score(track=arena.tracks["model"].pk)
+    assert match_states() == ["played"] * 4 + ["cancelled"] * 2 + ["waiting"] * 2
+    for match in Match.objects.filter(take=rejudging.pk, state=Match.State.WAITING):
+        arena.play(match, [4.0] * 6)
+    tasks.score()
+    rejudging.refresh_from_db()
+    services.apply_rejudging(rejudging=rejudging, by=olga, reason="it is right")
+    assert arena.table("model") == [(1, "doves", None)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_at_once_with_the_score_one_of_both_comes_first(
+    arena: Arena, entry: Entry, alice: User, attack_pool: Pool
+) -> None:
+    """A score that is written after its submission was withdrawn would have a later time."""
+    evaluations = [begun(arena.submission(entry, "model", alice)) for _ in range(PAIRS)]
+    for match in Match.objects.all():
+        arena.play(match, [1.0] * 6)
+
+    def act(evaluation: Evaluation | None) -> None:
+        try:
+            if evaluation is None:
+                tasks.score(track=arena.tracks["model"].pk)
+            else:
+                withdraw(submission=evaluation.submission, by=alice)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2 * PAIRS) as threads:
+        list(threads.map(act, [act for evaluation in evaluations for act in (None, evaluation)]))
+    tasks.score(track=arena.tracks["model"].pk)
+    for evaluation in Evaluation.objects.select_related("submission"):
+        withdrawn_at = evaluation.submission.state_since
+        assert evaluation.finished_at is not None
+        if evaluation.state == Evaluation.State.SCORED:
+            assert evaluation.finished_at <= withdrawn_at
+        else:
+            assert (evaluation.state, evaluation.reason) == ("void", "withdrawn")
+    assert arena.table("model") == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_at_once_with_one_who_needs_its_matches_these_are_played(
+    arena: Arena, entry: Entry, alice: User, bob: User, attack_pool: Pool
+) -> None:
+    evaluations = [begun(arena.submission(entry, "model", alice)) for _ in range(PAIRS)]
+    doves = arena.entry("doves")
+    copies = [copy_of(evaluation.submission, doves, arena, bob) for evaluation in evaluations]
+    for evaluation in evaluations:
+        withdraw(submission=evaluation.submission, by=alice)
+
+    def act(copy: Submission | None) -> None:
+        try:
+            if copy is None:
+                services.end_withdrawn()
+            else:
+                services.evaluate(copy)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2 * PAIRS) as threads:
+        list(threads.map(act, [act for copy in copies for act in (copy, None)]))
+    services.end_withdrawn()
+    assert match_states() == ["waiting"] * 2 * PAIRS
+    assert set(Evaluation.objects.filter(state="playing").values_list("submission", flat=True)) == {
+        copy.pk for copy in copies
+    }
