@@ -134,7 +134,8 @@ class Build(models.Model):
     outcome = models.CharField(max_length=40, blank=True)
     """`ready`, the reason of a refusal, `withdrawn`, or what of ours went wrong: `fault`, `overdue`, `lost`."""
     checks = models.JSONField(default=list, blank=True)
-    """What the smoke stage looked at: a list of {name, passed, seen}."""
+    """What the smoke stage looked at: a list of {name, passed, seen, headline, fix}; `passed` is null where it was not
+    reached."""
 
     class Meta:
         ordering = ["attempt"]
