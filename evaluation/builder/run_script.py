@@ -64,9 +64,7 @@ def _inside(path: str) -> str | None:
 
 
 def _runs_code_of_its_own(paths: Collection[str]) -> bool:
-    return any(
-        PurePosixPath(path).name in BUILD_CODE or path.partition("/")[0] in BINDER_DIRECTORIES for path in paths
-    )
+    return any(PurePosixPath(path).name in BUILD_CODE or path.partition("/")[0] in BINDER_DIRECTORIES for path in paths)
 
 
 def _nearest(script: str, paths: Collection[str]) -> str | None:

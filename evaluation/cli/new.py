@@ -16,7 +16,7 @@ from evaluation.baselines.catalogue import Baseline, baselines
 from evaluation.builder.manifest import MANIFEST_NAME, MAX_TITLE_CHARACTERS, parse_manifest
 from evaluation.cli.output import say
 from evaluation.domain.errors import ManifestRefusal, Refusal
-from evaluation.domain.players import Side, Track
+from evaluation.domain.players import Side
 from evaluation.domain.tags import SUBMISSION_PREFIX, next_tag
 
 _STARTS = {
@@ -30,7 +30,9 @@ _GIT = ".git"
 
 def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser("new", help="start a submission of your own")
-    command.add_argument("track", choices=tuple(_STARTS), help="its track; attack: an untargeted one, or that of --like")
+    command.add_argument(
+        "track", choices=tuple(_STARTS), help="its track; attack: an untargeted one, or that of --like"
+    )
     command.add_argument(
         "directory", type=Path, metavar="DIR", help="a new or empty directory, or a clone that holds nothing yet"
     )
@@ -49,7 +51,9 @@ def run(given: argparse.Namespace) -> int:
     (given.directory / MANIFEST_NAME).write_text(manifest, "utf-8")
     readme = given.directory / "README.md"
     readme.write_text(re.sub(r"\A# .*", lambda _: f"# {title.strip()}", readme.read_text("utf-8")), "utf-8")
-    say(f'A copy of {source.name}, titled "{title.strip()}", is in {given.directory.resolve()}. Change main.py, then:\n')
+    say(
+        f'A copy of {source.name}, titled "{title.strip()}", is in {given.directory.resolve()}. Change main.py, then:\n'
+    )
     say("\n".join(f"  {command}" for command in _next_commands(given.directory)))
     return 0
 

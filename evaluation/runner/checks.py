@@ -18,7 +18,7 @@ _ENDED = frozenset({Reason.EXITED_IN_SETUP, Reason.CRASHED, Reason.DISCONNECTED}
 
 _FIXES: dict[Reason, str] = {
     Reason.NEVER_CONNECTED: "call `serve_model` or `serve_attack` sooner, and load less before it",
-    Reason.EXITED_IN_SETUP: "let `serve_model` or `serve_attack` run until the match is over; the log shows what was printed",
+    Reason.EXITED_IN_SETUP: "let `serve_model` or `serve_attack` run until the match ends; the log shows its output",
     Reason.CRASHED: f"find what ended the process, the log shows what it printed; {SAME_MATCH}",
     Reason.DISCONNECTED: "keep the connection open until the match is over",
     Reason.TOO_SLOW: "make it faster: answer within the time of the rules, on one processor",

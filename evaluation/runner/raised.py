@@ -31,7 +31,7 @@ class Raised:
 def last_raised(output: str, directory: Path | None) -> Raised | None:
     """The last exception whose traceback of Python stands in `output`; None where there is none.
 
-    directory: where the player's files lie; None for an image, where they lie in `/submission` or in a place of its own.
+    directory: where the player's files lie; None for an image, where that is `/submission` or a place of its own.
     """
     found = None
     frames: list[tuple[str, int]] = []

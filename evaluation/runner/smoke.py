@@ -156,9 +156,7 @@ def _require_opponent(failures: Sequence[Failure], rows: Sequence[SampleResult],
         raise Refusal(f"the model {model.name} gets none of these images right, so none can be attacked", fix=fix)
 
 
-def _success(
-    rows: Sequence[SampleResult], rules: QueryRules, raised: Raised | None, paths: HostPaths
-) -> list[Check]:
+def _success(rows: Sequence[SampleResult], rules: QueryRules, raised: Raised | None, paths: HostPaths) -> list[Check]:
     attacked = [row for row in rows if row.outcome is not Outcome.CLEAN_WRONG]
     found = [row for row in attacked if row.outcome is Outcome.ADVERSARIAL]
     queries = [row.queries for row in attacked]

@@ -22,7 +22,9 @@ def print_boards(boards: Mapping[str, Sequence[Standing]], console: Console) -> 
         for name in ("score", "95 % interval", "failures"):
             table.add_column(name, justify="right", no_wrap=True)
         model = any(row.track.kind == Track.Kind.MODEL for row in standings)
-        table.add_column("strongest opponent" if model else "hardest opponent", no_wrap=True, overflow="ellipsis", max_width=36)
+        table.add_column(
+            "strongest opponent" if model else "hardest opponent", no_wrap=True, overflow="ellipsis", max_width=36
+        )
         for row in standings:
             score = row.evaluation
             table.add_row(

@@ -34,6 +34,7 @@ MARGIN = timedelta(minutes=10)
 _OPPONENT = "numpy-classifier"
 """The bundled model that is quickest to start."""
 
+
 @dataclass(frozen=True, eq=False)
 class SmokeStage:
     """What is played, on what, under which rules."""

@@ -9,6 +9,8 @@ from typing import Any
 from django import template
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.humanize.templatetags.humanize import intcomma
+from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from markdown_it import MarkdownIt
@@ -157,6 +159,22 @@ def hardest(kind: str) -> str:
 def share(failures: int, tries: int | None) -> str:
     """Failures as a share of all tries, "8 of 80"; alone where it is not known how many there were."""
     return f"{intcomma(failures)} of {intcomma(tries)}" if tries else str(intcomma(failures))
+
+
+@register.simple_block_tag
+def written(content: str) -> str:
+    """What stands in the block, in one line; kept under a name with `as`, to be written twice."""
+    return SafeString(" ".join(content.split()))  # a rendered block: what it shows of others is escaped
+
+
+@register.simple_tag(takes_context=True)
+def site_address(context: Mapping[str, Any]) -> str:
+    """Where the site is, "https://arena.example"; "" where the request names no host of ours."""
+    request: HttpRequest | None = context.get("request")
+    try:
+        return f"{request.scheme}://{request.get_host()}" if request else ""
+    except DisallowedHost:
+        return ""
 
 
 @register.simple_tag

@@ -78,7 +78,7 @@ def test_the_proposed_tag_follows_the_highest_that_exists(gauntlet: Callable[...
 
 
 def test_a_title_can_be_given(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
-    title = 'Ann\'s "best" \\ attack – 2'
+    title = 'Ann\'s "best" \\ attack, ä'
     assert gauntlet("new", "attack", tmp_path / "mine", "--title", title)[0] == 0
     assert read_manifest(tmp_path / "mine").title == title
 

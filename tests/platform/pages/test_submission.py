@@ -169,9 +169,7 @@ def test_a_refusal_has_a_headline_and_an_item_for_each_fix(
 
 
 @pytest.mark.parametrize("reason", ["inconsistent", "exited_in_setup", "build_too_slow"])
-def test_no_raw_name_of_a_reason_is_shown(
-    client: Client, shown: dict[str, Submission], bob: User, reason: str
-) -> None:
+def test_no_raw_name_of_a_reason_is_shown(client: Client, shown: dict[str, Submission], bob: User, reason: str) -> None:
     client.force_login(bob)
     refused_with(shown["refused"], reason=reason)
     page = client.get(page_of(shown["refused"])).content.decode()
