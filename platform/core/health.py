@@ -23,11 +23,12 @@ def health(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[Htt
         if request.method not in {"GET", "HEAD"}:
             return HttpResponseNotAllowed(["GET", "HEAD"])
         found = _reaches_database()
+        text = "ok\n" if found else "the database cannot be reached\n"
         return HttpResponse(
-            "ok\n" if found else "the database cannot be reached\n",
+            text,
             status=HTTPStatus.OK if found else HTTPStatus.SERVICE_UNAVAILABLE,
             content_type="text/plain; charset=utf-8",
-            headers={"Cache-Control": "no-store"},
+            headers={"Cache-Control": "no-store", "Content-Length": str(len(text))},
         )
 
     return middleware
