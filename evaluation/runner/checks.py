@@ -11,15 +11,13 @@ from evaluation.domain.results import Failure, Reason
 from evaluation.runner.raised import MOST_CHARACTERS, Raised, last_raised
 from evaluation.sandbox.host_paths import HostPaths
 
-SAME_MATCH = "`gauntlet check .` plays the same match on your machine"
-
 _ENDED = frozenset({Reason.EXITED_IN_SETUP, Reason.CRASHED, Reason.DISCONNECTED})
 """What an exception in the player's own code looks like to the referee."""
 
 _FIXES: dict[Reason, str] = {
     Reason.NEVER_CONNECTED: "call `serve_model` or `serve_attack` sooner, and load less before it",
     Reason.EXITED_IN_SETUP: "let `serve_model` or `serve_attack` run until the match ends; the log shows its output",
-    Reason.CRASHED: f"find what ended the process, the log shows what it printed; {SAME_MATCH}",
+    Reason.CRASHED: "find what ended the process; the log shows its output",
     Reason.DISCONNECTED: "keep the connection open until the match is over",
     Reason.TOO_SLOW: "make it faster: answer within the time of the rules, on one processor",
     Reason.OUT_OF_MEMORY: "use less memory: smaller batches, fewer copies, weights that are loaded once",
@@ -84,8 +82,8 @@ def mend(raised: Raised) -> str:
     if raised.exception.startswith(("ModuleNotFoundError", "ImportError")):
         return "add the package to `requirements.txt`, or the missing file to the repository"
     if not raised.file:
-        return f"find what raised it, the log has the whole traceback; {SAME_MATCH}"
-    return f"correct `{raised.file}` at line {raised.line}; {SAME_MATCH}"
+        return "find what raised it; the log has the whole traceback"
+    return f"correct `{raised.file}` at line {raised.line}"
 
 
 def _last_line(output: str) -> str:

@@ -14,7 +14,7 @@ from evaluation.domain.results import Failure, Outcome, PieceResult, Reason, Sam
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.referee.match import Match
-from evaluation.runner.checks import SAME_MATCH, Check, kept_the_rules, mend, not_reached, sentence
+from evaluation.runner.checks import Check, kept_the_rules, mend, not_reached, sentence
 from evaluation.runner.function_seat import FunctionSeat
 from evaluation.runner.raised import Raised, last_raised
 from evaluation.runner.seat import SandboxSeat
@@ -29,7 +29,7 @@ _FIXES = {
     "accuracy": "check that preprocessing and the order of the classes are the competition's",
     "time": "make the model smaller or faster",
     "stateless": "the same image must always get the same label: no randomness, no memory, no look at other images",
-    "success": f"break at least one sample: what the model was not asked about does not count; {SAME_MATCH}",
+    "success": "break at least one sample; an image that the model was not asked about does not count",
     "budget": "ask less: the budget is for each sample",
 }
 

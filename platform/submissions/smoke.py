@@ -28,6 +28,7 @@ from submissions.sandboxes import open_sandbox, resources, trusted_sandbox
 SAMPLES = 20
 """As many as `gauntlet check` takes; with its seed, so that a team can repeat at home what it sees here."""
 SEED = 0
+TRY_AT_HOME = "try the mended version on your own machine first: `gauntlet check .`"
 MARGIN = timedelta(minutes=10)
 """What the stage may take beyond what its players may: starting them, building the opponent, the referee's own work."""
 
@@ -109,7 +110,7 @@ def as_rows(checks: Sequence[Check]) -> list[dict[str, Any]]:
 def what_failed(checks: Sequence[Check]) -> tuple[str, str]:
     """The problem in one sentence and the fixes, one a line, of checks that did not all pass."""
     problem, fixes = engine.what_failed(checks)
-    return problem, "\n".join(fixes)
+    return problem, "\n".join([*fixes, TRY_AT_HOME])
 
 
 def _opponent(competition: Competition) -> str:

@@ -75,7 +75,7 @@ def test_check_says_where_a_model_crashed_and_reaches_no_further_check(
     assert status == 3
     verdict = out.split("The arena would refuse it: ")[1].splitlines()
     assert verdict[0] == "ZeroDivisionError: division by zero (main.py, line 4)"
-    assert [line[:35] for line in verdict[1:]] == ["  fix: correct `main.py` at line 4; "]
+    assert verdict[1:] == ["  fix: correct `main.py` at line 4"]
     for name in ("accuracy", "time", "stateless"):
         assert f"not reached  {name}\n" in out
 
