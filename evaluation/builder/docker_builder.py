@@ -14,6 +14,7 @@ from evaluation.builder.base import Builder, LogLine
 from evaluation.builder.docker_client import BuildOrder, DockerClient, Watch
 from evaluation.builder.manifest import read_manifest
 from evaluation.builder.recipe import TOP_FILE, Recipe, image_name, make_recipe, top_context
+from evaluation.builder.run_script import require_script
 from evaluation.builder.settings import BuildSettings
 from evaluation.builder.tree import tree_entries
 from evaluation.domain.errors import BuildRefusal, Fault, SlowBuildRefusal
@@ -44,8 +45,9 @@ class DockerBuilder(Builder):
 
         The image's id is no name for it: the same recipe gives another id on every engine that builds it.
         """
-        tree_entries(source)
+        entries = tree_entries(source)
         manifest = read_manifest(source)
+        require_script(manifest.run, [str(entry.path) for entry in entries])
         base = self._base_image()
         recipe = make_recipe(source.resolve(), self._settings, base_id=base["Id"], sdk_digest=sdk_digest())
         image = self._present(recipe.digest)

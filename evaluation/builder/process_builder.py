@@ -19,7 +19,8 @@ from evaluation.builder.base import Builder, LogLine
 from evaluation.builder.digest import tree_digest
 from evaluation.builder.manifest import read_manifest
 from evaluation.builder.requirements import read_requirements
-from evaluation.builder.tree import configuration_directory
+from evaluation.builder.run_script import require_script
+from evaluation.builder.tree import configuration_directory, tree_entries
 from evaluation.domain.errors import BuildRefusal
 from evaluation.domain.players import Player
 
@@ -48,6 +49,7 @@ class ProcessBuilder(Builder):
         """The checkout `source` as a player; its digest is that of its tree."""
         digest = tree_digest(source)
         manifest = read_manifest(source)
+        require_script(manifest.run, [str(entry.path) for entry in tree_entries(source)])
         met = count_met_requirements(source)
         on_log(f"{met} requirements are met by Python {platform.python_version()}; nothing was installed")
         return Player(

@@ -38,7 +38,8 @@ def for_json(results: Sequence[MatchResult]) -> dict[str, Any]:
 
 
 def _show_board(board: Board) -> None:
-    columns = ("rank", "name", "score", "95 % interval", "failures", "worst opponent", "queries", "seconds")
+    hardest = "strongest opponent" if board.track is Track.MODEL else "hardest opponent"
+    columns = ("rank", "name", "score", "95 % interval", "failures", hardest, "queries", "seconds")
     shown = len(columns) if OUT.width >= _WIDE else len(columns) - 2
     rows = [_cells(row)[:shown] for row in board.rows]
     print_table(_TITLES[board.track], columns[:shown], rows, text=(1, 5))
@@ -51,7 +52,7 @@ def _cells(row: Row) -> list[str]:
         row.name,
         f"{score.value:.3f}",
         f"{score.low:.3f} to {score.high:.3f}",
-        str(score.failures),
+        f"{score.failures} of {score.samples * len(score.per_opponent)}",
         row.worst_opponent,
         "" if score.mean_queries is None else f"{score.mean_queries:.0f}",
         "" if score.median_seconds is None else f"{score.median_seconds:.2f}",

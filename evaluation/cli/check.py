@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,10 @@ from evaluation.cli.output import OUT, print_json, printable, progress_bar, say
 from evaluation.domain.players import Player, Track
 from evaluation.domain.results import PieceResult
 from evaluation.referee.clock import calibrate
+from evaluation.runner.checks import what_failed
 from evaluation.runner.smoke import Smoke, check_attack, check_model
+
+_MARKS = {True: "[green]passed[/green]", False: "[red]FAILED[/red]", None: "[yellow]not reached[/yellow]"}
 
 OPPONENT = "numpy-classifier"
 """The bundled model that an attack is checked against: needs numpy alone."""
@@ -50,7 +54,7 @@ def run(given: argparse.Namespace) -> int:
         print_json(
             {
                 "passed": smoke.passed,
-                "checks": [{"name": c.name, "passed": c.passed, "seen": c.seen} for c in smoke.checks],
+                "checks": [asdict(check) for check in smoke.checks],
                 "log": smoke.log,
             }
         )
@@ -103,7 +107,12 @@ def _show(smoke: Smoke) -> None:
         OUT.print(printable(smoke.log.rstrip()), markup=False, highlight=False)
         OUT.rule()
     for check in smoke.checks:
-        mark = "[green]passed[/green]" if check.passed else "[red]FAILED[/red]"
-        OUT.print(f"{mark}  {check.name}: ", end="")
-        OUT.print(printable(check.seen), markup=False, highlight=False)
-    OUT.print("The arena would take it." if smoke.passed else "The arena would refuse it.")
+        OUT.print(f"{_MARKS[check.passed]}  {check.name}", end="" if check.passed is None else ": ")
+        OUT.print("" if check.passed is None else printable(check.seen), markup=False, highlight=False)
+    if smoke.passed:
+        OUT.print("The arena would take it.")
+        return
+    problem, fixes = what_failed(smoke.checks)
+    OUT.print(f"The arena would refuse it: {printable(problem)}", style="bold", markup=False, highlight=False)
+    for fix in fixes:
+        OUT.print(f"  fix: {printable(fix)}", markup=False, highlight=False)

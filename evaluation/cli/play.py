@@ -21,6 +21,7 @@ from evaluation.domain.players import Player, Side, Track
 from evaluation.domain.results import MatchResult, Outcome
 from evaluation.referee.clock import calibrate
 from evaluation.runner.artefacts import as_dict, median_distance, write_result
+from evaluation.runner.checks import sentence
 from evaluation.runner.play import play
 
 LAST_WORDS = 2000
@@ -65,7 +66,7 @@ def run(given: argparse.Namespace) -> int:
         _show(result, given.out)
     logs = {Side.MODEL: played.model_logs, Side.ATTACK: played.attack_logs}
     for failure in result.failures:
-        complain(str(failure))
+        complain(f"the {failure.side} failed: {sentence(failure)}")
         last_words = "".join(logs[failure.side]).strip()[-LAST_WORDS:]
         if last_words:
             say(f"the last that the {failure.side} printed:\n{last_words}")

@@ -10,26 +10,28 @@ import numpy as np
 
 from evaluation.domain.errors import Refusal
 from evaluation.domain.players import Player, Side, Track
-from evaluation.domain.results import Failure, Outcome, PieceResult, SampleResult
+from evaluation.domain.results import Failure, Outcome, PieceResult, Reason, SampleResult
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.referee.match import Match
+from evaluation.runner.checks import Check, kept_the_rules, mend, not_reached, sentence
 from evaluation.runner.function_seat import FunctionSeat
+from evaluation.runner.raised import Raised, last_raised
 from evaluation.runner.seat import SandboxSeat
 from evaluation.sandbox.base import Resources, Sandbox
+from evaluation.sandbox.host_paths import HostPaths
 from evaluation.sdk import serve_attack
 
 PROBE_QUERIES = 50
 """Queries that the probe sends for each sample when a model is checked."""
 
-
-@dataclass(frozen=True)
-class Check:
-    """One thing that was looked at: whether it is as it must be, and what was seen."""
-
-    name: str
-    passed: bool
-    seen: str
+_FIXES = {
+    "accuracy": "check that preprocessing and the order of the classes are the competition's",
+    "time": "make the model smaller or faster",
+    "stateless": "the same image must always get the same label: no randomness, no memory, no look at other images",
+    "success": "break at least one sample; an image that the model was not asked about does not count",
+    "budget": "ask less: the budget is for each sample",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +43,7 @@ class Smoke:
 
     @property
     def passed(self) -> bool:
+        """Whether every check did; one that was not reached did not."""
         return all(check.passed for check in self.checks)
 
 
@@ -72,15 +75,21 @@ def check_model(
         match.close()
     right = sum(row.outcome is not Outcome.CLEAN_WRONG for row in rows)
     limit = rules.model_seconds_per_image * calibration
-    checks = [_kept_the_rules(failures, Side.MODEL)]
-    if not any(failure.in_setup for failure in failures):
-        seen = f"{right} of {len(rows)} clean images right, at least {least_accuracy:.0%} are needed"
-        checks += [
-            Check("accuracy", right >= least_accuracy * len(rows), seen),
-            Check("time", seconds <= limit, f"{seconds * 1000:.2f} ms an image, at most {limit * 1000:.0f} ms"),
-            Check("stateless", audit.passed, str(audit)),
-        ]
-    return Smoke(tuple(checks), "".join(seat.logs))
+    log = "".join(seat.logs)
+    checks = [kept_the_rules(_of(failures, Side.MODEL), log, player.directory)]
+    if not checks[0].passed:
+        return Smoke((*checks, *not_reached("accuracy", "time", "stateless")), log)
+    seen = f"{right} of {len(rows)} clean images right, at least {least_accuracy:.0%} are needed"
+    allowed = f"{seconds * 1000:.2f} ms an image, at most {limit * 1000:.0f} ms"
+    checks += [
+        Check("accuracy", right >= least_accuracy * len(rows), seen, fix=_FIXES["accuracy"]),
+        Check("time", seconds <= limit, allowed, fix=_FIXES["time"]),
+        # a model that gets no image right is attacked on none, and then nothing is asked again
+        Check("stateless", audit.passed, str(audit), fix=_FIXES["stateless"])
+        if audit.replayed or audit.fresh
+        else not_reached("stateless")[0],
+    ]
+    return Smoke(tuple(checks), log)
 
 
 def check_attack(
@@ -111,10 +120,13 @@ def check_attack(
     finally:
         match.close()
     _require_opponent(failures, rows, model)
-    checks = [_kept_the_rules(failures, Side.ATTACK)]
+    log = "".join(seat.logs)
+    checks = [kept_the_rules(_of(failures, Side.ATTACK), log, player.directory)]
     if checks[0].passed:
-        checks += _success(rows, rules)
-    return Smoke(tuple(checks), "".join(seat.logs))
+        checks += _success(rows, rules, last_raised(log, player.directory), HostPaths(player.directory))
+    else:
+        checks += not_reached("success", "budget")
+    return Smoke(tuple(checks), log)
 
 
 def _rows(
@@ -128,32 +140,40 @@ def _rows(
     return rows
 
 
-def _kept_the_rules(failures: Sequence[Failure], side: Side) -> Check:
-    mine = [failure for failure in failures if failure.side is side]
-    return Check("rules", not mine, "; ".join(map(str, mine)) or "connected, spoke the protocol, ended in order")
+def _of(failures: Sequence[Failure], side: Side) -> list[Failure]:
+    """The failures of that side, without the outcome of the audit, which has a check of its own."""
+    return [failure for failure in failures if failure.side is side and failure.reason is not Reason.INCONSISTENT]
 
 
 def _require_opponent(failures: Sequence[Failure], rows: Sequence[SampleResult], model: Player) -> None:
     """Raises `Refusal` where the opponent and not the attack is why nothing can be seen."""
     fix = "name a model that knows these images: --model DIR"
-    theirs = [str(failure) for failure in failures if failure.side is Side.MODEL]
+    theirs = dict.fromkeys(sentence(failure) for failure in _of(failures, Side.MODEL))
     if theirs:
         raise Refusal(f"the model {model.name} failed: {'; '.join(theirs)}", fix=fix)
     if all(row.outcome is Outcome.CLEAN_WRONG for row in rows):
         raise Refusal(f"the model {model.name} gets none of these images right, so none can be attacked", fix=fix)
 
 
-def _success(rows: Sequence[SampleResult], rules: QueryRules) -> list[Check]:
+def _success(rows: Sequence[SampleResult], rules: QueryRules, raised: Raised | None, paths: HostPaths) -> list[Check]:
     attacked = [row for row in rows if row.outcome is not Outcome.CLEAN_WRONG]
     found = [row for row in attacked if row.outcome is Outcome.ADVERSARIAL]
     queries = [row.queries for row in attacked]
     median = f", median distance {np.median([row.distance for row in found]):.3f}" if found else ""
-    reasons = sorted({str(row.reason) for row in attacked if row.outcome is Outcome.FAILED})
-    why = f" ({', '.join(reasons)})" if reasons else ""
+    reasons = [row.reason for row in attacked if row.outcome is Outcome.FAILED and row.reason is not None]
+    why = f": {'; '.join(reason.text for reason in sorted(set(reasons)))}" if reasons else ""
+    seen = f"{len(found)} of {len(attacked)} samples broken{median}{why}"
     budget = f"{max(queries, default=0)} queries on one sample at the most, the budget is {rules.query_budget}"
+    explained = raised if Reason.ATTACK_RAISED in reasons else None
     return [
-        Check("success", bool(found), f"{len(found)} of {len(attacked)} samples broken{median}{why}"),
-        Check("budget", max(queries, default=0) <= rules.query_budget, budget),
+        Check(
+            "success",
+            bool(found),
+            seen,
+            "" if explained is None else paths.hidden(str(explained)),
+            _FIXES["success"] if explained is None else mend(explained),
+        ),
+        Check("budget", max(queries, default=0) <= rules.query_budget, budget, fix=_FIXES["budget"]),
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
@@ -62,6 +63,13 @@ class Environment:
         except OSError as error:
             raise ImproperlyConfigured(f"{path} cannot be made ({error}). Set {name} to a writable folder.") from error
         return path
+
+    def contact(self, name: str) -> str:
+        """An address that people write to, `mailto:` or `https:`, or ""; raises `ImproperlyConfigured` for another."""
+        value = self.text(name, "").strip()
+        if value and not re.fullmatch(r"(mailto:[^\s@]+@[^\s@]+|https://\S+)", value):
+            raise ImproperlyConfigured(f"{name} is {value!r}. Set it to mailto:NAME@HOST or https://ADDRESS.")
+        return value
 
     def database(self, name: str, default: str) -> dict[str, Any]:
         """A database address as Django's settings for it; raises `ImproperlyConfigured` for one that it cannot read.

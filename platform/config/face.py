@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.templatetags.static import static
 from django.urls import reverse_lazy
 
 SUPERUSER = "core.administration.rows.is_superuser"
@@ -18,10 +19,15 @@ def _group(title: str, *items: dict[str, Any]) -> dict[str, Any]:
     return {"title": title, "separator": True, "collapsible": False, "items": list(items)}
 
 
+def _icon(request: object) -> str:
+    return static("img/mark.svg")
+
+
 UNFOLD = {
     "SITE_TITLE": "Gauntlet",
     "SITE_HEADER": "Gauntlet",
     "SITE_SYMBOL": "swords",
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": _icon}],
     "SHOW_BACK_BUTTON": True,
     "SIDEBAR": {
         "show_search": True,

@@ -52,8 +52,10 @@ INSTALLED_APPS = [
     "demo.apps.DemoConfig",
 ]
 MIDDLEWARE = [
+    "core.health.health",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "core.compression.CompressPages",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -220,6 +222,9 @@ CONTENT_SECURITY_POLICY = {
         "object-src": ["'none'"],
     }
 }
+
+SECURITY_CONTACT = env.contact("GAUNTLET_SECURITY_CONTACT")
+"""Whom to tell of a weakness, in `/.well-known/security.txt`; "" where nobody is named."""
 
 # behind a proxy that ends TLS and sets X-Forwarded-Proto itself
 HTTPS = env.flag("GAUNTLET_HTTPS", default=False)

@@ -7,20 +7,24 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
+from competitions.models import Track
 from leaderboards.models import Standing
 from rounds.previews import Preview
 from rounds.selectors import StandingRow
 
 
 def print_boards(boards: Mapping[str, Sequence[Standing]], console: Console) -> None:
-    """Print each board: rank, team, score with its interval, failures, worst opponent."""
+    """Print each board: rank, team, score with its interval, failures, hardest opponent."""
     for title, standings in boards.items():
         table = Table(title=title, title_justify="left", show_edge=False)
         table.add_column("rank", justify="right")
         table.add_column("team", no_wrap=True)
         for name in ("score", "95 % interval", "failures"):
             table.add_column(name, justify="right", no_wrap=True)
-        table.add_column("worst opponent", no_wrap=True, overflow="ellipsis", max_width=36)
+        model = any(row.track.kind == Track.Kind.MODEL for row in standings)
+        table.add_column(
+            "strongest opponent" if model else "hardest opponent", no_wrap=True, overflow="ellipsis", max_width=36
+        )
         for row in standings:
             score = row.evaluation
             table.add_row(
@@ -28,7 +32,7 @@ def print_boards(boards: Mapping[str, Sequence[Standing]], console: Console) -> 
                 row.entry.team.name,
                 f"{score.value:.2f}",
                 f"{score.low:.2f} to {score.high:.2f}",
-                str(score.failures),
+                f"{score.failures} of {score.tries}",
                 score.worst_opponent.title if score.worst_opponent else "",
             )
         console.print(table)

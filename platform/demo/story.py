@@ -178,7 +178,9 @@ def boards(competition: Competition) -> dict[str, list[Standing]]:
     """The rows of each board, by the title of its track."""
     return {
         track.title: list(
-            track.standings.select_related("entry__team", "evaluation__worst_opponent").order_by("rank", "entry")
+            track.standings.select_related("track", "entry__team", "evaluation__worst_opponent").order_by(
+                "rank", "entry"
+            )
         )
         for track in competition.tracks.all()
     }

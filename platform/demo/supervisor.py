@@ -92,9 +92,9 @@ class Supervisor:
         while time.monotonic() < deadline:
             self.check()
             try:
-                if requests.get(self.url, timeout=5).ok:
+                if requests.get(f"{self.url}/healthz", timeout=5).ok:
                     return
-            except (requests.ConnectionError, requests.Timeout):
+            except requests.RequestException:  # not there yet, or still being loaded by a busy host
                 time.sleep(0.1)
         raise Fault(f"the web server did not answer within {START_SECONDS:g} s; see {self._log_of('web')}")
 

@@ -138,6 +138,11 @@ class Evaluation(models.Model):
     def __str__(self) -> str:
         return f"evaluation {self.pk}"
 
+    @property
+    def tries(self) -> int:
+        """How many pairs of opponent and sample there were: what `failures` is a part of."""
+        return (self.samples or 0) * len(self.per_opponent)
+
 
 class Standing(models.Model):
     """One row of a leaderboard: the newest scored submission of a team. Recomputed, never edited."""

@@ -14,12 +14,13 @@ from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
 from django.core.paginator import Paginator
-from django.db.models import Case, F, Q, QuerySet, Value, When
+from django.db.models import Case, Count, F, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models.functions import Coalesce
 
 from accounts.models import User
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from competitions.selectors import may_organise
-from leaderboards.models import Evaluation, Standing
+from leaderboards.models import Evaluation, PoolPlace, Standing
 from leaderboards.terms import COUNTED, opposing_pools
 from submissions.models import Submission
 
@@ -52,8 +53,16 @@ class BoardRow:
     rules: int
     provisional: bool
     scored_at: datetime
+    opponents: int = 0
+    """How many it was measured against; 0 in snapshots that do not know it."""
+
+    @property
+    def tries(self) -> int:
+        """How many pairs of opponent and sample there were: what `failures` is a part of."""
+        return self.samples * self.opponents
 
 
+_OPPONENTS = PoolPlace.objects.filter(pool=OuterRef("evaluation__pool")).order_by().values("pool")
 _COLUMNS = {
     "team": F("entry__team__name"),
     "team_slug": F("entry__team__slug"),
@@ -69,6 +78,7 @@ _COLUMNS = {
     "median_seconds": F("evaluation__median_seconds"),
     "rules": F("evaluation__rules__version"),
     "scored_at": F("evaluation__finished_at"),
+    "opponents": Coalesce(Subquery(_OPPONENTS.annotate(count=Count("pk")).values("count")), 0),
 }
 
 

@@ -8,13 +8,14 @@ from django.utils.html import format_html
 
 from core.errors import Refusal, RefusedForNow
 from pages.templatetags.gauntlet import moment
+from pages.templatetags.refusals import capital, with_code
 
 
 def refused(request: HttpRequest, refusal: Refusal) -> None:
     """Show a refusal with its fix and, where only time is missing, from when on it works."""
-    text = format_html("<strong>{}</strong>", _sentence(refusal.problem))
+    text = format_html("<strong>{}</strong>", with_code(_sentence(refusal.problem)))
     if refusal.fix:
-        text += format_html(" {}", _sentence(refusal.fix))
+        text += format_html(" {}", with_code(_sentence(refusal.fix)))
     if isinstance(refusal, RefusedForNow):
         text += format_html(" Accepted from {}.", moment(refusal.accepted_from))
     messages.error(request, text)
@@ -31,4 +32,4 @@ def done(request: HttpRequest, text: str) -> None:
 
 
 def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
+    return f"{capital(text)}{'' if text.endswith(('.', '!', '?')) else '.'}"

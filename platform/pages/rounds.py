@@ -11,10 +11,11 @@ from django.db.models import Prefetch, Q, QuerySet
 
 from competitions.models import Track
 from core import store
+from pages.axis import Axis, axis_to
 from pages.bracket import Bracket, bracket
 from rounds import selectors
 from rounds.models import Release, Round, RoundEntry, RoundStage, RoundWarning
-from rounds.selectors import StandingRow
+from rounds.selectors import BracketView, StandingRow
 
 TOP = 5
 
@@ -31,11 +32,13 @@ class UnderWay:
 @dataclass(frozen=True)
 class Row:
     """A line of a round's standings. `cut` says where and by what it was cut, "" for those of the last stage;
-    `shares`: another team sent the same content, and has the same place."""
+    `shares`: another team sent the same content, and has the same place. `tries`: of how many pairs of opponent and
+    sample its failures are a part; 0 where none counted."""
 
     of: StandingRow
     shares: bool
     cut: str
+    tries: int
 
 
 @dataclass(frozen=True)
@@ -59,9 +62,9 @@ class Results:
     warnings: Sequence[Warned]
 
     @property
-    def limit(self) -> float:
-        """Where the axis of the drawn intervals ends."""
-        return max((row.of.high or 0.0 for row in self.rows), default=1.0)
+    def axis(self) -> Axis:
+        """The axis of the drawn intervals."""
+        return axis_to(max((row.of.high or 0.0 for row in self.rows), default=1.0))
 
     @property
     def unseparated(self) -> bool:
@@ -99,15 +102,33 @@ def results(played: Round, tracks: Sequence[Track], shown: Track) -> Results:
     """What a published round says, the track `shown` in full, in five queries."""
     standings = selectors.standings(played)
     rows = standings[shown.kind]
-    drawn = bracket(selectors.stages(played), shown.kind, rows)
+    stages = selectors.stages(played)
+    drawn = bracket(stages, shown.kind, rows)
+    tries = _tries(stages, shown.kind, rows)
     sharing = Counter(row.player for row in rows)
     return Results(
         top=[(track, _top(standings[track.kind]), len(standings[track.kind])) for track in tracks],
         track=shown,
-        rows=[Row(row, sharing[row.player] > 1, drawn.cuts.get(row.player, "")) for row in rows],
+        rows=[Row(row, sharing[row.player] > 1, drawn.cuts.get(row.player, ""), tries[row.player]) for row in rows],
         bracket=drawn,
         warnings=_warnings(played, [*standings[Track.Kind.MODEL], *standings[Track.Kind.UNTARGETED]]),
     )
+
+
+def _tries(stages: Sequence[BracketView], kind: str, rows: Sequence[StandingRow]) -> dict[int, int]:
+    """Of each player the pairs of sample and counted opponent of the last stage; none of its own teams counts."""
+    arena = Track.Kind.TARGETED if kind == Track.Kind.TARGETED else Track.Kind.UNTARGETED
+    last = next((each.stages[-1] for each in stages if each.kind == arena and each.stages), None)
+    if last is None:
+        return {row.player: 0 for row in rows}
+    teams: dict[int, set[str]] = {}
+    for row in rows:
+        teams.setdefault(row.player, set()).add(row.team)
+    counted = last.counted_attacks if kind == Track.Kind.MODEL else last.counted_models
+    return {
+        player: last.samples * sum(not own.intersection(opponent.teams) for opponent in counted)
+        for player, own in teams.items()
+    }
 
 
 def _warnings(played: Round, rows: Iterable[StandingRow]) -> Sequence[Warned]:

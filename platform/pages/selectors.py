@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,6 +13,7 @@ from accounts.models import User
 from accounts.selectors import teams_of
 from competitions.models import Competition, Entry, Track
 from core import clock
+from evaluation.domain.tags import next_tag
 from leaderboards.models import Evaluation, Pool
 from leaderboards.selectors import (
     BoardRow,
@@ -29,7 +30,7 @@ from repositories.models import Repository
 from repositories.reading import CommitInfo, Reader
 from submissions.models import Submission
 from submissions.quota import Allowance, allowance
-from submissions.selectors import allowance_of, built_before
+from submissions.selectors import allowance_of, built_before, next_tag_of
 
 TOP = 3
 RECENT_COMMITS = 5
@@ -127,13 +128,13 @@ def workshops(entry: Entry) -> list[Workshop]:
 
 def _workshop(track: Track, repository: Repository | None) -> Workshop:
     if repository is None:
-        return Workshop(track, None, (), allowance((), track.quota, clock.now()), "submission-1")
+        return Workshop(track, None, (), allowance((), track.quota, clock.now()), next_tag(()))
     commits: Sequence[CommitInfo] = ()
+    refs: Iterable[str] = ()
     if repository.path.exists():
         with Reader(repository.path) as reader:
-            commits = reader.recent(RECENT_COMMITS)
-    sent = repository.quota_slots.count()
-    return Workshop(track, repository, commits, allowance_of(repository), f"submission-{sent + 1}")
+            commits, refs = reader.recent(RECENT_COMMITS), reader.refs()
+    return Workshop(track, repository, commits, allowance_of(repository), next_tag_of(repository, refs))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from pages.views import account, competitions, home, invitations, rounds, status, submissions, teams
+from pages.views import account, competitions, home, invitations, rounds, site, status, submissions, teams
 
 app_name = "pages"
 urlpatterns = [
@@ -31,4 +31,7 @@ urlpatterns = [
     path("account", account.account, name="account"),
     path("account/tokens/<int:token>/revoke", account.token_revoke, name="token_revoke"),
     path("status", status.status, name="status"),
+    path("favicon.ico", site.icon, name="icon"),
+    path("robots.txt", site.robots, name="robots"),
+    path(".well-known/security.txt", site.security, name="security"),
 ]

@@ -21,6 +21,7 @@ from evaluation.builder.settings import build_settings_from_environment
 from evaluation.domain.errors import HostRefusal, ManifestRefusal, Refusal
 from evaluation.domain.players import Player as EnginePlayer
 from evaluation.domain.players import Track
+from evaluation.sandbox.host_paths import HostPaths
 from repositories.checkout import check_out
 from repositories.models import Repository
 from submissions.models import Player, Submission
@@ -103,6 +104,11 @@ def checkout_of(repository: Repository, commit: str) -> Path:
     check_out(repository.path, commit, target)
     os.utime(target)
     return target
+
+
+def host_paths(submission: Submission) -> HostPaths:
+    """What takes the paths of this host out of all that is said of `submission`."""
+    return HostPaths(_checkout_path(submission.repository, submission.commit))
 
 
 def remove_unused_checkouts() -> int:

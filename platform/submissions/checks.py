@@ -13,7 +13,7 @@ from core.errors import Refusal, RefusedForNow
 from repositories.limits import check_files
 from repositories.models import Repository
 from repositories.reading import Reader
-from submissions.plan import manifest_at, plan_of
+from submissions.plan import check_script, manifest_at, plan_of
 from submissions.selectors import allowance_of, standing_submission
 from submissions.words import moment
 
@@ -32,6 +32,7 @@ def check_content(repository: Repository, commit: str, reader: Reader) -> str:
     check_files(files, reader)
     manifest = manifest_at(reader, commit, files)
     _check_track(repository, manifest.track)
+    check_script(manifest, files)
     return plan_of(reader, files)
 
 

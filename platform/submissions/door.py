@@ -9,7 +9,7 @@ from repositories.reading import Reader
 from submissions import words
 from submissions.checks import check_content, check_turn
 from submissions.ledger import bind, reserve, settle_reservations
-from submissions.selectors import allowance_of
+from submissions.selectors import allowance_of, next_tag_of
 
 
 class SubmissionDoor(Door):
@@ -66,12 +66,9 @@ def _hint(push: Push, reader: Reader) -> str:
     if all(update.deletes for update in push.updates):
         return ""
     repository = push.repository
-    taken = {ref.removeprefix("refs/tags/") for ref in reader.refs()}
-    number = next(n for n in range(1, len(taken) + 2) if f"submission-{n}" not in taken)
+    tag = next_tag_of(repository, reader.refs())
     left = words.slots(allowance_of(repository))
-    return (
-        f"Stored, not submitted. To submit: git tag submission-{number} && git push origin submission-{number}\n{left}"
-    )
+    return f"Stored, not submitted. To submit: git tag {tag} && git push origin {tag}\n{left}"
 
 
 def _tag(update: RefUpdate) -> str:

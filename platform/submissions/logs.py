@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import deque
+from collections.abc import Callable
 from itertools import groupby
 
 from django.db import transaction
@@ -32,8 +33,10 @@ class LogWriter:
     Whoever made the writer calls `flush` every half second, and `close` at the end.
     """
 
-    def __init__(self, build: Build) -> None:
+    def __init__(self, build: Build, shown: Callable[[str], str] = str) -> None:
+        """shown: what a line becomes before anybody reads it."""
         self._build = build
+        self._shown = shown
         self._stage = LogChunk.Stage.BUILD
         self._waiting: list[tuple[LogChunk.Stage, str]] = []
         self._last: deque[tuple[LogChunk.Stage, str]] = deque(maxlen=LAST_LINES)
@@ -51,7 +54,7 @@ class LogWriter:
 
     def write(self, line: str) -> None:
         """Add a line, given without its newline."""
-        line = line[:MAX_LINE_CHARACTERS]
+        line = self._shown(line[:MAX_LINE_CHARACTERS])
         with self._turn:
             if self._kept_lines < MAX_LINES and self._kept_bytes < MAX_BYTES:
                 text = clean(line)

@@ -137,7 +137,8 @@ class Build(models.Model):
     """`ready`, the reason of a refusal, `withdrawn`, or what of ours went wrong: `fault`, `overdue`, `lost`, or `host`,
     which is not counted against the submission: the host failed a check of itself afterwards."""
     checks = models.JSONField(default=list, blank=True)
-    """What the smoke stage looked at: a list of {name, passed, seen}."""
+    """What the smoke stage looked at: a list of {name, passed, seen, headline, fix}; `passed` is null where it was not
+    reached."""
 
     class Meta:
         ordering = ["attempt"]

@@ -38,7 +38,7 @@ def advance(submission_id: int) -> None:
     build = attempts.claim(submission_id, f"{settings.WORKER_NAME}/build/{os.getpid()}")
     if build is None:
         return
-    writer = LogWriter(build)
+    writer = LogWriter(build, builds.host_paths(build.submission).hidden)
     with _Keeper(build, writer) as keeper:
         try:
             _work(build, writer, keeper)
@@ -117,10 +117,11 @@ def _work(build: Build, writer: LogWriter, keeper: _Keeper) -> None:
         _check(build, player, stage, writer, keeper)
     except Refusal as refusal:
         close_old_connections()
-        problem = _clean_text(refusal.problem)
+        hidden = builds.host_paths(submission).hidden
+        problem = _clean_text(hidden(refusal.problem))
         writer.write(f"refused: {problem.splitlines()[0]}")
         writer.close()
-        if not attempts.refuse(build, _reason_of(refusal), problem, refusal.fix):
+        if not attempts.refuse(build, _reason_of(refusal), problem, hidden(refusal.fix)):
             raise _NoLongerOursError from refusal
 
 
@@ -129,12 +130,14 @@ def _check(build: Build, player: Player, stage: SmokeStage, writer: LogWriter, k
     close_old_connections()
     rows = as_rows(checks)
     for check in checks:
-        writer.write(f"{'passed' if check.passed else 'FAILED'}  {check.name}: {check.seen}")
+        stand = "not reached" if check.passed is None else "passed" if check.passed else "FAILED"
+        writer.write(stand + f"  {check.name}" + ("" if check.passed is None else f": {check.seen}"))
     writer.close()
     if all(check.passed for check in checks):
         done = attempts.succeed(build, player, rows)
     else:
-        done = attempts.refuse(build, CHECK_FAILED, *what_failed(checks), rows)
+        problem, fix = what_failed(checks)
+        done = attempts.refuse(build, CHECK_FAILED, _clean_text(problem), fix, rows)
     if not done:
         raise _NoLongerOursError
 

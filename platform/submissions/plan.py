@@ -21,6 +21,7 @@ from evaluation.builder.manifest import (
     parse_manifest,
 )
 from evaluation.builder.plan import CONFIGURATION_FILES, plan_build
+from evaluation.builder.run_script import require_script
 from evaluation.builder.tree import BINDER_DIRECTORIES
 from evaluation.domain.errors import HostRefusal
 from repositories.reading import Reader, TreeFile
@@ -41,6 +42,11 @@ def manifest_at(reader: Reader, commit: str, files: Sequence[TreeFile] | None = 
     if file.mode not in _PLAIN_FILES:
         raise irregular_manifest()
     return parse_manifest(reader.content(file.object, MAX_MANIFEST_BYTES + 1))
+
+
+def check_script(manifest: Manifest, files: Sequence[TreeFile]) -> None:
+    """Raises `ManifestRefusal` where `run` starts a script that a commit of `files` certainly does not hold."""
+    require_script(manifest.run, [file.path for file in files])
 
 
 def plan_of(reader: Reader, files: Sequence[TreeFile]) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
 from django.db.models import F, Q, QuerySet
 
 from core import clock
+from evaluation.domain.tags import next_tag
 from repositories.models import Repository
 from submissions.models import Build, Host, LogChunk, QuotaSlot, Submission
 from submissions.quota import WINDOW, Allowance, allowance
@@ -97,3 +98,9 @@ def standing_submission(repository: Repository, commit: str) -> Submission | Non
 def hosts_out_of_service() -> list[Host]:
     """The hosts that take no work because a check of them failed, by name."""
     return list(Host.objects.filter(out_since__isnull=False))
+
+
+def next_tag_of(repository: Repository, refs: Iterable[str]) -> str:
+    """A tag for the next submission: no ref of `refs`, all that the repository holds, and no slot has that name."""
+    tags = {ref.removeprefix("refs/tags/") for ref in refs}
+    return next_tag(tags.union(QuotaSlot.objects.filter(repository=repository).values_list("tag", flat=True)))

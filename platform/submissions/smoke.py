@@ -18,7 +18,9 @@ from evaluation.domain.errors import BuildRefusal
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.referee.clock import calibrate
-from evaluation.runner.smoke import Check, check_attack, check_model
+from evaluation.runner import checks as engine
+from evaluation.runner.checks import Check
+from evaluation.runner.smoke import check_attack, check_model
 from submissions.builds import LogLine, ready_player, trusted_baseline
 from submissions.models import Player
 from submissions.sandboxes import open_sandbox, resources, trusted_sandbox
@@ -26,20 +28,12 @@ from submissions.sandboxes import open_sandbox, resources, trusted_sandbox
 SAMPLES = 20
 """As many as `gauntlet check` takes; with its seed, so that a team can repeat at home what it sees here."""
 SEED = 0
+TRY_AT_HOME = "try the mended version on your own machine first: `gauntlet check .`"
 MARGIN = timedelta(minutes=10)
 """What the stage may take beyond what its players may: starting them, building the opponent, the referee's own work."""
 
 _OPPONENT = "numpy-classifier"
 """The bundled model that is quickest to start."""
-
-_FIXES = {
-    "rules": "run `gauntlet check` on the repository: it plays the same match",
-    "accuracy": "check that preprocessing and the order of the classes are the competition's",
-    "time": "make the model smaller or faster",
-    "stateless": "the same image must always get the same label: no randomness, no memory, no look at other images",
-    "success": "run `gauntlet check` on the repository: it must break at least one sample",
-    "budget": "ask less: the budget is for each sample",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,10 +108,9 @@ def as_rows(checks: Sequence[Check]) -> list[dict[str, Any]]:
 
 
 def what_failed(checks: Sequence[Check]) -> tuple[str, str]:
-    """The problem and the fix of checks of which at least one failed."""
-    failed = [check for check in checks if not check.passed]
-    problem = "\n".join(f"{check.name}: {check.seen}" for check in failed)
-    return problem, "\n".join(_FIXES[check.name] for check in failed)
+    """The problem in one sentence and the fixes, one a line, of checks that did not all pass."""
+    problem, fixes = engine.what_failed(checks)
+    return problem, "\n".join([*fixes, TRY_AT_HOME])
 
 
 def _opponent(competition: Competition) -> str:

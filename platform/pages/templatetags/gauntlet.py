@@ -8,6 +8,9 @@ from typing import Any
 
 from django import template
 from django.contrib.auth.models import AnonymousUser
+from django.contrib.humanize.templatetags.humanize import intcomma
+from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from markdown_it import MarkdownIt
@@ -15,7 +18,9 @@ from markdown_it.token import Token
 
 from accounts.models import Team, User
 from accounts.selectors import teams_of
+from competitions.models import Track
 from core import clock
+from pages.axis import Axis
 
 register = template.Library()
 
@@ -126,15 +131,50 @@ def short(commit: str) -> str:
 
 
 @register.inclusion_tag("pages/parts/range.html")
-def interval(low: float, value: float, high: float, limit: float) -> Mapping[str, Any]:
-    """A score and its interval, drawn on an axis from 0 to `limit`."""
-    scale = 100 / max(limit, high, 1e-9)
+def interval(low: float, value: float, high: float, axis: Axis) -> Mapping[str, Any]:
+    """A score and its interval, drawn on the axis of its table."""
+    start = axis.at(low)
     return {
-        "start": f"{low * scale:.2f}",
-        "width": f"{max(high - low, 0) * scale:.2f}",
-        "point": f"{value * scale:.2f}",
+        "axis": axis,
+        "start": f"{start:.2f}",
+        "width": f"{max(axis.at(high) - start, 0):.2f}",
+        "point": f"{axis.at(value):.2f}",
         "words": f"interval {low:.3f} to {high:.3f}",
     }
+
+
+@register.inclusion_tag("pages/parts/axis.html")
+def ticks(axis: Axis) -> Mapping[str, Any]:
+    """The numbers of an axis, to stand above or below bars of its width."""
+    return {"axis": axis, "words": f"axis from 0 to {axis.ticks[-1].text}"}
+
+
+@register.simple_tag
+def hardest(kind: str) -> str:
+    """What the opponent is called against whom a player of that track fares worst."""
+    return "Strongest opponent" if kind == Track.Kind.MODEL else "Hardest opponent"
+
+
+@register.filter
+def share(failures: int, tries: int | None) -> str:
+    """Failures as a share of all tries, "8 of 80"; alone where it is not known how many there were."""
+    return f"{intcomma(failures)} of {intcomma(tries)}" if tries else str(intcomma(failures))
+
+
+@register.simple_block_tag
+def written(content: str) -> str:
+    """What stands in the block, in one line; kept under a name with `as`, to be written twice."""
+    return SafeString(" ".join(content.split()))  # a rendered block: what it shows of others is escaped
+
+
+@register.simple_tag(takes_context=True)
+def site_address(context: Mapping[str, Any]) -> str:
+    """Where the site is, "https://arena.example"; "" where the request names no host of ours."""
+    request: HttpRequest | None = context.get("request")
+    try:
+        return f"{request.scheme}://{request.get_host()}" if request else ""
+    except DisallowedHost:
+        return ""
 
 
 @register.simple_tag

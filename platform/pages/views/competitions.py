@@ -13,6 +13,7 @@ from core import clock
 from leaderboards import selectors as leaderboards
 from pages import live
 from pages.access import competition_of
+from pages.axis import axis_to
 from pages.calendar import calendar
 from pages.rules_difference import differences
 from pages.rules_table import rows
@@ -83,7 +84,7 @@ def board(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
         "track": track,
         "board": page,
         "rules_in_force": rules_in_force(shown).version if page.rows else None,
-        "limit": max((row.high for row in page.rows), default=1.0),
+        "axis": axis_to(max((row.high for row in page.rows), default=1.0)),
         "own": {team.slug for team in teams_of(request.user)},
     }
     framed = live.part(request, "pages/parts/board.html", context, every=BOARD_EVERY)

@@ -15,6 +15,7 @@ from core.errors import Refusal
 from leaderboards.models import Evaluation
 from pages import live, notices
 from pages.access import belongs, person, sees_inside, submission_of
+from pages.axis import axis_to
 from pages.rounds import entries_shown
 from pages.selectors import Stand, stand_of
 from pages.way import state_of, way
@@ -25,9 +26,6 @@ from submissions.selectors import LOG_PAGE, log_lines, whole_log
 STATE_EVERY = 1
 PLAYING_EVERY = 10
 """Seconds between looks at a submission that is on its way, and at one whose matches are played."""
-
-AXIS_PAST_INTERVAL = 1.25
-"""How far the axis of a drawn score goes on, as a multiple of the interval's end."""
 
 
 @require_safe
@@ -46,7 +44,7 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
         "inside": inside,
         "stand": stand,
         "evaluation": stand.evaluation,
-        "limit": (stand.evaluation.high or 0) * AXIS_PAST_INTERVAL if stand.evaluation else None,
+        "axis": axis_to(stand.evaluation.high or 0) if stand.evaluation else None,
         "state": state_of(shown, stand.evaluation),
         "way": way(shown, stand.evaluation, builds),
         "build": build,

@@ -60,7 +60,36 @@ def test_check_names_an_attack_that_finds_nothing(gauntlet: Callable[..., Any], 
     failed = [check for check in json.loads(out)["checks"] if not check["passed"]]
     assert status == 3
     assert [check["name"] for check in failed] == ["success"]
-    assert "no_adversarial" in failed[0]["seen"]
+    assert failed[0]["seen"] == "0 of 3 samples broken: the attack found no adversarial"
+
+
+def test_check_says_where_a_model_crashed_and_reaches_no_further_check(
+    gauntlet: Callable[..., Any], tmp_path: Path
+) -> None:
+    gauntlet("new", "model", tmp_path / "mine")
+    (tmp_path / "mine" / "main.py").write_text(
+        "from evaluation.sdk import serve_model\n\ndef predict(images):\n    return len(images) / 0\n\n"
+        "serve_model(predict)\n"
+    )
+    status, out, _ = gauntlet("check", tmp_path / "mine", "--samples", 3)
+    assert status == 3
+    verdict = out.split("The arena would refuse it: ")[1].splitlines()
+    assert verdict[0] == "ZeroDivisionError: division by zero (main.py, line 4)"
+    assert verdict[1:] == ["  fix: correct `main.py` at line 4"]
+    for name in ("accuracy", "time", "stateless"):
+        assert f"not reached  {name}\n" in out
+
+
+def test_check_says_where_an_attack_raised(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
+    gauntlet("new", "attack", tmp_path / "mine")
+    (tmp_path / "mine" / "main.py").write_text(
+        "from evaluation.sdk import serve_attack\n\ndef attack(model, image, label, *, target, rng):\n"
+        "    raise KeyError('epsilon')\n\nserve_attack(attack)\n"
+    )
+    status, out, _ = gauntlet("check", tmp_path / "mine", "--samples", 2)
+    assert status == 3
+    assert "The arena would refuse it: KeyError: 'epsilon' (main.py, line 4)" in out
+    assert "the attack raised an exception on this sample" in out
 
 
 def test_a_tournament_makes_boards(

@@ -126,7 +126,7 @@ def test_it_refuses_a_model_that_dies_in_its_set_up(
     words = ("--track", "untargeted", "--samples", 2, "--budget", 20, "--out", tmp_path / "out")
     status, _, err = gauntlet("play", "--model", model, "--attack", path_of("gaussian-noise"), *words)
     assert status == 3
-    assert "exited_in_setup" in err
+    assert "the model failed: its process ended before it connected to the referee" in err
     assert "no weights here" in err
     result = json.loads((tmp_path / "out" / "result.json").read_text())
     assert {(row["outcome"], row["reason"]) for row in result["samples"]} == {("clean_wrong", "exited_in_setup")}

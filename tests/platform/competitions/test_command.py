@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import tomllib
 from datetime import timedelta
 from pathlib import Path
@@ -21,6 +24,21 @@ def test_it_works(db: None, tmp_path: Path) -> None:
     out = tmp_path / "again.toml"
     call_command("competition", "export", "digits", "--out", str(out))
     assert tomllib.loads(out.read_text()) == tomllib.loads(DIGITS.read_text())
+
+
+def test_a_database_without_tables_is_named_in_two_lines(root: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "manage.py", "competition", "import", str(DIGITS)],
+        cwd=root,
+        env={"GAUNTLET_STATE": str(tmp_path), "GAUNTLET_SANDBOX": "process", "PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    told = done.stderr.splitlines()
+    assert told[0].startswith("CommandError: the database lacks ")
+    assert told[1:] == ["  fix: run: manage.py migrate"]
 
 
 def test_it_rejects_what_it_cannot_read(db: None, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -10,9 +11,11 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import Team, User
-from competitions.models import Entry, RulesVersion
-from leaderboards.models import Evaluation, Standing
-from submissions.models import Submission
+from competitions.models import Competition, Entry, RulesVersion
+from leaderboards.models import Evaluation, Pool, PoolPlace, Snapshot, Standing
+from leaderboards.stillness import take_snapshot
+from repositories.models import Repository
+from submissions.models import Player, Submission
 
 BOARD = "/competitions/digits/leaderboards/model"
 ROWS = 130
@@ -39,6 +42,55 @@ def test_it_works(client: Client, shown: dict[str, Submission]) -> None:
         assert text in page
     assert reverse("pages:submission", args=[shown["scored"].pk]) in page
     assert "Smaller is better" in client.get(BOARD.replace("model", "targeted")).content.decode()
+
+
+def test_failures_are_a_share_of_samples_times_opponents(
+    client: Client, shown: dict[str, Submission], pool: Pool
+) -> None:
+    assert "2 of 6<" in client.get(BOARD).content.decode(), "six samples against one opponent"
+    first = pool.places.get()
+    player = Player.objects.create(
+        competition=first.player.competition, kind="untargeted", digest="sha256:b", title="Noise", command=["run"],
+        baseline="noise", created_at=pool.made_at,
+    )  # fmt: skip
+    PoolPlace.objects.create(pool=pool, place=2, player=player)
+    assert "2 of 12<" in client.get(BOARD).content.decode()
+
+
+def test_a_board_that_was_kept_without_opponents_shows_failures_alone(
+    client: Client, shown: dict[str, Submission], competition: Competition
+) -> None:
+    track = competition.tracks.get(kind="model")
+    made = take_snapshot(track=track, reason="before the final")
+    rows = [{name: value for name, value in row.items() if name != "opponents"} for row in made.rows]
+    Snapshot.objects.filter(pk=made.pk).update(rows=rows)
+    Competition.objects.update(boards_still_since=made.made_at)
+    assert 'data-name="Failures">2<' in client.get(BOARD).content.decode()
+
+
+@pytest.mark.parametrize(("kind", "words"), [("model", "Strongest opponent"), ("untargeted", "Hardest opponent")])
+def test_the_opponent_that_costs_most_is_named_for_each_side(
+    client: Client, shown: dict[str, Submission], repositories: dict[str, Repository], kind: str, words: str
+) -> None:
+    Standing.objects.update(track=repositories[kind].track)
+    page = client.get(BOARD.replace("model", kind)).content.decode()
+    assert words in page
+    assert "Worst opponent" not in page
+
+
+def test_all_bars_of_a_board_have_one_axis_with_ticks(client: Client, crowd: None) -> None:
+    wide = Standing.objects.get(rank=2)
+    wide.evaluation.pk = None
+    wide.evaluation.high, wide.evaluation.value = 9.0, 8.0
+    wide.evaluation.save()
+    Standing.objects.filter(pk=wide.pk).update(evaluation=wide.evaluation)
+    page = client.get(BOARD).content.decode()
+    head = page.split('<svg class="axis"')[1].split("</svg>")[0]
+    assert re.findall(r">([0-9.]+)</text>", head) == ["0", "2.5", "5", "7.5", "10"]
+    starts = re.findall(r'class="range-span" x="([0-9.]+)"', page)
+    assert set(starts) == {"11.25"}, "1.125 on an axis to 10, in every row"
+    lines = set(re.findall(r'class="range-tick" d="([^"]+)"', page))
+    assert lines == {"M0.00 0V10M25.00 0V10M50.00 0V10M75.00 0V10M100.00 0V10"}
 
 
 def test_it_shows_a_hundred_rows_a_page(client: Client, crowd: None) -> None:

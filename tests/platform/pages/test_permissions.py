@@ -53,6 +53,9 @@ TABLE = [
     Row("submission", ("refused",), "get", EVERYONE),
     Row("submission", ("building",), "get", EVERYONE),
     Row("status", (), "get", EVERYONE),
+    Row("icon", (), "get", (302, 302, 302, 302)),
+    Row("robots", (), "get", EVERYONE),
+    Row("security", (), "get", (404, 404, 404, 404)),  # nobody is named in the tests' settings
     Row("log_after", ("building",), "get", INSIDE),
     Row("log_file", ("building",), "get", INSIDE),
     Row("team_new", ("digits",), "get", SIGNED_IN),
@@ -82,7 +85,7 @@ TABLE = [
         ]
     ),
 ]
-OPEN = {"home", "status", "account", "token_revoke", "signing_key"}
+OPEN = {"home", "status", "icon", "robots", "security", "account", "token_revoke", "signing_key"}
 """Addresses that belong to no competition."""
 
 TEXTS = [

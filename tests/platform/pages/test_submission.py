@@ -28,7 +28,7 @@ def add_lines(build: Build, first: int, count: int) -> None:
 
 def test_it_works(client: Client, shown: dict[str, Submission]) -> None:
     page = client.get(page_of(shown["scored"])).content.decode()
-    for text in ("1.250", "1.125 to 1.500", "Boundary attack", "worst opponent", "version 1", "The Owls"):
+    for text in ("1.250", "1.125 to 1.500", "Boundary attack", "strongest opponent", "2 of 6", "version 1", "The Owls"):
         assert text in page
     assert "hx-get" not in page
 
@@ -206,3 +206,51 @@ def test_it_rejects_a_number_and_an_attempt_that_are_none(
     assert client.get("/submissions/999999").status_code == 404
     assert client.get(f"{page_of(shown['refused'])}?attempt=7").status_code == 404
     assert client.get(f"{page_of(shown['refused'])}?after=-1").status_code == 200
+
+
+def refused_with(submission: Submission, **values: str) -> None:
+    """Make it say this."""
+    Submission.objects.filter(pk=submission.pk).update(**values)
+
+
+def test_a_refusal_has_a_headline_and_an_item_for_each_fix(
+    client: Client, shown: dict[str, Submission], bob: User
+) -> None:
+    client.force_login(bob)
+    refused_with(
+        shown["refused"],
+        problem="numpy.linalg.LinAlgError: no (main.py, line 4)\nstep 3 of 4\n  <b>E</b>: none",
+        fix="correct `main.py` at line 4\nadd it to `requirements.txt`",
+        reason="check_failed",
+    )
+    page = client.get(page_of(shown["refused"])).content.decode()
+    notice = page.split('class="notice notice-error refusal"')[1].split("</div>")[0]
+    assert "<strong>numpy.linalg.LinAlgError: no (main.py, line 4)</strong>" in notice
+    assert "step 3 of 4\n  &lt;b&gt;E&lt;/b&gt;: none" in notice
+    assert "<li>Correct <code>main.py</code> at line 4</li>" in notice
+    assert "<li>Add it to <code>requirements.txt</code></li>" in notice
+    assert "The smoke stage failed." in notice
+
+
+@pytest.mark.parametrize("reason", ["inconsistent", "exited_in_setup", "build_too_slow"])
+def test_no_raw_name_of_a_reason_is_shown(client: Client, shown: dict[str, Submission], bob: User, reason: str) -> None:
+    client.force_login(bob)
+    refused_with(shown["refused"], reason=reason)
+    page = client.get(page_of(shown["refused"])).content.decode()
+    assert reason not in page
+    assert reason.replace("_", " ") not in page
+
+
+def test_checks_that_were_not_reached_have_no_tick(client: Client, shown: dict[str, Submission], bob: User) -> None:
+    client.force_login(bob)
+    build = shown["refused"].builds.get()
+    build.checks = [
+        {"name": "rules", "passed": False, "seen": "it ended", "headline": "", "fix": ""},
+        {"name": "accuracy", "passed": None, "seen": "not reached", "headline": "", "fix": ""},
+    ]
+    build.save()
+    page = client.get(page_of(shown["refused"])).content.decode()
+    row = page.split('<li class="not-reached">')[1].split("</li>")[0]
+    assert "accuracy" in row
+    assert "not reached" in row
+    assert "Passed" not in row

@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from competitions.models import Competition
 from competitions.services import export_competition, import_competition
 from core.errors import GauntletError
+from core.migrated import require_migrated
 
 
 class Command(BaseCommand):
@@ -29,6 +30,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **given: Any) -> None:
         try:
+            require_migrated()
             if given["act"] == "import":
                 competition = import_competition(_parsed(given["file"]))
                 self.stdout.write(f"imported {competition.slug}: {competition.title}")

@@ -11,6 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import User
 from competitions.models import Competition, RulesVersion
 from matches.models import Match, Piece
+from repositories.models import Repository
 from rounds.models import Round, RoundEntry, RoundMatch, RoundStage, RoundWarning
 from submissions.models import Submission
 
@@ -35,6 +36,27 @@ def test_it_works(client: Client, play: Play) -> None:
     assert "Player untargeted-30 by Team of untargeted-30, against Player model-1 by Team of model-1" in page
     assert "on 6 of 8 samples" in page
     assert "0dd0dd" in page
+
+
+def test_failures_are_a_share_and_bars_stand_on_one_axis(client: Client, play: Play) -> None:
+    played = play(10)
+    last = RoundStage.objects.filter(round=played, bracket="untargeted").order_by("number")[4]
+    page = page_of(client)
+    assert f"3 of {last.samples * 5:,}<" in page, "five opponents counted in the last stage"
+    assert page.count('<svg class="axis"') == 1
+    assert "Strongest opponent" in page
+    assert "Hardest opponent" in page_of(client, "targeted")
+
+
+def test_an_opponent_of_one_s_own_team_is_no_part_of_the_share(client: Client, play: Play) -> None:
+    played = play(10)
+    samples = RoundStage.objects.filter(round=played, bracket="untargeted").order_by("number")[4].samples
+    attack = RoundEntry.objects.get(round=played, track__kind="untargeted", place=1)
+    model = RoundEntry.objects.get(round=played, track__kind="model", place=1)
+    Repository.objects.filter(pk=attack.submission.repository_id).update(entry=model.submission.repository.entry)
+    page = page_of(client)
+    assert page.count(f"3 of {samples * 4:,}<") == 1
+    assert page.count(f"3 of {samples * 5:,}<") == 9
 
 
 def test_it_names_no_other_number_of_opponents_than_the_pools_have(client: Client, play: Play) -> None:

@@ -78,6 +78,16 @@ def test_it_rejects_a_bad_manifest_with_its_fix_and_takes_the_mended_one(push: P
     assert content, shown
 
 
+def test_it_rejects_a_script_that_the_commit_does_not_hold(push: Push, copy: Copy) -> None:
+    manifest = (copy.folder / "submission.toml").read_text()
+    copy.write({"submission.toml": manifest.replace("main.py", "mian.py")})
+    content, shown = push("main", "submission-1")
+    assert not content
+    assert "run starts 'mian.py', and the commit holds no such file" in shown
+    assert "did you mean 'main.py'?" in shown
+    assert not QuotaSlot.objects.exists()
+
+
 def test_it_rejects_the_sixth_of_a_day_with_the_time_of_the_next_slot(
     push: Push, the_clock: FakeClock, take_slots: Callable[[int], None]
 ) -> None:

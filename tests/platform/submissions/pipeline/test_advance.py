@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 import threading
 import time
@@ -10,14 +11,17 @@ from pathlib import Path
 
 import pytest
 from django.db import connection
+from pytest_django import Settings
 
 from core.errors import Fault
 from evaluation.builder.base import LogLine
 from evaluation.domain.errors import SlowBuildRefusal
+from evaluation.sandbox.state import state_directory
 from submissions import builds, pipeline
 from submissions.logs import LAST_LINES, MAX_LINES
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
 from submissions.selectors import log_lines, whole_log
+from submissions.smoke import TRY_AT_HOME
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("sample_sets")]
 
@@ -151,7 +155,7 @@ def test_it_rejects_to_start_a_player_that_would_be_another_today(submit: Submit
         (
             scripted("model", "from evaluation.sdk import serve_model\nserve_model(lambda images: [9] * len(images))"),
             "check_failed",
-            "accuracy: ",
+            "clean images right",
         ),
         (scripted("model", "import sys\nprint('no weights')\nsys.exit(3)"), "check_failed", "exit status 3"),
     ],
@@ -173,8 +177,35 @@ def test_it_rejects_an_attack_that_crashes_at_once(submit: Submit) -> None:
 
     assert (submission.cause, submission.reason) == (Submission.Cause.TEAM, "check_failed")
     build = submission.builds.get()
-    assert [(check["name"], check["passed"]) for check in build.checks] == [("rules", False)]
+    stands = {check["name"]: check["passed"] for check in build.checks}
+    assert stands == {"rules": False, "success": None, "budget": None}
     assert "RuntimeError: no idea" in log_of(build)
+
+
+BROKEN = """
+    from evaluation.sdk import serve_model
+
+    def predict(images):
+        return len(images) / 0
+
+    serve_model(predict)
+"""
+
+
+def test_a_crash_is_told_by_its_exception_with_one_fix_and_no_path_of_this_host(
+    submit: Submit, settings: Settings
+) -> None:
+    submission = advanced(submit("model", scripted("model", BROKEN)))
+
+    assert submission.problem == "ZeroDivisionError: division by zero (main.py, line 5)"
+    assert submission.fix.splitlines() == ["correct `main.py` at line 5", TRY_AT_HOME]
+    build = submission.builds.get()
+    assert [check["passed"] for check in build.checks] == [False, None, None, None]
+    log = log_of(build)
+    assert 'File "main.py", line 5, in predict' in log
+    told = log + submission.problem + submission.fix + str(build.checks)
+    for hidden in (settings.CHECKOUTS, sys.prefix, state_directory("sdk")):
+        assert str(hidden) not in told
 
 
 def test_it_rejects_a_build_that_was_stopped_for_its_length(submit: Submit, build_with: BuildWith) -> None:

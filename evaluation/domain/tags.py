@@ -1,0 +1,17 @@
+"""Tags that submit: how they are named, and which one is free. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+SUBMISSION_PREFIX = "submission-"
+"""A pushed tag that begins so is a submission."""
+
+_NUMBERED = re.compile(rf"{SUBMISSION_PREFIX}([0-9]{{1,9}})")
+
+
+def next_tag(taken: Iterable[str]) -> str:
+    """`submission-N` with N one above the highest among the tags `taken`; tags of other forms do not count."""
+    numbers = [int(found[1]) for tag in taken if (found := _NUMBERED.fullmatch(tag))]
+    return f"{SUBMISSION_PREFIX}{max(numbers, default=0) + 1}"

@@ -1,0 +1,139 @@
+"""`gauntlet new`: where a first submission may begin, what it is called, and what to type next."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluation.builder.manifest import read_manifest
+
+
+def git(folder: Path, *words: str) -> None:
+    """Run git there, as nobody in particular."""
+    identity = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "init.defaultBranch=main")
+    subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A fresh clone of an empty repository: it holds `.git` alone."""
+    folder = tmp_path / "owls-model"
+    folder.mkdir()
+    git(folder, "init", "--quiet")
+    return folder
+
+
+def commands(err: str) -> list[str]:
+    """The lines of `err` that are meant to be typed."""
+    return [line.strip() for line in err.splitlines() if line.startswith("  ")]
+
+
+def test_it_works_in_a_fresh_clone(gauntlet: Callable[..., Any], clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(clone)
+    status, _, err = gauntlet("new", "model", ".")
+    assert status == 0, err
+    assert read_manifest(clone).title == "Owls model"
+    assert (clone / "README.md").read_text().startswith("# Owls model\n")
+    assert (clone / ".git").is_dir()
+
+
+def test_the_next_commands_lead_to_a_tagged_push(
+    gauntlet: Callable[..., Any], clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(clone)
+    git(tmp_path, "init", "--quiet", "--bare", "server.git")
+    git(clone, "remote", "add", "origin", str(tmp_path / "server.git"))
+    told = commands(gauntlet("new", "untargeted", ".")[2])
+    assert any(command.endswith("check .") for command in told)
+    monkeypatch.setenv("GIT_AUTHOR_NAME", "Ann")
+    monkeypatch.setenv("GIT_AUTHOR_EMAIL", "ann@example.org")
+    monkeypatch.setenv("GIT_COMMITTER_NAME", "Ann")
+    monkeypatch.setenv("GIT_COMMITTER_EMAIL", "ann@example.org")
+    script = " && ".join(command for command in told if command.startswith("git "))
+    done = subprocess.run(["bash", "-ec", script], cwd=clone, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    tags = subprocess.run(["git", "tag"], cwd=tmp_path / "server.git", capture_output=True, text=True, check=True)
+    assert tags.stdout.split() == ["submission-1"]
+
+
+def test_the_next_commands_begin_a_repository_where_there_is_none(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
+    told = commands(gauntlet("new", "model", tmp_path / "my model")[2])
+    assert told[0] == f"cd '{tmp_path / 'my model'}'"
+    assert "git init" in told
+    assert any(command.startswith("git remote add origin ") for command in told)
+
+
+def test_the_proposed_tag_follows_the_highest_that_exists(gauntlet: Callable[..., Any], clone: Path) -> None:
+    git(clone, "commit", "--quiet", "--allow-empty", "--message", "empty")
+    for tag in ("submission-1", "submission-11", "submission-web-40"):
+        git(clone, "tag", tag)
+    assert "git tag submission-12" in gauntlet("new", "model", clone)[2]
+
+
+def test_a_title_can_be_given(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
+    title = 'Ann\'s "best" \\ attack, ä'
+    assert gauntlet("new", "attack", tmp_path / "mine", "--title", title)[0] == 0
+    assert read_manifest(tmp_path / "mine").title == title
+
+
+@pytest.mark.parametrize("title", ["", "x" * 121, "two\nlines"])
+def test_it_rejects_a_title_that_no_submission_may_have(
+    gauntlet: Callable[..., Any], tmp_path: Path, title: str
+) -> None:
+    status, _, err = gauntlet("new", "model", tmp_path / "mine", "--title", title)
+    assert status == 2
+    assert "title" in err
+    assert not (tmp_path / "mine").exists()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "track"),
+    [("model", "model"), ("attack", "untargeted"), ("untargeted", "untargeted"), ("targeted", "targeted")],
+)
+def test_it_begins_on_the_track_that_was_named(
+    gauntlet: Callable[..., Any], tmp_path: Path, wanted: str, track: str
+) -> None:
+    assert gauntlet("new", wanted, tmp_path / "mine")[0] == 0
+    assert read_manifest(tmp_path / "mine").track == track
+
+
+def test_it_rejects_a_bundled_submission_of_another_track(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
+    status, _, err = gauntlet("new", "targeted", tmp_path / "mine", "--like", "boundary")
+    assert status == 2
+    assert "untargeted" in err
+
+
+@pytest.mark.parametrize("name", ["notes", "submission.toml"])
+def test_it_keeps_what_is_there(gauntlet: Callable[..., Any], clone: Path, name: str) -> None:
+    (clone / name).write_text("mine")
+    status, _, err = gauntlet("new", "model", clone)
+    assert status == 2
+    assert name in err
+    assert {path.name for path in clone.iterdir()} == {".git", name}
+    assert (clone / name).read_text() == "mine"
+
+
+def test_the_commands_of_the_readme_make_a_first_submission(root: Path, tmp_path: Path) -> None:
+    readme = (root / "README.md").read_text().split("## Your first submission")[1]
+    script = re.findall(r"```sh\n(.*?)```", readme, re.DOTALL)[0]
+    git(tmp_path, "init", "--quiet", "--bare", "server.git")
+    identity = {f"GIT_{who}_{what}": "ann@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-ec", script.replace("SITE/git/TEAM/model.git", str(tmp_path / "server.git"))],
+        cwd=tmp_path,
+        env=os.environ | identity | {"PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    tags = subprocess.run(["git", "tag"], cwd=tmp_path / "server.git", capture_output=True, text=True, check=True)
+    assert tags.stdout.split() == ["submission-1"]

@@ -1,0 +1,76 @@
+"""The quick start: what a team, or somebody who looks at the home page, is shown to type."""
+
+from __future__ import annotations
+
+import subprocess
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from accounts.models import User
+from repositories.models import Repository
+from submissions.models import QuotaSlot
+
+
+def git(folder: Path, *words: str) -> None:
+    """Run git there, as Bob."""
+    identity = ("-c", "user.name=Bob", "-c", "user.email=bob@example.org", "-c", "init.defaultBranch=main")
+    subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def pushed(repositories: dict[str, Repository], tmp_path: Path) -> Repository:
+    """The Owls' model repository with one commit that has these tags."""
+    repository = repositories["model"]
+    work = tmp_path / "work"
+    work.mkdir()
+    git(work, "init", "--quiet")
+    git(work, "commit", "--quiet", "--allow-empty", "--message", "A first look")
+    for number in (1, 5, 6, 8, 9, 10, 11):
+        git(work, "tag", f"submission-{number}")
+    git(tmp_path, "init", "--quiet", "--bare", str(repository.path))
+    git(work, "push", "--quiet", "--tags", str(repository.path), "main")
+    return repository
+
+
+def start_of(client: Client, kind: str) -> str:
+    """The quick start of the Owls' track."""
+    page = client.get("/teams/owls").content.decode()
+    return page.split(f'id="start-{kind}">')[1].split("</code>")[0]
+
+
+def test_it_starts_an_empty_repository_from_a_bundled_one(
+    client: Client, repositories: dict[str, Repository], bob: User
+) -> None:
+    client.force_login(bob)
+    lines = start_of(client, "targeted").splitlines()
+    assert lines[1:4] == ["cd owls-targeted", "gauntlet new targeted .", "gauntlet check ."]
+    assert lines[-2:] == ["git tag submission-1", "git push origin HEAD submission-1"]
+
+
+def test_it_starts_a_repository_with_commits_from_them(client: Client, pushed: Repository, bob: User) -> None:
+    client.force_login(bob)
+    assert "gauntlet new" not in start_of(client, "model")
+    assert "gauntlet check ." in start_of(client, "model")
+
+
+def test_the_proposed_tag_is_none_that_exists(client: Client, pushed: Repository, bob: User) -> None:
+    client.force_login(bob)
+    assert "git tag submission-12\n" in start_of(client, "model")
+    QuotaSlot.objects.create(  # refused, and its tag was deleted: the ledger still knows it
+        repository=pushed,
+        commit="a" * 40,
+        tag="submission-20",
+        reserved_by=bob,
+        reserved_at=pushed.created_at - timedelta(days=2),
+    )
+    assert "git tag submission-21\n" in start_of(client, "model")
+
+
+def test_the_home_page_names_commands_that_exist(client: Client, db: None) -> None:
+    page = client.get("/").content.decode()
+    assert "gauntlet new attack my-attack" in page
+    assert "gauntlet check my-attack" in page
+    assert ".venv" not in page, "whoever reads the page has no checkout of this site"
