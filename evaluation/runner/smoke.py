@@ -15,9 +15,13 @@ from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.referee.match import Match
 from evaluation.runner.function_seat import FunctionSeat
+from evaluation.runner.opponent import Opponent
 from evaluation.runner.seat import SandboxSeat
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sdk import serve_attack
+
+SAMPLES = 20
+"""Samples of a smoke stage, where there are as many."""
 
 PROBE_QUERIES = 50
 """Queries that the probe sends for each sample when a model is checked."""
@@ -44,6 +48,11 @@ class Smoke:
         return all(check.passed for check in self.checks)
 
 
+def shown(samples: Sequence[Sample], most: int = SAMPLES) -> tuple[Sample, ...]:
+    """Which of the public `samples` a player meets, in the order in which it meets them."""
+    return tuple(samples[:most])
+
+
 def check_model(
     player: Player,
     *,
@@ -53,20 +62,21 @@ def check_model(
     seed: int,
     calibration: float,
     least_accuracy: float,
+    most: int = SAMPLES,
     resources: Resources | None = None,
     on_piece: Callable[[PieceResult], None] | None = None,
     on_log: Callable[[str], None] | None = None,
 ) -> Smoke:
     """Play a probe of noise against a model: set-up, shape, accuracy, time, determinism, statelessness.
 
-    `on_log` gets each line that the model prints, as it appears and from other threads; it must not raise.
+    It meets those of `samples` that `shown` selects, at most `most`. `on_log` gets each line that the model prints, as it appears and from other threads; it must not raise.
     """
     seat = SandboxSeat(sandbox, player, resources or Resources(), on_log)
     rules = replace(rules, query_budget=PROBE_QUERIES)
     probe = FunctionSeat(lambda connected: serve_attack(_probe, connected=connected))
     match = Match(rules=rules, track=Track.UNTARGETED, model=seat, attack=probe, seed=seed, calibration=calibration)
     try:
-        rows = _rows(match, samples, on_piece)
+        rows = _rows(match, shown(samples, most), on_piece)
         match.ask_fresh_model()
         audit, failures, seconds = match.audit, match.failures, match.model_seconds_per_image
     finally:
@@ -87,31 +97,30 @@ def check_model(
 def check_attack(
     player: Player,
     *,
-    model: Player,
-    model_sandbox: Sandbox,
-    samples: Sequence[Sample],
+    opponent: Opponent,
     rules: QueryRules,
     sandbox: Sandbox,
     seed: int,
     calibration: float,
+    most: int = SAMPLES,
     resources: Resources | None = None,
     on_piece: Callable[[PieceResult], None] | None = None,
     on_log: Callable[[str], None] | None = None,
 ) -> Smoke:
-    """Play an attack against `model`: set-up, rules, success, queries used.
+    """Play an attack against `opponent`: set-up, rules, success, queries used.
 
-    `on_log` gets each line that the attack prints, as it appears and from other threads; it must not raise. Raises
-    `Refusal` where `model` itself fails or gets no image right.
+    It meets those of the opponent's samples that `shown` selects, at most `most`. `on_log` gets each line that the
+    attack prints, as it appears and from other threads; it must not raise. Raises `Refusal` where the opponent itself
+    fails or gets no image right.
     """
     seat = SandboxSeat(sandbox, player, resources or Resources(), on_log)
-    opponent = SandboxSeat(model_sandbox, model, Resources())
-    match = Match(rules=rules, track=player.track, model=opponent, attack=seat, seed=seed, calibration=calibration)
+    match = Match(rules=rules, track=player.track, model=opponent.seat, attack=seat, seed=seed, calibration=calibration)
     try:
-        rows = _rows(match, samples, on_piece)
+        rows = _rows(match, shown(opponent.samples, most), on_piece)
         failures = match.failures
     finally:
         match.close()
-    _require_opponent(failures, rows, model)
+    _require_opponent(failures, rows, opponent.name)
     checks = [_kept_the_rules(failures, Side.ATTACK)]
     if checks[0].passed:
         checks += _success(rows, rules)
@@ -134,14 +143,14 @@ def _kept_the_rules(failures: Sequence[Failure], side: Side) -> Check:
     return Check("rules", not mine, "; ".join(map(str, mine)) or "connected, spoke the protocol, ended in order")
 
 
-def _require_opponent(failures: Sequence[Failure], rows: Sequence[SampleResult], model: Player) -> None:
+def _require_opponent(failures: Sequence[Failure], rows: Sequence[SampleResult], name: str) -> None:
     """Raises `Refusal` where the opponent and not the attack is why nothing can be seen."""
-    fix = "name a model that knows these images: --model DIR"
+    fix = "name a model that knows these images: --model DIR, or smoke_opponent in the competition's file"
     theirs = [str(failure) for failure in failures if failure.side is Side.MODEL]
     if theirs:
-        raise Refusal(f"the model {model.name} failed: {'; '.join(theirs)}", fix=fix)
+        raise Refusal(f"the model {name} failed: {'; '.join(theirs)}", fix=fix)
     if all(row.outcome is Outcome.CLEAN_WRONG for row in rows):
-        raise Refusal(f"the model {model.name} gets none of these images right, so none can be attacked", fix=fix)
+        raise Refusal(f"the model {name} gets none of these images right, so none can be attacked", fix=fix)
 
 
 def _success(rows: Sequence[SampleResult], rules: QueryRules) -> list[Check]:
