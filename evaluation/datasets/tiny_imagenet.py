@@ -97,5 +97,8 @@ def _unlisted(folder: Path, names: list[str], listing: Path, root: Path) -> list
 
 
 def _names_in(folder: Path) -> set[str]:
+    if not folder.is_dir():
+        return set()
     # a hundred thousand paths take seconds to make and to sort, their names do not
-    return set(os.listdir(folder)) if folder.is_dir() else set()
+    with os.scandir(folder) as found:
+        return {entry.name for entry in found}

@@ -50,10 +50,10 @@ def nearest_mean_opponent(development: Sequence[Sample]) -> Opponent:
     known = sorted({sample.label for sample in right})
     if len(known) < 2:
         raise DatasetRefusal(
-            f"a nearest-mean model of the first {len(made_from)} development images gets images of fewer than two classes "
-            "right, so no attack can be tried against it",
-            fix="give development images of more classes, or name a model that knows them: --model DIR, or smoke_opponent "
-            "in the competition's file",
+            f"a nearest-mean model of the first {len(made_from)} development images gets images of fewer than two "
+            "classes right, so no attack can be tried against it",
+            fix="give development images of more classes, or name a model that knows them: --model DIR, or "
+            "smoke_opponent in the competition's file",
         )
     seat = FunctionSeat(lambda connected: serve_model(model.predict, connected=connected))
     return Opponent(NAME, seat, tuple(_with_known_target(sample, known) for sample in right))

@@ -69,7 +69,8 @@ def check_model(
 ) -> Smoke:
     """Play a probe of noise against a model: set-up, shape, accuracy, time, determinism, statelessness.
 
-    It meets those of `samples` that `shown` selects, at most `most`. `on_log` gets each line that the model prints, as it appears and from other threads; it must not raise.
+    It meets those of `samples` that `shown` selects, at most `most`. `on_log` gets each line that the model prints, as
+    it appears and from other threads; it must not raise.
     """
     seat = SandboxSeat(sandbox, player, resources or Resources(), on_log)
     rules = replace(rules, query_budget=PROBE_QUERIES)

@@ -44,7 +44,7 @@ class CompetitionAdmin(EditableAdmin):
     list_filter = ("public", "licence_policy")
     search_fields = ("slug", "title", "summary")
     date_hierarchy = "starts_at"
-    fixed = ("slug", "created_at")
+    fixed = ("slug", "smoke_opponent", "created_at")
 
 
 @admin.register(Track)

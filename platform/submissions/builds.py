@@ -11,6 +11,7 @@ from pathlib import Path
 from django.conf import settings
 
 from competitions.models import Competition
+from competitions.opponents import unpack_opponent
 from core import clock
 from core.errors import Fault
 from evaluation.baselines.catalogue import baselines
@@ -82,6 +83,14 @@ def ready_player(player: Player, on_log: LogLine) -> EnginePlayer:
 def trusted_baseline(name: str) -> EnginePlayer:
     """The bundled submission `name`, built for the process sandbox whatever the players of the teams run in."""
     return _build_ours(choose_builder("process"), _baseline_path(name), lambda line: None)
+
+
+def kept_opponent(digest: str, on_log: LogLine) -> EnginePlayer:
+    """The model that organisers named for the smoke test, built as a submission of a team is; raises `Fault`."""
+    folder: Path = settings.CHECKOUTS / f"opponent-{digest}"
+    unpack_opponent(digest, folder)
+    os.utime(folder)
+    return _build_ours(_builder(), folder, on_log)
 
 
 def build_limit() -> timedelta:

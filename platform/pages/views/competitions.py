@@ -85,6 +85,7 @@ def board(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
         "rules_in_force": rules_in_force(shown).version if page.rows else None,
         "limit": max((row.high for row in page.rows), default=1.0),
         "own": {team.slug for team in teams_of(request.user)},
+        "waits": not page.rows and leaderboards.opposing_pool(track) is None,
     }
     framed = live.part(request, "pages/parts/board.html", context, every=BOARD_EVERY)
     if live.asked(request):
