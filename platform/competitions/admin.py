@@ -119,6 +119,7 @@ class SampleSetAdmin(RecordedAdmin, ReadOnlyAdmin):
         "drawn_from",
         "source",
         "split",
+        "skip",
         "count",
         "target_seed",
         "imported_at",

@@ -23,7 +23,9 @@ ABOUT = (
     "slug", "title", "summary", "description", "starts_at", "ends_at", "public", "licence_policy", "smoke_opponent",
 )  # fmt: skip
 TRACK = ("title", "text", "quota", "baselines")
-SAMPLE_SET = ("name", "purpose", "source", "split", "count", "target_seed")
+SAMPLE_SET = ("name", "purpose", "source", "split", "skip", "count", "target_seed")
+LEFT_OUT = ("smoke_opponent", "skip")
+"""Keys that an export leaves out where they have no value."""
 WINDOW = ("starts_at", "ends_at", "reason")
 
 
@@ -109,6 +111,7 @@ def _sample_sets(top: Table) -> tuple[dict[str, Any], ...]:
             "purpose": table.choice("purpose", SampleSet.Purpose.values),
             "source": table.text("source", most=300),
             "split": table.text("split", most=60),
+            "skip": table.number("skip", 0, 10_000_000, default=0),
             "count": table.number("count", 1, MOST_SAMPLES),
             "target_seed": table.number("target_seed", 0, 2**63 - 1),
         }

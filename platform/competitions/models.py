@@ -120,6 +120,7 @@ class SampleSet(models.Model):
     purpose = models.CharField(max_length=12, choices=Purpose.choices)
     source = models.CharField(max_length=300, help_text='What evaluation.datasets reads, e.g. "digits".')
     split = models.CharField(max_length=60)
+    skip = models.PositiveIntegerField(default=0, help_text="Samples at the beginning of the split that are left out.")
     count = models.PositiveIntegerField()
     target_seed = models.BigIntegerField(help_text="Draws the classes that targeted attacks must reach.")
     digest = models.CharField(max_length=64, editable=False)

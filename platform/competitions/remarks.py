@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from competitions.catalogue import knows_digits_only
 from competitions.models import Competition
 from competitions.opponents import DIGITS, development_set, made_opponent, opponent_name
+from competitions.selectors import imported_sets, overlapping
 from core.errors import Refusal
 
 FEW = 10
@@ -15,7 +16,7 @@ FEW = 10
 
 def remarks(competition: Competition) -> list[str]:
     """What will happen, and what may go wrong, in sentences. Reads the development images."""
-    return [*_about_pools(competition), *_about_the_smoke_test(competition)]
+    return [*_about_pools(competition), *_about_the_smoke_test(competition), *_about_secrecy(competition)]
 
 
 def _about_pools(competition: Competition) -> Iterator[str]:
@@ -43,3 +44,14 @@ def _about_the_smoke_test(competition: Competition) -> Iterator[str]:
             f"Warning: attacks are tried on {right} images only. Give more development images, or name a model that "
             "knows them as smoke_opponent below [competition]."
         )
+
+
+def _about_secrecy(competition: Competition) -> Iterator[str]:
+    public = development_set(competition)
+    secret = [row for row in imported_sets(competition).order_by("pk") if row.secret]
+    for row in secret:
+        if overlapping(row, [public]):
+            yield (
+                f"Warning: {row.name} shares images with {public.name}, which is public. Take them from different "
+                "splits, or let one of them skip those of the other."
+            )

@@ -82,14 +82,11 @@ def export_competition(competition: Competition) -> dict[str, Any]:
     values = dict(rules.values) if rules else {}
     if rules and rules.note:
         values["note"] = rules.note
-    about = _values(competition, file.ABOUT)
-    if not about["smoke_opponent"]:  # a value that is left out
-        del about["smoke_opponent"]
     written: dict[str, Any] = {
-        "competition": about,
+        "competition": _without_defaults(_values(competition, file.ABOUT)),
         "rules": values,
         "tracks": {track.kind: _values(track, file.TRACK) for track in competition.tracks.all()},
-        "sample_sets": [_values(row, file.SAMPLE_SET) for row in imported_sets(competition)],
+        "sample_sets": [_without_defaults(_values(row, file.SAMPLE_SET)) for row in imported_sets(competition)],
     }
     if windows := [_values(window, file.WINDOW) for window in standing_windows(competition)]:
         written["freeze_windows"] = windows
@@ -172,7 +169,7 @@ def _keep_new_samples(read: file.Document) -> dict[str, tuple[str, tuple[str, ..
         place = f"[[sample_sets]] number {number} ({values['name']})"
         row = present.get(values["name"])
         if row is None:
-            wanted = {key: values[key] for key in ("source", "split", "count", "target_seed")}
+            wanted = {key: values[key] for key in ("source", "split", "skip", "count", "target_seed")}
             try:
                 kept[values["name"]] = keep_samples(**wanted, rules=read.query_rules(1))
             except Refusal as refusal:
@@ -219,6 +216,10 @@ def _put_windows(competition: Competition, read: file.Document) -> None:
             except Refusal as refusal:
                 raise Refusal(f"[[freeze_windows]] number {number}: {refusal.problem}", fix=refusal.fix) from refusal
             window.save()
+
+
+def _without_defaults(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value or key not in file.LEFT_OUT}
 
 
 def _values(row: Any, columns: tuple[str, ...]) -> dict[str, Any]:

@@ -77,3 +77,16 @@ def test_the_import_warns_of_baselines_that_know_digits_only(site: Site) -> None
     site.import_competition(side=32, samples=SAMPLES, baselines=baselines)
     assert "Warning: baselines of track model that know digits only: plain-resnet. Remove them." in site.said
     assert "baselines of track untargeted that know digits only: single-step-transfer. Remove" in site.said
+
+
+def test_attacks_meet_the_model_that_the_file_names(site: Site) -> None:
+    model = site.folder / "green"
+    model.mkdir()
+    (model / "submission.toml").write_text(
+        '[submission]\ntrack = "model"\nrun = "python main.py"\ntitle = "Green"\nlicence = "MIT"\n'
+    )
+    (model / "main.py").write_text("from evaluation.sdk import serve_model\nserve_model(lambda x: [1] * len(x))\n")
+    site.import_competition(side=32, samples=SAMPLES, smoke_opponent=str(model))
+    attack = site.submit("arrows", "untargeted", UNTARGETED)
+    assert attack.reason == "check_failed", "nobody breaks a model that always answers green"
+    assert "0 of 4 samples broken" in attack.problem
