@@ -32,6 +32,8 @@ def _about_pools(competition: Competition) -> Iterator[str]:
 def _about_the_smoke_test(competition: Competition) -> Iterator[str]:
     if name := opponent_name(competition):
         yield f"In the smoke test attacks meet the model {name}."
+        if not competition.smoke_opponent_digest and development_set(competition).source != DIGITS:
+            yield f"Warning: {name} knows digits only. Remove smoke_opponent, or name a model of your own."
         return
     try:
         right = len(made_opponent(competition).samples)

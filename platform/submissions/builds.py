@@ -85,12 +85,12 @@ def trusted_baseline(name: str) -> EnginePlayer:
     return _build_ours(choose_builder("process"), _baseline_path(name), lambda line: None)
 
 
-def kept_opponent(digest: str, on_log: LogLine) -> EnginePlayer:
+def kept_opponent(digest: str) -> EnginePlayer:
     """The model that organisers named for the smoke test, built as a submission of a team is; raises `Fault`."""
     folder: Path = settings.CHECKOUTS / f"opponent-{digest}"
     unpack_opponent(digest, folder)
     os.utime(folder)
-    return _build_ours(_builder(), folder, on_log)
+    return _build_ours(_builder(), folder, lambda line: None)
 
 
 def build_limit() -> timedelta:

@@ -84,20 +84,20 @@ class SmokeStage:
             if player.kind == Track.Kind.MODEL:
                 found = check_model(ready, samples=self.samples, least_accuracy=self.least_accuracy, **common)
             else:
-                found = check_attack(ready, opponent=self._opponent(on_log), **common)
+                found = check_attack(ready, opponent=self._opponent(), **common)
             return found.checks
         except BuildRefusal:
             raise
         except Refusal as refusal:  # this host lacks a guard, or the opponent failed
             raise Fault(f"the smoke stage cannot be played: {refusal}") from refusal
 
-    def _opponent(self, on_log: LogLine) -> Opponent:
+    def _opponent(self) -> Opponent:
         """The model that the organisers named, or the one that knows the images of the competition."""
         name = opponent_name(self.competition)
         if not name:
             return nearest_mean_opponent(self.samples)
         if digest := self.competition.smoke_opponent_digest:
-            return player_opponent(kept_opponent(digest, on_log), open_sandbox(), self.samples)
+            return player_opponent(kept_opponent(digest), open_sandbox(), self.samples)
         return player_opponent(trusted_baseline(name), trusted_sandbox(), self.samples)
 
 

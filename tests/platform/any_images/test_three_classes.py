@@ -79,6 +79,16 @@ def test_the_import_warns_of_baselines_that_know_digits_only(site: Site) -> None
     assert "baselines of track untargeted that know digits only: single-step-transfer. Remove" in site.said
 
 
+def test_the_import_warns_of_a_bundled_opponent(site: Site) -> None:
+    site.import_competition(side=32, samples=SAMPLES, smoke_opponent="numpy-classifier")
+    assert "Warning: numpy-classifier knows digits only." in site.said
+
+
+def test_the_import_warns_where_no_attack_can_pass(site: Site) -> None:
+    site.import_competition(side=32, samples={"development": 1, "validation": 6})
+    assert "Warning: no attack can pass the smoke test: a nearest-mean model of the first 1 development" in site.said
+
+
 def test_attacks_meet_the_model_that_the_file_names(site: Site) -> None:
     model = site.folder / "green"
     model.mkdir()
