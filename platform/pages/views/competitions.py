@@ -26,10 +26,12 @@ def competition(request: HttpRequest, slug: str) -> HttpResponse:
     """What a competition is about and how it stands."""
     shown = competition_of(request, slug)
     rules = shown.rules_versions.first()
+    tracks = shown.tracks.all()
     context = {
         "competition": shown,
         "cards": cards(shown, request.user),
-        "tracks": shown.tracks.all(),
+        "tracks": tracks,
+        "has_baselines": any(track.baselines for track in tracks),
         "rules": rules,
         "rows": rows(rules) if rules else [],
         "pools": pools(shown),

@@ -38,6 +38,7 @@ def test_without_baselines_the_first_submissions_are_the_opponents(site: Site, r
     assert "Attacks are scored once models are in the pool." in read_page(f"{boards}/untargeted")
     assert "Models are scored once attacks are in the pool." in read_page(f"{boards}/model")
 
+    assert "None yet. The first ready submissions of each track become" in read_page("/competitions/colours")
     attack = site.submit("arrows", "untargeted", UNTARGETED)
     assert attack.state == "ready", attack.problem
     assert rows(competition, "untargeted") == []
