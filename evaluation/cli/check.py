@@ -18,16 +18,18 @@ from evaluation.cli.options import (
     open_sandbox,
 )
 from evaluation.cli.output import OUT, print_json, printable, progress_bar, say
+from evaluation.cli.play import require_track
 from evaluation.domain.players import Player, Track
 from evaluation.domain.results import PieceResult
 from evaluation.referee.clock import calibrate
 from evaluation.runner.checks import what_failed
-from evaluation.runner.smoke import Smoke, check_attack, check_model
+from evaluation.runner.opponent import MADE_FROM, Opponent, nearest_mean_opponent, player_opponent
+from evaluation.runner.smoke import SAMPLES, Smoke, check_attack, check_model
 
 _MARKS = {True: "[green]passed[/green]", False: "[red]FAILED[/red]", None: "[yellow]not reached[/yellow]"}
 
 OPPONENT = "numpy-classifier"
-"""The bundled model that an attack is checked against: needs numpy alone."""
+"""The bundled model of the digits that an attack is checked against: needs numpy alone."""
 
 
 def add_parser(subcommands: Any) -> None:
@@ -35,12 +37,17 @@ def add_parser(subcommands: Any) -> None:
         "check", help="check a submission: manifest, build, smoke stage on development images"
     )
     command.add_argument("directory", type=directory, metavar="DIR")
-    add_samples(command, split="dev", samples=20, queries=1000)
+    add_samples(command, split="dev", samples=SAMPLES, queries=1000)
     add_sandbox(command)
     command.add_argument(
         "--least-accuracy", type=float, default=0.5, help="clean accuracy that a model needs (default 0.5)"
     )
-    command.add_argument("--model", type=directory, metavar="DIR", help=f"whom an attack meets (default {OPPONENT})")
+    command.add_argument(
+        "--model",
+        type=directory,
+        metavar="DIR",
+        help=f"whom an attack meets (default {OPPONENT} for digits, else a nearest-mean model of the split)",
+    )
     command.add_argument("--json", action="store_true", help="print the checks as JSON")
     command.set_defaults(run=run)
 
@@ -65,36 +72,37 @@ def run(given: argparse.Namespace) -> int:
 
 def _smoke(player: Player, given: argparse.Namespace, chosen: Chosen) -> Smoke:
     sandbox = open_sandbox(given.sandbox)
-    with progress_bar(len(chosen.samples), f"smoke stage of {player.name}") as bar:
+    opponent = None if player.track is Track.MODEL else _opponent(given, chosen)
+    count = min(len(chosen.samples), len(opponent.samples if opponent else chosen.samples))
+    with progress_bar(count, f"smoke stage of {player.name}") as bar:
 
         def on_piece(piece: PieceResult) -> None:
             bar.step(len(piece.samples))
 
-        if player.track is Track.MODEL:
-            return check_model(
-                player,
-                samples=chosen.samples,
-                rules=chosen.rules,
-                sandbox=sandbox,
-                seed=given.seed,
-                calibration=calibrate(),
-                least_accuracy=given.least_accuracy,
-                on_piece=on_piece,
-            )
-        # ours is trusted; one that was named runs like the attack itself
-        opponent_sandbox = given.sandbox if given.model else "process"
-        (opponent,) = build_players([given.model or _bundled_opponent()], opponent_sandbox)
-        return check_attack(
-            player,
-            model=opponent,
-            model_sandbox=open_sandbox(opponent_sandbox),
-            samples=chosen.samples,
-            rules=chosen.rules,
-            sandbox=sandbox,
-            seed=given.seed,
-            calibration=calibrate(),
-            on_piece=on_piece,
-        )
+        common: dict[str, Any] = {
+            "rules": chosen.rules,
+            "sandbox": sandbox,
+            "seed": given.seed,
+            "calibration": calibrate(),
+            "most": count,
+            "on_piece": on_piece,
+        }
+        if opponent is None:
+            return check_model(player, samples=chosen.samples, least_accuracy=given.least_accuracy, **common)
+        return check_attack(player, opponent=opponent, **common)
+
+
+def _opponent(given: argparse.Namespace, chosen: Chosen) -> Opponent:
+    if given.model is None and given.dataset != "digits":
+        opponent = nearest_mean_opponent(chosen.first(max(MADE_FROM, len(chosen.samples))))
+        say(f"opponent: a nearest-mean model of the split {chosen.split!r}")
+        return opponent
+    # ours is trusted; one that was named runs like the attack itself
+    sandbox = given.sandbox if given.model else "process"
+    source = given.model or _bundled_opponent()
+    (model,) = build_players([source], sandbox)
+    require_track(model, Track.MODEL, source)
+    return player_opponent(model, open_sandbox(sandbox), chosen.samples)
 
 
 def _bundled_opponent() -> Path:

@@ -13,7 +13,6 @@ from evaluation.cli.gallery import exhibits, write_gallery
 from evaluation.cli.options import add_samples, add_sandbox, build_players, chosen_samples, positive
 from evaluation.cli.output import print_json, say
 from evaluation.cli.tournament import play_tournament
-from evaluation.datasets.load import load_dataset
 from evaluation.domain.players import Track
 from evaluation.tournament.table import boards as make_boards
 
@@ -35,7 +34,7 @@ def run(given: argparse.Namespace) -> int:
     chosen = chosen_samples(given)
     models = sum(player.track is Track.MODEL for player in players)
     say(
-        f"{models} models meet {len(players) - models} attacks on {len(chosen.samples)} {given.split} samples of "
+        f"{models} models meet {len(players) - models} attacks on {len(chosen.samples)} {chosen.split} samples of "
         f"{given.dataset}, {given.budget:,} queries a sample, {given.sandbox} sandbox."
     )
     results = play_tournament(players, chosen, given)
@@ -46,6 +45,6 @@ def run(given: argparse.Namespace) -> int:
     best = {board.rows[0].name for board in make_boards(results) if board.track is not Track.MODEL}
     shown = exhibits([result for result in results if result.attack in best], chosen.samples, each=2)
     gallery = given.out / "gallery.png"
-    write_gallery(shown, load_dataset(given.dataset).class_names, gallery)
+    write_gallery(shown, chosen.dataset.class_names, gallery)
     say(f"Each match lies below {given.out}; the picture is {gallery}")
     return 0

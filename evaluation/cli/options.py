@@ -10,9 +10,9 @@ from pathlib import Path
 
 from evaluation.builder.choose import choose_builder
 from evaluation.cli.output import say
-from evaluation.datasets.base import with_targets
+from evaluation.datasets.base import Dataset, with_targets
 from evaluation.datasets.load import load_dataset
-from evaluation.domain.errors import Refusal
+from evaluation.domain.errors import DatasetRefusal, Refusal
 from evaluation.domain.players import Player
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
@@ -80,9 +80,10 @@ def add_samples(command: argparse.ArgumentParser, *, split: str, samples: int | 
         default="digits",
         help="digits (default), tiny-imagenet:DIR, nips2017:DIR or folder:DIR",
     )
-    command.add_argument("--split", default=split, help=f"which split (default {split})")
-    every = f"{samples}" if samples else "all"
-    command.add_argument("--samples", type=positive, default=samples, metavar="N", help=f"how many (default {every})")
+    command.add_argument("--split", help=f"which split (default {split}, or the only one)")
+    every = f"{samples}, or all where there are fewer" if samples else "all"
+    command.add_argument("--samples", type=positive, metavar="N", help=f"how many (default {every})")
+    command.set_defaults(default_split=split, default_samples=samples)
     command.add_argument("--budget", type=budget, default=queries, help=f"queries a sample (default {queries:,})")
 
 
@@ -92,16 +93,36 @@ class Chosen:
 
     rules: QueryRules
     samples: tuple[Sample, ...]
+    dataset: Dataset
+    split: str
+
+    def first(self, most: int) -> tuple[Sample, ...]:
+        """The first `most` samples of the split, with target classes, or as many as there are."""
+        return with_targets(self.dataset.first(self.split, most), self.dataset.classes, TARGET_SEED)
 
 
 def chosen_samples(given: argparse.Namespace) -> Chosen:
     """The samples, with target classes, and the rules that the options ask for. Raises `DatasetRefusal`."""
     dataset = load_dataset(given.dataset)
-    samples = with_targets(dataset.samples(given.split, given.samples), dataset.classes, TARGET_SEED)
-    if len(samples) > MOST_SAMPLES:
+    split = given.split or _default_split(dataset, given.default_split)
+    if given.samples is not None:
+        found = dataset.samples(split, min(given.samples, MOST_SAMPLES + 1))
+    else:
+        found = dataset.first(split, given.default_samples or MOST_SAMPLES + 1)
+    if len(found) > MOST_SAMPLES:
         raise Refusal(f"a match takes at most {MOST_SAMPLES:,} samples", fix=f"add --samples {MOST_SAMPLES}")
     rules = QueryRules(shape=dataset.shape, classes=dataset.classes, query_budget=given.budget)
-    return Chosen(rules, samples)
+    return Chosen(rules, with_targets(found, dataset.classes, TARGET_SEED), dataset, split)
+
+
+def _default_split(dataset: Dataset, usual: str) -> str:
+    if usual in dataset.splits:
+        return usual
+    if len(dataset.splits) == 1:
+        return next(iter(dataset.splits))
+    raise DatasetRefusal(
+        f"{dataset.name} has no split {usual!r}", fix=f"name one of its splits: --split {' or '.join(dataset.splits)}"
+    )
 
 
 def open_sandbox(name: str) -> Sandbox:

@@ -38,19 +38,23 @@ class Dataset:
         Raises `DatasetRefusal` where the split is unknown or too small, and where files are missing, corrupt,
         mis-sized or unlabelled.
         """
-        if split not in self.splits:
-            raise DatasetRefusal(
-                f"{self.name} has no split {split!r}", fix=f"name one of: {', '.join(self.splits) or 'none is there'}"
-            )
         if count is not None and count < 1:
             raise DatasetRefusal(f"{count} samples were asked for", fix="ask for at least one")
-        samples = self.splits[split](count)
+        samples = self.first(split, count)
         if count is not None and len(samples) < count:
             raise DatasetRefusal(
                 f"{count} samples were asked for, the split {split!r} of {self.name} holds {len(samples)}",
                 fix=f"ask for at most {len(samples)}",
             )
         return samples
+
+    def first(self, split: str, most: int | None) -> tuple[Sample, ...]:
+        """The first `most` samples of `split`, or as many as there are; no more is read. Raises as `samples` does."""
+        if split not in self.splits:
+            raise DatasetRefusal(
+                f"{self.name} has no split {split!r}", fix=f"name one of: {', '.join(self.splits) or 'none is there'}"
+            )
+        return self.splits[split](most)
 
 
 def with_targets(samples: Iterable[Sample], classes: int, seed: int) -> tuple[Sample, ...]:

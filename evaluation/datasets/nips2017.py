@@ -3,6 +3,8 @@
     images.csv              ImageId, ..., TrueLabel, TargetClass, ...; labels are 1 to 1000
     images/<ImageId>.png
 
+The competition itself called the table dev_dataset.csv, copies of it images.csv: either name will do.
+
 Our labels are 0 to 999: label k of the table is k - 1 here (its 0, "background", is never used; seed 001, 2.3).
 Targets come from the table.
 """
@@ -21,28 +23,34 @@ from evaluation.domain.samples import Sample
 
 _SHAPE = ImageShape(299, 299, 3)
 _CLASSES = 1000
+_TABLES = ("images.csv", "dev_dataset.csv")
 _COLUMNS = ("ImageId", "TrueLabel", "TargetClass")
 
 
 def nips2017(root: Path) -> Dataset:
     """The folder at `root`; its one split is "dev", in the order of the table."""
-    table = required_text(root / "images.csv", root)
+    name = next((name for name in _TABLES if (root / name).exists()), None)
+    if name is None:
+        raise DatasetRefusal(
+            f"{root}: neither {' nor '.join(_TABLES)} is there", fix="name the folder that holds the table and images/"
+        )
+    table = required_text(root / name, root)
     header = next(csv.reader(table.splitlines()), [])
     missing = [column for column in _COLUMNS if column not in header]
     if missing:
         raise DatasetRefusal(
-            f"{root}: images.csv has no column {', '.join(missing)}",
+            f"{root}: {name} has no column {', '.join(missing)}",
             fix="take the table as the competition published it",
         )
     return Dataset(
         name="nips2017",
         class_names=tuple(str(number) for number in range(1, _CLASSES + 1)),
         shape=_SHAPE,
-        splits={"dev": partial(_read, root, table)},
+        splits={"dev": partial(_read, root, name, table)},
     )
 
 
-def _read(root: Path, table: str, count: int | None) -> tuple[Sample, ...]:
+def _read(root: Path, name: str, table: str, count: int | None) -> tuple[Sample, ...]:
     folder = root / "images"
     problems: list[str] = []
     entries: list[Entry] = []
@@ -51,7 +59,7 @@ def _read(root: Path, table: str, count: int | None) -> tuple[Sample, ...]:
         path = folder / f"{row['ImageId']}.png"
         label, target = _number(row["TrueLabel"]), _number(row["TargetClass"])
         if path in known:
-            problems.append(f"{shown(path, root)}: images.csv names it more than once")
+            problems.append(f"{shown(path, root)}: {name} names it more than once")
         elif label is None or target is None:
             given = f"TrueLabel {row['TrueLabel']!r}, TargetClass {row['TargetClass']!r}"
             problems.append(f"{shown(path, root)}: unlabelled, {given}: both must be 1 to {_CLASSES}")
@@ -61,7 +69,7 @@ def _read(root: Path, table: str, count: int | None) -> tuple[Sample, ...]:
             entries.append(Entry(path, label, target))
         known.add(path)
     problems += [
-        f"{shown(path, root)}: unlabelled, images.csv does not name it"
+        f"{shown(path, root)}: unlabelled, {name} does not name it"
         for path in sorted(folder.glob("*"))
         if path not in known
     ]

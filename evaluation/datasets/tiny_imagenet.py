@@ -12,8 +12,9 @@ The images under test/ have no labels and make no split.
 
 from __future__ import annotations
 
+import os
 from functools import partial
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 
 from evaluation.datasets.base import Dataset
@@ -45,7 +46,7 @@ def tiny_imagenet(root: Path) -> Dataset:
 
 def _train(root: Path, wnids: tuple[str, ...], count: int | None) -> tuple[Sample, ...]:
     problems: list[str] = []
-    classes = []
+    classes: list[list[tuple[int, str]]] = []
     for label, wnid in enumerate(wnids):
         folder = root / "train" / wnid
         boxes = folder / f"{wnid}_boxes.txt"
@@ -54,14 +55,15 @@ def _train(root: Path, wnids: tuple[str, ...], count: int | None) -> tuple[Sampl
             continue
         names = [line.split("\t")[0] for line in boxes.read_text(encoding="utf-8").splitlines()]
         problems += _unlisted(folder / "images", names, boxes, root)
-        classes.append([Entry(folder / "images" / name, label) for name in names])
+        classes.append([(label, name) for name in names])
     problems += [
         f"{shown(path, root)}: unlabelled, the folder is not in wnids.txt"
         for path in sorted((root / "train").glob("*"))
         if path.name not in wnids
     ]
-    turns = [entry for entry in chain.from_iterable(zip_longest(*classes)) if entry is not None]
-    return read_samples(turns[:count], _SHAPE, problems, root)
+    turns = islice(filter(None, chain.from_iterable(zip_longest(*classes))), count)
+    entries = [Entry(root / "train" / wnids[label] / "images" / name, label) for label, name in turns]
+    return read_samples(entries, _SHAPE, problems, root)
 
 
 def _validation(root: Path, wnids: tuple[str, ...], count: int | None) -> tuple[Sample, ...]:
@@ -87,9 +89,16 @@ def _unlisted(folder: Path, names: list[str], listing: Path, root: Path) -> list
     known = set(names)
     problems = [
         f"{shown(path, root)}: unlabelled, {listing.name} does not name it"
-        for path in sorted(folder.glob("*"))
-        if path.name not in known
+        for path in sorted(folder / name for name in _names_in(folder) - known)
     ]
     if len(known) < len(names):
         problems.append(f"{shown(listing, root)}: names {len(names) - len(known)} images more than once")
     return problems
+
+
+def _names_in(folder: Path) -> set[str]:
+    if not folder.is_dir():
+        return set()
+    # a hundred thousand paths take seconds to make and to sort, their names do not
+    with os.scandir(folder) as found:
+        return {entry.name for entry in found}

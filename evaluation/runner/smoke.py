@@ -15,12 +15,17 @@ from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.referee.match import Match
 from evaluation.runner.checks import Check, kept_the_rules, mend, not_reached, sentence
+from evaluation.runner.disguise import disguised
 from evaluation.runner.function_seat import FunctionSeat
+from evaluation.runner.opponent import Opponent
 from evaluation.runner.raised import Raised, last_raised
 from evaluation.runner.seat import SandboxSeat
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.host_paths import HostPaths
 from evaluation.sdk import serve_attack
+
+SAMPLES = 20
+"""Samples of a smoke stage, where there are as many."""
 
 PROBE_QUERIES = 50
 """Queries that the probe sends for each sample when a model is checked."""
@@ -47,6 +52,14 @@ class Smoke:
         return all(check.passed for check in self.checks)
 
 
+def shown(samples: Sequence[Sample], seed: int, most: int = SAMPLES) -> list[Sample]:
+    """Which of the public `samples` a player meets, in another order and form than they are published in.
+
+    A player that recognised them could behave in the smoke stage alone.
+    """
+    return disguised(samples[:most], seed)
+
+
 def check_model(
     player: Player,
     *,
@@ -56,20 +69,22 @@ def check_model(
     seed: int,
     calibration: float,
     least_accuracy: float,
+    most: int = SAMPLES,
     resources: Resources | None = None,
     on_piece: Callable[[PieceResult], None] | None = None,
     on_log: Callable[[str], None] | None = None,
 ) -> Smoke:
     """Play a probe of noise against a model: set-up, shape, accuracy, time, determinism, statelessness.
 
-    `on_log` gets each line that the model prints, as it appears and from other threads; it must not raise.
+    It meets those of `samples` that `shown` selects, at most `most`. `on_log` gets each line that the model prints, as
+    it appears and from other threads; it must not raise.
     """
     seat = SandboxSeat(sandbox, player, resources or Resources(), on_log)
     rules = replace(rules, query_budget=PROBE_QUERIES)
     probe = FunctionSeat(lambda connected: serve_attack(_probe, connected=connected))
     match = Match(rules=rules, track=Track.UNTARGETED, model=seat, attack=probe, seed=seed, calibration=calibration)
     try:
-        rows = _rows(match, samples, on_piece)
+        rows = _rows(match, shown(samples, seed, most), on_piece)
         audit, failures, seconds = match.audit, match.failures, match.model_seconds_per_image
     finally:
         match.close()
@@ -95,31 +110,38 @@ def check_model(
 def check_attack(
     player: Player,
     *,
-    model: Player,
-    model_sandbox: Sandbox,
-    samples: Sequence[Sample],
+    opponent: Opponent,
     rules: QueryRules,
     sandbox: Sandbox,
     seed: int,
     calibration: float,
+    most: int = SAMPLES,
     resources: Resources | None = None,
     on_piece: Callable[[PieceResult], None] | None = None,
     on_log: Callable[[str], None] | None = None,
 ) -> Smoke:
-    """Play an attack against `model`: set-up, rules, success, queries used.
+    """Play an attack against `opponent`: set-up, rules, success, queries used.
 
-    `on_log` gets each line that the attack prints, as it appears and from other threads; it must not raise. Raises
-    `Refusal` where `model` itself fails or gets no image right.
+    It meets those of the opponent's samples that `shown` selects, at most `most`. `on_log` gets each line that the
+    attack prints, as it appears and from other threads; it must not raise. Raises `Refusal` where the opponent itself
+    fails or gets no image right.
     """
     seat = SandboxSeat(sandbox, player, resources or Resources(), on_log)
-    opponent = SandboxSeat(model_sandbox, model, Resources())
-    match = Match(rules=rules, track=player.track, model=opponent, attack=seat, seed=seed, calibration=calibration)
+    match = Match(
+        rules=rules,
+        track=player.track,
+        model=opponent.seat,
+        attack=seat,
+        seed=seed,
+        calibration=calibration,
+        fresh_audit=False,  # the opponent is not on trial
+    )
     try:
-        rows = _rows(match, samples, on_piece)
+        rows = _rows(match, shown(opponent.samples, seed, most), on_piece)
         failures = match.failures
     finally:
         match.close()
-    _require_opponent(failures, rows, model)
+    _require_opponent(failures, rows, opponent.name)
     log = "".join(seat.logs)
     checks = [kept_the_rules(_of(failures, Side.ATTACK), log, player.directory)]
     if checks[0].passed:
@@ -145,14 +167,14 @@ def _of(failures: Sequence[Failure], side: Side) -> list[Failure]:
     return [failure for failure in failures if failure.side is side and failure.reason is not Reason.INCONSISTENT]
 
 
-def _require_opponent(failures: Sequence[Failure], rows: Sequence[SampleResult], model: Player) -> None:
+def _require_opponent(failures: Sequence[Failure], rows: Sequence[SampleResult], name: str) -> None:
     """Raises `Refusal` where the opponent and not the attack is why nothing can be seen."""
-    fix = "name a model that knows these images: --model DIR"
+    fix = "name a model that knows these images: --model DIR, or smoke_opponent in the competition's file"
     theirs = dict.fromkeys(sentence(failure) for failure in _of(failures, Side.MODEL))
     if theirs:
-        raise Refusal(f"the model {model.name} failed: {'; '.join(theirs)}", fix=fix)
+        raise Refusal(f"the model {name} failed: {'; '.join(theirs)}", fix=fix)
     if all(row.outcome is Outcome.CLEAN_WRONG for row in rows):
-        raise Refusal(f"the model {model.name} gets none of these images right, so none can be attacked", fix=fix)
+        raise Refusal(f"the model {name} gets none of these images right, so none can be attacked", fix=fix)
 
 
 def _success(rows: Sequence[SampleResult], rules: QueryRules, raised: Raised | None, paths: HostPaths) -> list[Check]:

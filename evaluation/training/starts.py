@@ -14,10 +14,11 @@ SPLIT = "dev"
 def write_starts(file: Path, *, dataset: str = "digits", per_class: int = 5) -> int:
     """Write the first `per_class` dev images of each class as arrays `images` and `labels`; how many there are."""
     source = load_dataset(dataset)
+    samples = source.samples(SPLIT)
     chosen = [
         sample
         for label in range(source.classes)
-        for sample in [sample for sample in source.samples(SPLIT) if sample.label == label][:per_class]
+        for sample in [sample for sample in samples if sample.label == label][:per_class]
     ]
     images = np.stack([sample.image for sample in chosen])
     labels = np.array([sample.label for sample in chosen], np.int16)

@@ -44,7 +44,7 @@ class CompetitionAdmin(EditableAdmin):
     list_filter = ("public", "licence_policy")
     search_fields = ("slug", "title", "summary")
     date_hierarchy = "starts_at"
-    fixed = ("slug", "created_at")
+    fixed = ("slug", "smoke_opponent", "created_at")
 
 
 @admin.register(Track)
@@ -119,6 +119,7 @@ class SampleSetAdmin(RecordedAdmin, ReadOnlyAdmin):
         "drawn_from",
         "source",
         "split",
+        "skip",
         "count",
         "target_seed",
         "imported_at",

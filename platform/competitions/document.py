@@ -14,12 +14,18 @@ from core.errors import Refusal
 from evaluation.domain.rules import QueryRules
 
 TEXT = 100_000
+MOST_SAMPLES = 65_536
+"""Sample numbers are 16 bits wide on the wire."""
 NEEDED = (SampleSet.Purpose.DEVELOPMENT, SampleSet.Purpose.VALIDATION)
 """Purposes without which a competition could take submissions and never score one."""
 TOP = ("competition", "rules", "tracks", "sample_sets", "freeze_windows")
-ABOUT = ("slug", "title", "summary", "description", "starts_at", "ends_at", "public", "licence_policy")
+ABOUT = (
+    "slug", "title", "summary", "description", "starts_at", "ends_at", "public", "licence_policy", "smoke_opponent",
+)  # fmt: skip
 TRACK = ("title", "text", "quota", "baselines")
-SAMPLE_SET = ("name", "purpose", "source", "split", "count", "target_seed")
+SAMPLE_SET = ("name", "purpose", "source", "split", "skip", "count", "target_seed")
+LEFT_OUT = ("smoke_opponent", "skip")
+"""Keys that an export leaves out where they have no value."""
 WINDOW = ("starts_at", "ends_at", "reason")
 
 
@@ -69,6 +75,7 @@ def _about(table: Table) -> dict[str, Any]:
         "ends_at": ends_at,
         "public": table.flag("public", default=False),
         "licence_policy": table.choice("licence_policy", policies.values, default=policies.OPEN_SOURCE.value),
+        "smoke_opponent": table.text("smoke_opponent", most=300, default=""),
     }
 
 
@@ -104,7 +111,8 @@ def _sample_sets(top: Table) -> tuple[dict[str, Any], ...]:
             "purpose": table.choice("purpose", SampleSet.Purpose.values),
             "source": table.text("source", most=300),
             "split": table.text("split", most=60),
-            "count": table.number("count", 1, 1_000_000),
+            "skip": table.number("skip", 0, 10_000_000, default=0),
+            "count": table.number("count", 1, MOST_SAMPLES),
             "target_seed": table.number("target_seed", 0, 2**63 - 1),
         }
     for purpose in NEEDED:

@@ -28,6 +28,14 @@ class Competition(models.Model):
         default=False,
         help_text="After a round, measure every submission at once; else the best 20 of a board, the others when idle.",
     )
+    smoke_opponent = models.CharField(
+        max_length=300,
+        blank=True,
+        help_text="The bundled model, or the directory of the one, that attacks meet in the smoke test. Empty: for the "
+        "digits a bundled model, else one that is made from the development samples.",
+    )
+    smoke_opponent_digest = models.CharField(max_length=64, blank=True, editable=False)
+    """Where the object store keeps the files of the directory."""
     boards_still_since = models.DateTimeField(null=True, blank=True, editable=False)
     """Since when the public boards stand still; None while they move."""
     created_at = models.DateTimeField()
@@ -112,6 +120,7 @@ class SampleSet(models.Model):
     purpose = models.CharField(max_length=12, choices=Purpose.choices)
     source = models.CharField(max_length=300, help_text='What evaluation.datasets reads, e.g. "digits".')
     split = models.CharField(max_length=60)
+    skip = models.PositiveIntegerField(default=0, help_text="Samples at the beginning of the split that are left out.")
     count = models.PositiveIntegerField()
     target_seed = models.BigIntegerField(help_text="Draws the classes that targeted attacks must reach.")
     digest = models.CharField(max_length=64, editable=False)

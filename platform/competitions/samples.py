@@ -28,11 +28,12 @@ _NO_TARGET = -1
 
 
 def keep_samples(
-    *, source: str, split: str, count: int, target_seed: int, rules: QueryRules
+    *, source: str, split: str, count: int, target_seed: int, rules: QueryRules, skip: int = 0
 ) -> tuple[str, tuple[str, ...]]:
-    """Read `count` samples, draw their targets, keep them; returns the digest and the names of the classes.
+    """Read `count` samples after the first `skip`, draw their targets, keep them.
 
-    Raises `Refusal` where the data set is unknown, damaged or too small, or does not fit the rules.
+    Returns the digest and the names of the classes. Raises `Refusal` where the data set is unknown, damaged or too
+    small, or does not fit the rules.
     """
     dataset = load_dataset(source)
     if dataset.shape != rules.shape or dataset.classes != rules.classes:
@@ -41,7 +42,7 @@ def keep_samples(
             f"{rules.classes} and {tuple(rules.shape)}",
             fix="correct classes and shape in the rules, or name another data set",
         )
-    samples = with_targets(dataset.samples(split, count), dataset.classes, target_seed)
+    samples = with_targets(dataset.samples(split, skip + count)[skip:], dataset.classes, target_seed)
     return store.put(_pack(samples)), dataset.class_names
 
 

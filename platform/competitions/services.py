@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -13,6 +14,7 @@ from competitions import document as file
 from competitions.drawing import commitment_of, draw_samples, keep_draw
 from competitions.invitations import accept, decline, invite, withdraw_invitation
 from competitions.models import Competition, Entry, FreezeWindow, Organiser, RulesVersion, SampleSet, Track
+from competitions.opponents import keep_opponent
 from competitions.rules import query_rules
 from competitions.samples import keep_samples
 from competitions.selectors import imported_sets, other_team, standing_windows
@@ -60,10 +62,11 @@ def import_competition(document: Mapping[str, Any], *, by: User | None = None) -
     """
     read = file.read(document)
     kept = _keep_new_samples(read)  # before the transaction: reading images takes long
+    about = read.about | {"smoke_opponent_digest": _keep_opponent(read)}
     now = clock.now()
     with transaction.atomic():
         competition, _ = Competition.objects.update_or_create(
-            slug=read.slug, defaults=read.about, create_defaults=read.about | {"created_at": now}
+            slug=read.slug, defaults=about, create_defaults=about | {"created_at": now}
         )
         for kind, values in read.tracks.items():
             Track.objects.update_or_create(competition=competition, kind=kind, defaults=values)
@@ -84,10 +87,10 @@ def export_competition(competition: Competition) -> dict[str, Any]:
     if rules and rules.note:
         values["note"] = rules.note
     written: dict[str, Any] = {
-        "competition": _values(competition, file.ABOUT),
+        "competition": _without_defaults(_values(competition, file.ABOUT)),
         "rules": values,
         "tracks": {track.kind: _values(track, file.TRACK) for track in competition.tracks.all()},
-        "sample_sets": [_values(row, file.SAMPLE_SET) for row in imported_sets(competition)],
+        "sample_sets": [_without_defaults(_values(row, file.SAMPLE_SET)) for row in imported_sets(competition)],
     }
     if windows := [_values(window, file.WINDOW) for window in standing_windows(competition)]:
         written["freeze_windows"] = windows
@@ -161,7 +164,7 @@ def _keep_new_samples(read: file.Document) -> dict[str, tuple[str, tuple[str, ..
         place = f"[[sample_sets]] number {number} ({values['name']})"
         row = present.get(values["name"])
         if row is None:
-            wanted = {key: values[key] for key in ("source", "split", "count", "target_seed")}
+            wanted = {key: values[key] for key in ("source", "split", "skip", "count", "target_seed")}
             try:
                 kept[values["name"]] = keep_samples(**wanted, rules=read.query_rules(1))
             except Refusal as refusal:
@@ -171,6 +174,21 @@ def _keep_new_samples(read: file.Document) -> dict[str, tuple[str, tuple[str, ..
         elif _values(row, file.SAMPLE_SET) != values:
             raise Refusal(f"{place}: imported sets never change", fix="give it another name")
     return kept
+
+
+def _keep_opponent(read: file.Document) -> str:
+    """The digest of the opponent that the file names, kept where it is a directory; of one that was kept before and is
+    not on this host, the digest it has."""
+    name = read.about["smoke_opponent"]
+    before = Competition.objects.filter(slug=read.slug, smoke_opponent=name).first()
+    if not name:
+        return ""
+    if before is not None and before.smoke_opponent_digest and not Path(name).expanduser().is_dir():
+        return before.smoke_opponent_digest
+    try:
+        return keep_opponent(name)
+    except Refusal as refusal:
+        raise Refusal(f"[competition] smoke_opponent: {refusal.problem}", fix=refusal.fix) from refusal
 
 
 def _put_rules(competition: Competition, read: file.Document) -> None:
@@ -193,6 +211,10 @@ def _put_windows(competition: Competition, read: file.Document) -> None:
             except Refusal as refusal:
                 raise Refusal(f"[[freeze_windows]] number {number}: {refusal.problem}", fix=refusal.fix) from refusal
             window.save()
+
+
+def _without_defaults(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value or key not in file.LEFT_OUT}
 
 
 def _values(row: Any, columns: tuple[str, ...]) -> dict[str, Any]:

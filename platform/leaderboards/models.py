@@ -19,6 +19,8 @@ class Pool(models.Model):
     number = models.PositiveIntegerField()
     made_at = models.DateTimeField()
     reason = models.CharField(max_length=200)
+    of_first_submissions = models.BooleanField(default=False, editable=False)
+    """Made of the first ready submissions of a track without baselines: while it is in force, further ones join it."""
     players = models.ManyToManyField(Player, through="PoolPlace", related_name="pools")
 
     class Meta:

@@ -7,6 +7,7 @@ rejudging changes in `leaderboards.comparing`, all reached through here.
 from __future__ import annotations
 
 from leaderboards.comparing import Compared, comparison
+from leaderboards.first_pool import first_players
 from leaderboards.shown import (
     PAGE_ROWS,
     BoardPage,
@@ -51,6 +52,7 @@ __all__ = [
     "counted_at",
     "counting",
     "evaluation_of",
+    "first_players",
     "opposing_pool",
     "over",
     "pool_in_force",

@@ -27,7 +27,7 @@ from leaderboards.rejudging import (
     settle_rejudgings,
 )
 from leaderboards.scoring import end_overdue, rebuild, recompute, refresh_boards, score_finished
-from leaderboards.selectors import COUNTED, Terms, terms_in_force
+from leaderboards.selectors import COUNTED, Terms, first_players, terms_in_force
 from leaderboards.stillness import move_boards, still_boards, take_snapshot
 from leaderboards.withdrawing import end_withdrawn
 from matches.models import Match
@@ -46,6 +46,8 @@ __all__ = [
     "end_overdue",
     "end_withdrawn",
     "evaluate",
+    "fill_first_pool",
+    "fill_first_pools",
     "make_first_pools",
     "move_boards",
     "re_evaluate",
@@ -66,16 +68,30 @@ LOW_PRIORITY = timedelta(hours=1)
 log = logging.getLogger(__name__)
 
 
-def set_pool(*, track: Track, players: Sequence[Player], reason: str, by: User | None = None) -> Pool:
+def set_pool(
+    *,
+    track: Track,
+    players: Sequence[Player],
+    reason: str,
+    by: User | None = None,
+    of_first_submissions: bool = False,
+) -> Pool:
     """Make `players`, in their order, the track's pool in force.
 
-    Raises `Refusal` for none, too many for the rules, one twice, or one of another track or competition.
+    `of_first_submissions`: further ones join it, see `fill_first_pool`. Raises `Refusal` for none, too many for the
+    rules, one twice, or one of another track or competition.
     """
     _check_players(track, players)
     with transaction.atomic():
         Track.objects.select_for_update(no_key=True).get(pk=track.pk)
         number = (track.pools.aggregate(newest=Max("number"))["newest"] or 0) + 1
-        pool = Pool.objects.create(track=track, number=number, made_at=clock.now(), reason=reason)
+        pool = Pool.objects.create(
+            track=track,
+            number=number,
+            made_at=clock.now(),
+            reason=reason,
+            of_first_submissions=of_first_submissions,
+        )
         PoolPlace.objects.bulk_create(
             PoolPlace(pool=pool, place=place, player=player) for place, player in enumerate(players, start=1)
         )
@@ -130,6 +146,29 @@ def _first_pool(track: Track, players: Sequence[Player]) -> Pool | None:
         if track.pools.exists():  # made by another worker meanwhile
             return None
         return set_pool(track=track, players=players, reason="the bundled baselines")
+
+
+def fill_first_pools() -> list[Pool]:
+    """`fill_first_pool` for every track without baselines, should a ring be lost or a player have left its pool."""
+    filled = [fill_first_pool(track) for track in Track.objects.filter(baselines=[]).select_related("competition")]
+    return [pool for pool in filled if pool is not None]
+
+
+def fill_first_pool(track: Track) -> Pool | None:
+    """Make a pool of the first ready submissions, one of each team, for a track that has no baselines.
+
+    It begins with the first one, so that nobody waits for more, and each further team's joins it until it is as large
+    as the rules allow. Then it stays until a round makes another; only what no longer counts is replaced. Each change
+    is a new pool, and what was measured before is measured again. None where nothing is to be changed.
+    """
+    if first_players(track, _opponents(track)) is None:
+        return None
+    with transaction.atomic():
+        Track.objects.select_for_update(no_key=True).get(pk=track.pk)
+        players = first_players(track, _opponents(track))
+        if players is None:  # another worker was first
+            return None
+        return set_pool(track=track, players=players, reason="the first ready submissions", of_first_submissions=True)
 
 
 def evaluate(submission: Submission) -> Evaluation | None:

@@ -19,8 +19,10 @@ log = logging.getLogger(__name__)
 
 @shared_task(name="leaderboards.evaluate")  # type: ignore[untyped-decorator]
 def evaluate(submission: int) -> None:
-    """Begin the evaluation of a ready submission."""
-    services.evaluate(Submission.objects.get(pk=submission))
+    """Begin the evaluation of a ready submission, which may be the first opponent of the other side."""
+    ready = Submission.objects.select_related("repository__track__competition").get(pk=submission)
+    services.fill_first_pool(ready.repository.track)
+    services.evaluate(ready)
 
 
 @shared_task(name="leaderboards.score")  # type: ignore[untyped-decorator]
@@ -45,6 +47,7 @@ def sweep() -> None:
     services.end_withdrawn()
     services.score_finished()
     services.settle_rejudgings()
+    services.fill_first_pools()
     for submission in list(unmeasured()):
         _try_to_evaluate(submission)
     # asked when the others are begun: their pieces go first

@@ -38,11 +38,15 @@ RECENT_COMMITS = 5
 
 @dataclass(frozen=True)
 class TrackCard:
-    """A track and the best of its board; `still` is None where that is the board as it is now."""
+    """A track and the best of its board; `still` is None where that is the board as it is now.
+
+    `waits`: nothing is scored before the other side has a pool.
+    """
 
     track: Track
     top: Sequence[BoardRow]
     still: Stillness | None
+    waits: bool
 
 
 def cards(competition: Competition, user: User | AnonymousUser) -> list[TrackCard]:
@@ -51,7 +55,8 @@ def cards(competition: Competition, user: User | AnonymousUser) -> list[TrackCar
     found = []
     for track in competition.tracks.all():
         top = best(track, TOP, still=still)
-        found.append(TrackCard(track, top.rows, top.still))
+        waits = not top.rows and opposing_pool(track) is None
+        found.append(TrackCard(track, top.rows, top.still, waits))
     return found
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from django.conf import settings
 
 from competitions.models import Competition
+from competitions.opponents import unpack_opponent
 from core import clock
 from core.errors import Fault
 from evaluation.baselines.catalogue import baselines
@@ -88,6 +89,14 @@ def trusted_baseline(name: str) -> EnginePlayer:
 def check_host() -> None:
     """Raise `Fault` where this host cannot build now."""
     _builder().check_host()
+
+
+def kept_opponent(digest: str) -> EnginePlayer:
+    """The model that organisers named for the smoke test, built as a submission of a team is; raises `Fault`."""
+    folder: Path = settings.CHECKOUTS / f"opponent-{digest}"
+    unpack_opponent(digest, folder)
+    os.utime(folder)
+    return _build_ours(_builder(), folder, lambda line: None)
 
 
 def build_limit() -> timedelta:

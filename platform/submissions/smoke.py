@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
+import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from functools import cache
 from typing import Any
 
-from competitions.models import Competition, SampleSet, Track
+from competitions.models import Competition, Track
+from competitions.opponents import development_set, opponent_name
 from competitions.rules import least_accuracy, query_rules
 from competitions.samples import samples_of
-from competitions.selectors import rules_in_force, sample_set_for
+from competitions.selectors import rules_in_force
 from core.errors import Fault, Refusal
 from core.slot import device_of, slot
 from evaluation.domain.errors import BuildRefusal
@@ -20,20 +23,15 @@ from evaluation.domain.samples import Sample
 from evaluation.referee.clock import calibrate
 from evaluation.runner import checks as engine
 from evaluation.runner.checks import Check
-from evaluation.runner.smoke import check_attack, check_model
-from submissions.builds import LogLine, ready_player, trusted_baseline
+from evaluation.runner.opponent import Opponent, nearest_mean_opponent, player_opponent
+from evaluation.runner.smoke import SAMPLES, check_attack, check_model
+from submissions.builds import LogLine, kept_opponent, ready_player, trusted_baseline
 from submissions.models import Player
 from submissions.sandboxes import open_sandbox, resources, trusted_sandbox
 
-SAMPLES = 20
-"""As many as `gauntlet check` takes; with its seed, so that a team can repeat at home what it sees here."""
-SEED = 0
 TRY_AT_HOME = "try the mended version on your own machine first: `gauntlet check .`"
 MARGIN = timedelta(minutes=10)
 """What the stage may take beyond what its players may: starting them, building the opponent, the referee's own work."""
-
-_OPPONENT = "numpy-classifier"
-"""The bundled model that is quickest to start."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +47,10 @@ class SmokeStage:
     def limit(self) -> timedelta:
         """How long it may take: each player's own limits, and a margin."""
         rules = self.rules
-        # the model is started twice, and each player once more where it fails
-        seconds = 4 * rules.setup_seconds + len(self.samples) * (
+        samples = min(SAMPLES, len(self.samples))
+        # each player is started for every piece, the model twice besides, and each once more where it fails
+        starts = 2 * math.ceil(samples / rules.piece_samples) + 4
+        seconds = starts * rules.setup_seconds + samples * (
             rules.attack_seconds_per_sample + 2 * rules.query_budget * rules.model_seconds_per_image
         )
         return timedelta(seconds=seconds * _calibration()) + MARGIN
@@ -66,26 +66,37 @@ class SmokeStage:
             raise Fault(
                 "the player needs a GPU and this builder has none: only GPU hosts may listen to the queue build"
             )
+        seed = secrets.randbelow(1 << 31)  # a player that could foresee it would know the images by heart
         common: dict[str, Any] = {
-            "samples": self.samples,
             "rules": self.rules,
             "sandbox": open_sandbox(),
-            "seed": SEED,
+            "seed": seed,
             "calibration": _calibration(),
             "resources": resources(device),
             "on_log": on_log,
             "on_piece": lambda piece: on_piece(),
         }
         ready = ready_player(player, on_log)
+        on_log(f"seed {seed}: `gauntlet check --seed {seed} .` plays the same match")
         try:
             if player.kind == Track.Kind.MODEL:
-                return check_model(ready, least_accuracy=self.least_accuracy, **common).checks
-            opponent = trusted_baseline(_opponent(self.competition))
-            return check_attack(ready, model=opponent, model_sandbox=trusted_sandbox(), **common).checks
+                found = check_model(ready, samples=self.samples, least_accuracy=self.least_accuracy, **common)
+            else:
+                found = check_attack(ready, opponent=self._opponent(), **common)
+            return found.checks
         except BuildRefusal:
             raise
         except Refusal as refusal:  # this host lacks a guard, or the opponent failed
             raise Fault(f"the smoke stage cannot be played: {refusal}") from refusal
+
+    def _opponent(self) -> Opponent:
+        """The model that the organisers named, or the one that knows the images of the competition."""
+        name = opponent_name(self.competition)
+        if not name:
+            return nearest_mean_opponent(self.samples)
+        if digest := self.competition.smoke_opponent_digest:
+            return player_opponent(kept_opponent(digest), open_sandbox(), self.samples)
+        return player_opponent(trusted_baseline(name), trusted_sandbox(), self.samples)
 
 
 def smoke_stage(competition: Competition) -> SmokeStage:
@@ -96,7 +107,7 @@ def smoke_stage(competition: Competition) -> SmokeStage:
             competition=competition,
             rules=query_rules(version.values, version.version),
             least_accuracy=least_accuracy(version.values),
-            samples=samples_of(sample_set_for(competition, SampleSet.Purpose.DEVELOPMENT))[:SAMPLES],
+            samples=samples_of(development_set(competition)),
         )
     except Refusal as refusal:
         raise Fault(f"{competition} has no smoke stage: {refusal}") from refusal
@@ -111,13 +122,6 @@ def what_failed(checks: Sequence[Check]) -> tuple[str, str]:
     """The problem in one sentence and the fixes, one a line, of checks that did not all pass."""
     problem, fixes = engine.what_failed(checks)
     return problem, "\n".join([*fixes, TRY_AT_HOME])
-
-
-def _opponent(competition: Competition) -> str:
-    """A bundled model that knows the images of the competition, the quickest if it does."""
-    track = competition.tracks.filter(kind=Track.Kind.MODEL).first()
-    names: list[str] = track.baselines if track else []
-    return _OPPONENT if not names or _OPPONENT in names else names[0]
 
 
 @cache

@@ -11,7 +11,8 @@ from evaluation.sdk.foolbox_adapter import FoolboxModel
 
 DRAWS = 40  # for each size that is tried
 ROUNDS = 12  # of bisection: at most 480 queries in all
-LARGEST = 100.0  # L2 before clipping; there the image has all but vanished in the noise
+LARGEST = 100.0  # L2 before clipping, for the values of REFERENCE; there the image has all but vanished in the noise
+REFERENCE = 64 * 64 * 3
 
 
 def attack(model, image, label, *, target, rng):
@@ -20,7 +21,7 @@ def attack(model, image, label, *, target, rng):
     clean = image[np.newaxis].astype(np.float32) / 255
     criterion = Misclassification(np.array([label]))
     noise = L2RepeatedAdditiveGaussianNoiseAttack(repeats=DRAWS, check_trivial=False)
-    low, high = 0.0, LARGEST
+    low, high = 0.0, LARGEST * (image.size / REFERENCE) ** 0.5
     size = high
     for _ in range(ROUNDS):
         noisy = noise.run(foolbox_model, clean, criterion, epsilon=size)

@@ -27,10 +27,12 @@ def competition(request: HttpRequest, slug: str) -> HttpResponse:
     """What a competition is about and how it stands."""
     shown = competition_of(request, slug)
     rules = shown.rules_versions.first()
+    tracks = shown.tracks.all()
     context = {
         "competition": shown,
         "cards": cards(shown, request.user),
-        "tracks": shown.tracks.all(),
+        "tracks": tracks,
+        "has_baselines": any(track.baselines for track in tracks),
         "rules": rules,
         "rows": rows(rules) if rules else [],
         "pools": pools(shown),
@@ -86,6 +88,7 @@ def board(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
         "rules_in_force": rules_in_force(shown).version if page.rows else None,
         "axis": axis_to(max((row.high for row in page.rows), default=1.0)),
         "own": {team.slug for team in teams_of(request.user)},
+        "waits": not page.rows and leaderboards.opposing_pool(track) is None,
     }
     framed = live.part(request, "pages/parts/board.html", context, every=BOARD_EVERY)
     if live.asked(request):

@@ -126,14 +126,49 @@ def test_conformance_wants_a_command(gauntlet: Callable[..., Any]) -> None:
     assert "command that starts the player" in err
 
 
-def test_check_does_not_blame_an_attack_for_its_opponent(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
-    for name, grey in (("dark", 40), ("light", 200)):
-        (tmp_path / "images" / name).mkdir(parents=True)
-        for index in range(2):
-            Picture.new("RGB", (32, 32), (grey, grey, grey + index)).save(tmp_path / "images" / name / f"{index}.png")
+def colours(root: Path, *, side: int = 32, each: int = 3) -> Path:
+    """Dark and light images, a folder for each class."""
+    for name, grey in (("dark", 30), ("light", 90)):
+        (root / name).mkdir(parents=True)
+        for index in range(each):
+            Picture.new("RGB", (side, side), (grey, grey, grey + index)).save(root / name / f"{index}.png")
+    return root
+
+
+def test_check_takes_any_data_set(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
     gauntlet("new", "attack", tmp_path / "mine")
-    folder = f"folder:{tmp_path / 'images'}"
-    status, _, err = gauntlet("check", tmp_path / "mine", "--dataset", folder, "--split", "all", "--samples", 2)
+    folder = colours(tmp_path / "images")
+    status, out, err = gauntlet("check", tmp_path / "mine", "--dataset", f"folder:{folder}", "--budget", 200)
+    assert status == 0, out + err
+    assert "opponent: a nearest-mean model of the split 'all'" in err
+    assert "3 of 6 samples broken" in out, "noise makes dark images lighter"
+
+
+def test_a_split_is_asked_for_where_there_are_several(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
+    for split in ("one", "two"):
+        colours(tmp_path / "images" / split)
+    gauntlet("new", "attack", tmp_path / "mine")
+    status, _, err = gauntlet("check", tmp_path / "mine", "--dataset", f"folder:{tmp_path / 'images'}")
+    assert status == 2
+    assert "name one of its splits: --split one or two" in err
+
+
+def test_check_does_not_blame_an_attack_for_its_opponent(
+    gauntlet: Callable[..., Any], path_of: Callable[[str], Path], tmp_path: Path
+) -> None:
+    gauntlet("new", "attack", tmp_path / "mine")
+    folder = f"folder:{colours(tmp_path / 'images')}"
+    model = ("--model", path_of("numpy-classifier"))
+    status, _, err = gauntlet("check", tmp_path / "mine", "--dataset", folder, *model)
     assert status == 2
     assert "the model numpy-classifier failed" in err
     assert "--model DIR" in err
+
+
+def test_check_needs_a_model_for_an_opponent(
+    gauntlet: Callable[..., Any], path_of: Callable[[str], Path], tmp_path: Path
+) -> None:
+    gauntlet("new", "attack", tmp_path / "mine")
+    status, _, err = gauntlet("check", tmp_path / "mine", "--model", path_of("boundary"))
+    assert status == 3
+    assert "untargeted track, not to the model track" in err

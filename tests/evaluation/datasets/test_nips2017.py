@@ -88,6 +88,18 @@ def test_it_rejects_an_empty_table(tree: Path) -> None:
         load(tree).samples("dev")
 
 
+def test_the_table_may_have_the_name_that_the_competition_gave_it(tree: Path) -> None:
+    (tree / "images.csv").rename(tree / "dev_dataset.csv")
+    assert [sample.label for sample in load(tree).samples("dev")] == [304, 0, 999]
+
+
+def test_a_problem_names_the_table_that_was_read(tree: Path, write_image: Callable[..., None]) -> None:
+    (tree / "images.csv").rename(tree / "dev_dataset.csv")
+    write_image(tree / "images" / "stray.png", side=299)
+    with pytest.raises(DatasetRefusal, match=r"stray\.png: unlabelled, dev_dataset\.csv does not name it"):
+        load(tree).samples("dev")
+
+
 def test_it_rejects_a_folder_without_a_table(tmp_path: Path) -> None:
-    with pytest.raises(DatasetRefusal, match=r"images\.csv is missing"):
+    with pytest.raises(DatasetRefusal, match=r"neither images\.csv nor dev_dataset\.csv is there"):
         load(tmp_path)

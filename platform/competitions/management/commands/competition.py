@@ -11,6 +11,7 @@ import tomli_w
 from django.core.management.base import BaseCommand, CommandError
 
 from competitions.models import Competition
+from competitions.remarks import remarks
 from competitions.services import export_competition, import_competition
 from core.errors import GauntletError
 from core.migrated import require_migrated
@@ -34,6 +35,8 @@ class Command(BaseCommand):
             if given["act"] == "import":
                 competition = import_competition(_parsed(given["file"]))
                 self.stdout.write(f"imported {competition.slug}: {competition.title}")
+                for remark in remarks(competition):
+                    self.stdout.write(f"  {remark}")
             else:
                 self._export(given["slug"], given["out"])
         except GauntletError as error:
