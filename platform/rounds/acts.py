@@ -98,6 +98,13 @@ WITHDRAW = Act(
     _withdraw,
     form=PartForm,
 )
+KEEP = Act(
+    "Keep",
+    "The model plays on although its audits did not pass. What it has left already is decided anew from that stage on; "
+    "what is missing for it is played. The reason stands in the result bundle.",
+    "kept",
+    lambda row, by, reason: services.keep(entry=row, by=by, reason=reason),
+)
 CONFIRM_LICENCE = Act(
     "Confirm licence",
     "Each entry may win prizes: you have seen that its licence is open source.",

@@ -15,7 +15,7 @@ from markdown_it.token import Token
 
 from accounts.models import Team, User
 from accounts.selectors import teams_of
-from core import clock
+from core import clock, precision
 
 register = template.Library()
 
@@ -91,6 +91,7 @@ def duration(seconds: float | None) -> str:
     """A length of time in the two units that matter: 4 min 10 s."""
     if seconds is None:
         return ""
+    seconds = precision.seconds(seconds)
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 10:
@@ -110,7 +111,13 @@ def duration(seconds: float | None) -> str:
 @register.filter
 def distance(value: float | None) -> str:
     """A distance as scores show it."""
-    return "" if value is None else f"{value:.3f}"
+    return "" if value is None else f"{precision.distance(value):.{precision.DECIMALS}f}"
+
+
+@register.filter
+def queries(value: float | None) -> str:
+    """A mean number of queries."""
+    return "" if value is None else f"{precision.queries(value):,}"
 
 
 @register.filter
@@ -128,12 +135,13 @@ def short(commit: str) -> str:
 @register.inclusion_tag("pages/parts/range.html")
 def interval(low: float, value: float, high: float, limit: float) -> Mapping[str, Any]:
     """A score and its interval, drawn on an axis from 0 to `limit`."""
+    low, value, high, limit = map(precision.distance, (low, value, high, limit))
     scale = 100 / max(limit, high, 1e-9)
     return {
         "start": f"{low * scale:.2f}",
         "width": f"{max(high - low, 0) * scale:.2f}",
         "point": f"{value * scale:.2f}",
-        "words": f"interval {low:.3f} to {high:.3f}",
+        "words": f"interval {distance(low)} to {distance(high)}",
     }
 
 
