@@ -203,7 +203,7 @@ def _field(round: Round, titles: Mapping[str, str], brackets: Iterable[BracketVi
 
 
 def _stands(cut_in: int | None) -> str:
-    return "in" if cut_in is None else f"eliminated in stage {cut_in}"
+    return "in" if cut_in is None else f"cut in stage {cut_in}"
 
 
 def _title(row: StandingRow) -> str:

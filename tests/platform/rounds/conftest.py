@@ -190,9 +190,11 @@ def rings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture(autouse=True)
-def _known_salts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The site's randomness replaced, so that samples come in one order."""
+def site_salts(monkeypatch: pytest.MonkeyPatch) -> Callable[[], str]:
+    """The site's own randomness, in whose place one salt stands, so that samples come in one order."""
+    own = salts.new_salt
     monkeypatch.setattr(salts, "new_salt", lambda: SALT)
+    return own
 
 
 @pytest.fixture
