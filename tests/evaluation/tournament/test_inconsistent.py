@@ -97,8 +97,8 @@ def test_the_stage_is_decided_as_though_it_had_not_entered() -> None:
     assert [place for place in state.places if not place.inconsistent] == list(without.places)
 
 
-def test_its_place_is_another_models(schedule: str = "halving") -> None:
-    known = facts(12, 12, schedule=schedule)
+def test_its_place_is_another_models() -> None:
+    known = facts(12, 12)
     _, before = played_out(known)
     _, state = played_out(replace(known, failed_audits=failing("m03", TOP_ATTACKS)))
     kept, instead = (

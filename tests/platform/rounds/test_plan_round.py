@@ -18,10 +18,12 @@ from core.errors import Refusal
 from core.models import Event
 from evaluation.domain.samples import Sample
 from matches.services import ensure_match
-from rounds import services
+from rounds import salts, services
 from rounds.models import Round
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.platform.rounds.conftest import Hall
 
 
@@ -64,7 +66,7 @@ def test_each_round_has_a_number_and_a_salt_of_its_own(
 
 def test_nobody_chooses_the_salt_and_each_try_stays_listed(hall: Hall) -> None:
     with pytest.raises(TypeError, match="salt"):
-        services.plan_round(**asked(hall), salt="7" * 64)
+        services.plan_round(**asked(hall, salt="7" * 64))
     first = services.plan_round(**asked(hall))
     services.cancel(round=first, by=hall.organiser, reason="I do not like the order.")
     services.plan_round(**asked(hall))
