@@ -80,6 +80,7 @@ def test_who_plays_is_committed_to(hall: Hall) -> None:
     hall.run(round)
     assert round.state == "scored"
     Round.objects.update(state="playing")
+    assert left_out is not None
     left_out.delete()
     with pytest.raises(Fault, match="is not what was committed to when it was frozen"):
         outcome_of(round, facts_of(round), frozen_entries(round))
