@@ -100,8 +100,8 @@ WITHDRAW = Act(
 )
 KEEP = Act(
     "Keep",
-    "The model plays on although its audits did not pass. What it has left already is decided anew from that stage on; "
-    "what is missing for it is played. The reason stands in the result bundle.",
+    "The model plays on although its audits did not pass. If it was eliminated already, the stages from there on are "
+    "decided again, and what is missing is played. Everybody reads the reason once the round is published.",
     "kept",
     lambda row, by, reason: services.keep(entry=row, by=by, reason=reason),
 )
