@@ -73,7 +73,7 @@ def _published(request: HttpRequest, shown: Round, tracks: list[Track]) -> dict[
         "releases": public,
         "files": files(public.values()),
         "code": released_entries(shown) if Release.Part.CODE in public else (),
-        "public_key": public[Release.Part.BUNDLE].key if Release.Part.BUNDLE in public else "",
+        "public_key": (public[Release.Part.BUNDLE].key or public_key()) if Release.Part.BUNDLE in public else "",
         "site_url": f"{request.scheme}://{request.get_host()}",
     }
 
