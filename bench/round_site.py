@@ -63,7 +63,6 @@ def begin() -> Round:
         starts_at=now,
         ends_at=now + timedelta(days=1),
         by=organiser,
-        salt="7" * 64,
     )
     services.freeze(round=round, by=organiser)
     services.start(round=round, by=organiser)

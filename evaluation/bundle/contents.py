@@ -6,7 +6,7 @@ is the snapshot hash of a round.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any
@@ -17,19 +17,23 @@ from evaluation.tournament.places import Place
 from evaluation.tournament.plan import Decision, Stage
 from evaluation.tournament.rounds import Bracket, RoundFacts, RoundState, SampleRow, Warned, advance, demanded
 
-FORMAT = 1
+FORMAT = 2
 """The version of this form."""
 
 MOST_SAMPLES = 10_000
 """The most samples of a bundle."""
 
-_SIGNATURE_BYTES = (67, 400)
-"""What the signature takes for each line before it, and beside."""
+_SIGNATURE_BYTES = (67, 40_000)
+"""What the signature takes for each line before it, and beside: it names the keys before its own."""
 
 
 @dataclass(frozen=True)
 class BundleHead:
-    """Which round it is, and under which rules. `rules` are plain values, `commitment` what `commitment_of` gave."""
+    """Which round it is, and under which rules.
+
+    `rules` are plain values, `commitment` what `commitment_of` gave, `field_commitment` what `field_commitment_of` gave
+    with `field_salt`.
+    """
 
     competition: str
     number: int
@@ -38,6 +42,8 @@ class BundleHead:
     rules_version: int
     rules: Mapping[str, Any]
     commitment: str
+    field_salt: str
+    field_commitment: str
 
 
 @dataclass(frozen=True)
@@ -61,11 +67,23 @@ class BundleSubmission:
 
 
 @dataclass(frozen=True)
+class BundlePiece:
+    """The SHA-256 of the file with the perturbed images and the query trace of a piece of a pair.
+
+    `end` is the number of the first sample after it.
+    """
+
+    end: int
+    digest: str
+
+
+@dataclass(frozen=True)
 class Record:
     """All that is written of a round before anything is derived.
 
     `samples` stand in the order of their numbers, from 0. `submissions` are keyed by player, in the order of entry: one
-    for each of its teams. `seeds` (of the referee) are keyed by (model, attack).
+    for each of its teams. `seeds` (of the referee) and `pieces`, in the order of their samples, are keyed by
+    (model, attack).
     """
 
     head: BundleHead
@@ -73,11 +91,25 @@ class Record:
     samples: Sequence[BundleSample]
     submissions: Mapping[str, Sequence[BundleSubmission]]
     seeds: Mapping[tuple[str, str], int]
+    pieces: Mapping[tuple[str, str], Sequence[BundlePiece]]
 
 
 def commitment_of(hashes: Sequence[str]) -> str:
     """The commitment over a sample list: the SHA-256, in hexadecimal, of the canonical JSON list of its hashes."""
     return sha256(canonical(list(hashes))).hexdigest()
+
+
+def field_commitment_of(salt: str, facts: RoundFacts, submissions: Mapping[str, Sequence[BundleSubmission]]) -> str:
+    """The commitment to who plays: the SHA-256, in hexadecimal, of the canonical JSON list of `salt` and the field.
+
+    The field is a list with, for each player in the order of the bundle, [track, order, prior, player, [[team, commit],
+    ...]].
+    """
+    field = [
+        [track, order, prior, player, [[one.team, one.commit] for one in submissions.get(player, ())]]
+        for track, order, prior, player in _seats(facts)
+    ]
+    return sha256(canonical([salt, field])).hexdigest()
 
 
 def body(record: Record) -> bytes:
@@ -93,7 +125,10 @@ def body(record: Record) -> bytes:
         raise ValueError(f"there are {len(record.samples)} samples where the round has {record.facts.samples}")
     if record.facts.samples > MOST_SAMPLES:
         raise ValueError(f"the round has {record.facts.samples:,} samples, and a bundle at most {MOST_SAMPLES:,}")
-    found = [_head(record), *_samples(record), *_entrants(record), *_results(record, state)]
+    asked = demanded(record.facts, state)
+    audits = list(_audits(record.facts, asked))
+    found = [_head(record), *_samples(record), *_entrants(record), *_results(record, asked), *audits]
+    found += _kept(record.facts, {audit["model"] for audit in audits})
     content = encode([*found, *derived_lines(state)])
     _check_size(content)
     return content
@@ -139,6 +174,8 @@ def _head(record: Record) -> dict[str, Any]:
         "rules_version": head.rules_version,
         "rules": dict(head.rules),
         "commitment": head.commitment,
+        "field_salt": head.field_salt,
+        "field_commitment": head.field_commitment,
     }
 
 
@@ -147,29 +184,52 @@ def _samples(record: Record) -> Iterator[dict[str, Any]]:
         yield {"kind": "sample", "sample": number, "hash": sample.hash, "worst_case": float(sample.worst_case)}
 
 
-def _entrants(record: Record) -> Iterator[dict[str, Any]]:
+def _seats(facts: RoundFacts) -> Iterator[tuple[str, int, int, str]]:
+    """Track, order of entry, prior and player of every entrant, as they stand in the bundle."""
     for track in Track:
-        prior = {name: place for place, name in enumerate(record.facts.priors.get(track, ()), start=1)}
-        entered = [entrant for entrant in record.facts.entrants if entrant.track is track]
+        prior = {name: place for place, name in enumerate(facts.priors.get(track, ()), start=1)}
+        entered = [entrant for entrant in facts.entrants if entrant.track is track]
         for order, entrant in enumerate(entered, start=1):
-            submissions = [asdict(one) for one in record.submissions.get(entrant.player, ())]
-            yield {
-                "kind": "entrant",
-                "track": str(track),
-                "player": entrant.player,
-                "teams": list(entrant.teams),
-                "order": order,
-                "prior": prior[entrant.player],
-                "submissions": submissions,
-            }
+            yield str(track), order, prior[entrant.player], entrant.player
 
 
-def _results(record: Record, state: RoundState) -> Iterator[dict[str, Any]]:
-    for (model, attack), upto in sorted(demanded(record.facts, state).items()):
+def _entrants(record: Record) -> Iterator[dict[str, Any]]:
+    teams = {entrant.player: entrant.teams for entrant in record.facts.entrants}
+    for track, order, prior, player in _seats(record.facts):
+        yield {
+            "kind": "entrant",
+            "track": track,
+            "player": player,
+            "teams": list(teams[player]),
+            "order": order,
+            "prior": prior,
+            "submissions": [asdict(one) for one in record.submissions.get(player, ())],
+        }
+
+
+def _results(record: Record, asked: Mapping[tuple[str, str], int]) -> Iterator[dict[str, Any]]:
+    for (model, attack), upto in sorted(asked.items()):
         if (model, attack) not in record.seeds:
             raise ValueError(f"the seed of {model} against {attack} is missing")
+        pieces = [piece for piece in record.pieces.get((model, attack), ()) if piece.end <= upto]
+        if not pieces or pieces[-1].end != upto:
+            raise ValueError(f"the images of {model} against {attack} on {upto} samples are missing")
         rows = record.facts.results[model, attack]
-        yield _result(model, attack, record.seeds[model, attack], [rows[sample] for sample in range(upto)])
+        columns = _result(model, attack, record.seeds[model, attack], [rows[sample] for sample in range(upto)])
+        yield {**columns, "pieces": [asdict(piece) for piece in pieces]}
+
+
+def _audits(facts: RoundFacts, asked: Mapping[tuple[str, str], int]) -> Iterator[dict[str, Any]]:
+    for (model, attack), counts in sorted(facts.failed_audits.items()):
+        if failed := sorted(count for count in counts if count <= asked.get((model, attack), 0)):
+            yield {"kind": "audit", "model": model, "attack": attack, "failed_on": failed}
+
+
+def _kept(facts: RoundFacts, models: Collection[str]) -> Iterator[dict[str, Any]]:
+    """Of the kept models those whose audits did not pass in what counts."""
+    for model, reason in sorted(facts.kept.items()):
+        if model in models:
+            yield {"kind": "kept", "model": model, "reason": reason}
 
 
 def _result(model: str, attack: str, seed: int, rows: Sequence[SampleRow]) -> dict[str, Any]:
@@ -212,6 +272,7 @@ def _decision(bracket: Bracket, stage: Stage, decision: Decision) -> dict[str, A
         "cut_line": _number(decision.cut_line),
         "kept": bool(decision.kept),
         "spared": bool(decision.spared),
+        "inconsistent": bool(decision.inconsistent),
     }
 
 
@@ -229,6 +290,7 @@ def _place(place: Place) -> dict[str, Any]:
         "worst_opponent": place.worst_opponent,
         "not_broken": place.not_broken,
         "unseparated": place.unseparated,
+        "inconsistent": place.inconsistent,
     }
 
 

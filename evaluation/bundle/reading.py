@@ -12,10 +12,12 @@ from evaluation.bundle.contents import (
     FORMAT,
     MOST_SAMPLES,
     BundleHead,
+    BundlePiece,
     BundleSample,
     BundleSubmission,
     Record,
     commitment_of,
+    field_commitment_of,
 )
 from evaluation.bundle.fields import MOST_WHOLE, Fields
 from evaluation.bundle.lines import canonical, decode
@@ -31,16 +33,30 @@ MOST_PLAYERS = 1000
 MOST_TRIPLES = 50_000_000
 """Models times attacks times samples of a bundle that is read, so that its arrays fit into memory."""
 
-_ORDER = {"head": 0, "sample": 1, "entrant": 2, "results": 3, "stage": 4, "decision": 4, "place": 5, "warning": 6}
+_ORDER = {
+    "head": 0,
+    "sample": 1,
+    "entrant": 2,
+    "results": 3,
+    "audit": 4,
+    "kept": 5,
+    "stage": 6,
+    "decision": 6,
+    "place": 7,
+    "warning": 8,
+}
 _FIRST_DERIVED = _ORDER["stage"]
 _HEAD = {
     *("format", "competition", "round", "title", "round_kind", "schedule", "guard", "sweep"),
-    *("samples", "rules_version", "rules", "commitment"),
+    *("samples", "rules_version", "rules", "commitment", "field_salt", "field_commitment"),
 }
 _ENTRANT = {"track", "player", "teams", "order", "prior", "submissions"}
 _SAMPLE = {"sample", "hash", "worst_case"}
 _SUBMISSION = {"team", "commit", "title", "licence", "eligible", "why"}
-_RESULTS = {"model", "attack", "seed", "outcomes", "distances", "queries"}
+_RESULTS = {"model", "attack", "seed", "outcomes", "distances", "queries", "pieces"}
+_PIECE = {"end", "digest"}
+_AUDIT = {"model", "attack", "failed_on"}
+_KEPT = {"model", "reason"}
 _HASH = re.compile(r"[0-9a-f]{64}")
 _FINAL = "final"
 _ALLOWED = {
@@ -119,6 +135,9 @@ class _Reading:
         self._submissions: dict[str, tuple[BundleSubmission, ...]] = {}
         self._results: dict[tuple[str, str], dict[int, SampleRow]] = {}
         self._seeds: dict[tuple[str, str], int] = {}
+        self._pieces: dict[tuple[str, str], tuple[BundlePiece, ...]] = {}
+        self._failed_audits: dict[tuple[str, str], tuple[int, ...]] = {}
+        self._kept: dict[str, str] = {}
         self.results_at: dict[tuple[str, str], int] = {}
 
     def take(self, number: int, line: Mapping[str, Any]) -> None:
@@ -127,8 +146,12 @@ class _Reading:
             self._sample(Fields(number, line, names=_SAMPLE))
         elif line["kind"] == "entrant":
             self._entrant(Fields(number, line, names=_ENTRANT))
-        else:
+        elif line["kind"] == "results":
             self._result(Fields(number, line, names=_RESULTS))
+        elif line["kind"] == "audit":
+            self._audit(Fields(number, line, names=_AUDIT))
+        else:
+            self._keep(Fields(number, line, names=_KEPT))
 
     def record(self) -> Record:
         """All that was given, once every line is taken."""
@@ -150,6 +173,8 @@ class _Reading:
             rules_version=head.whole("rules_version"),
             rules=head.mapping("rules"),
             commitment=head.text("commitment"),
+            field_salt=head.text("field_salt"),
+            field_commitment=head.text("field_commitment"),
         )
         facts = RoundFacts(
             schedule=head.text("schedule"),
@@ -159,8 +184,12 @@ class _Reading:
             entrants=tuple(self._entrants),
             priors={track: self._prior(track) for track in Track},
             results=self._results,
+            failed_audits=self._failed_audits,
+            kept=self._kept,
         )
-        return Record(known, facts, tuple(self._samples.values()), self._submissions, self._seeds)
+        if known.field_commitment != field_commitment_of(known.field_salt, facts, self._submissions):
+            raise head.refusal("the commitment to the field is not that of the entrants")
+        return Record(known, facts, tuple(self._samples.values()), self._submissions, self._seeds, self._pieces)
 
     def _check_size(self) -> None:
         of_track = [sum(entrant.track is track for entrant in self._entrants) for track in Track]
@@ -206,11 +235,8 @@ class _Reading:
         self._entrants.append(RoundEntrant(track, player, teams))
 
     def _result(self, line: Fields) -> None:
-        pair = model, attack = line.text("model"), line.text("attack")
-        if self._track_of.get(model) is not Track.MODEL:
-            raise line.refusal("its model is no model of this round")
-        if self._track_of.get(attack, Track.MODEL) is Track.MODEL:
-            raise line.refusal("its attack is no attack of this round")
+        pair = line.text("model"), line.text("attack")
+        self._check_pair(line, *pair)
         if self.results_at and pair <= next(reversed(self.results_at)):
             raise line.refusal("the pair is there twice, or out of order")
         outcomes, distances = line.words("outcomes", Outcome), line.distances("distances")
@@ -224,7 +250,46 @@ class _Reading:
             _check_row(line, number, row, sample.worst_case)
         self._results[pair] = dict(enumerate(rows))
         self._seeds[pair] = line.whole("seed", -MOST_WHOLE)
+        self._pieces[pair] = tuple(_pieces(line, len(rows)))
         self.results_at[pair] = line.number
+
+    def _check_pair(self, line: Fields, model: str, attack: str) -> None:
+        if self._track_of.get(model) is not Track.MODEL:
+            raise line.refusal("its model is no model of this round")
+        if self._track_of.get(attack, Track.MODEL) is Track.MODEL:
+            raise line.refusal("its attack is no attack of this round")
+
+    def _audit(self, line: Fields) -> None:
+        pair = line.text("model"), line.text("attack")
+        self._check_pair(line, *pair)
+        if self._failed_audits and pair <= next(reversed(self._failed_audits)):
+            raise line.refusal("the pair is there twice, or out of order")
+        counts = line.wholes("failed_on")
+        if not counts or counts != sorted(set(counts)) or not 0 < counts[0] <= counts[-1] <= self._count:
+            raise line.refusal("failed_on must be numbers of samples, at least one, ascending")
+        self._failed_audits[pair] = tuple(counts)
+
+    def _keep(self, line: Fields) -> None:
+        model = line.text("model")
+        if model not in {failed for failed, _ in self._failed_audits}:
+            raise line.refusal("all audits of the model passed: there is nothing to keep it for")
+        if self._kept and model <= next(reversed(self._kept)):
+            raise line.refusal("the model is there twice, or out of order")
+        if not line.text("reason"):
+            raise line.refusal("a model is kept for a reason")
+        self._kept[model] = line.text("reason")
+
+
+def _pieces(line: Fields, samples: int) -> Iterator[BundlePiece]:
+    end = 0
+    for one in line.mappings("pieces"):
+        piece = Fields(line.number, one, names=_PIECE)
+        end = piece.whole("end", end + 1, samples)
+        if not _HASH.fullmatch(digest := piece.text("digest")):
+            raise line.refusal("the digest of a piece is not 64 hexadecimal digits")
+        yield BundlePiece(end, digest)
+    if end != samples:
+        raise line.refusal("its pieces do not cover its samples")
 
 
 def _query_budget(head: Fields) -> int:

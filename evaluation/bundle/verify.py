@@ -6,22 +6,24 @@ schedule makes of its results, computed anew.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from evaluation.bundle.contents import derived_lines
 from evaluation.bundle.fields import Fields, quoted
+from evaluation.bundle.keys import MOST_SUCCESSIONS, Succession, is_chain, is_key, key_id
 from evaluation.bundle.lines import canonical, decode_line, split
+from evaluation.bundle.perturbed import check_pair
 from evaluation.bundle.reading import Bundle, Derived, read
 from evaluation.bundle.signing import SIGNATURE, is_signed, line_hashes
 from evaluation.domain.errors import BundleRefusal, Refusal
-from evaluation.tournament.rounds import RoundState, advance, demanded
+from evaluation.tournament.rounds import RoundFacts, RoundState, advance, demanded
 
-_KEY = re.compile(r"[0-9a-f]{64}")
+_SIGNATURE = {"key", "key_id", "chain", "lines", "signature"}
+_SUCCESSION = {"key", "successor", "date", "signature"}
 _NAMED_BY = {
     "stage": ("bracket", "stage"),
     "decision": ("bracket", "stage", "player"),
@@ -60,13 +62,27 @@ class Report:
         return not self.problems
 
 
-def verify(content: bytes, key: str | None = None) -> Report:
+def verify(
+    content: bytes,
+    key: str | None = None,
+    *,
+    samples: str | None = None,
+    field: str | None = None,
+    perturbed: Iterable[tuple[str, IO[bytes]]] = (),
+) -> Report:
     """Verifies `content` against the public `key` (64 hexadecimal digits), or, without one, against its own.
 
-    A `Refusal` where there is nothing to verify: the file is empty or too large, or `key` is no key.
+    The key may be one that led to the one that signed. `samples` and `field` are the published commitments, `perturbed`
+    released archives of perturbed images, each with what problems call it. A `Refusal` where there is nothing to
+    verify: the file is empty or too large, or what was given is no key or no commitment.
     """
-    if key is not None and not _KEY.fullmatch(key):
-        raise Refusal("the key is not 64 hexadecimal digits", fix="copy it from the page signing-key.txt of the site")
+    for what, given, page in (
+        ("key", key, "page signing-key.txt of the site"),
+        ("commitment to the samples", samples, "page of the round"),
+        ("commitment to the field", field, "page of the round"),
+    ):
+        if given is not None and not is_key(given):
+            raise Refusal(f"the {what} is not 64 hexadecimal digits", fix=f"copy it from the {page}")
     try:
         lines = split(content)
     except BundleRefusal as refusal:
@@ -77,7 +93,8 @@ def verify(content: bytes, key: str | None = None) -> Report:
     derived: Iterable[Problem]
     try:
         bundle = read(b"".join(signed))
-        derived = _recompute(bundle, len(signed))
+        archives = (Problem(line, text) for file in perturbed for line, text in check_pair(bundle, *file))
+        derived = chain(_not_committed(bundle, samples, field), _recompute(bundle, len(signed)), archives)
         summary = _summary(bundle, signed)
     except BundleRefusal as refusal:
         derived = [Problem(refusal.line, refusal.cause)]
@@ -96,8 +113,9 @@ def _check_signature(lines: Sequence[bytes], key: str | None) -> tuple[str | Non
         line = decode_line(last, lines[-1])
         if line["kind"] != SIGNATURE:
             return None, [Problem(last, "the last line is no signature: the file is cut off or was never signed")]
-        fields = Fields(last, line, names={"key", "lines", "signature"})
+        fields = Fields(last, line, names=_SIGNATURE)
         signer, hashes, signature = fields.text("key"), fields.texts("lines"), fields.text("signature")
+        named, steps = fields.text("key_id"), _chain(fields)
     except BundleRefusal as refusal:
         # it may stand there broken: what is before it is read all the same
         return "", [Problem(last, refusal.cause)]
@@ -114,10 +132,30 @@ def _check_signature(lines: Sequence[bytes], key: str | None) -> tuple[str | Non
         problems.append(Problem(first, f"from here on these are not the lines that were signed: {count}"))
     if not is_signed(hashes, signer, signature):
         problems.append(Problem(last, "the signature is not of these lines by the key that it names"))
-    if key is not None and signer != key:
+    elif named != key_id(signer):
+        problems.append(Problem(last, f"the identifier of its key is not {quoted(named)}"))
+    if not is_chain(steps, signer):
+        problems.append(Problem(last, "the keys that it names do not lead to the one that signed"))
+    elif key is not None and key not in (signer, *(step.key for step in steps)):
         # the given one is not repeated: somebody may have named the file of the secret key by mistake
-        problems.append(Problem(last, f"it was signed by the key {quoted(signer)}, not by the one that was given"))
+        told = "which is neither the one that was given nor a successor of it"
+        problems.append(Problem(last, f"it was signed by the key {quoted(signer)}, {told}"))
     return signer, problems
+
+
+def _chain(line: Fields) -> list[Succession]:
+    steps = line.mappings("chain")
+    if len(steps) > MOST_SUCCESSIONS:
+        raise line.refusal(f"it names more than {MOST_SUCCESSIONS} keys before its own")
+    read = [Fields(line.number, step, names=_SUCCESSION) for step in steps]
+    return [Succession(*(step.text(name) for name in ("key", "successor", "date", "signature"))) for step in read]
+
+
+def _not_committed(bundle: Bundle, samples: str | None, field: str | None) -> Iterator[Problem]:
+    head = bundle.record.head
+    for what, found, given in (("samples", head.commitment, samples), ("field", head.field_commitment, field)):
+        if given is not None and given != found:
+            yield Problem(1, f"the commitment to the {what} is not the one that was given")
 
 
 def _recompute(bundle: Bundle, end: int) -> Iterator[Problem]:
@@ -143,6 +181,10 @@ def _unasked(bundle: Bundle, state: RoundState) -> Iterator[Problem]:
         if len(rows) > (due := asked.get(pair, 0)):
             told = f"it holds {len(rows)} samples where the schedule asked for {due}"
             yield Problem(bundle.results_at[pair], told)
+    for pair, counts in bundle.record.facts.failed_audits.items():
+        if counts[-1] > asked.get(pair, 0):
+            line = bundle.results_at.get(pair, 1)
+            yield Problem(line, f"an audit is told of {counts[-1]} samples, which the schedule did not ask for")
 
 
 def _compare(bundle: Bundle, expected: Sequence[Mapping[str, Any]], *, whole: bool) -> Iterator[Problem]:
@@ -207,16 +249,23 @@ def _summary(bundle: Bundle, signed: Sequence[bytes]) -> tuple[str, ...]:
         f"round {head.number} of {competition}, {title}: {kind}, schedule {quoted(facts.schedule)}",
         f"{len(facts.entrants)} players, {facts.samples} samples, {rows:,} results of {len(facts.results)} pairs",
         counted,
+        *_about_audits(facts),
         f"commitment to the samples {head.commitment}",
+        f"commitment to the field {head.field_commitment}",
         f"snapshot {sha256(b''.join(signed)).hexdigest()}",
     )
+
+
+def _about_audits(facts: RoundFacts) -> Iterator[str]:
+    models = {model for model, _ in facts.failed_audits}
+    if models:
+        yield f"{len(models)} models failed an audit, and organisers kept {len(facts.kept)} of them"
 
 
 def _about_key(signer: str | None, key: str | None) -> tuple[str, ...]:
     if not signer:
         return ()
+    named = f"key {quoted(signer)}" + (f" ({key_id(signer)})" if is_key(signer) else "")
     if key is not None:
-        return (f"key {quoted(signer)}" + (", the one that was given" if signer == key else ""),)
-    return (
-        f"key {quoted(signer)}, as the bundle itself names it: compare it with the one that the organisers publish",
-    )
+        return (named + (", the one that was given" if signer == key else ""),)
+    return (f"{named}, as the bundle itself names it: compare it with the one that the organisers publish",)

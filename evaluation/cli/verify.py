@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from evaluation.cli.output import complain, print_json, printable, working
 from evaluation.domain.errors import Refusal
@@ -21,6 +22,11 @@ def add_parser(subcommands: Any) -> None:
     command.add_argument(
         "--key", metavar="HEX|FILE", help="their public key, or a file that holds it (default: the bundle's own)"
     )
+    command.add_argument("--samples", metavar="HEX", help="the commitment to the samples, from the page of the round")
+    command.add_argument("--field", metavar="HEX", help="the commitment to the field, from the page of the round")
+    command.add_argument(
+        "--perturbed", type=Path, nargs="+", default=[], metavar="ZIP", help="released archives of perturbed images"
+    )
     command.add_argument("--json", action="store_true", help="print the report as JSON")
     command.set_defaults(run=run)
 
@@ -32,7 +38,8 @@ def run(given: argparse.Namespace) -> int:
     content = _read(given.bundle, MOST_BYTES)
     key = None if given.key is None else _key(given.key)
     with working("every decision is computed anew ..."):
-        report = verify(content, key)
+        commitments = {"samples": _lower(given.samples), "field": _lower(given.field)}
+        report = verify(content, key, **commitments, perturbed=_opened(given.perturbed))
     if given.json:
         problems = [{"line": problem.line, "problem": problem.text} for problem in report.problems]
         told = {"ok": report.ok, "key": report.key, "key_given": key is not None, "summary": list(report.summary)}
@@ -62,6 +69,21 @@ def _read(bundle: Path, most: int) -> bytes:
             return file.read(most + 1)
     except OSError as error:
         raise Refusal(f"{bundle} cannot be read: {error.strerror}") from None
+
+
+def _opened(archives: Iterable[Path]) -> Iterator[tuple[str, IO[bytes]]]:
+    """One after the other, each closed before the next is opened."""
+    for archive in archives:
+        try:
+            file = archive.open("rb")
+        except OSError as error:
+            raise Refusal(f"{archive} cannot be read: {error.strerror}") from None
+        with file:
+            yield str(archive), file
+
+
+def _lower(given: str | None) -> str | None:
+    return given.lower() if given else given
 
 
 def _key(given: str) -> str:

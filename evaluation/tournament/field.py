@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -30,6 +31,8 @@ class Field:
     `models` and `attacks` stand in order of entry, earliest first; positions in these tuples name them below.
     `model_prior` and `attack_prior` are the same positions, best first, from continuous evaluation: they seat the first
     panel and eliminate nobody. With `models_given` only the attacks are ranked: every model is in, and counts.
+    `failed_audits` names, for pairs (model, attack), the numbers of samples on whose first so many the model's audit
+    did not pass; models that an organiser kept are not among them.
     """
 
     models: tuple[Entrant, ...]
@@ -38,6 +41,7 @@ class Field:
     attack_prior: tuple[int, ...]
     samples: int
     models_given: bool = False
+    failed_audits: Mapping[tuple[int, int], frozenset[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Raises `ValueError` where a side is empty, a prior is no permutation, or there is no sample."""

@@ -49,7 +49,7 @@ class Halving:
             if step.last:
                 replay.close(measured, None, None)
             else:
-                models = None if field.models_given else Cut(_half(step.models))
+                models = Cut(min(_half(step.models), len(measured.models.players))) if measured.models else None
                 replay.close(measured, models, Cut(_half(step.attacks)))
         return replay.plan()
 

@@ -21,7 +21,7 @@ class Place:
     The score columns are those of the last stage (paper's median, 95 % bootstrap interval over samples), None for a
     player that was cut before: `stage` then tells where. `not_broken`: a model that held against all counted attacks
     on more than half of the samples. `unseparated`: the interval does not separate it from the next place.
-    `worst_opponent` is a player.
+    `worst_opponent` is a player. `inconsistent`: a model that left because its audits did not pass; it has no score.
     """
 
     track: Track
@@ -35,6 +35,7 @@ class Place:
     worst_opponent: str | None = None
     not_broken: bool = False
     unseparated: bool = False
+    inconsistent: bool = False
 
 
 def places(track: Track, field: Field, plan: Plan, played: Played, failed: NDArray[np.bool_]) -> tuple[Place, ...]:
@@ -47,11 +48,12 @@ def places(track: Track, field: Field, plan: Plan, played: Played, failed: NDArr
         raise ValueError("the tournament has no result yet")
     order = plan.result.models if track is Track.MODEL else plan.result.attacks
     last = plan.stages[-1]
-    in_last = {decision.name for decision in last.decisions if decision.side is track.side}
+    gone = plan.result.inconsistent if track is Track.MODEL else ()
+    in_last = {decision.name for decision in last.decisions if decision.side is track.side}.difference(gone)
     reached = {decision.name: stage.number for stage in plan.stages for decision in stage.decisions}
     found = []
     for number, name in enumerate(order, start=1):
-        place = Place(track, name, number, reached[name])
+        place = Place(track, name, number, reached[name], inconsistent=name in gone)
         found.append(_scored(place, field, last, played, failed) if name in in_last else place)
     pairs = zip(found, [*found[1:], None], strict=True)
     return tuple(replace(one, unseparated=_overlap(one, after)) for one, after in pairs)

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from evaluation.domain.players import Side
-from evaluation.tournament.field import Field, Played
+from evaluation.tournament.field import TOP, Field, Played
 
 
 class OrderedBy(StrEnum):
@@ -40,7 +40,8 @@ class Decision:
     """What a stage decided on one player: its place among those still in (from 1), and whether it stays.
 
     `value` is what it was ordered by, None where it met nobody but its own team; `cut_line` the value of the last
-    place kept, None in the last stage. `spared`: the guard kept it beyond the places.
+    place kept, None in the last stage. `spared`: the guard kept it beyond the places. `inconsistent`: a model that left
+    because its audits did not pass; it has no value, and a place behind everybody who was ordered.
     """
 
     side: Side
@@ -50,6 +51,7 @@ class Decision:
     kept: bool
     cut_line: float | None
     spared: bool = False
+    inconsistent: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,10 +76,19 @@ class Stage:
 
 @dataclass(frozen=True)
 class Result:
-    """Everybody, best first: those of the last stage in its order, then the cut ones, the last cut first."""
+    """Everybody, best first: those of the last stage in its order, then the cut ones, the last cut first.
+
+    Models that left as inconsistent come after all others, the last that left first; `inconsistent` names them again.
+    """
 
     models: tuple[str, ...]
     attacks: tuple[str, ...]
+    inconsistent: tuple[str, ...] = ()
+
+    @property
+    def best_models(self) -> tuple[str, ...]:
+        """The five best models, fewer where the others are inconsistent."""
+        return tuple(name for name in self.models if name not in self.inconsistent)[:TOP]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,9 @@
-"""A tournament replayed from its start: what both schedules share. It reads only what it demanded."""
+"""A tournament replayed from its start: what both schedules share. It reads only what it demanded.
+
+A model that turns out inconsistent leaves at the end of the stage (`audits`), and the stage is decided without it: it
+is ordered nowhere, the ranks of the others are among themselves, and no attack is measured by it. Its place in a panel
+stays empty, so that nothing more has to be played, unless it was the last of its panel.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.domain.players import Side
+from evaluation.tournament.audits import NobodyLeftError, distrusted
 from evaluation.tournament.counting import Counted, counted
 from evaluation.tournament.field import Field, Played
 from evaluation.tournament.ordering import Ranked, ranked
@@ -54,6 +60,9 @@ class Replay:
         self._meets = field.meets()
         self._out_models: tuple[int, ...] = ()
         self._out_attacks: tuple[int, ...] = ()
+        self._leaving: tuple[int, ...] = ()
+        self._left: tuple[int, ...] = ()
+        self._asked = np.zeros(self._meets.shape, np.int64)
         self._stages: list[Stage] = []
         self._demands: list[Demand] = []
         self._wanted: tuple[Wanted, ...] = ()
@@ -63,17 +72,33 @@ class Replay:
     ) -> Measured | None:
         """Everybody still in before the other side's panel; None where that lacks triples, which are then wanted.
 
-        Given models all count, whatever the panels are: each attack still in meets them all.
+        Given models all count, whatever the panels are: each attack still in meets them all. Inconsistent models leave,
+        and the others are measured again without them. Raises `NobodyLeftError` where none is left.
         """
         given = self.field.models_given
+        seats = len(panel_models)
         panel_models, panel_attacks = (self.models, ()) if given else (tuple(panel_models), tuple(panel_attacks))
-        demands = [_demand(panel_models, self.attacks, samples)]
-        if panel_attacks:
-            demands.insert(0, _demand(self.models, panel_attacks, samples))
-        if not self._ask(dict.fromkeys(demands), samples):
-            return None
+        while True:
+            demands = [_demand(panel_models, self.attacks, samples)]
+            if panel_attacks:
+                demands.insert(0, _demand(self.models, panel_attacks, samples))
+            if not self._ask(dict.fromkeys(demands), samples):
+                return None
+            measured = self._measured(panel_models, panel_attacks, samples, by)
+            leaving = self._inconsistent(self.attacks if given else measured.counted.attacks)
+            if not leaving:
+                return measured
+            self._leaving += leaving
+            self.models = tuple(model for model in self.models if model not in leaving)
+            if not self.models:
+                raise NobodyLeftError
+            panel_models = tuple(model for model in panel_models if model in self.models) or self.models[:seats]
+
+    def _measured(
+        self, panel_models: tuple[int, ...], panel_attacks: tuple[int, ...], samples: int, by: OrderedBy
+    ) -> Measured:
         models = None
-        if given:
+        if self.field.models_given:
             who = Counted(tuple(sorted(self.models)), (), 1)
         else:
             who = counted(self._block(panel_models, panel_attacks, samples), panel_models, panel_attacks, by)
@@ -86,8 +111,12 @@ class Replay:
         self, measured: Measured, cut_models: Cut | None, cut_attacks: Cut | None, *, renewed: bool = False
     ) -> None:
         """Finish a stage: order both sides, cut them, write a line for each player. No cut: all stay."""
-        decisions = (*self._decisions(measured.models, cut_models), *self._decisions(measured.attacks, cut_attacks))
         in_models = measured.models.players if measured.models else self.models
+        decisions = (
+            *self._decisions(measured.models, cut_models),
+            *self._departures(len(in_models)),
+            *self._decisions(measured.attacks, cut_attacks),
+        )
         in_attacks = measured.attacks.players
         who = measured.counted
         stage = Stage(
@@ -107,14 +136,16 @@ class Replay:
         self.attacks, out_attacks = _split(in_attacks, cut_attacks)
         self._out_models = out_models + self._out_models
         self._out_attacks = out_attacks + self._out_attacks
+        self._left, self._leaving = self._leaving + self._left, ()
 
     def plan(self) -> Plan:
         """What is decided, and what is wanted; the result where nothing is."""
         result = None
         if not self._wanted:
             result = Result(
-                self._names(Side.MODEL, self.models + self._out_models),
+                self._names(Side.MODEL, self.models + self._out_models + self._left),
                 self._names(Side.ATTACK, self.attacks + self._out_attacks),
+                self._names(Side.MODEL, self._left),
             )
         return Plan(tuple(self._stages), tuple(self._demands), self._wanted, result)
 
@@ -125,6 +156,7 @@ class Replay:
             self._demands.append(demand)
             pairs[np.ix_(demand.models, demand.attacks)] = True
         models, attacks = np.nonzero(pairs & self._meets)
+        self._asked[models, attacks] = np.maximum(self._asked[models, attacks], samples)
         lacking = np.isnan(self._played[models, attacks, :samples])
         rows = np.flatnonzero(lacking.any(axis=1))
 
@@ -135,6 +167,16 @@ class Replay:
         pairs_lacking = zip(models[rows].tolist(), attacks[rows].tolist(), lacking[rows], strict=True)
         self._wanted = tuple(Wanted(model, attack, numbers(row.tobytes())) for model, attack, row in pairs_lacking)
         return not self._wanted
+
+    def _inconsistent(self, attacks: Sequence[int]) -> tuple[int, ...]:
+        """Which of the models still in are distrusted, given the attacks that measure them."""
+        audits, found = self.field.failed_audits, []
+        for model in sorted(self.models) if audits else ():
+            met = [attack for attack in attacks if self._meets[model, attack]]
+            failed = [attack for attack in met if self._asked[model, attack] in audits.get((model, attack), ())]
+            if distrusted(failed=len(failed), met=len(met)):
+                found.append(model)
+        return tuple(found)
 
     def _block(self, models: Sequence[int], attacks: Sequence[int], samples: int) -> NDArray[np.float64]:
         chosen = np.ix_(models, attacks)
@@ -158,6 +200,11 @@ class Replay:
                 cut_line=order.values[places - 1] if cut else None,
                 spared=places <= index < stay,
             )
+
+    def _departures(self, others: int) -> Iterable[Decision]:
+        """A line for each model that leaves as inconsistent, behind the `others`."""
+        for place, name in enumerate(self._names(Side.MODEL, self._leaving), start=others + 1):
+            yield Decision(Side.MODEL, name, place, value=None, kept=False, cut_line=None, inconsistent=True)
 
     def _names(self, side: Side, positions: Iterable[int]) -> tuple[str, ...]:
         entrants = self.field.models if side is Side.MODEL else self.field.attacks

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import chain, product
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from evaluation.domain.players import Track
 from evaluation.domain.results import Outcome
+from evaluation.tournament.audits import NobodyLeftError
 from evaluation.tournament.field import TOP, Entrant, Field, Played
 from evaluation.tournament.places import Place, places
 from evaluation.tournament.plan import Plan
@@ -19,6 +20,7 @@ from evaluation.tournament.sweep import Warned, sweep_samples, swept, warnings
 
 __all__ = [
     "Bracket",
+    "NobodyLeftError",
     "Place",
     "Request",
     "RoundEntrant",
@@ -61,7 +63,9 @@ class RoundFacts:
 
     `entrants` stand in order of entry; `priors` name the players of each track, best first. `results` are keyed by
     (model, attack) and then by sample number, 0 to `samples` - 1. `sweep`: in the end the eliminated attacks meet the
-    winning models.
+    winning models. `failed_audits` names, for pairs, the numbers of samples at which a stage may end and on whose first
+    so many the audit of the model did not pass; `kept` the models that an organiser lets stand all the same, with the
+    reason.
     """
 
     schedule: str
@@ -71,6 +75,8 @@ class RoundFacts:
     entrants: tuple[RoundEntrant, ...]
     priors: Mapping[Track, tuple[str, ...]]
     results: Mapping[tuple[str, str], Mapping[int, SampleRow]]
+    failed_audits: Mapping[tuple[str, str], tuple[int, ...]] = field(default_factory=dict)
+    kept: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -111,8 +117,9 @@ def advance(facts: RoundFacts) -> RoundState:
     """Where the round stands and what must be played next, or its outcome.
 
     Bracket `UNTARGETED` first; then `TARGETED`, where such attacks entered, against the five best models; then the
-    sweep, where there is one. Raises `ValueError` where `facts` contradict themselves or one side of the untargeted
-    bracket is empty.
+    sweep, where there is one. A model that leaves the targeted bracket as inconsistent is no winner. Raises
+    `NobodyLeftError` where every model left, and `ValueError` where `facts` contradict themselves or one side of the
+    untargeted bracket is empty.
     """
     main = _arena(facts, Track.UNTARGETED, _named(facts, Track.MODEL))
     brackets = [Bracket(Track.UNTARGETED, main.plan)]
@@ -120,10 +127,11 @@ def advance(facts: RoundFacts) -> RoundState:
         return RoundState(tuple(brackets), _wanted(main))
     targeted = None
     if any(entrant.track is Track.TARGETED for entrant in facts.entrants):
-        targeted = _arena(facts, Track.TARGETED, main.plan.result.models[:TOP])
+        targeted = _arena(facts, Track.TARGETED, main.plan.result.best_models)
         brackets.append(Bracket(Track.TARGETED, targeted.plan))
         if targeted.plan.result is None:
             return RoundState(tuple(brackets), _wanted(targeted))
+        main = replace(main, plan=_without(main.plan, targeted.plan))
     requests = _sweep_requests(main) if facts.sweep else ()
     if requests:
         return RoundState(tuple(brackets), requests, sweeping=True)
@@ -156,16 +164,17 @@ def demanded(facts: RoundFacts, state: RoundState) -> dict[tuple[str, str], int]
     main, *targeted = state.brackets
     fields = [_field(facts, main.track, _named(facts, Track.MODEL))]
     if targeted and main.plan.result:
-        fields.append(_field(facts, Track.TARGETED, main.plan.result.models[:TOP]))
-    for bracket, field in zip(state.brackets, fields, strict=True):
-        meets = field.meets()
+        fields.append(_field(facts, Track.TARGETED, main.plan.result.best_models))
+    for bracket, entered in zip(state.brackets, fields, strict=True):
+        meets = entered.meets()
         for demand in bracket.plan.demands:
             for model, attack in product(demand.models, demand.attacks):
                 if meets[model, attack]:
-                    pair = field.models[model].name, field.attacks[attack].name
+                    pair = entered.models[model].name, entered.attacks[attack].name
                     asked[pair] = max(demand.samples, asked.get(pair, 0))
     if facts.sweep and (state.over or state.sweeping):
-        for model, attack in swept(fields[0], main.plan):
+        over = _without(main.plan, targeted[0].plan) if targeted else main.plan
+        for model, attack in swept(fields[0], over):
             pair = fields[0].models[model].name, fields[0].attacks[attack].name
             asked[pair] = max(sweep_samples(facts.samples), asked.get(pair, 0))
     return asked
@@ -202,6 +211,15 @@ def _arena(facts: RoundFacts, track: Track, models: Sequence[str]) -> _Arena:
     return _Arena(field, rows, played, schedule_named(facts.schedule, guard=facts.guard).plan(field, played))
 
 
+def _without(main: Plan, targeted: Plan) -> Plan:
+    """The bracket of the models; those that left the targeted one as inconsistent left this one, too, at its end."""
+    if main.result is None or targeted.result is None or not targeted.result.inconsistent:
+        return main
+    gone = (*targeted.result.inconsistent, *main.result.inconsistent)
+    stayed = tuple(name for name in main.result.models if name not in gone)
+    return replace(main, result=replace(main.result, models=(*stayed, *gone), inconsistent=gone))
+
+
 def _field(facts: RoundFacts, track: Track, models: Sequence[str]) -> Field:
     """Who plays in the bracket of `models` (best first, where they are given) and the attacks of `track`."""
     given = track is Track.TARGETED
@@ -220,7 +238,21 @@ def _field(facts: RoundFacts, track: Track, models: Sequence[str]) -> Field:
         attack_prior=_positions(rivals, facts.priors.get(track, ())),
         samples=facts.samples,
         models_given=given,
+        failed_audits=_failed_audits(facts, seats, rivals),
     )
+
+
+def _failed_audits(
+    facts: RoundFacts, models: Sequence[RoundEntrant], attacks: Sequence[RoundEntrant]
+) -> dict[tuple[int, int], frozenset[int]]:
+    """By positions, without the models that were kept."""
+    rows = {entrant.player: place for place, entrant in enumerate(models) if entrant.player not in facts.kept}
+    columns = {entrant.player: place for place, entrant in enumerate(attacks)}
+    return {
+        (rows[model], columns[attack]): frozenset(counts)
+        for (model, attack), counts in facts.failed_audits.items()
+        if model in rows and attack in columns
+    }
 
 
 def _named(facts: RoundFacts, track: Track) -> tuple[str, ...]:

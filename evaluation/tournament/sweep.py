@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation.domain.players import Side
-from evaluation.tournament.field import TOP, Field, Played
+from evaluation.tournament.field import Field, Played
 from evaluation.tournament.places import counted_against
 from evaluation.tournament.plan import Plan
 
@@ -42,7 +42,7 @@ def swept(field: Field, plan: Plan) -> list[tuple[int, int]]:
     cut = [place for place, attack in enumerate(field.attacks) if attack.name not in stayed]
     positions = {model.name: place for place, model in enumerate(field.models)}
     meets = field.meets()
-    return [(positions[name], one) for name in plan.result.models[:TOP] for one in cut if meets[positions[name], one]]
+    return [(positions[name], one) for name in plan.result.best_models for one in cut if meets[positions[name], one]]
 
 
 def sweep_samples(samples: int) -> int:
@@ -61,7 +61,7 @@ def warnings(field: Field, plan: Plan, played: Played) -> tuple[Warned, ...]:
     others = [place for place, attack in enumerate(field.attacks) if attack.name not in last.counted_attacks]
     positions = {model.name: place for place, model in enumerate(field.models)}
     found = []
-    for model in [positions[name] for name in plan.result.models[:TOP]]:
+    for model in [positions[name] for name in plan.result.best_models]:
         counted = counted_against(field, last, Side.MODEL, field.models[model].name)
         if not counted:
             continue

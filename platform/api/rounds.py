@@ -12,13 +12,18 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from api.access import competition_of
+from api.fields import DistanceField
+from rounds.keys import all_keys, date_of, key_id
 from rounds.models import Release, Round, RoundWarning
 from rounds.release import released
 from rounds.selectors import standings
 
 
 class RoundSerializer(serializers.ModelSerializer[Round]):
-    """A round in a list. No submission is accepted from `starts_at` to `ends_at`."""
+    """A round in a list. No submission is accepted from `starts_at` to `ends_at`.
+
+    `field_commitment` is the salted hash of who plays, "" until the round is frozen.
+    """
 
     samples = serializers.IntegerField(source="sample_set.count")
     starts_at = serializers.DateTimeField(source="window.starts_at")
@@ -29,7 +34,7 @@ class RoundSerializer(serializers.ModelSerializer[Round]):
         model = Round
         fields = (
             *("number", "title", "kind", "schedule", "guard", "state", "state_since", "planned_at"),
-            *("starts_at", "ends_at", "samples", "commitment", "rules"),
+            *("starts_at", "ends_at", "samples", "commitment", "field_commitment", "rules"),
         )
 
 
@@ -37,7 +42,8 @@ class PlaceSerializer(serializers.Serializer[Any]):
     """An entry of a published round. The scores are null where it was cut before the last stage, in `stage`.
 
     `not_broken`: the model held on more than half of the samples, so that its place claims no rank. `unseparated`: its
-    interval does not separate it from the next place. `gone`: "withdrawn", "disqualified" or "".
+    interval does not separate it from the next place. `gone`: "withdrawn", "disqualified", "inconsistent" (its audits
+    did not pass, so that it left the round) or "". `kept_because`: why an organiser let it stand though they did not.
     """
 
     place = serializers.IntegerField(allow_null=True)
@@ -46,9 +52,9 @@ class PlaceSerializer(serializers.Serializer[Any]):
     submission = serializers.IntegerField()
     title = serializers.CharField()
     stage = serializers.IntegerField(allow_null=True)
-    value = serializers.FloatField(allow_null=True)
-    low = serializers.FloatField(allow_null=True)
-    high = serializers.FloatField(allow_null=True)
+    value = DistanceField(allow_null=True)
+    low = DistanceField(allow_null=True)
+    high = DistanceField(allow_null=True)
     failures = serializers.IntegerField(allow_null=True)
     worst_opponent = serializers.CharField()
     not_broken = serializers.BooleanField()
@@ -56,6 +62,7 @@ class PlaceSerializer(serializers.Serializer[Any]):
     eligible = serializers.BooleanField()
     ineligible_because = serializers.CharField()
     gone = serializers.CharField()
+    kept_because = serializers.CharField()
 
 
 class WarningSerializer(serializers.ModelSerializer[RoundWarning]):
@@ -102,11 +109,31 @@ def _result(request: Request, slug: str, shown: Round) -> dict[str, Any]:
 
 
 def _release(request: Request, slug: str, shown: Round, release: Release) -> dict[str, Any]:
-    """A released part; `address` and `sha256` are null where it is no file."""
+    """A released part; `address` and `sha256` are null where it is no file, `key` where nobody signed it."""
     address = reverse("pages:round_file", args=[slug, shown.number, release.part]) if release.content else None
     return {
         "part": release.part,
         "released_at": release.released_at,
         "address": request.build_absolute_uri(address) if address else None,
         "sha256": release.content or None,
+        "key": release.key or None,
     }
+
+
+class ListSigningKeys(APIView):
+    """GET: the public keys that sign, or signed, result bundles; the oldest first."""
+
+    def get(self, request: Request) -> Response:
+        """Each with its identifier and, once it gave way, its successor and its signature under that one's name."""
+        return Response(
+            [
+                {
+                    "id": key_id(key.public),
+                    "key": key.public,
+                    "date": date_of(key.made_at),
+                    "successor": key.successor.public if key.successor else None,
+                    "statement": key.statement or None,
+                }
+                for key in all_keys()
+            ]
+        )

@@ -6,8 +6,10 @@ from typing import Any
 
 from rest_framework import serializers
 
+from api.fields import DistanceField, MomentField, QueriesField, SecondsField
 from competitions.models import Competition, FreezeWindow, RulesVersion, SampleSet, Track
 from competitions.selectors import imported_sets, standing_windows
+from core import precision
 from leaderboards.models import Evaluation
 from leaderboards.selectors import evaluation_of, public_evaluation_of
 from submissions.models import Build, Submission
@@ -94,16 +96,16 @@ class BoardRowSerializer(serializers.Serializer[Any]):
     ineligible_for_prizes = serializers.BooleanField()
     submission = serializers.IntegerField()
     title = serializers.CharField()
-    value = serializers.FloatField()
-    low = serializers.FloatField()
-    high = serializers.FloatField()
+    value = DistanceField()
+    low = DistanceField()
+    high = DistanceField()
     samples = serializers.IntegerField()
     failures = serializers.IntegerField()
     worst_opponent = serializers.CharField()
-    median_seconds = serializers.FloatField()
+    median_seconds = SecondsField()
     rules = serializers.IntegerField()
     provisional = serializers.BooleanField()
-    scored_at = serializers.DateTimeField()
+    scored_at = MomentField()
 
 
 class BoardSerializer(serializers.Serializer[Any]):
@@ -118,8 +120,15 @@ class BoardSerializer(serializers.Serializer[Any]):
 
 
 class EvaluationSerializer(serializers.ModelSerializer[Evaluation]):
-    """A submission's score, or that it is still played for."""
+    """A submission's score, or that it is still played for. Numbers are rounded as on the pages."""
 
+    value = DistanceField()
+    low = DistanceField()
+    high = DistanceField()
+    median_seconds = SecondsField()
+    mean_queries = QueriesField()
+    per_opponent = serializers.SerializerMethodField()
+    finished_at = MomentField()
     pool = serializers.IntegerField(source="pool.number")
     sample_set = serializers.CharField(source="sample_set.name")
     rules = serializers.IntegerField(source="rules.version")
@@ -131,6 +140,10 @@ class EvaluationSerializer(serializers.ModelSerializer[Evaluation]):
             *("state", "pool", "sample_set", "rules", "value", "low", "high", "samples", "failures"),
             *("worst_opponent", "per_opponent", "median_seconds", "mean_queries", "created_at", "finished_at"),
         )
+
+    def get_per_opponent(self, evaluation: Evaluation) -> object:
+        """A row for each opponent, in the pool's order."""
+        return [{**row, "median": precision.distance(row["median"])} for row in evaluation.per_opponent]
 
 
 class SubmissionSerializer(serializers.ModelSerializer[Submission]):

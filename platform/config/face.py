@@ -88,6 +88,7 @@ UNFOLD = {
                 _item("Matches of rounds", "join_inner", "rounds_roundmatch"),
                 _item("Warnings", "warning", "rounds_roundwarning"),
                 _item("Releases", "public", "rounds_release"),
+                _item("Signing keys", "key", "rounds_signingkey"),
             ),
             _group("Log", _item("Events", "history", "core_event", SUPERUSER)),
         ],

@@ -43,6 +43,7 @@ class Cell:
     value: str
     kept: bool
     spared: bool
+    inconsistent: bool
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,8 @@ class Way:
 
 @dataclass(frozen=True)
 class Bracket:
-    """Stages from left to right, players from the first place to the last; `cuts` says of each player that was cut
-    where and by what."""
+    """Stages from left to right, players from the first place to the last; `cuts` says of each player that was cut,
+    or left as inconsistent, where and by what."""
 
     columns: Sequence[Column]
     ways: Sequence[Way]
@@ -80,12 +81,26 @@ def bracket(brackets: Sequence[BracketView], kind: str, rows: Sequence[StandingR
         for line in decided
         if not line.kept
     }
+    if kind == Track.Kind.MODEL:
+        cuts |= _left_later(brackets)
     ways = []
     for player in dict.fromkeys(row.player for row in rows):
         met = [stage[player] for stage in cells if player in stage]
         if met:
             ways.append(Way(met[0][0], [cell for _, cell in met], len(stages) - len(met)))
     return Bracket(columns, ways, cuts)
+
+
+def _left_later(brackets: Sequence[BracketView]) -> Mapping[int, str]:
+    """The models that left as inconsistent in the bracket of the targeted attacks."""
+    later = (each for each in brackets if each.kind == Track.Kind.TARGETED)
+    return {
+        line.name.player: f"{why(stage, line)} (targeted attacks)"
+        for each in later
+        for stage in each.stages
+        for line in stage.models
+        if line.inconsistent
+    }
 
 
 def _lines(stage: StageView, kind: str) -> Sequence[Line]:
@@ -113,7 +128,7 @@ def _column(stage: StageView, kind: str, lines: Sequence[Line]) -> Column:
 
 
 def _cell(line: Line, *, by_median: bool) -> Cell:
-    return Cell(line.place, _number(line.value, by_median=by_median), line.kept, line.spared)
+    return Cell(line.place, _number(line.value, by_median=by_median), line.kept, line.spared, line.inconsistent)
 
 
 def _number(value: float | None, *, by_median: bool) -> str:

@@ -72,6 +72,11 @@ class Results:
         return any(row.of.unseparated and not row.of.not_broken for row in self.rows)
 
     @property
+    def inconsistent(self) -> bool:
+        """Whether a row left the round as inconsistent."""
+        return any(row.of.gone == "inconsistent" for row in self.rows)
+
+    @property
     def not_broken(self) -> bool:
         """Whether a row was not broken."""
         return any(row.of.not_broken for row in self.rows)

@@ -15,6 +15,7 @@ urlpatterns = [
     path("competitions/<slug:slug>/rounds/<int:number>", rounds.show, name="round"),
     path("competitions/<slug:slug>/rounds/<int:number>/files/<slug:part>", rounds.released_file, name="round_file"),
     path("signing-key.txt", rounds.signing_key, name="signing_key"),
+    path("signing-keys.txt", rounds.signing_keys, name="signing_keys"),
     path("competitions/<slug:slug>/leaderboards/<slug:kind>", competitions.board, name="board"),
     path("competitions/<slug:slug>/teams/new", teams.team_new, name="team_new"),
     path("teams/<slug:slug>", teams.team, name="team"),

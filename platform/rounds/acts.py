@@ -98,6 +98,13 @@ WITHDRAW = Act(
     _withdraw,
     form=PartForm,
 )
+KEEP = Act(
+    "Keep",
+    "The model plays on although its audits did not pass. If it was eliminated already, the stages from there on are "
+    "decided again, and what is missing is played. Everybody reads the reason once the round is published.",
+    "kept",
+    lambda row, by, reason: services.keep(entry=row, by=by, reason=reason),
+)
 CONFIRM_LICENCE = Act(
     "Confirm licence",
     "Each entry may win prizes: you have seen that its licence is open source.",

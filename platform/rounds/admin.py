@@ -19,7 +19,16 @@ from core.errors import Fault, Refusal
 from rounds import acts, services
 from rounds.cockpit import cockpit
 from rounds.forms import PlanForm
-from rounds.models import Decision, Release, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning
+from rounds.models import (
+    Decision,
+    Release,
+    Round,
+    RoundEntry,
+    RoundMatch,
+    RoundStage,
+    RoundWarning,
+    SigningKey,
+)
 from rounds.words import why
 
 STATE_COLOURS = {
@@ -64,7 +73,7 @@ class RoundAdmin(ReadOnlyAdmin):
     list_select_related = ("competition", "window__competition", "sample_set__competition", "rules__competition")
     search_fields = ("title", "outcome", "commitment", "competition__slug")
     date_hierarchy = "planned_at"
-    fields = model_field_names(Round, without=["salt"])
+    fields = model_field_names(Round, without=["salt", "field_salt"])
     actions = ("freeze", "start", "pause", "resume", "cancel", "apply", "release", "withdraw")
     actions_detail = actions
     change_form_outer_before_template = "admin/rounds/cockpit.html"
@@ -138,7 +147,7 @@ class RoundEntryAdmin(ReadOnlyAdmin):
         "value",
         "stage",
     )
-    list_filter = (IN_A_COMPETITION, OF_ROUND, "track__kind", "eligible", "stage")
+    list_filter = (IN_A_COMPETITION, OF_ROUND, "track__kind", "eligible", "inconsistent", "stage")
     list_select_related = ("round__competition", "track__competition", "submission", "player", "worst_opponent")
     search_fields = (
         "player__title",
@@ -146,9 +155,10 @@ class RoundEntryAdmin(ReadOnlyAdmin):
         "submission__repository__entry__team__slug",
         "submission__repository__entry__team__name",
     )
-    actions = ("confirm_licence", "refuse_licence")
+    actions = ("keep", "confirm_licence", "refuse_licence")
     actions_detail = actions
 
+    keep = confirmed(acts.KEEP)
     confirm_licence = confirmed(acts.CONFIRM_LICENCE)
     refuse_licence = confirmed(acts.REFUSE_LICENCE)
 
@@ -191,6 +201,7 @@ class DecisionAdmin(ReadOnlyAdmin):
         "track__kind",
         "kept",
         "spared",
+        "inconsistent",
     )
     list_select_related = ("stage__round", "track__competition", "player")
     search_fields = (
@@ -215,6 +226,14 @@ class RoundWarningAdmin(ReadOnlyAdmin):
     list_filter = (IN_A_COMPETITION, OF_ROUND)
     list_select_related = ("round__competition", "model", "attack")
     search_fields = ("model__title", "attack__title", "model__digest", "attack__digest")
+
+
+@admin.register(SigningKey)
+class SigningKeyAdmin(ReadOnlyAdmin):
+    """The public keys that sign, or signed, result bundles, and which one followed on which."""
+
+    list_display = ("__str__", "made_at", "public", linked("successor"))
+    search_fields = ("public",)
 
 
 @admin.register(Release)

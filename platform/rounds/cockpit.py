@@ -31,6 +31,7 @@ from rounds.selectors import (
     stages,
     standings,
 )
+from rounds.suspects import suspects
 
 State = Round.State
 
@@ -43,6 +44,7 @@ STANDS = {
     State.PUBLISHED: "Applied: the result is public and never changes. Release what should be public beside it.",
     State.CANCELLED: "Cancelled: it has no result.",
 }
+KEEPS = (State.PLAYING, State.PAUSED, State.SCORED)
 COSTS = (State.PLANNED, State.FROZEN, State.PLAYING, State.PAUSED)
 
 
@@ -85,6 +87,7 @@ def cockpit(round: Round) -> Cockpit:
     sections = [
         Section("Cost", [_cost(most, far)], COST),
         Section("Faults", [_faults(far.faults)] if far.faults else []),
+        Section("Failed audits", _suspects(round), AUDITS),
         Section("What applying changes", _previews(views), " ".join([PREVIEW, *unfit(views)])),
         Section("Who plays", _field(round, titles, brackets) if round.state in COSTS else []),
         Section("Standings", _standings(round, titles) if round.state not in COSTS else []),
@@ -99,6 +102,11 @@ def cockpit(round: Round) -> Cockpit:
 
 COST = "Counted in samples played: one attack on one image against one model is one."
 PREVIEW = "Nothing of this is public, and nothing has changed, until you apply it."
+AUDITS = (
+    "A model leaves at the end of a stage when its audits failed against more than half of the attacks that measure "
+    "it, and at least two: one attack alone could provoke that. Keep a model that you trust; disqualify one that you "
+    "do not."
+)
 WARNINGS = "Attacks that do not count and would have broken a winning model. They score nothing; apply publishes them."
 
 
@@ -135,6 +143,18 @@ def _faults(failed: Iterable[Match]) -> Table:
         button = format_html('<a class="text-link" href="{}">Replay</a>', replay)
         rows.append((link_to(match), f"{match.attack.title} against {match.model.title}", match.fault, button))
     return Table("", ("match", "of", "what failed", ""), rows)
+
+
+def _suspects(round: Round) -> list[Table]:
+    rows = []
+    for each in suspects(round):
+        stands = f"kept: {each.kept}" if each.kept else f"eliminated in {each.left_in}" if each.left_in else "in"
+        button: object = ""
+        if round.state in KEEPS and not each.kept:
+            keep = reverse("admin:rounds_roundentry_keep", args=[each.entry])
+            button = format_html('<a class="text-link" href="{}">Keep</a>', keep)
+        rows.append((each.team, each.title, f"{each.failed} of {each.matches} matches", stands, button))
+    return [Table("", ("team", "title", "audit failed in", "stands", ""), rows)] if rows else []
 
 
 def _previews(views: Iterable[Preview]) -> list[Table]:
@@ -240,9 +260,9 @@ def _line(line: Line) -> tuple[object, ...]:
         line.place,
         line.name.title,
         ", ".join(line.name.teams),
-        "met nobody" if line.value is None else f"{line.value:.4g}",
+        "inconsistent" if line.inconsistent else "met nobody" if line.value is None else f"{line.value:.4g}",
         "" if line.cut_line is None else f"{line.cut_line:.4g}",
-        ("spared by the guard" if line.spared else "stays") if line.kept else "cut",
+        ("spared by the guard" if line.spared else "stays") if line.kept else "left" if line.inconsistent else "cut",
     )
 
 

@@ -20,7 +20,19 @@ from matches.models import Match
 from matches.queue import OPEN_MATCH
 from matches.selectors import worker_is_missing
 from matches.services import ask
-from rounds.facts import RoundFacts, RoundState, ends_of, facts_of, frozen, outcome_of, prizes_of, state_of
+from rounds.audits import open_audits
+from rounds.facts import (
+    NobodyLeftError,
+    RoundFacts,
+    RoundState,
+    demanded,
+    ends_of,
+    facts_of,
+    frozen,
+    outcome_of,
+    prizes_of,
+    state_of,
+)
 from rounds.life import locked, move, note_problem
 from rounds.models import Decision, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning
 from submissions.models import Player
@@ -29,6 +41,10 @@ Players = Mapping[tuple[str, str], Player]
 """The players of a round by kind and digest."""
 
 _OPEN = (Match.State.WAITING, Match.State.PLAYING, Match.State.HELD)
+NOBODY_LEFT = (
+    "Every model that was still in did not pass its audits, and nothing is left that attacks could meet. "
+    "Keep those that you trust, or cancel the round."
+)
 _NAMED = 5
 """How many failed matches a problem names."""
 
@@ -36,14 +52,19 @@ _NAMED = 5
 def conduct(round: Round) -> None:
     """Take the next step of a round that plays, where nothing that it asked for is left to play. Safe to repeat.
 
-    A failed match stops the round, with a problem that names it, until an organiser has it played again. Raises `Fault`
-    where a stored stage is not what follows from the rows.
+    A failed match stops the round, with a problem that names it, until an organiser has it played again; so do matches
+    whose audit is open, and a stage that all models would leave. Raises `Fault` where a stored stage is not what
+    follows from the rows.
     """
     if not _is_due(round):
         return
     # from rows that change no more, before the lock; should another process take the step first, this one adds nothing
     facts = facts_of(round)
-    state = state_of(facts)
+    try:
+        state = state_of(facts)
+    except NobodyLeftError:
+        note_problem(round, NOBODY_LEFT)
+        return
     seated = frozen(round)
     outcome = store.put(outcome_of(round, facts, seated)) if state.over else ""
     with transaction.atomic():
@@ -55,6 +76,7 @@ def conduct(round: Round) -> None:
         players = {(entry.track.kind, entry.player.digest): entry.player for entry in entries}
         _store_stages(held, state, players)
         if state.over:
+            _note_what_counts(held, facts, state)
             _score(held, outcome, state, entries, players)
         else:
             _ask(held, facts, state, players)
@@ -72,7 +94,14 @@ def _is_due(round: Round) -> bool:
     if matches.filter(state__in=_OPEN).exists():
         note_problem(round, _missing(matches))
         return False
+    if unfinished := open_audits(matches.select_related("model", "attack").order_by("pk")):
+        note_problem(round, _open(unfinished))
+        return False
     return True
+
+
+def _open(unfinished: Sequence[Match]) -> str:
+    return f"The audit of the model is open in {_listed(unfinished)}. The round goes on once these are finished."
 
 
 def _missing(matches: QuerySet[Match]) -> str:
@@ -86,12 +115,16 @@ def _missing(matches: QuerySet[Match]) -> str:
 
 
 def _failure(failed: Sequence[Match]) -> str:
-    named = "; ".join(f"{match}, {match.attack.title} against {match.model.title}" for match in failed[:_NAMED])
-    more = f"; and {len(failed) - _NAMED} more" if len(failed) > _NAMED else ""
     return (
-        f"Our side failed in {len(failed)} of its matches: {named}{more}. The first: {failed[0].fault}. "
+        f"Our side failed in {_listed(failed)}. The first: {failed[0].fault}. "
         "Mend what is wrong with the host, then have them replayed in the list of matches."
     )
+
+
+def _listed(matches: Sequence[Match]) -> str:
+    named = "; ".join(f"{match}, {match.attack.title} against {match.model.title}" for match in matches[:_NAMED])
+    more = f"; and {len(matches) - _NAMED} more" if len(matches) > _NAMED else ""
+    return f"{len(matches)} of its matches: {named}{more}"
 
 
 def _ask(round: Round, facts: RoundFacts, state: RoundState, players: Players) -> None:
@@ -140,6 +173,7 @@ def _store_stages(round: Round, state: RoundState, players: Players) -> None:
                     cut_line=line.cut_line,
                     kept=line.kept,
                     spared=line.spared,
+                    inconsistent=line.inconsistent,
                 )
                 for line in stage.decisions
             ]
@@ -156,13 +190,35 @@ def _store_stages(round: Round, state: RoundState, players: Players) -> None:
 def _values(stage: RoundStage, decisions: Sequence[Decision] | Any) -> tuple[Any, ...]:
     columns = (stage.samples, stage.ordered_by, stage.panel, stage.counted, stage.loop, stage.renewed)
     lines = {
-        (line.player_id, line.track_id, line.place, line.value, line.cut_line, line.kept, line.spared)
+        (
+            line.player_id,
+            line.track_id,
+            line.place,
+            line.value,
+            line.cut_line,
+            line.kept,
+            line.spared,
+            line.inconsistent,
+        )
         for line in decisions
     }
     return (*columns, lines)
 
 
-_RESULT = ("place", "stage", "value", "low", "high", "failures", "worst_opponent", "not_broken", "unseparated")
+RESULT = (
+    *("place", "stage", "value", "low", "high", "failures", "worst_opponent", "not_broken", "unseparated"),
+    "inconsistent",
+)
+"""The columns of an entry that the result fills."""
+
+
+def _note_what_counts(round: Round, facts: RoundFacts, state: RoundState) -> None:
+    """Write on each match on how many of its samples the outcome rests: on none where a kept model made it needless."""
+    asked = demanded(facts, state)
+    rows = list(round.round_matches.select_related("match__model", "match__attack"))
+    for row in rows:
+        row.samples = asked.get((row.match.model.digest, row.match.attack.digest), 0)
+    RoundMatch.objects.bulk_update(rows, ["samples"], batch_size=500)
 
 
 def _score(round: Round, outcome: str, state: RoundState, entries: Sequence[RoundEntry], players: Players) -> None:
@@ -171,10 +227,10 @@ def _score(round: Round, outcome: str, state: RoundState, entries: Sequence[Roun
     by_digest = {digest: player for (_, digest), player in players.items()}
     for entry in entries:
         place = places[entry.track.kind, entry.player.digest]
-        for column in _RESULT:
+        for column in RESULT:
             setattr(entry, column, getattr(place, column) if column != "worst_opponent" else None)
         entry.worst_opponent = by_digest[place.worst_opponent] if place.worst_opponent else None
-    RoundEntry.objects.bulk_update(entries, _RESULT)
+    RoundEntry.objects.bulk_update(entries, RESULT)
     RoundWarning.objects.bulk_create(
         RoundWarning(
             round=round,

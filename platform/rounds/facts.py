@@ -2,32 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from competitions.rules import query_rules
 from competitions.samples import sample_hashes, worst_cases
 from core.errors import Fault
-from evaluation.bundle.contents import MOST_SAMPLES, BundleHead, BundleSample, BundleSubmission, Record, body
+from evaluation.bundle.contents import (
+    MOST_SAMPLES,
+    BundleHead,
+    BundlePiece,
+    BundleSample,
+    BundleSubmission,
+    Record,
+    body,
+    field_commitment_of,
+)
 from evaluation.domain.players import Track
 from evaluation.domain.results import Outcome
 from evaluation.scoring.distances import scored_distance
 from evaluation.tournament.rounds import (
+    NobodyLeftError,
     RoundEntrant,
     RoundFacts,
     RoundState,
     SampleRow,
     advance,
     ceiling,
+    demanded,
     piece_ends,
 )
-from matches.models import SampleResult
+from matches.models import Piece, SampleResult
+from rounds.audits import PieceAudit, failed_on
 from rounds.models import Round, RoundEntry
 
 __all__ = [
     "MOST_SAMPLES",
+    "NobodyLeftError",
     "RoundFacts",
     "RoundState",
     "ceiling",
+    "commitment_to_field",
+    "demanded",
     "ends_of",
     "facts_of",
     "field_of",
@@ -41,8 +57,9 @@ Results = Mapping[tuple[str, str], Mapping[int, SampleRow]]
 
 
 def facts_of(round: Round) -> RoundFacts:
-    """All that is known of a frozen round, in four queries."""
-    return _facts(round, frozen(round), _results(round))
+    """All that is known of a frozen round, in five queries."""
+    facts = _facts(round, frozen(round), _results(round))
+    return replace(facts, failed_audits=_failed_audits(round, ends_of(facts)))
 
 
 def field_of(round: Round, entries: Iterable[RoundEntry]) -> RoundFacts:
@@ -51,9 +68,14 @@ def field_of(round: Round, entries: Iterable[RoundEntry]) -> RoundFacts:
 
 
 def state_of(facts: RoundFacts) -> RoundState:
-    """Where the round stands and what must be played next, or its outcome; raises `Fault` for facts that cannot be."""
+    """Where the round stands and what must be played next, or its outcome.
+
+    Raises `NobodyLeftError` where all models left, and `Fault` for facts that cannot be.
+    """
     try:
         return advance(facts)
+    except NobodyLeftError:
+        raise
     except ValueError as error:
         raise Fault(f"the rows of the round contradict each other: {error}") from error
 
@@ -66,10 +88,14 @@ def ends_of(facts: RoundFacts) -> tuple[int, ...]:
 def outcome_of(round: Round, facts: RoundFacts, entries: Iterable[RoundEntry]) -> bytes:
     """All facts of a round that is over and everything that follows from them: equal rounds give equal bytes.
 
-    It takes seconds for a large round. Raises `Fault` where the round was never frozen.
+    It takes seconds for a large round. Raises `Fault` where the round was never frozen, and where who plays is not what
+    was committed to then.
     """
     if round.rules is None:
         raise Fault(f"{round} has no rules: it was never frozen")
+    submissions = _submissions(entries)
+    if field_commitment_of(round.field_salt, facts, submissions) != round.field_commitment:
+        raise Fault(f"who plays in {round} is not what was committed to when it was frozen")
     head = BundleHead(
         competition=round.competition.slug,
         number=round.number,
@@ -78,11 +104,10 @@ def outcome_of(round: Round, facts: RoundFacts, entries: Iterable[RoundEntry]) -
         rules_version=round.rules.version,
         rules=query_rules(round.rules.values, round.rules.version).as_dict(),
         commitment=round.commitment,
+        field_salt=round.field_salt,
+        field_commitment=round.field_commitment,
     )
     hashes, worst = sample_hashes(round.sample_set, round.salt), worst_cases(round.sample_set)
-    submissions: dict[str, list[BundleSubmission]] = {}
-    for entry in entries:
-        submissions.setdefault(entry.player.digest, []).append(_submission(entry))
     seeds = round.round_matches.values_list("match__model__digest", "match__attack__digest", "match__seed")
     record = Record(
         head=head,
@@ -90,11 +115,24 @@ def outcome_of(round: Round, facts: RoundFacts, entries: Iterable[RoundEntry]) -
         samples=[BundleSample(*sample) for sample in zip(hashes, worst, strict=True)],
         submissions=submissions,
         seeds={(model, attack): seed for model, attack, seed in seeds},
+        pieces=_pieces(round),
     )
     try:
         return body(record)
     except ValueError as error:
         raise Fault(f"the outcome of {round} cannot be written: {error}") from error
+
+
+def commitment_to_field(round: Round, entries: Sequence[RoundEntry], salt: str) -> str:
+    """The salted hash of who plays, and in which order, when a round begins with `entries`."""
+    return field_commitment_of(salt, field_of(round, entries), _submissions(entries))
+
+
+def _submissions(entries: Iterable[RoundEntry]) -> dict[str, list[BundleSubmission]]:
+    submissions: dict[str, list[BundleSubmission]] = {}
+    for entry in sorted(entries, key=lambda entry: entry.order):
+        submissions.setdefault(entry.player.digest, []).append(_submission(entry))
+    return submissions
 
 
 def _submission(entry: RoundEntry) -> BundleSubmission:
@@ -115,18 +153,21 @@ def frozen(round: Round) -> list[RoundEntry]:
     return list(rows.order_by("track", "order"))
 
 
-def prizes_of(entries: Iterable[RoundEntry]) -> list[tuple[int, bool, str]]:
+def prizes_of(entries: Iterable[RoundEntry]) -> list[tuple[int, bool, str, str]]:
     """What may change of the entries of a frozen round until it is published, to be compared."""
-    return [(entry.pk, entry.eligible, entry.ineligible_because) for entry in entries]
+    return [(entry.pk, entry.eligible, entry.ineligible_because, entry.kept_because) for entry in entries]
 
 
 def _facts(round: Round, entries: Iterable[RoundEntry], results: Results) -> RoundFacts:
     teams: dict[tuple[Track, str], dict[str, None]] = {}
     prior: dict[tuple[Track, str], int] = {}
+    kept: dict[str, str] = {}
     for entry in sorted(entries, key=lambda entry: entry.order):
         key = Track(entry.track.kind), entry.player.digest
         teams.setdefault(key, {})[entry.submission.repository.entry.team.slug] = None
         prior[key] = min(entry.prior, prior.get(key, entry.prior))
+        if entry.kept_because:
+            kept[entry.player.digest] = entry.kept_because
     return RoundFacts(
         schedule=round.schedule,
         guard=round.guard,
@@ -143,7 +184,29 @@ def _facts(round: Round, entries: Iterable[RoundEntry], results: Results) -> Rou
             for wanted in Track
         },
         results=results,
+        kept=kept,
     )
+
+
+def _failed_audits(round: Round, ends: Sequence[int]) -> dict[tuple[str, str], tuple[int, ...]]:
+    """Of each pair whose audit failed on the first so many samples, where a stage may end."""
+    played = Piece.objects.filter(match__round_match__round=round, state=Piece.State.PLAYED).order_by("match", "first")
+    columns = ("match__model__digest", "match__attack__digest", "first", "count", "audit")
+    pairs: dict[tuple[str, str], list[PieceAudit]] = {}
+    for model, attack, first, count, audit in played.values_list(*columns):
+        pairs.setdefault((model, attack), []).append(PieceAudit(first, first + count, audit))
+    found = {pair: failed_on(pieces, ends) for pair, pieces in pairs.items()}
+    return {pair: counts for pair, counts in found.items() if counts}
+
+
+def _pieces(round: Round) -> dict[tuple[str, str], list[BundlePiece]]:
+    """What was kept of each pair's images and traces, in the order of their samples."""
+    played = Piece.objects.filter(match__round_match__round=round, state=Piece.State.PLAYED).order_by("match", "first")
+    columns = ("match__model__digest", "match__attack__digest", "first", "count", "artefact")
+    pieces: dict[tuple[str, str], list[BundlePiece]] = {}
+    for model, attack, first, count, artefact in played.values_list(*columns):
+        pieces.setdefault((model, attack), []).append(BundlePiece(first + count, artefact))
+    return pieces
 
 
 def _results(round: Round) -> Results:

@@ -11,16 +11,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from django.db.models import Count, QuerySet
+from django.db.models import F, QuerySet
 from PIL import Image as Picture
 
 from competitions.samples import sample_hashes, samples_of
 from core import store
+from evaluation.bundle.perturbed import IMAGES, PAIR, ROWS, image_name, piece_name
 from evaluation.domain.images import Image
-from matches.engine import IMAGES
 from matches.models import Match, Piece
+from rounds.keys import signed
 from rounds.models import Round
-from rounds.signing import signed
 
 HOW_TO_CHECK = (
     "Each hash in samples.csv is the SHA-256 of: the salt in UTF-8, a zero byte, label and target as signed 32-bit "
@@ -48,12 +48,12 @@ def images_zip(round: Round) -> bytes:
         ]
         _add(archive, "samples.csv", _table(("number", "label", "target", "hash"), rows))
         for sample in samples:
-            _add(archive, _image_name(sample.number), _png(sample.image))
+            _add(archive, image_name(sample.number), _png(sample.image))
     return file.getvalue()
 
 
 def pairs_table(round: Round) -> bytes:
-    """Every pair that played in a round, those of players that were cut too, and how its images are asked for."""
+    """Every pair that the outcome rests on, those of players that were cut too, and how its images are asked for."""
     teams: dict[int, set[str]] = defaultdict(set)
     for player, team in round.entries.values_list("player", "submission__repository__entry__team__slug"):
         teams[player].add(team)
@@ -73,36 +73,37 @@ def pairs_table(round: Round) -> bytes:
 
 
 def pairs_of(round: Round) -> QuerySet[Match, Any]:
-    """The matches of a round of which anything was played, each with its number of `samples`."""
-    matches = Match.objects.filter(round_match__round=round).select_related("model", "attack")
-    return matches.annotate(samples=Count("sample_results")).filter(samples__gt=0)
+    """The matches of a round that its outcome rests on, each with the number of their `samples` that it does."""
+    matches = Match.objects.filter(round_match__round=round, round_match__samples__gt=0)
+    return matches.annotate(samples=F("round_match__samples")).select_related("model", "attack", "round_match")
 
 
 def pair_zip(pair: Match) -> bytes:
-    """The perturbed images of a match, and how each sample ended. It takes its time.
+    """The perturbed images of a match, its traces, and how each sample ended. It takes its time.
 
-    Where the attack found no adversarial the image is grey, as it was scored.
+    Where the attack found no adversarial the image is grey, as it was scored. The files of its pieces are those whose
+    digests the bundle holds.
     """
-    file = io.BytesIO()
+    file, samples = io.BytesIO(), pair.round_match.samples or 0
     with zipfile.ZipFile(file, "w") as archive:
+        told = {"model": pair.model.digest, "attack": pair.attack.digest, "samples": samples}
+        _add(archive, PAIR, json.dumps(told, indent=2).encode())
         columns = ("sample", "outcome", "distance", "queries", "found_label")
-        rows = pair.sample_results.order_by("sample").values_list(*columns)
-        _add(archive, "samples.csv", _table(columns, rows))
-        played = pair.pieces.filter(state=Piece.State.PLAYED).order_by("number")
-        for artefact in played.values_list("artefact", flat=True):
-            for number, image in _perturbed(artefact):
-                _add(archive, _image_name(number), _png(image))
+        rows = pair.sample_results.filter(sample__lt=samples).order_by("sample").values_list(*columns)
+        _add(archive, ROWS, _table(columns, rows))
+        played = pair.pieces.filter(state=Piece.State.PLAYED, first__lt=samples).order_by("first")
+        for place, artefact in enumerate(played.values_list("artefact", flat=True)):
+            content = store.get(artefact)
+            _add(archive, piece_name(place), content)
+            for number, image in _perturbed(content):
+                _add(archive, image_name(number), _png(image))
     return file.getvalue()
 
 
-def _perturbed(artefact: str) -> Iterator[tuple[int, Image]]:
-    with np.load(io.BytesIO(store.get(artefact)), allow_pickle=False) as columns:
+def _perturbed(content: bytes) -> Iterator[tuple[int, Image]]:
+    with np.load(io.BytesIO(content), allow_pickle=False) as columns:
         numbers, images = columns["sample"], columns[IMAGES]
     yield from zip(numbers.tolist(), images, strict=True)
-
-
-def _image_name(number: int) -> str:
-    return f"images/{number:05d}.png"
 
 
 def _png(image: Image) -> bytes:

@@ -13,6 +13,8 @@ from competitions.models import FreezeWindow, Track
 from competitions.selectors import rules_in_force
 from core import clock
 from core.errors import GauntletError, Refusal
+from rounds import salts
+from rounds.facts import commitment_to_field
 from rounds.life import lock_competition, locked, move, note_problem, require_organiser, require_state
 from rounds.models import Round, RoundEntry
 from rounds.seating import seats
@@ -28,6 +30,8 @@ _NEEDED = (Track.Kind.MODEL, Track.Kind.UNTARGETED)
 
 def freeze(*, round: Round, by: User | None = None, reason: str = "") -> None:
     """Freeze the round with what was ready when its window began; `by` None is the site itself.
+
+    The salted hash of who plays becomes public.
 
     It plays with however many there are: fewer than ten or five only make it shorter. A window that is over is an
     organiser's to decide upon, since what was ready when it began is known as before. Raises `Refusal` where `by` may
@@ -46,8 +50,13 @@ def freeze(*, round: Round, by: User | None = None, reason: str = "") -> None:
         _check_sides(entries)
         RoundEntry.objects.bulk_create(entries)
         held.rules = rules_in_force(held.competition)
+        held.field_salt = salts.new_salt()
+        held.field_commitment = commitment_to_field(held, entries, held.field_salt)
         counts = Counter(entry.track.kind for entry in entries)
-        move(held, Round.State.FROZEN, "freeze", by=by, reason=reason, rules=held.rules.version, entries=counts)
+        move(
+            held, Round.State.FROZEN, "freeze", by=by, reason=reason, rules=held.rules.version, entries=counts,
+            field_commitment=held.field_commitment,
+        )  # fmt: skip
     round.refresh_from_db()
 
 

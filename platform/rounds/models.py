@@ -49,6 +49,10 @@ class Round(models.Model):
     """Secret until the images are released."""
     commitment = models.CharField(max_length=64, editable=False)
     """The salted hash of the sample list, public from the planning on."""
+    field_salt = models.CharField(max_length=64, blank=True, editable=False)
+    """Secret until the bundle is released."""
+    field_commitment = models.CharField(max_length=64, blank=True, editable=False)
+    """The salted hash of who plays, public from the freeze on."""
     state = models.CharField(max_length=9, choices=State.choices, default=State.PLANNED, db_index=True)
     state_since = models.DateTimeField()
     planned_at = models.DateTimeField()
@@ -89,6 +93,8 @@ class RoundEntry(models.Model):
     eligible = models.BooleanField(default=True)
     """Whether it may win prizes; it is ranked in any case."""
     ineligible_because = models.CharField(max_length=200, blank=True)
+    kept_because = models.CharField(max_length=1000, blank=True)
+    """Why an organiser lets a model stand whose audits did not pass; empty for all others."""
 
     place = models.PositiveIntegerField(null=True, blank=True)
     stage = models.PositiveSmallIntegerField(null=True, blank=True)
@@ -101,6 +107,8 @@ class RoundEntry(models.Model):
     not_broken = models.BooleanField(default=False)
     unseparated = models.BooleanField(default=False)
     """Its interval does not separate it from the next place."""
+    inconsistent = models.BooleanField(default=False)
+    """It left the round because its audits did not pass."""
 
     class Meta:
         verbose_name_plural = "round entries"
@@ -119,6 +127,8 @@ class RoundMatch(models.Model):
     match = models.OneToOneField(Match, on_delete=models.PROTECT, related_name="round_match")
     images = models.CharField(max_length=64, blank=True, editable=False)
     """Digest in the object store of the archive of its perturbed images, once somebody asked for them."""
+    samples = models.PositiveIntegerField(null=True, blank=True)
+    """On how many of its samples, from the first, the outcome rests; empty until it is scored."""
 
     class Meta:
         verbose_name_plural = "round matches"
@@ -161,6 +171,8 @@ class Decision(models.Model):
     cut_line = models.FloatField(null=True, blank=True)
     kept = models.BooleanField()
     spared = models.BooleanField(default=False)
+    inconsistent = models.BooleanField(default=False)
+    """A model that left because its audits did not pass."""
 
     class Meta:
         ordering = ["stage", "track", "place"]
@@ -202,6 +214,8 @@ class Release(models.Model):
     released_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     content = models.CharField(max_length=64, blank=True)
     """Digest in the object store, where it is one file."""
+    key = models.CharField(max_length=64, blank=True)
+    """The public key that signed it, where it is a bundle."""
     withdrawn_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -214,3 +228,22 @@ class Release(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_part_display()} of round {self.round_id}"
+
+
+class SigningKey(models.Model):
+    """A public key that signs, or signed, this site's bundles. The secret is a file."""
+
+    public = models.CharField(max_length=64, unique=True)
+    made_at = models.DateTimeField()
+    successor = models.OneToOneField(
+        "self", null=True, blank=True, on_delete=models.PROTECT, related_name="predecessor"
+    )
+    """The key that signs since, None for the one in use."""
+    statement = models.CharField(max_length=128, blank=True)
+    """This key's signature under the name of its successor; empty where it was lost before it could sign that."""
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"signing key {self.public[:16]}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from datetime import datetime
 from itertools import count
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from competitions.services import commitment_of, draw_samples, keep_draw, plan_w
 from core import clock, events
 from core.errors import Refusal
 from matches.selectors import ever_played
+from rounds import salts
 from rounds.facts import MOST_SAMPLES
 from rounds.life import require_organiser
 from rounds.models import Round
@@ -38,9 +38,10 @@ def plan_round(
     ends_at: datetime,
     by: User,
     reason: str = "",
-    salt: str | None = None,
 ) -> Round:
-    """Plan a round on `samples` samples of `source`, drawn in an order that follows from `salt` (None: a new secret).
+    """Plan a round on `samples` samples of `source`, drawn in an order that follows from a secret salt of the site.
+
+    Whoever plans again to get another order cancels a round first, which stays listed.
 
     Raises `Refusal` where `by` may not, the window cannot be, or the samples are of another purpose, too few, or were
     ever played or drawn for a round that was not cancelled before it played.
@@ -49,7 +50,7 @@ def plan_round(
     kind, schedule, title = _kind(kind), _schedule(schedule), _title(title)
     if guard and schedule != Round.Schedule.LADDER:
         raise Refusal(f"the schedule {schedule} knows no guard", fix="take the ladder, or leave the guard out")
-    salt = secrets.token_hex(32) if salt is None else salt
+    salt = salts.new_salt()
     _check_samples(competition, kind, source, samples)
     # before the transaction, since it reads many images; what a refusal leaves in the store is harmless
     drawn = draw_samples(source=source, count=samples, salt=salt)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
-
-from django.db.models import Count
 
 from competitions.models import Track
 from competitions.rules import query_rules
@@ -13,6 +12,7 @@ from competitions.selectors import rules_in_force
 from leaderboards.models import PoolPlace, Standing
 from leaderboards.selectors import pool_in_force
 from matches.models import Match
+from rounds.audits import failed_audits
 from rounds.models import Decision, Round, RoundEntry
 from rounds.words import why
 from submissions.models import Player, Submission
@@ -22,9 +22,9 @@ from submissions.models import Player, Submission
 class Moved:
     """An entry as the board has it and as the round does. `rank_before` is None for who is not on the board.
 
-    `why` is one sentence on what the last stage that it played decided. `gone`: "withdrawn", "disqualified", or
-    nothing; who is gone comes into no pool. `unfit` counts the round's matches in which a model did not pass its audit:
-    nothing follows from it by itself, organisers may disqualify it.
+    `why` is one sentence on what the last stage that it played decided. `gone`: "withdrawn", "disqualified",
+    "inconsistent", or nothing; who is gone comes into no pool. `unfit` counts the round's matches in which a model did
+    not pass its audit; `kept` says why an organiser lets it stand.
     """
 
     team: str
@@ -34,12 +34,13 @@ class Moved:
     why: str
     gone: str
     unfit: int
+    kept: str
 
     @property
     def remark(self) -> str:
-        """Why it comes into no pool, and that it did not pass its audit; empty for most."""
+        """Why it comes into no pool, that it did not pass its audit, and why it stands; empty for most."""
         audit = f"did not pass its audit in {_matches(self.unfit)}" if self.unfit else ""
-        return ", ".join(filter(None, [self.gone, audit]))
+        return ", ".join(filter(None, [self.gone, audit, f"kept: {self.kept}" if self.kept else ""]))
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def unfit(views: Sequence[Preview]) -> list[str]:
         "disqualify it before you apply, or let it stand."
         for view in views
         for row in view.rows
-        if row.unfit and not row.gone
+        if row.unfit and not row.gone and not row.kept
     ]
 
 
@@ -123,29 +124,32 @@ def _moved(
         why=words.get((entry.track_id, entry.player_id), ""),
         gone=_gone(entry),
         unfit=failed.get(entry.player_id, 0),
+        kept=entry.kept_because,
     )
 
 
 def _gone(entry: RoundEntry) -> str:
     if entry.submission.disqualified_at:
         return "disqualified"
-    return "withdrawn" if entry.submission.state == Submission.State.WITHDRAWN else ""
+    if entry.submission.state == Submission.State.WITHDRAWN:
+        return "withdrawn"
+    return "inconsistent" if entry.inconsistent else ""
 
 
 def _failed_audits(round: Round) -> dict[int, int]:
-    failed = Match.objects.filter(round_match__round=round, audit__passed=False).order_by()
-    return dict(failed.values_list("model").annotate(matches=Count("pk")))
+    return Counter(match.model_id for match in failed_audits(Match.objects.filter(round_match__round=round)))
 
 
 def _reasons(round: Round) -> tuple[dict[tuple[int, int], str], set[tuple[int, int]]]:
     """The sentence on each player's last stage, by track and player, and who met nobody in it.
 
-    A model's are those of the first bracket.
+    A model's are those of the first bracket, unless it left the other one as inconsistent.
     """
     reasons, met = {}, {}
     made = Decision.objects.filter(stage__round=round).select_related("stage", "track")
-    for line in made.order_by("stage__number"):
-        if line.track.kind == Track.Kind.MODEL and line.stage.bracket == Track.Kind.TARGETED:
+    for line in made.order_by("-stage__bracket", "stage__number"):
+        targeted = line.track.kind == Track.Kind.MODEL and line.stage.bracket == Track.Kind.TARGETED
+        if targeted and not line.inconsistent:
             continue
         met[line.track_id, line.player_id] = line.value is not None
         reasons[line.track_id, line.player_id] = why(line.stage, line)

@@ -20,6 +20,7 @@ from repositories.models import Repository
 from repositories.publishing import drop_copies, public_copy
 from repositories.turns import ANYBODY, TURNS
 from rounds.files import bundle_of, images_zip, pair_zip, pairs_of, pairs_table
+from rounds.keys import public_key
 from rounds.licences import is_open_source
 from rounds.life import require_organiser, require_reason, require_state
 from rounds.models import Release, Round, RoundEntry
@@ -52,20 +53,23 @@ class Download:
 def release(*, round: Round, part: str, by: User, reason: str) -> Release:
     """Make a part of a published round public, an act of its organisers.
 
-    Releasing again what was withdrawn gives the same bytes. Raises `Refusal` where it may not be public, or is; so it
-    does for images that others are still measured on and for the bundle that tells of them, for the bundle while the
-    boards stand still, and for code where nobody's may be cloned.
+    Releasing again what was withdrawn gives the same bytes, until the signing key changes. Raises `Refusal` where it
+    may not be public, or is; so it does for images that others are still measured on and for the bundle that tells of
+    them, for the bundle while the boards stand still, and for code where nobody's may be cloned.
     """
     require_organiser(by, round.competition)
     reason = require_reason(reason, "a release")
     if part not in Release.Part.values:
         raise Refusal(f"a round has no part {part!r}", fix=f"release one of {', '.join(Release.Part.values)}")
     _check_may_be_public(round, part)
+    key = public_key() if part == Release.Part.BUNDLE else ""
     content = _made(round, part)
     with transaction.atomic():
         _lock(round)
         _check_is_not_public(round, part)
-        row = Release.objects.create(round=round, part=part, released_at=clock.now(), released_by=by, content=content)
+        row = Release.objects.create(
+            round=round, part=part, released_at=clock.now(), released_by=by, content=content, key=key
+        )
         if part == Release.Part.CODE:
             # of those disqualified too, as one may be reinstated: each request asks anew whose tags are released
             opened = [entry.submission.repository_id for entry in _open_source(RoundEntry.objects.filter(round=round))]
@@ -133,7 +137,7 @@ def open_part(round: Round, part: str) -> Download:
         raise Refusal("code is cloned, not downloaded", fix="git clone SITE/git/public/TEAM/KIND.git")
     if pair is None:
         return _download(round, part, partial(_stored, row.content), _ENDINGS[Release.Part(row.part)])
-    match = pairs_of(round).select_related("round_match").filter(pk=int(pair[1])).first()
+    match = pairs_of(round).filter(pk=int(pair[1])).first()
     if match is None:
         raise Refusal(f"no pair {pair[1]} played in {round}", fix="take a number from the table of its pairs")
     return _download(round, part, partial(_images_of, match), "zip")

@@ -39,8 +39,8 @@ __all__ = [
 class StandingRow:
     """One entry of a round. The columns from `place` on are empty until it is scored, the scores for whoever was cut.
 
-    `gone` says what became of the submission since the freeze: "withdrawn", "disqualified", or nothing. Who is gone is
-    not eligible, whatever was frozen.
+    `gone` says what became of the submission since the freeze: "withdrawn", "disqualified", "inconsistent" (its audits
+    did not pass, and it left the round), or nothing. Who is gone is not eligible, whatever was frozen.
     """
 
     entry: int
@@ -63,11 +63,12 @@ class StandingRow:
     worst_opponent: str
     not_broken: bool
     unseparated: bool
+    kept_because: str
 
 
 _OWN = (
     *("order", "prior", "eligible", "ineligible_because", "place", "stage", "value", "low", "high", "failures"),
-    *("not_broken", "unseparated"),
+    *("not_broken", "unseparated", "kept_because"),
 )
 _OTHERS = {
     "kind": F("track__kind"),
@@ -80,6 +81,7 @@ _OTHERS = {
     "worst": F("worst_opponent__title"),
     "state": F("submission__state"),
     "disqualified": F("submission__disqualified_at"),
+    "left": F("inconsistent"),
 }
 
 
@@ -94,9 +96,11 @@ def standings(round: Round) -> dict[str, list[StandingRow]]:
 
 def _standing(values: dict[str, Any]) -> StandingRow:
     disqualified, withdrawn = values.pop("disqualified"), values.pop("state") == Submission.State.WITHDRAWN
-    gone = "disqualified" if disqualified else "withdrawn" if withdrawn else ""
+    left = values.pop("left")
+    gone = "disqualified" if disqualified else "withdrawn" if withdrawn else "inconsistent" if left else ""
     if gone and values["eligible"]:
-        values |= {"eligible": False, "ineligible_because": f"it was {gone}"}
+        because = "it did not pass its audits" if gone == "inconsistent" else f"it was {gone}"
+        values |= {"eligible": False, "ineligible_because": because}
     return StandingRow(
         gone=gone,
         worst_opponent=values.pop("worst") or "",
@@ -125,6 +129,7 @@ class Line:
     cut_line: float | None
     kept: bool
     spared: bool
+    inconsistent: bool
 
 
 @dataclass(frozen=True)
@@ -156,7 +161,7 @@ def stages(round: Round) -> list[BracketView]:
     """The brackets of a round, the one of the models first, in three queries."""
     by_digest, by_player = _names(round)
     lines: dict[int, tuple[list[Line], list[Line]]] = {}
-    columns = ("stage", "track__kind", "player", "place", "value", "cut_line", "kept", "spared")
+    columns = ("stage", "track__kind", "player", "place", "value", "cut_line", "kept", "spared", "inconsistent")
     made = Decision.objects.filter(stage__round=round).order_by("stage", "place")
     for stage, kind, player, *values in made.values_list(*columns):
         sides = lines.setdefault(stage, ([], []))

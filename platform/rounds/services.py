@@ -13,6 +13,7 @@ from matches.models import Match
 from rounds.applying import publish
 from rounds.conducting import conduct
 from rounds.freezing import freeze, freeze_due
+from rounds.keeping import keep
 from rounds.life import lock_competition, locked, move, note_problem, require_organiser, require_reason, require_state
 from rounds.models import Round
 from rounds.planning import plan_round
@@ -29,6 +30,7 @@ __all__ = [
     "confirm_licence",
     "freeze",
     "freeze_due",
+    "keep",
     "note_problem",
     "pause",
     "plan_round",

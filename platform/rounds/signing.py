@@ -1,4 +1,4 @@
-"""Adapter: the key that signs result bundles."""
+"""Adapter: the files that hold the secrets of signing keys, and the engine's signatures."""
 
 from __future__ import annotations
 
@@ -10,9 +10,25 @@ from pathlib import Path
 from django.conf import settings
 
 from core.errors import Fault
-from evaluation.bundle import signing
+from evaluation.bundle.keys import MOST_SUCCESSIONS, Succession, key_id, public_key, succeed
+from evaluation.bundle.signing import sign
+
+__all__ = [
+    "MOST_SUCCESSIONS",
+    "Succession",
+    "kept_seed",
+    "key_id",
+    "next_seed",
+    "promote",
+    "public_key",
+    "seed",
+    "sign",
+    "succeed",
+    "waiting_seed",
+]
 
 SEED_BYTES = 32
+_NAME, _NEXT = "signing-key", "signing-key.next"
 
 
 def seed() -> bytes:
@@ -21,7 +37,35 @@ def seed() -> bytes:
     Two that ask first at once get the same. Raises `Fault` where the file cannot be used: it is never overwritten,
     for whoever has the old public key would take every new bundle for forged.
     """
-    path: Path = settings.STATE / "signing-key"
+    return _read_or_make(settings.STATE / _NAME)
+
+
+def kept_seed() -> bytes | None:
+    """The secret seed, None where there is none. Raises `Fault` where the file cannot be used."""
+    path: Path = settings.STATE / _NAME
+    return _read_or_make(path) if path.exists() else None
+
+
+def next_seed() -> bytes:
+    """The seed that is to take the place of the one in use; made at first use, and kept beside it."""
+    return _read_or_make(settings.STATE / _NEXT)
+
+
+def waiting_seed() -> bytes | None:
+    """What `next_seed` made and `promote` has not put in its place yet, None where there is none."""
+    path: Path = settings.STATE / _NEXT
+    return _read_or_make(path) if path.exists() else None
+
+
+def promote() -> None:
+    """Let the next seed take the place of the one in use, which is gone then."""
+    try:
+        (settings.STATE / _NEXT).replace(settings.STATE / _NAME)
+    except OSError as error:
+        raise Fault(f"the signing key {settings.STATE / _NEXT} cannot be put in its place: {error}") from error
+
+
+def _read_or_make(path: Path) -> bytes:
     try:
         if not path.exists():
             _make(path)
@@ -31,16 +75,6 @@ def seed() -> bytes:
     if len(kept) != SEED_BYTES:
         raise Fault(f"the signing key {path} cannot be used: it has {len(kept)} bytes, not {SEED_BYTES}")
     return kept
-
-
-def public_key() -> str:
-    """What everybody checks this site's bundles with: 64 hexadecimal digits."""
-    return signing.public_key(seed())
-
-
-def signed(body: bytes) -> bytes:
-    """`body` with this site's signature behind it: equal bodies give equal bytes."""
-    return signing.sign(body, seed())
 
 
 def _make(path: Path) -> None:

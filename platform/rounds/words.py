@@ -27,11 +27,17 @@ class LineWords(Protocol):
     def cut_line(self) -> float | None: ...
     @property
     def kept(self) -> bool: ...
+    @property
+    def inconsistent(self) -> bool: ...
 
 
 def why(stage: StageWords, line: LineWords) -> str:
     """What a stage decided on a player, and by what: "cut in stage 2 on 16 samples: mean rank 31.2, the line was at
     24.9"."""
+    if line.inconsistent:
+        return (
+            f"eliminated in stage {stage.number} on {stage.samples} samples: inconsistent, it did not pass its audits"
+        )
     act = f"place {line.place}" if line.kept else "cut"
     by = stage.ordered_by.replace("_", " ")
     measured = f"{by} {_number(line.value)}" if line.value is not None else "it met its own team only"

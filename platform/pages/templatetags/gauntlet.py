@@ -19,7 +19,7 @@ from markdown_it.token import Token
 from accounts.models import Team, User
 from accounts.selectors import teams_of
 from competitions.models import Track
-from core import clock
+from core import clock, precision
 from pages.axis import Axis
 
 register = template.Library()
@@ -96,6 +96,7 @@ def duration(seconds: float | None) -> str:
     """A length of time in the two units that matter: 4 min 10 s."""
     if seconds is None:
         return ""
+    seconds = precision.seconds(seconds)
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 10:
@@ -115,7 +116,13 @@ def duration(seconds: float | None) -> str:
 @register.filter
 def distance(value: float | None) -> str:
     """A distance as scores show it."""
-    return "" if value is None else f"{value:.3f}"
+    return "" if value is None else f"{precision.distance(value):.{precision.DECIMALS}f}"
+
+
+@register.filter
+def queries(value: float | None) -> str:
+    """A mean number of queries."""
+    return "" if value is None else f"{precision.queries(value):,}"
 
 
 @register.filter
@@ -133,13 +140,14 @@ def short(commit: str) -> str:
 @register.inclusion_tag("pages/parts/range.html")
 def interval(low: float, value: float, high: float, axis: Axis) -> Mapping[str, Any]:
     """A score and its interval, drawn on the axis of its table."""
+    low, value, high = map(precision.distance, (low, value, high))
     start = axis.at(low)
     return {
         "axis": axis,
         "start": f"{start:.2f}",
         "width": f"{max(axis.at(high) - start, 0):.2f}",
         "point": f"{axis.at(value):.2f}",
-        "words": f"interval {low:.3f} to {high:.3f}",
+        "words": f"interval {distance(low)} to {distance(high)}",
     }
 
 

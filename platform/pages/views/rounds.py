@@ -19,9 +19,9 @@ from pages import live
 from pages.access import round_of
 from pages.rounds import files, results, under_way
 from repositories.turns import RETRY_SECONDS, Busy
+from rounds.keys import all_keys, date_of, key_id, public_key
 from rounds.models import Release, Round
 from rounds.release import open_part, released, released_entries
-from rounds.signing import public_key
 
 PLANNED_EVERY = 60
 PLAYING_EVERY = 5
@@ -73,7 +73,7 @@ def _published(request: HttpRequest, shown: Round, tracks: list[Track]) -> dict[
         "releases": public,
         "files": files(public.values()),
         "code": released_entries(shown) if Release.Part.CODE in public else (),
-        "public_key": public_key() if Release.Part.BUNDLE in public else "",
+        "public_key": (public[Release.Part.BUNDLE].key or public_key()) if Release.Part.BUNDLE in public else "",
         "site_url": f"{request.scheme}://{request.get_host()}",
     }
 
@@ -116,3 +116,10 @@ def released_file(request: HttpRequest, slug: str, number: int, part: str) -> Ht
 def signing_key(request: HttpRequest) -> HttpResponse:
     """The public key that signs this site's bundles: 64 hexadecimal digits."""
     return HttpResponse(f"{public_key()}\n", content_type="text/plain; charset=utf-8")
+
+
+@require_safe
+def signing_keys(request: HttpRequest) -> HttpResponse:
+    """Every public key that signs, or signed, this site's bundles: identifier, date and key, the oldest first."""
+    lines = [f"{key_id(key.public)} {date_of(key.made_at)} {key.public}\n" for key in all_keys()]
+    return HttpResponse("".join(lines), content_type="text/plain; charset=utf-8")

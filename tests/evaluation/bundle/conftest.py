@@ -7,7 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evaluation.bundle.contents import BundleHead, BundleSample, BundleSubmission, Record, body, commitment_of
+from evaluation.bundle.contents import (
+    BundleHead,
+    BundlePiece,
+    BundleSample,
+    BundleSubmission,
+    Record,
+    body,
+    commitment_of,
+    field_commitment_of,
+)
 from evaluation.bundle.signing import sign
 from evaluation.domain.players import Track
 from evaluation.domain.results import Outcome
@@ -16,6 +25,7 @@ from evaluation.tournament.rounds import RoundEntrant, RoundFacts, SampleRow, ad
 
 SAMPLES = 16
 SEED = bytes(range(32))
+FIELD_SALT = "4" * 64
 TEAMS = {"model-03": ("owls", "larks"), "attack-04": ("owls",)}
 
 
@@ -42,6 +52,10 @@ def _rows(model: str, attack: str, worst: list[float]) -> list[SampleRow]:
     return rows
 
 
+def _pieces(samples: int) -> tuple[BundlePiece, ...]:
+    return tuple(BundlePiece(end, f"{end:064x}") for end in (8, 10, SAMPLES) if end <= samples)
+
+
 @pytest.fixture(scope="session")
 def played() -> Record:
     """Everything of the round, over."""
@@ -49,7 +63,9 @@ def played() -> Record:
     hashes = [f"{number:064x}" for number in range(SAMPLES)]
     entrants = _entrants()
     priors = {track: tuple(one.player for one in reversed(entrants) if one.track is track) for track in Track}
-    facts = RoundFacts("halving", False, SAMPLES, True, entrants, priors, {})
+    failed = {(model, f"attack-0{number}"): (10,) for model in ("model-02", "model-05") for number in range(4)}
+    kept = {"model-05": "its labels at the boundary are those of the rounding"}
+    facts = RoundFacts("halving", False, SAMPLES, True, entrants, priors, {}, failed, kept)
     results: dict[tuple[str, str], dict[int, SampleRow]] = {}
     while not (state := advance(facts)).over:
         for ask in state.requests:
@@ -62,12 +78,14 @@ def played() -> Record:
         one.player: (replace(submission, team=one.teams[0]), *[twin][: len(one.teams) - 1]) for one in entrants
     }
     rules = QueryRules().as_dict()
+    field = field_commitment_of(FIELD_SALT, facts, submissions)
     return Record(
-        BundleHead("digits", 3, "The final", "final", 1, rules, commitment_of(hashes)),
+        BundleHead("digits", 3, "The final", "final", 1, rules, commitment_of(hashes), FIELD_SALT, field),
         facts,
         tuple(BundleSample(*of) for of in zip(hashes, worst, strict=True)),
         submissions,
         {pair: 2**40 + place for place, pair in enumerate(sorted(results))},
+        {pair: _pieces(len(rows)) for pair, rows in results.items()},
     )
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.bundle.signing import public_key, sign
+from evaluation.bundle.keys import public_key
+from evaluation.bundle.signing import sign
 from evaluation.cli import main
 
 

@@ -8,13 +8,14 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from evaluation.bundle.keys import public_key
 from evaluation.bundle.lines import decode, encode
-from evaluation.bundle.signing import public_key, sign
+from evaluation.bundle.signing import sign
 from evaluation.bundle.verify import Report, verify
 from evaluation.domain.errors import Refusal
 
 Lines: TypeAlias = list[dict[str, Any]]
-KINDS = ("head", "sample", "entrant", "results", "stage", "decision", "place", "warning", "signature")
+KINDS = ("head", "sample", "entrant", "results", "audit", "kept", "stage", "decision", "place", "warning", "signature")
 
 
 def changed(written: bytes, seed: bytes, change: Callable[[Lines], object]) -> Report:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Any, TypeAlias
 
 import pytest
 
-from evaluation.bundle.lines import decode, encode
-from evaluation.bundle.signing import public_key, sign
+from evaluation.bundle.keys import public_key
+from evaluation.bundle.lines import canonical, decode, encode
+from evaluation.bundle.signing import sign
 from evaluation.bundle.verify import verify
 
 Lines: TypeAlias = list[dict[str, Any]]
@@ -28,17 +30,51 @@ def shorten(lines: Lines) -> None:
     row = lines[first(lines, "results", model="model-11", attack="attack-00")]
     for column in ("outcomes", "distances", "queries"):
         row[column] = row[column][:-1]
+    row["pieces"][-1]["end"] -= 1
 
 
 def lengthen(lines: Lines) -> None:
     row = lines[first(lines, "results", model="model-00", attack="attack-11")]
     for column, value in (("outcomes", "adversarial"), ("distances", 1.0), ("queries", 1)):
         row[column].append(value)
+    row["pieces"][-1]["end"] += 1
 
 
 def set_row(lines: Lines, outcome: str, distance: float) -> None:
     row = lines[first(lines, "results")]
     row["outcomes"][0], row["distances"][0] = outcome, distance
+
+
+def commit_to_field(lines: Lines) -> None:
+    """As whoever holds the key can: the commitment that fits what the lines say."""
+    field = [
+        [
+            of["track"],
+            of["order"],
+            of["prior"],
+            of["player"],
+            [[one["team"], one["commit"]] for one in of["submissions"]],
+        ]
+        for of in lines
+        if of["kind"] == "entrant"
+    ]
+    lines[0]["field_commitment"] = sha256(canonical([lines[0]["field_salt"], field])).hexdigest()
+
+
+def desert(lines: Lines) -> None:
+    lines[:] = [of for of in lines if of["kind"] in ("head", "sample")]
+    commit_to_field(lines)
+
+
+def leave_out_the_last_target(lines: Lines) -> None:
+    lines[:] = [of for of in lines if "target-01" not in (of.get("player"), of.get("attack"))]
+    for line in lines:
+        if line["kind"] == "entrant" and line["track"] == "targeted":
+            line["prior"] = 1
+
+
+def of_audit(line: dict[str, Any], model: str) -> bool:
+    return (line["kind"], line.get("model")) == ("audit", model)
 
 
 def entrant(lines: Lines) -> dict[str, Any]:
@@ -100,7 +136,7 @@ CHEATS: dict[str, tuple[Callable[[Lines], object], str, str]] = {
     "a field too many": (lambda lines: lines[0].update(more=1), "head", "no such line has"),
     "a field too few": (lambda lines: lines[0].pop("rules"), "head", "rules is missing"),
     "an object for a name": (lambda lines: lines[-1].update(model={"a": []}), "warning", "no such line follows"),
-    "another form": (lambda lines: lines[0].update(format=2), "head", "format is not 1"),
+    "another form": (lambda lines: lines[0].update(format=1), "head", "format is not 2"),
     "a hash that is none": (lambda lines: lines[1].update(hash="0" * 63 + "F"), "sample", "64 hexadecimal digits"),
     "a sample twice": (lambda lines: lines[2].update(hash=lines[1]["hash"]), "sample", "there twice"),
     "nobody's player": (lambda lines: entrant(lines).update(teams=[], submissions=[]), "entrant", "at least one"),
@@ -137,7 +173,7 @@ CHEATS: dict[str, tuple[Callable[[Lines], object], str, str]] = {
         "priors of the track",
     ),
     "no player at all": (
-        lambda lines: lines.__setitem__(slice(None), [of for of in lines if of["kind"] in ("head", "sample")]),
+        desert,
         "head",
         "nothing follows",
     ),
@@ -145,6 +181,55 @@ CHEATS: dict[str, tuple[Callable[[Lines], object], str, str]] = {
         lambda lines: lines.insert(first(lines, "results"), lines[first(lines, "results")]),
         "results",
         "twice, or out of order",
+    ),
+    "an entrant is left out": (leave_out_the_last_target, "head", "the commitment to the field is not that"),
+    "another commit of an entrant": (
+        lambda lines: submission(lines, 0).update(commit="f00d"),
+        "head",
+        "the commitment to the field is not that",
+    ),
+    "an inconsistent model is kept in silence": (
+        lambda lines: lines[first(lines, "decision", player="model-02")].update(inconsistent=False, kept=True),
+        "decision",
+        "kept is true, but the results make it false",
+    ),
+    "a model that was kept by nobody": (lambda lines: drop(lines, "kept"), "decision", "kept is true, but"),
+    "a model is kept though its audits passed": (
+        lambda lines: lines[first(lines, "kept")].update(model="model-07"),
+        "kept",
+        "nothing to keep it for",
+    ),
+    "a model is kept for no reason": (lambda lines: lines[first(lines, "kept")].update(reason=""), "kept", "a reason"),
+    "failed audits are hidden": (
+        lambda lines: lines.__setitem__(slice(None), [of for of in lines if not of_audit(of, "model-02")]),
+        "decision",
+        "inconsistent is true, but the results make it false",
+    ),
+    "an audit of nobody": (lambda lines: lines[first(lines, "audit")].update(model="x"), "audit", "no model of this"),
+    "an audit of samples that were not played": (
+        lambda lines: lines[first(lines, "audit", model="model-02")].update(failed_on=[10, 16]),
+        "results",
+        "which the schedule did not ask for",
+    ),
+    "an audit of no samples": (
+        lambda lines: lines[first(lines, "audit")].update(failed_on=[]),
+        "audit",
+        "at least one",
+    ),
+    "an audit twice": (
+        lambda lines: lines.insert(first(lines, "audit"), lines[first(lines, "audit")]),
+        "audit",
+        "twice, or out of order",
+    ),
+    "images of a piece are named by nothing": (
+        lambda lines: lines[first(lines, "results")]["pieces"].pop(),
+        "results",
+        "do not cover its samples",
+    ),
+    "a digest that is none": (
+        lambda lines: lines[first(lines, "results")]["pieces"][0].update(digest="00"),
+        "results",
+        "digest of a piece",
     ),
     "two heads": (lambda lines: lines.insert(1, lines[0]), "head", "must be the head"),
     "a kind of its own": (lambda lines: lines.append({"kind": "gift"}), "gift", "no line of a bundle"),

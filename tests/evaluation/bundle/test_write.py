@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from evaluation.bundle.contents import Record, body, commitment_of
+from evaluation.bundle.keys import public_key
 from evaluation.bundle.lines import MOST_BYTES, MOST_LINE_BYTES, MOST_LINES, canonical, decode, encode
 from evaluation.bundle.reading import read
-from evaluation.bundle.signing import line_hashes, public_key, sign
+from evaluation.bundle.signing import line_hashes, sign
 from evaluation.domain.errors import BundleRefusal, Refusal
 from evaluation.domain.results import Outcome
 from evaluation.tournament.rounds import SampleRow
@@ -20,7 +21,9 @@ from evaluation.tournament.rounds import SampleRow
 
 def test_it_works(played: Record, written: bytes) -> None:
     counts = Counter(line["kind"] for line in decode(written))
-    assert list(counts) == ["head", "sample", "entrant", "results", "stage", "decision", "place", "warning"]
+    assert list(counts) == [
+        *("head", "sample", "entrant", "results", "audit", "kept", "stage", "decision", "place", "warning"),
+    ]
     assert (counts["sample"], counts["entrant"], counts["place"], counts["warning"]) == (16, 26, 26, 1)
     # all but one pair meet in the first stage, the sweep is a part of it
     assert counts["results"] == 12 * 12 - 1 + 5 * 2
@@ -170,8 +173,8 @@ def test_it_rejects_to_write_what_nobody_would_read(
     signed = sign(written, seed)
     lines = signed.splitlines(keepends=True)
     size = {"MOST_BYTES": len(signed), "MOST_LINES": len(lines), "MOST_LINE_BYTES": max(map(len, lines[:-1]))}[bound]
-    # a few bytes are held back for the signature
-    monkeypatch.setattr(f"evaluation.bundle.contents.{bound}", size + 200)
+    # some bytes are held back for the signature, and for the keys before its own
+    monkeypatch.setattr(f"evaluation.bundle.contents.{bound}", size + 40_000)
     assert body(played) == written
     monkeypatch.setattr(f"evaluation.bundle.contents.{bound}", size - 1)
     with pytest.raises(ValueError, match=cause):

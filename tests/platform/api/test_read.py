@@ -9,6 +9,7 @@ import pytest
 
 from accounts.models import AccessToken, User
 from competitions.models import Competition, FreezeWindow, SampleSet
+from leaderboards.models import Evaluation
 from submissions.models import Submission
 
 INSIDE = {"commit", "tag", "submitted_by", "problem", "slot", "builds"}
@@ -65,6 +66,29 @@ def test_who_sees_what(program: Any, scored: Submission, olga: User, charlie: Us
     if hidden is not None:
         for page in ("competitions/digits", "competitions/digits/leaderboards/model", f"submissions/{scored.pk}"):
             assert client.get(f"/api/{page}").status_code == hidden
+
+
+def test_numbers_that_an_attack_can_choose_are_as_short_as_on_the_page(
+    program: Any, client: Any, scored: Submission
+) -> None:
+    evaluation = Evaluation.objects.get()
+    row = {"player": 1, "title": "An attack", "median": 1.23456789, "failures": 0}
+    ended = evaluation.created_at.replace(microsecond=123456)
+    Evaluation.objects.update(
+        value=9.87654321, low=9.1 + 0.2, high=10 / 3, median_seconds=0.0123456, mean_queries=812.3456,
+        per_opponent=[row], finished_at=ended,
+    )  # fmt: skip
+    shown = program().get(f"/api/submissions/{scored.pk}").json()["evaluation"]
+    assert (shown["value"], shown["low"], shown["high"]) == (9.877, 9.3, 3.333)
+    assert (shown["median_seconds"], shown["mean_queries"]) == (0.012, 812)
+    assert shown["per_opponent"] == [{**row, "median": 1.235}]
+    assert "." not in shown["finished_at"]
+    line = program().get("/api/competitions/digits/leaderboards/model").json()["rows"][0]
+    assert (line["value"], line["median_seconds"], "." in line["scored_at"]) == (9.877, 0.012, False)
+    page = client.get(f"/submissions/{scored.pk}").content.decode()
+    for told in ("<b>9.877</b>", "<dd>12 ms</dd>", "<dd>812</dd>", ">1.235</td>"):
+        assert told in page
+    assert "1.2345" not in page
 
 
 def test_a_session_reads_too(client: Any, scored: Submission, alice: User, the_clock: Any) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from accounts.models import User
 from competitions.models import Competition, FreezeWindow, SampleSet
 from core import store
+from rounds.keys import public_key, rotate
 from rounds.models import Release, Round, RoundEntry, RoundWarning
 from submissions.models import Player, Submission
 
@@ -72,6 +75,32 @@ def test_it_works(program: Any, played: Round, olga: User, scored: Submission) -
     assert file["address"] == "http://testserver/competitions/digits/rounds/1/files/bundle"
     assert file["sha256"] == store.put(b"{}\n")
     assert "the secret salt" not in str(shown)
+
+
+def test_scores_are_rounded_as_on_the_page(program: Any, played: Round) -> None:
+    Round.objects.update(state=Round.State.PUBLISHED)
+    RoundEntry.objects.update(value=0.123456789, low=0.1 + 0.2, high=2 / 3)
+    row = program().get(ROUND).json()["standings"]["model"][0]
+    assert (row["value"], row["low"], row["high"]) == (0.123, 0.3, 0.667)
+
+
+def test_a_model_that_left_as_inconsistent_is_told_of(program: Any, played: Round) -> None:
+    Round.objects.update(state=Round.State.PUBLISHED, field_commitment="f1e1d" * 12)
+    RoundEntry.objects.update(inconsistent=True, value=None, low=None, high=None, kept_because="")
+    shown = program().get(ROUND).json()
+    row = shown["standings"]["model"][0]
+    assert (row["gone"], row["value"], row["kept_because"]) == ("inconsistent", None, "")
+    assert shown["field_commitment"] == "f1e1d" * 12
+
+
+def test_the_signing_keys_are_told(program: Any, db: None, settings: Any, tmp_path: Path) -> None:
+    settings.STATE = tmp_path
+    (only,) = program().get("/api/signing-keys").json()
+    assert (only["key"], only["successor"]) == (public_key(), None)
+    rotate(by=None, reason="It is a year old.")
+    old, new = program().get("/api/signing-keys").json()
+    assert (old["successor"], new["key"], len(old["statement"])) == (new["key"], public_key(), 128)
+    assert old["id"] == hashlib.sha256(bytes.fromhex(old["key"])).hexdigest()[:16]
 
 
 @pytest.mark.parametrize("state", [state for state in Round.State if state != Round.State.PUBLISHED])

@@ -48,6 +48,7 @@ TABLE = [
     Row("round_file", ("digits", "1", "bundle"), "get", EVERYONE),
     Row("round_file", ("digits", "1", "images"), "get", (404, 404, 404, 404)),
     Row("signing_key", (), "get", EVERYONE),
+    Row("signing_keys", (), "get", EVERYONE),
     Row("team", ("owls",), "get", EVERYONE),
     Row("submission", ("scored",), "get", EVERYONE),
     Row("submission", ("refused",), "get", EVERYONE),
@@ -85,7 +86,7 @@ TABLE = [
         ]
     ),
 ]
-OPEN = {"home", "status", "icon", "robots", "security", "account", "token_revoke", "signing_key"}
+OPEN = {"home", "status", "icon", "robots", "security", "account", "token_revoke", "signing_key", "signing_keys"}
 """Addresses that belong to no competition."""
 
 TEXTS = [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -9,10 +11,12 @@ import pytest
 
 from accounts.models import User
 from competitions.models import Competition, Entry
-from core.errors import Refusal
+from core.errors import Fault, Refusal
 from core.models import Event
 from leaderboards.models import Evaluation, Pool, Standing
 from rounds import services, tasks
+from rounds.facts import facts_of, outcome_of
+from rounds.facts import frozen as frozen_entries
 from rounds.models import Round
 from submissions.models import Player, Submission
 
@@ -52,6 +56,34 @@ def measured(hall: Hall, submission: Submission, value: float | None) -> None:
         entry=submission.repository.entry,
         defaults={"evaluation": evaluation, "rank": 1},
     )
+
+
+def test_who_plays_is_committed_to(hall: Hall) -> None:
+    """The hash is public from the freeze on; whoever is left out or added later is found out."""
+    hall.field(3, 3)
+    round = hall.plan()
+    assert round.field_commitment == ""
+    services.freeze(round=in_window(hall, round), by=hall.organiser)
+    entries = round.entries.select_related("track", "player", "submission__repository__entry__team")
+    field = [
+        [
+            *(entry.track.kind, entry.order, entry.prior, entry.player.digest),
+            [[entry.submission.repository.entry.team.slug, entry.submission.commit]],
+        ]
+        for entry in entries.order_by("track__kind", "order")
+    ]
+    written = json.dumps([round.field_salt, field], separators=(",", ":"))
+    assert round.field_commitment == hashlib.sha256(written.encode()).hexdigest()
+    assert Event.objects.get(verb="freeze").data["field_commitment"] == round.field_commitment
+    services.start(round=round, by=hall.organiser)
+    left_out = round.entries.filter(track__kind="untargeted").order_by("order").last()
+    hall.run(round)
+    assert round.state == "scored"
+    Round.objects.update(state="playing")
+    assert left_out is not None
+    left_out.delete()
+    with pytest.raises(Fault, match="is not what was committed to when it was frozen"):
+        outcome_of(round, facts_of(round), frozen_entries(round))
 
 
 def titles(round: Round, kind: str, order: str = "order") -> list[str]:

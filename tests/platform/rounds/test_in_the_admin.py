@@ -13,6 +13,7 @@ from django.urls import reverse
 from accounts.models import User
 from competitions.models import Competition, SampleSet
 from core.models import Event
+from matches import queue
 from matches.models import Match
 from rounds import services
 from rounds.models import Round, RoundEntry
@@ -112,6 +113,33 @@ def test_it_works(browser: Client, hall: Hall, olga: User) -> None:
     assert hall.pool("model") == [f"model {number}" for number in range(5)]
     assert offered(browser, round) == ["release", "withdraw"]
     assert Event.objects.get(verb="publish", by=olga).reason == "It is time."
+
+
+def test_a_model_that_left_as_inconsistent_is_kept_from_the_cockpit(browser: Client, hall: Hall, olga: User) -> None:
+    hall.field(7, 5)
+    round = hall.begin(hall.plan(samples=8))
+    services.conduct(round)
+    while claim := queue.claim(hall.worker()):
+        piece = hall.played(claim)
+        if claim.piece.match.model.title == "model 1":
+            piece.audit["changed"] = 9
+        queue.commit(claim, piece)
+    assert "5 of 5 matches" in cockpit(browser, round)
+    hall.run(round)
+    page = cockpit(browser, round)
+    assert "eliminated in stage 1 (untargeted)" in page
+    suspect = round.entries.get(player__title="model 1")
+    keep = reverse("admin:rounds_roundentry_keep", args=[suspect.pk])
+    assert f'href="{keep}"' in page
+    assert "although its audits did not pass" in browser.get(keep).content.decode()
+    browser.post(keep, {"confirmed": "yes", "reason": "It is rounding."})
+    suspect.refresh_from_db()
+    assert suspect.kept_because == "It is rounding."
+    assert Event.objects.get(verb="keep", by=olga).reason == "It is rounding."
+    hall.run(round)
+    assert "kept: It is rounding." in cockpit(browser, round)
+    suspect.refresh_from_db()
+    assert suspect.place == 2
 
 
 def test_a_model_that_failed_its_audit_is_seen_before_it_is_applied(browser: Client, hall: Hall, olga: User) -> None:

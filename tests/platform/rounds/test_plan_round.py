@@ -18,10 +18,12 @@ from core.errors import Refusal
 from core.models import Event
 from evaluation.domain.samples import Sample
 from matches.services import ensure_match
-from rounds import services
+from rounds import salts, services
 from rounds.models import Round
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.platform.rounds.conftest import Hall
 
 
@@ -52,11 +54,23 @@ def test_it_works(hall: Hall) -> None:
     assert round.salt not in str(event.data)
 
 
-def test_each_round_has_a_number_and_a_salt_of_its_own(hall: Hall) -> None:
+def test_each_round_has_a_number_and_a_salt_of_its_own(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch, site_salts: Callable[[], str]
+) -> None:
+    monkeypatch.setattr(salts, "new_salt", site_salts)
     first = services.plan_round(**asked(hall))
     second = hall.plan(source="test-2", day=9)
     assert (first.number, second.number) == (1, 2)
     assert len({first.salt, second.salt}) == 2
+
+
+def test_nobody_chooses_the_salt_and_each_try_stays_listed(hall: Hall) -> None:
+    with pytest.raises(TypeError, match="salt"):
+        services.plan_round(**asked(hall, salt="7" * 64))
+    first = services.plan_round(**asked(hall))
+    services.cancel(round=first, by=hall.organiser, reason="I do not like the order.")
+    services.plan_round(**asked(hall))
+    assert [(each.number, each.state) for each in Round.objects.order_by("pk")] == [(1, "cancelled"), (2, "planned")]
 
 
 def test_an_imported_set_may_be_called_as_a_round_would_call_its_own(hall: Hall) -> None:

@@ -1,17 +1,25 @@
-"""The key that signs bundles."""
+"""The keys that sign bundles: made once, never lost in silence, and each naming the next."""
 
 from __future__ import annotations
 
+import json
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from django.core.management import CommandError, call_command
 from nacl.signing import VerifyKey
 from pytest_django import Settings
 
-from core.errors import Fault
-from rounds.signing import public_key, seed, signed
+from core.errors import Fault, Refusal
+from core.models import Event
+from evaluation.bundle.verify import verify
+from rounds.keys import all_keys, public_key, replace_lost, rotate, signed
+from rounds.models import SigningKey
+from rounds.signing import next_seed, promote, seed
+
+BODY = b'{"kind":"head"}\n'
 
 
 @pytest.fixture(autouse=True)
@@ -21,15 +29,20 @@ def kept(settings: Settings, tmp_path: Path) -> Path:
     return tmp_path / "state" / "signing-key"
 
 
+def about_key(bundle: bytes, key: str) -> list[str]:
+    """What `verify` finds wrong with the signature, given `key`."""
+    return [problem.text for problem in verify(bundle, key).problems if problem.line == bundle.count(b"\n")]
+
+
+@pytest.mark.django_db
 def test_it_works(kept: Path) -> None:
-    assert seed() == seed()
-    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     VerifyKey(bytes.fromhex(public_key()))
-    body = b'{"kind":"head"}\n'
-    assert signed(body) == signed(body)
-    assert signed(body).startswith(body)
-    assert public_key().encode() in signed(body)
-    assert seed().hex().encode() not in signed(body)
+    assert signed(BODY) == signed(BODY)
+    assert signed(BODY).startswith(BODY)
+    assert public_key().encode() in signed(BODY)
+    assert seed().hex().encode() not in signed(BODY)
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert about_key(signed(BODY), public_key()) == []
 
 
 def test_two_at_once_end_with_one_key(kept: Path) -> None:
@@ -45,3 +58,72 @@ def test_it_rejects_a_damaged_key_and_leaves_it(kept: Path, content: str) -> Non
     with pytest.raises(Fault, match="cannot be used"):
         seed()
     assert kept.read_text() == content
+
+
+@pytest.mark.django_db
+def test_a_key_that_gives_way_names_the_next_and_old_keys_lead_to_it(kept: Path) -> None:
+    first = public_key()
+    before = signed(BODY)
+    rotate(by=None, reason="It is a year old.")
+    rotate(by=None, reason="A disk was sold.")
+    second, third = [key.public for key in all_keys()][1:]
+    assert (public_key(), first != second != third) == (third, True)
+    assert Event.objects.filter(verb="rotate").count() == 2
+    assert [path.name for path in kept.parent.iterdir()] == ["signing-key"]
+    for key in (first, second, third):
+        assert about_key(signed(BODY), key) == []
+    assert about_key(before, first) == []
+    # it does not lead back: who has an old secret cannot sign for the new key
+    assert "neither the one that was given" in about_key(before, third)[0]
+    assert [step["successor"] for step in json.loads(signed(BODY).splitlines()[-1])["chain"]] == [second, third]
+
+
+@pytest.mark.django_db
+def test_a_lost_key_is_a_fault_and_never_another_key(kept: Path, caplog: pytest.LogCaptureFixture) -> None:
+    lost = public_key()
+    secret = kept.read_text()
+    kept.unlink()
+    for act in (lambda: signed(BODY), lambda: rotate(by=None, reason="It is gone.")):
+        with pytest.raises(Fault, match="bring the file signing-key back"):
+            act()
+    assert "CRITICAL" in caplog.text
+    assert (kept.exists(), public_key()) == (False, lost)
+    # nor is somebody else's
+    kept.write_text("5" * 64)
+    with pytest.raises(Fault, match="is not there"):
+        signed(BODY)
+    kept.write_text(secret)
+    assert about_key(signed(BODY), lost) == []
+
+
+@pytest.mark.django_db
+def test_where_it_is_lost_for_ever_nothing_leads_to_its_successor(kept: Path) -> None:
+    lost = public_key()
+    with pytest.raises(Refusal, match="the secret of the signing key is there"):
+        replace_lost(by=None, reason="I want another.")
+    kept.unlink()
+    replace_lost(by=None, reason="The disk and its backup burnt.")
+    assert public_key() != lost
+    assert about_key(signed(BODY), public_key()) == []
+    assert "neither the one that was given nor a successor of it" in about_key(signed(BODY), lost)[0]
+
+
+@pytest.mark.django_db
+def test_a_change_of_keys_that_broke_off_is_finished(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    public_key()
+    monkeypatch.setattr("rounds.signing.promote", lambda: None)
+    fresh = rotate(by=None, reason="The power goes before its file is in its place.")
+    assert next_seed() != seed()
+    monkeypatch.setattr("rounds.signing.promote", promote)
+    assert about_key(signed(BODY), fresh.public) == []
+    assert [path.name for path in kept.parent.iterdir()] == ["signing-key"]
+
+
+@pytest.mark.django_db
+def test_an_operator_changes_it_by_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("signing_key", "rotate", "--reason", "It is a year old.")
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[2] for line in lines] == [key.public for key in SigningKey.objects.order_by("pk")]
+    assert len(lines) == 2
+    with pytest.raises(CommandError, match="the secret of the signing key is there"):
+        call_command("signing_key", "replace", "--reason", "I want another.")

@@ -15,9 +15,9 @@ from matches import queue
 from matches.models import Match, Piece, SampleResult
 from rounds import services
 from rounds.files import bundle_of
+from rounds.keys import public_key
 from rounds.models import Decision, Round, RoundMatch, RoundStage
 from rounds.selectors import estimate, preview, progress
-from rounds.signing import public_key
 
 if TYPE_CHECKING:
     from tests.platform.rounds.conftest import Hall

@@ -82,7 +82,7 @@ def published(
         rules=rules, sample_set=drawn, model=entries["owls"].player, attack=entries["foxes"].player, seed=1,
         state=Match.State.PLAYED, created_at=now, finished_at=now,
     )  # fmt: skip
-    RoundMatch.objects.create(round=made, match=match)
+    RoundMatch.objects.create(round=made, match=match, samples=SAMPLES)
     perturbed = np.arange(SAMPLES * 64 * 64 * 3, dtype=np.uint32).astype(np.uint8).reshape(SAMPLES, 64, 64, 3)
     _play(match, 0, perturbed[:2])
     _play(match, 2, perturbed[2:])

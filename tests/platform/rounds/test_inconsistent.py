@@ -1,0 +1,217 @@
+"""A model whose audits failed leaves its round, unless an organiser keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from accounts.models import User
+from core import store
+from core.errors import Refusal
+from core.models import Event
+from evaluation.bundle.verify import verify
+from matches import queue
+from matches.models import Match, Piece
+from rounds import services
+from rounds.audits import AuditState, PieceAudit, audit_state, failed_on
+from rounds.files import bundle_of
+from rounds.models import Decision, Round, RoundEntry
+from rounds.previews import preview
+from tests.platform.rounds.conftest import digest_of
+
+if TYPE_CHECKING:
+    from tests.platform.rounds.conftest import Hall
+
+FAILED = {"replayed": 20, "changed": 9}
+REASON = "Its labels differ by rounding alone: I tried it by hand."
+
+
+def play(hall: Hall, model: str = "model 0", attacks: Iterable[int] = range(4)) -> None:
+    """Play what waits; in its matches with these attacks the model's audit fails."""
+    rivals = {f"untargeted {number}" for number in attacks}
+    while claim := queue.claim(hall.worker()):
+        match, piece = claim.piece.match, hall.played(claim)
+        if match.model.title == model and match.attack.title in rivals:
+            piece.audit.update(FAILED)
+        queue.commit(claim, piece)
+
+
+def run(hall: Hall, round: Round, attacks: Iterable[int] = range(4)) -> Round:
+    services.conduct(round)
+    while Piece.objects.filter(match__round_match__round=round, state=Piece.State.WAITING).exists():
+        play(hall, attacks=attacks)
+        services.conduct(round)
+    round.refresh_from_db()
+    return round
+
+
+def entry_of(round: Round, title: str) -> RoundEntry:
+    return round.entries.get(player__title=title)
+
+
+@pytest.fixture
+def playing(hall: Hall) -> Round:
+    """Six models against five attacks in one stage on 8 samples."""
+    hall.field(6, 5)
+    return hall.begin(hall.plan(samples=8))
+
+
+@pytest.fixture
+def long(hall: Hall) -> Round:
+    """Eleven models against five attacks: the stage on 10 samples leaves ten, who go on to 16."""
+    hall.field(11, 5)
+    return hall.begin(hall.plan(samples=16, schedule="halving"))
+
+
+def test_it_leaves_at_the_end_of_the_stage_by_itself(hall: Hall, long: Round) -> None:
+    run(hall, long)
+    assert long.state == Round.State.SCORED
+    (line,) = Decision.objects.filter(stage__round=long, inconsistent=True).select_related("stage", "player")
+    assert (line.player.title, line.stage.number, line.kept, line.value) == ("model 0", 1, False, None)
+    last = entry_of(long, "model 0")
+    assert (last.place, last.inconsistent, last.value) == (11, True, None)
+    assert entry_of(long, "model 1").place == 1
+    # and comes into no pool, and everybody can check why
+    view = preview(long)[0]
+    assert [player.title for player in view.pool_after] == [f"model {number}" for number in range(1, 6)]
+    told = next(row for row in view.rows if row.title.endswith(" 0"))
+    assert told.remark == "inconsistent, did not pass its audit in 4 matches"
+    assert told.why == "eliminated in stage 1 on 10 samples: inconsistent, it did not pass its audits"
+    assert verify(bundle_of(long)).problems == ()
+
+
+@pytest.mark.parametrize("attacks", [(0,), (0, 1)])
+def test_attacks_cannot_throw_out_a_model_that_most_of_those_that_count_find_honest(
+    hall: Hall, playing: Round, attacks: tuple[int, ...]
+) -> None:
+    run(hall, playing, attacks=attacks)
+    assert entry_of(playing, "model 0").place == 1
+    assert not Decision.objects.filter(inconsistent=True).exists()
+    # an organiser is told of it, and decides
+    assert "did not pass its audit" in next(row for row in preview(playing)[0].rows if row.place == 1).remark
+
+
+def test_what_is_our_fault_fails_no_audit() -> None:
+    """A match that was not played, or not to its end, has no audit that fails."""
+    assert audit_state({}) is AuditState.PASSED
+    assert audit_state({"passed": False, "open": True}) is AuditState.OPEN
+    assert failed_on([PieceAudit(8, 16, FAILED)], (8, 16)) == ()
+
+
+def test_an_audit_counts_from_the_stage_in_which_it_fails() -> None:
+    good = {"replayed": 90}
+    assert failed_on([PieceAudit(0, 8, good), PieceAudit(8, 16, FAILED)], (8, 16)) == (16,)
+    assert failed_on([PieceAudit(0, 8, FAILED), PieceAudit(8, 16, good)], (8, 16)) == (8, 16)
+    assert failed_on([PieceAudit(0, 4, FAILED), PieceAudit(4, 8, {"replayed": 900})], (8,)) == ()
+
+
+def test_a_stage_does_not_end_while_an_audit_is_open(hall: Hall, playing: Round) -> None:
+    services.conduct(playing)
+    hall.play()
+    match = Match.objects.filter(round_match__round=playing).first()
+    assert match is not None
+    Match.objects.filter(pk=match.pk).update(audit={"passed": False, "open": True})
+    services.conduct(playing)
+    assert not playing.stages.exists()
+    assert "The audit of the model is open in 1 of its matches" in Round.objects.get().problem
+    Match.objects.filter(pk=match.pk).update(audit={"passed": True, "open": False})
+    services.conduct(playing)
+    assert playing.stages.count() == 1
+    assert Round.objects.get().problem == ""
+
+
+def test_an_organiser_keeps_it_before_the_stage_ends(hall: Hall, playing: Round) -> None:
+    services.conduct(playing)
+    play(hall)
+    services.keep(entry=entry_of(playing, "model 0"), by=hall.organiser, reason=REASON)
+    run(hall, playing)
+    kept = entry_of(playing, "model 0")
+    assert (kept.place, kept.inconsistent, kept.kept_because) == (1, False, REASON)
+    assert Event.objects.get(verb="keep").reason == REASON
+    assert (b'"kind":"kept"' in bundle_of(playing), verify(bundle_of(playing)).ok) == (True, True)
+
+
+def test_an_organiser_keeps_it_after_it_left_and_the_rest_is_decided_again(hall: Hall) -> None:
+    hall.field(11, 5)
+    outcomes = []
+    for source, when in (("test", "before"), ("test-2", "when it is scored")):
+        round = hall.begin(hall.plan(samples=16, schedule="halving", source=source))
+        services.conduct(round)
+        play(hall)
+        if when == "before":
+            services.keep(entry=entry_of(round, "model 0"), by=hall.organiser, reason=REASON)
+        run(hall, round)
+        if when != "before":
+            assert entry_of(round, "model 0").inconsistent
+            services.keep(entry=entry_of(round, "model 0"), by=hall.organiser, reason=REASON)
+            assert Event.objects.filter(verb="keep").order_by("-pk")[0].data["stages"] == [
+                "untargeted 1",
+                "untargeted 2",
+            ]
+            round.refresh_from_db()
+            assert (round.state, round.outcome, round.stages.count()) == ("playing", "", 0)
+            run(hall, round)
+        assert (round.state, verify(bundle_of(round)).problems) == ("scored", ())
+        lines = Decision.objects.filter(stage__round=round).order_by("stage__number", "track", "place")
+        outcomes.append(list(lines.values_list("stage__number", "player__title", "place", "kept", "inconsistent")))
+        services.cancel(round=round, by=hall.organiser, reason="only tried")
+    assert outcomes[0] == outcomes[1]
+
+
+def test_what_a_kept_model_made_needless_is_not_released(hall: Hall, long: Round) -> None:
+    """The model that played on in its stead was cut after all: what it played then counts no more."""
+    run(hall, long)
+    services.keep(entry=entry_of(long, "model 0"), by=hall.organiser, reason=REASON)
+    run(hall, long)
+    rows = long.round_matches.filter(match__model__title="model 10", match__pieces__count=6).distinct()
+    assert rows.exists()
+    assert set(rows.values_list("samples", flat=True)) == {10}
+    assert verify(bundle_of(long)).ok
+
+
+def test_a_stage_that_all_models_would_leave_waits_for_an_organiser(hall: Hall) -> None:
+    hall.field(2, 4)
+    round = hall.begin(hall.plan(samples=8))
+    services.conduct(round)
+    while claim := queue.claim(hall.worker()):
+        piece = hall.played(claim)
+        piece.audit.update(FAILED)
+        queue.commit(claim, piece)
+    services.conduct(round)
+    round.refresh_from_db()
+    assert (round.state, "Every model that was still in did not pass" in round.problem) == ("playing", True)
+    services.keep(entry=entry_of(round, "model 1"), by=hall.organiser, reason=REASON)
+    services.conduct(round)
+    round.refresh_from_db()
+    assert (round.state, entry_of(round, "model 1").place, entry_of(round, "model 0").place) == ("scored", 1, 2)
+
+
+def test_it_rejects_to_keep(hall: Hall, playing: Round, bob: User) -> None:
+    services.conduct(playing)
+    suspect, honest = entry_of(playing, "model 0"), entry_of(playing, "model 1")
+    play(hall)
+    for said, entry, by, reason in (
+        ("only organisers", suspect, bob, REASON),
+        ("needs a reason", suspect, hall.organiser, " "),
+        ("attacks are not audited", entry_of(playing, "untargeted 0"), hall.organiser, REASON),
+        ("has failed no audit in this round", honest, hall.organiser, REASON),
+    ):
+        with pytest.raises(Refusal, match=said):
+            services.keep(entry=entry, by=by, reason=reason)
+    services.keep(entry=suspect, by=hall.organiser, reason=REASON)
+    with pytest.raises(Refusal, match="is kept already"):
+        services.keep(entry=suspect, by=hall.organiser, reason=REASON)
+    services.cancel(round=playing, by=hall.organiser, reason="only tried")
+    suspect.refresh_from_db()
+    with pytest.raises(Refusal, match="is cancelled and cannot be changed"):
+        services.keep(entry=suspect, by=hall.organiser, reason=REASON)
+
+
+def test_the_bundle_tells_which_models_failed_where_and_what_each_piece_held(hall: Hall, playing: Round) -> None:
+    run(hall, playing)
+    body = store.get(playing.outcome).decode()
+    attack, model = digest_of("untargeted", 0), digest_of("model", 0)
+    assert f'{{"attack":"{attack}","failed_on":[8],"kind":"audit","model":"{model}"}}' in body.splitlines()
+    assert f'"pieces":[{{"digest":"{store.put(b"the images of a piece")}","end":8}}]' in body
