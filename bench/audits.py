@@ -69,15 +69,16 @@ def main(say: Callable[[str], None] = print) -> None:
     chosen = [one.path for one in baselines() if one.track is Track.MODEL and (not names or one.name in names)]
     players = [choose_builder("process").build(Path(path), on_log=lambda line: None) for path in chosen]
     sandbox, calibration = ProcessSandbox(), calibrate()
-    reports, blamed = [], 0
+    reports: list[AuditReport] = []
+    blamed = 0
     for seed in range(count):
         report, failures = audit(players[seed % len(players)], sandbox, seed, calibration)
         reports.append(report)
         if failures:
             blamed += 1
             say(f"seed {seed}, {players[seed % len(players)].name}: {'; '.join(failures)}")
-    total = sum_reports(reports)
-    say(f"{count} audits, {blamed} with a failure, {total.failed_pieces} not passed: {total}")
+    failed = sum(not report.passed for report in reports)
+    say(f"{count} audits, {blamed} with a failure, {failed} not passed: {sum_reports(reports)}")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +14,7 @@ from django.urls import reverse
 from accounts.models import User
 from competitions.models import Competition, SampleSet
 from core.models import Event
+from evaluation.domain.results import AuditReport
 from matches import queue
 from matches.models import Match
 from rounds import services
@@ -122,7 +124,7 @@ def test_a_model_that_left_as_inconsistent_is_kept_from_the_cockpit(browser: Cli
     while claim := queue.claim(hall.worker()):
         piece = hall.played(claim)
         if claim.piece.match.model.title == "model 1":
-            piece.audit["changed"] = 9
+            piece = replace(piece, audit=AuditReport(replayed=20, changed=9))
         queue.commit(claim, piece)
     assert "5 of 5 matches" in cockpit(browser, round)
     hall.run(round)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,7 @@ from core import store
 from core.errors import Refusal
 from core.models import Event
 from evaluation.bundle.verify import verify
+from evaluation.domain.results import AuditReport
 from matches import queue
 from matches.models import Match, Piece
 from rounds import services
@@ -24,7 +26,7 @@ from tests.platform.rounds.conftest import digest_of
 if TYPE_CHECKING:
     from tests.platform.rounds.conftest import Hall
 
-FAILED = {"replayed": 20, "changed": 9}
+FAILED = AuditReport(replayed=20, changed=9)
 REASON = "Its labels differ by rounding alone: I tried it by hand."
 
 
@@ -34,7 +36,7 @@ def play(hall: Hall, model: str = "model 0", attacks: Iterable[int] = range(4)) 
     while claim := queue.claim(hall.worker()):
         match, piece = claim.piece.match, hall.played(claim)
         if match.model.title == model and match.attack.title in rivals:
-            piece.audit.update(FAILED)
+            piece = replace(piece, audit=FAILED)
         queue.commit(claim, piece)
 
 
@@ -97,14 +99,14 @@ def test_what_is_our_fault_fails_no_audit() -> None:
     """A match that was not played, or not to its end, has no audit that fails."""
     assert audit_state({}) is AuditState.PASSED
     assert audit_state({"passed": False, "open": True}) is AuditState.OPEN
-    assert failed_on([PieceAudit(8, 16, FAILED)], (8, 16)) == ()
+    assert failed_on([PieceAudit(8, 16, asdict(FAILED))], (8, 16)) == ()
 
 
 def test_an_audit_counts_from_the_stage_in_which_it_fails() -> None:
     good = {"replayed": 90}
-    assert failed_on([PieceAudit(0, 8, good), PieceAudit(8, 16, FAILED)], (8, 16)) == (16,)
-    assert failed_on([PieceAudit(0, 8, FAILED), PieceAudit(8, 16, good)], (8, 16)) == (8, 16)
-    assert failed_on([PieceAudit(0, 4, FAILED), PieceAudit(4, 8, {"replayed": 900})], (8,)) == ()
+    assert failed_on([PieceAudit(0, 8, good), PieceAudit(8, 16, asdict(FAILED))], (8, 16)) == (16,)
+    assert failed_on([PieceAudit(0, 8, asdict(FAILED)), PieceAudit(8, 16, good)], (8, 16)) == (8, 16)
+    assert failed_on([PieceAudit(0, 4, asdict(FAILED)), PieceAudit(4, 8, {"replayed": 900})], (8,)) == ()
 
 
 def test_a_stage_does_not_end_while_an_audit_is_open(hall: Hall, playing: Round) -> None:
@@ -176,9 +178,7 @@ def test_a_stage_that_all_models_would_leave_waits_for_an_organiser(hall: Hall) 
     round = hall.begin(hall.plan(samples=8))
     services.conduct(round)
     while claim := queue.claim(hall.worker()):
-        piece = hall.played(claim)
-        piece.audit.update(FAILED)
-        queue.commit(claim, piece)
+        queue.commit(claim, replace(hall.played(claim), audit=FAILED))
     services.conduct(round)
     round.refresh_from_db()
     assert (round.state, "Every model that was still in did not pass" in round.problem) == ("playing", True)
