@@ -136,10 +136,10 @@ class Trace:
 class AuditReport:
     """What came of asking the model again, and whether that is within the tolerance.
 
-    `replayed` images got an answer again from the model of the match, `changed` of them another label; `judged` verdict
-    queries found `denied` images adversarial no more. Of `fresh_due` images a freshly started model was to be asked,
-    `fresh` were; it called `fresh_changed` of them otherwise, `fresh_unanswered` of these because it did not answer
-    although it was started twice. Each count has limits of its own, so that none can be diluted by another.
+    `replayed` images got an answer again in other company, `changed` of them another label; `judged` verdict queries
+    found `denied` images adversarial no more. Of `fresh_due` images, in their own frames, a freshly started model was
+    to be asked, `fresh` were; it called `fresh_changed` of them otherwise, `fresh_unanswered` of these because it did
+    not answer although it was started twice. Each count has limits of its own, so that none can be diluted by another.
     """
 
     replayed: int = 0
@@ -157,8 +157,13 @@ class AuditReport:
         return (
             self.changed <= max(2, 0.05 * self.replayed)
             and self.denied <= max(3, 0.10 * self.judged)
-            and self.fresh_changed <= max(2, 0.05 * self.fresh)
+            and not self.stateful
         )
+
+    @property
+    def stateful(self) -> bool:
+        """Whether labels of equal frames differed after a fresh start: no attack can bring an honest model to that."""
+        return self.fresh_changed > max(2, 0.05 * self.fresh)
 
     @property
     def open(self) -> bool:

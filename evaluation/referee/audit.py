@@ -1,18 +1,26 @@
 """The audit: is the model a stateless, deterministic function of one image?
 
-About one forwarded image in a hundred is kept and asked about again: later, in another order and other company, among
-the verdict queries of its piece, in frames of the piece's own sizes; and some of them once more by a freshly started
-model, which has seen nothing yet and gets a part of them alone. Which image will be replayed nobody can know.
+Two questions, with counts of their own. Is it a function of one image? About one forwarded image in a hundred is asked
+about again in another order and other company, among the verdict queries of its piece, and some alone. Has it no state?
+Whole frames are asked again, as they were, of a freshly started model, which has seen nothing yet. What is replayed
+nobody can know.
+
+The second question has the harder answer: labels of equal frames are equal, whatever they hold. In other company
+rounding may flip a label at the decision boundary, and an attack can look for such images.
 """
 
 from __future__ import annotations
 
+import operator
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 from evaluation.domain.images import Image, Images
 from evaluation.domain.results import AuditReport
+
+Kept = TypeVar("Kept")
 
 RATE = 0.01
 """Share of the forwarded images that is replayed."""
@@ -23,8 +31,26 @@ LEAST_PER_PIECE = 16
 MOST_SIZES = 4096
 """How many frame sizes of a piece are remembered."""
 
-MOST_FRESH = 32
-"""How many images of a piece a freshly started model is asked about at the most."""
+MOST_FRAMES = 32
+"""How many frames of a piece are kept for a freshly started model."""
+
+MOST_FRAME_BYTES = 64 << 20
+"""How much memory the kept frames of a piece may take."""
+
+ENOUGH_FRESH = 32
+"""A freshly started model is asked about so many images of a piece, and about the rest of the frame that reaches them."""
+
+MOST_ALONE = 16
+"""How many images of a piece it is then asked about one by one."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReplayFrame:
+    """A forwarded frame, (n, bytes of an image), its labels, and its largest squared distance to a clean image."""
+
+    images: Images
+    labels: tuple[int, ...]
+    squared: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,32 +62,26 @@ class Replay:
     squared: float
 
 
-class Reservoir:
+class Reservoir(Generic[Kept]):
     """A uniform choice of at most `room` from a stream of unknown length (Vitter 1985, algorithm R)."""
 
     def __init__(self, room: int, rng: random.Random) -> None:
         self._room = room
         self._rng = rng
         self._seen = 0
-        self._kept: list[Replay] = []
+        self.kept: list[Kept] = []
 
     def slot(self) -> int | None:
         """Where the next of the stream goes, None where it is passed over."""
         self._seen += 1
-        if len(self._kept) < self._room:
-            return len(self._kept)
+        if len(self.kept) < self._room:
+            return len(self.kept)
         slot = int(self._rng.random() * self._seen)
         return slot if slot < self._room else None
 
-    def put(self, slot: int, replay: Replay) -> None:
-        """Keep `replay` in the slot that was given for it."""
-        self._kept[slot : slot + 1] = [replay]
-
-    def take(self) -> list[Replay]:
-        """All that was kept, in random order; the reservoir is empty afterwards and begins a new stream."""
-        taken, self._kept, self._seen = self._kept, [], 0
-        self._rng.shuffle(taken)
-        return taken
+    def put(self, slot: int, kept: Kept) -> None:
+        """Keep `kept` in the slot that was given for it."""
+        self.kept[slot : slot + 1] = [kept]
 
 
 class Audit:
@@ -71,46 +91,66 @@ class Audit:
         """At most `most_queries` images will be forwarded in the piece."""
         self._rng = random.Random(seed)
         self._sizes: list[int] = []
-        self._pending = Reservoir(max(LEAST_PER_PIECE, int(most_queries * RATE)), self._rng)
-        self._fresh: list[Replay] = []
+        self._images = Reservoir[Replay](max(LEAST_PER_PIECE, int(most_queries * RATE)), self._rng)
+        self._frames = Reservoir[ReplayFrame](MOST_FRAMES, self._rng)
         self._report = AuditReport()
 
-    def watch(self, images: Images, labels: Sequence[int], squared: Sequence[float]) -> None:
-        """Note a forwarded frame: its size, and perhaps some of its images, (n, bytes of an image)."""
+    def watch(self, images: Images, labels: Sequence[int], squared: Sequence[float], *, whole: bool = True) -> None:
+        """Note a forwarded frame, (n, bytes of an image): its size, perhaps some images, perhaps the `whole` of it.
+
+        The clean images must not be kept as a frame: they are what a model with a memory clings to.
+        """
         if len(self._sizes) < MOST_SIZES:
             self._sizes.append(len(labels))
         for index, label in enumerate(labels):
-            slot = self._pending.slot()
+            slot = self._images.slot()
             if slot is not None:
-                self._pending.put(slot, Replay(images[index].copy(), label, squared[index]))
+                self._images.put(slot, Replay(images[index].copy(), label, squared[index]))
+        slot = self._frames.slot() if whole else None
+        if slot is not None:
+            self._make_room(images.nbytes)
+            slot = min(slot, len(self._frames.kept))
+            self._frames.put(slot, ReplayFrame(images.copy(), tuple(labels), max(squared)))
 
-    def take_pending(self) -> list[Replay]:
-        """What is to be replayed now; some of it is kept for the fresh model."""
-        taken = self._pending.take()
-        distinct = {replay.image.tobytes(): replay for replay in taken}
-        self._fresh = list(distinct.values())[:MOST_FRESH]  # they come in random order
-        return taken
+    def _make_room(self, size: int) -> None:
+        kept = self._frames.kept
+        while kept and sum(frame.images.nbytes for frame in kept) + size > MOST_FRAME_BYTES:
+            kept.pop(self._rng.randrange(len(kept)))
 
-    def take_fresh(self) -> list[Replay]:
-        """What the freshly started model is due to be asked about, the most perturbed first; each is counted as due.
+    def replays(self) -> list[Replay]:
+        """The images to be replayed, in random order."""
+        return self._rng.sample(self._images.kept, len(self._images.kept))
+
+    def fresh_frames(self) -> list[ReplayFrame]:
+        """The frames that a freshly started model is due to be asked about, the most perturbed first.
 
         A model that calls an image what a similar one was called before has then nothing to cling to but images that
-        lie beyond the boundary, and its answers to all that follow change.
+        lie beyond the boundary, and its answers to all that follow change. Their images are counted as due.
         """
-        self._add(fresh_due=len(self._fresh))
-        return sorted(self._fresh, key=lambda replay: -replay.squared)
+        chosen: list[ReplayFrame] = []
+        for frame in self._rng.sample(self._frames.kept, len(self._frames.kept)):
+            if sum(len(one.labels) for one in chosen) >= ENOUGH_FRESH:
+                break
+            chosen.append(frame)
+        self._add(fresh_due=sum(len(frame.labels) for frame in chosen))
+        return sorted(chosen, key=lambda frame: -frame.squared)
 
-    def count(self, before: int, now: int) -> None:
-        """Note the outcome of one replay by the model of the match."""
+    def alone(self) -> list[Replay]:
+        """Images for the same model, to be asked about one by one."""
+        return self.replays()[:MOST_ALONE]
+
+    def count(self, before: int, now: int | None) -> None:
+        """Note the outcome of one replay in other company; None where there was no answer at all."""
         self._add(replayed=1, changed=before != now)
 
     def judge(self, *, denied: bool) -> None:
         """Note the outcome of one verdict query."""
         self._add(judged=1, denied=denied)
 
-    def count_fresh(self, before: int, now: int | None) -> None:
-        """Note the outcome of one replay by the freshly started model; None where it gave no answer at all."""
-        self._add(fresh=1, fresh_changed=before != now, fresh_unanswered=now is None)
+    def count_fresh(self, before: Sequence[int], now: Sequence[int] | None) -> None:
+        """Note the labels of a frame by the freshly started model; None where it gave no answer at all."""
+        changed = len(before) if now is None else sum(map(operator.ne, before, now))
+        self._add(fresh=len(before), fresh_changed=changed, fresh_unanswered=0 if now else len(before))
 
     def _add(self, **more: int) -> None:
         self._report = replace(self._report, **{name: getattr(self._report, name) + n for name, n in more.items()})
@@ -129,20 +169,6 @@ class Audit:
         cut: list[list[int]] = []
         while order:
             size = self._size()
-            part, order = order[:size], order[size:]
-            cut.append(self._filled(part, size, count))
-        return cut
-
-    def fresh_frames(self, count: int, first: int) -> list[list[int]]:
-        """Indices 0 to count-1 in order, cut into frames for a fresh model.
-
-        The first frame has `first` images, as the clean images of a piece have that a match begins with; of the others
-        every second holds one image alone, and the rest have sizes of the piece's own.
-        """
-        order = list(range(count))
-        cut: list[list[int]] = []
-        while order:
-            size = first if not cut else 1 if len(cut) % 2 else self._size()
             part, order = order[:size], order[size:]
             cut.append(self._filled(part, size, count))
         return cut

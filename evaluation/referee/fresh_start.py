@@ -25,28 +25,26 @@ def restart_place(seed: int, queries: int) -> int:
     return int(queries ** random.Random(seed).random())
 
 
-def ask_fresh_model(model: Model, audit: Audit, first: int) -> None:
-    """The second half of the audit: a freshly started model is asked again about what the piece kept.
+def ask_fresh_model(model: Model, audit: Audit) -> None:
+    """The second half of the audit: a freshly started model is asked again about frames of the piece, as they were.
 
     It has seen nothing of the piece: what a model makes of earlier images, times or orders is missing there and shows.
     An instance that fails is replaced once, so that an accident of the host costs nobody; what is not answered even
-    then counts as another label. The first frame has `first` images, as that of a match.
+    then counts as other labels. Then some images are asked about one by one, without any company.
     """
-    replays = audit.take_fresh()
-    open_ones = set(range(len(replays)))
+    due = audit.fresh_frames()
     for _ in range(STARTS):
         model.renew()
-        for part in audit.fresh_frames(len(replays), first):
-            if not open_ones.intersection(part):
-                continue
-            labels = ask_or_none(model, np.stack([replays[index].image for index in part]))
-            if labels is None:
-                break
-            for index, label in zip(part, labels, strict=True):
-                if index in open_ones:
-                    open_ones.remove(index)
-                    audit.count_fresh(replays[index].label, label)
-        if not open_ones:
-            return
-    for index in open_ones:
-        audit.count_fresh(replays[index].label, None)
+        while due and (labels := ask_or_none(model, due[0].images)) is not None:
+            audit.count_fresh(due.pop(0).labels, labels)
+        if not due:
+            break
+    for frame in due:
+        audit.count_fresh(frame.labels, None)
+    if due:
+        return
+    for replay in audit.alone():
+        labels = ask_or_none(model, replay.image[np.newaxis])
+        audit.count(replay.label, labels[0] if labels else None)
+        if labels is None:
+            break

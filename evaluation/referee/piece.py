@@ -96,7 +96,7 @@ class Piece:
         self._model_gone = table.model.gone
         # 4. the second half of the audit, on an instance that has seen nothing of this piece
         if table.fresh_audit and not self._model_gone:
-            ask_fresh_model(table.model, self._audit, len(self._samples))
+            ask_fresh_model(table.model, self._audit)
         if not self._audit.report.passed:
             verdict.accept_all(self._record)
         seconds = time.monotonic() - started
@@ -137,7 +137,7 @@ class Piece:
             self._clean_failure = table.model.failures[-1]
             labels = [frames.UNCLASSIFIED] * len(self._samples)
         else:
-            self._audit.watch(images, labels, [0.0] * len(labels))
+            self._audit.watch(images, labels, [0.0] * len(labels), whole=False)
         self._clean_label = {sample.number: label for sample, label in zip(self._samples, labels, strict=True)}
 
     def _is_clean_wrong(self, sample: Sample) -> bool:

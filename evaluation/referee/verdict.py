@@ -43,7 +43,7 @@ class Verdict:
 
     def reach(self, record: Record) -> None:
         """Fill `accepted`: for each sample with an adversarial that holds up, the nearest such."""
-        replays = self._audit.take_pending()
+        replays = self._audit.replays()
         for rank in range(CANDIDATES):
             standing: dict[int, Candidate] = {}
             for number, candidates in record.candidates.items():

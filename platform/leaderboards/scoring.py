@@ -112,7 +112,7 @@ def _ending(evaluation: Evaluation) -> _Ending:
     is_model = evaluation.submission.repository.track.kind == Track.Kind.MODEL
     matches = list(evaluation.matches.select_related("model", "attack"))
     inconsistent = [match for match in matches if _inconsistent(match)]
-    if is_model and inconsistent:
+    if is_model and _is_blamed(inconsistent, matches):
         first = inconsistent[0]
         counts = AuditReport(**{name: first.audit.get(name, 0) for name in AUDIT_COUNTS})
         problem = (
@@ -133,6 +133,15 @@ def _ending(evaluation: Evaluation) -> _Ending:
         log.exception("%s cannot be scored", evaluation)
         return _fault(f"Our side failed to score it: {fault}.")
     return _Ending(Evaluation.State.SCORED, columns)
+
+
+def _is_blamed(inconsistent: Sequence[Match], matches: Sequence[Match]) -> bool:
+    """Whether a model has failed its audits by its own doing.
+
+    State shows in any match. Other labels in other company do not by themselves: rounding flips labels at the decision
+    boundary, and one attack may have collected such images to have the model voided. So most of its matches must agree.
+    """
+    return any(match.audit.get("stateful") for match in inconsistent) or 2 * len(inconsistent) > len(matches)
 
 
 def _fault(problem: str, *, reason: str = "fault") -> _Ending:

@@ -24,6 +24,6 @@ class PlayedPiece:
 
 
 def sum_audits(audits: Iterable[Mapping[str, int]]) -> dict[str, int | bool]:
-    """The audit of a match from those of its pieces, whether it is `passed`, and whether it is still `open`."""
+    """The audit of a match from those of its pieces: its counts, and what follows from them by these names."""
     report = sum_reports(AuditReport(**counts) for counts in audits)
-    return {**asdict(report), "passed": report.passed, "open": report.open}
+    return {**asdict(report), "passed": report.passed, "open": report.open, "stateful": report.stateful}

@@ -220,8 +220,7 @@ def test_verdict_and_audit_frames_look_like_the_attacks_own(game: Any, wire: Any
     asked_by_attack = 1 + len(sizes)  # behind the clean images
     assert len(played) > asked_by_attack
     assert {count for _, count, _, _ in played[asked_by_attack:]} <= {3, *sizes}
-    assert first[0][1] == fresh[0][1] == 3  # the last instance begins as the first did
-    assert {count for _, count, _, _ in fresh} <= {1, 3, *sizes}
+    assert {count for _, count, _, _ in fresh} <= {1, *sizes}
     for life in lives:
         assert [sequence for _, _, sequence, _ in life] == list(range(1, len(life) + 1))
         assert all(payload == count * game.rules.shape.size for _, count, _, payload in life)
@@ -266,7 +265,7 @@ def test_a_fresh_model_gets_nothing_but_replays(game: Any) -> None:
     game.play(attack=scan, raw_model=model, samples=game.samples(2))
     first, second, fresh = lives
     assert set(fresh) <= set(first) | set(second)
-    assert len(set(fresh)) == game.audit.fresh == game.audit.fresh_due > 10
+    assert len(fresh) > game.audit.fresh == game.audit.fresh_due > 10  # frames as they were, then images alone
     assert game.audit.fresh_changed == 0
 
 
