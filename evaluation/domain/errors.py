@@ -9,6 +9,7 @@
     │   ├── DatasetRefusal      files of a data set are missing, corrupt, mis-sized or unlabelled
     │   └── HostRefusal         this host lacks a guard that untrusted code needs
     └── Fault                   the cause lies with us: retried, refunded, paged
+        └── HostFault           this host certainly failed while it ran a player, and no player can bring that about
 
 A player that breaks the rules while it plays is not an exception of the engine: its match still ends with a
 result, and the result carries the `Reason` (see `evaluation.domain.results`).
@@ -64,3 +65,7 @@ class HostRefusal(Refusal):
 
 class Fault(GauntletError):
     """Something of ours failed; no player is to blame and nothing is charged."""
+
+
+class HostFault(Fault):
+    """This host certainly failed while it ran a player, in a way that no player can bring about."""

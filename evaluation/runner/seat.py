@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from evaluation.domain.errors import Fault
+from evaluation.domain.errors import Fault, HostFault
 from evaluation.domain.players import Player
 from evaluation.domain.results import Reason
 from evaluation.protocol.handshake import Listener
@@ -91,7 +91,9 @@ class SandboxSeat(Seat):
     def _vouch(self, ending: Ending) -> None:
         """Raise `Fault` unless this host did its part in a run whose ending may be charged to the player."""
         if ending.trouble:
-            raise Fault(f"this host failed while it ran {self._player.name}: {ending.trouble}")
+            raise HostFault(f"this host failed while it ran {self._player.name}: {ending.trouble}")
+        if ending.starved:
+            raise Fault(f"{self._player.name} was not given what it may use: {ending.starved}")
         starts = 1 if ending.certain else UNCERTAIN_STARTS
         self._sandbox.prove(self._resources, gpu=self._player.gpu, starts=starts)
 

@@ -46,6 +46,8 @@ class Ending:
     log: str
     trouble: str = ""
     """What of the host certainly failed in this run, for its operator; empty where nothing is known to have failed."""
+    starved: str = ""
+    """What shows that the host's memory ran out before the player met its limit; empty where nothing does."""
     certain: bool = True
     """Whether the sandbox knows that it set itself up and began the player; else only control players can tell."""
 

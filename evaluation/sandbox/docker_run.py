@@ -82,21 +82,20 @@ class DockerRun(Run):
         exit_code = int(state["ExitCode"]) if by_itself else None
         kept = log[max(0, len(log) - self._log_bytes) :].decode("utf-8", errors="replace")
         out_of_memory = bool(state["OOMKilled"]) and (exit_code is None or exit_code != 0)
+        starved = self._memory.trouble() if out_of_memory or exit_code == _KILLED else ""
         trouble = self._trouble(exit_code, out_of_memory)
         certain = not self._lost and exit_code not in _NOT_EXECUTED
-        return Ending(exit_code, out_of_memory, kept, trouble, certain)
+        return Ending(exit_code, out_of_memory, kept, trouble, starved, certain)
 
     def _trouble(self, exit_code: int | None, out_of_memory: bool) -> str:
         """What is certain to have failed besides the player. None of it can be brought about from inside."""
         if exit_code is None:
             return "the engine went away while it ran" if self._lost else ""
-        if exit_code not in (_KILLED, _TERMINATED) and not out_of_memory:
+        if exit_code not in (_KILLED, _TERMINATED) or out_of_memory:
             return ""
         if self._lost:
             return "the engine went away while it ran, and ended it"
-        if not out_of_memory and self._was_killed():
-            return "its container was killed by somebody else"
-        return self._memory.trouble()
+        return "its container was killed by somebody else" if self._was_killed() else ""
 
     def _was_killed(self) -> bool:
         """Whether the engine was told to kill it; what a process does to itself is no event."""

@@ -185,11 +185,11 @@ class ProcessRun(Run):
             # a shell's convention, and bubblewrap's: 128 + signal
             status = 128 - exit_code if exit_code is not None and exit_code < 0 else exit_code
             complained = any(complaint in log for complaint in _MEMORY_COMPLAINTS)
-            trouble = self._memory.trouble() if status == _KILLED else ""
+            trouble, starved = "", self._memory.trouble() if status == _KILLED else ""
             certain = self._begun()
             if self._report is not None and not certain and not log.startswith(bubblewrap.NO_SUCH_COMMAND):
                 trouble = f"bubblewrap ended before the player began (exit status {status}): {_last_line(log)}"
-            self._ending = Ending(status, bool(status) and complained, log, trouble, certain or not status)
+            self._ending = Ending(status, bool(status) and complained, log, trouble, starved, certain or not status)
         return self._ending
 
     def _begun(self) -> bool:

@@ -16,6 +16,7 @@ from django.db import DatabaseError, transaction
 from core import clock, events, store
 from core.errors import Fault, Refusal
 from core.slot import device_of, slot
+from evaluation.domain.errors import HostFault
 from submissions import builds
 from submissions.models import Host
 from submissions.sandboxes import open_sandbox, opened_sandboxes, resources
@@ -55,8 +56,11 @@ def wait_for_service(seconds: float) -> bool:
 
 
 def check_after(failure: BaseException) -> bool:
-    """Check this host after something of ours failed on it; False where it is out of service from now on."""
-    problem = _problem()
+    """Check this host after something of ours failed on it; False where it is out of service from now on.
+
+    A host that certainly failed is so even if it passes: a sandbox that fails now and then would pass many checks.
+    """
+    problem = _problem() or ("it failed now and then" if isinstance(failure, HostFault) else "")
     if problem:
         try:
             _suspend(f"{problem} (checked after: {type(failure).__name__}: {failure})")

@@ -128,6 +128,16 @@ def test_a_sandbox_program_that_fails_half_of_the_time_costs_nobody_anything(gam
     game.require_same_outcome()
 
 
+def test_a_sandbox_program_that_fails_once_counts_against_no_piece(game: Game, sandbox_program: Any) -> None:
+    game.play()
+    sandbox_program.replace('[ $COUNT = 2 ] && exit 1; exec $REAL "$@"')
+    game.play()
+    game.require_outage("it failed now and then (checked after: HostFault")
+    Host.objects.update(check_due_at=clock.now())
+    game.play(2)
+    game.require_same_outcome()
+
+
 def test_a_host_out_of_service_claims_nothing_until_its_check_is_due(
     game: Game, sandbox_program: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
