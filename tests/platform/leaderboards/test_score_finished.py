@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tests.platform.leaderboards.conftest import Arena
 
 FICKLE = {"replayed": 20, "changed": 7, "judged": 6, "denied": 0, "fresh": 6, "fresh_changed": 0, "passed": False}
+STATEFUL = {"replayed": 20, "fresh_due": 32, "fresh": 32, "fresh_changed": 30, "passed": False, "stateful": True}
 RISING = [1, 2, 3, 4, 5, 6]
 """Median 3.5."""
 MIXED = [2, 2, 2, -1, 0, 7]
@@ -141,12 +142,41 @@ def test_rows_that_are_missing_are_our_fault(arena: Arena, model: Evaluation) ->
 
 def test_a_model_that_is_inconsistent_voids_its_own_evaluation(arena: Arena, model: Evaluation) -> None:
     play_both(arena, model)
-    Match.objects.filter(pk=model.matches.all()[0].pk).update(audit=FICKLE)
+    Match.objects.filter(pk=model.matches.all()[0].pk).update(audit=STATEFUL)
     services.score_finished()
     model.refresh_from_db()
     assert (model.state, model.cause, model.reason) == ("void", "team", "inconsistent")
-    assert "In 1 of 2 matches, first against noise: 7 of 20 replayed images got another label" in model.problem
+    assert "In 1 of 2 matches, first against noise: 0 of 20 replayed images got another label" in model.problem
     assert QuotaSlot.objects.get(submission=model.submission).state == "used"
+
+
+def test_one_attack_cannot_have_a_model_voided_with_images_that_rounding_decides(
+    arena: Arena, model: Evaluation
+) -> None:
+    play_both(arena, model)
+    match = model.matches.all()[0]
+    Match.objects.filter(pk=match.pk).update(audit=FICKLE)
+    services.score_finished()
+    model.refresh_from_db()
+    assert model.state == "scored"
+    assert Event.objects.get(verb="inconsistent").subject == f"match:{match.pk}"
+
+
+def test_a_model_whose_labels_depend_on_company_in_most_matches_is_void(arena: Arena, model: Evaluation) -> None:
+    play_both(arena, model)
+    model.matches.update(audit=FICKLE)
+    services.score_finished()
+    model.refresh_from_db()
+    assert (model.state, model.cause, model.reason) == ("void", "team", "inconsistent")
+
+
+def test_an_open_audit_makes_no_score(arena: Arena, model: Evaluation) -> None:
+    play_both(arena, model)
+    Match.objects.filter(pk=model.matches.all()[0].pk).update(audit={"fresh_due": 9, "passed": True, "open": True})
+    services.score_finished()
+    model.refresh_from_db()
+    assert (model.state, model.cause) == ("void", "platform")
+    assert "was not completed" in model.problem
 
 
 def test_a_model_found_inconsistent_later_leaves_the_board(

@@ -195,7 +195,11 @@ def test_the_last_piece_ends_the_match(match: Match, one: Worker, two: Worker, p
         assert state_of(match) == "playing"
     queue.commit(second, played(second.piece))
     assert state_of(match) == "played"
-    assert match.audit == asdict(AuditReport(replayed=12, judged=6)) | {"passed": True, "open": False, "stateful": False}
+    assert match.audit == asdict(AuditReport(replayed=12, judged=6)) | {
+        "passed": True,
+        "open": False,
+        "stateful": False,
+    }
 
 
 def test_a_match_that_nobody_ended_is_found(match: Match, one: Worker) -> None:
