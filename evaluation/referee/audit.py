@@ -38,7 +38,7 @@ MOST_FRAME_BYTES = 64 << 20
 """How much memory the kept frames of a piece may take."""
 
 ENOUGH_FRESH = 32
-"""A freshly started model is asked about so many images of a piece, and about the rest of the frame that reaches them."""
+"""A freshly started model is asked about so many images of a piece, and the rest of the frame that reaches them."""
 
 MOST_ALONE = 16
 """How many images of a piece it is then asked about one by one."""
