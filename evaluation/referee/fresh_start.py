@@ -33,6 +33,8 @@ def ask_fresh_model(model: Model, audit: Audit) -> None:
     then counts as other labels. Then some images are asked about one by one, without any company.
     """
     due = audit.fresh_frames()
+    if not due:
+        return
     for _ in range(STARTS):
         model.renew()
         while due and (labels := ask_or_none(model, due[0].images)) is not None:
