@@ -31,6 +31,11 @@ def baselines() -> tuple[Baseline, ...]:
     return tuple(sorted(found, key=lambda baseline: list(Track).index(baseline.track)))
 
 
+def is_bundled(directory: Path | None) -> bool:
+    """Whether a player's directory is that of a bundled submission, as it came."""
+    return directory is not None and directory.resolve() in {baseline.path.resolve() for baseline in baselines()}
+
+
 def _track(manifest: Path) -> Track:
     try:
         return Track(tomllib.loads(manifest.read_text(encoding="utf-8"))["submission"]["track"])

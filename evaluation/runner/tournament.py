@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 
+from evaluation.baselines.catalogue import is_bundled
 from evaluation.domain.players import Player
 from evaluation.domain.results import MatchResult
 from evaluation.domain.rules import QueryRules
@@ -87,5 +88,6 @@ def _play_one(
         seed=seed,
         calibration=calibration,
         fresh_audit=match.fresh_audit,
+        reuse_attack=is_bundled(match.attack.directory),
         resources=resources,
     ).result
