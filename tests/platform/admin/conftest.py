@@ -14,7 +14,7 @@ from core import events
 from leaderboards.models import Evaluation, Pool, PoolPlace, Rejudging, Snapshot, Standing
 from matches.models import Match, Piece, SampleResult, Worker
 from repositories.models import Repository
-from rounds.models import Decision, Release, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning
+from rounds.models import Decision, Release, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning, SigningKey
 from submissions.models import Build, Host, LogChunk, Player, QuotaSlot, Submission
 
 
@@ -114,6 +114,7 @@ class Rows:
             submission=submission, attempt=1, worker="here", started_at=self.at, finished_at=self.at
         )
         LogChunk.objects.create(build=build, stage="build", first_line=1, lines=1, text="built", at=self.at)
+        SigningKey.objects.create(public=f"{self.rounds:064x}", made_at=self.at)
         Host.objects.create(name=f"here-{self.rounds}", out_since=self.at, problem="no engine", check_due_at=self.at)
         return submission
 

@@ -15,7 +15,17 @@ from accounts.models import User
 from competitions.models import Competition, Entry, FreezeWindow, RulesVersion, SampleSet, Track
 from core.models import Event
 
-SUPERUSERS_ONLY = {"user", "group", "emailaddress", "accesstoken", "invitation", "worker", "event"}
+SUPERUSERS_ONLY = {
+    "user",
+    "group",
+    "emailaddress",
+    "accesstoken",
+    "invitation",
+    "worker",
+    "host",
+    "signingkey",
+    "event",
+}
 
 
 @pytest.fixture

@@ -105,7 +105,7 @@ def test_it_works(
     assert (held.number, SampleResult.objects.count()) == (1, 2)
     # its players die with it, and what they leave on disk is swept
     wait_for("the end of its players", lambda: not any(Path(f"/proc/{pid}/environ").exists() for pid in players))
-    assert sandbox.sweep() == 2
+    assert sandbox.sweep() in (2, 3)  # the third is the next piece's attack, started ahead
 
     lease = held.lease_until
     assert lease is not None
