@@ -17,7 +17,7 @@ from typing import Any
 import psycopg2
 import pytest
 
-SET_UP = "import django, runpy; django.setup(); runpy.run_path('tests/journeys/twelve.py', run_name='__main__')"
+SET_UP = "import django, runpy; django.setup(); runpy.run_path('tests/journeys/eight.py', run_name='__main__')"
 CELERY = [sys.executable, "-m", "celery", "--app", "config", "worker", "--loglevel", "INFO", "--without-gossip"]
 WEB = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--worker-class", "gthread", "--threads", "4"]
 MOMENTS = 5
@@ -125,10 +125,10 @@ def play_round(
         database = Database(site, environment["DATABASE_URL"])
         programs = Programs(site, root, environment)
         running.append(programs)
-        for number, moment in enumerate(sorted(random.Random(4).sample(range(2, 100), MOMENTS))):
+        for number, moment in enumerate(sorted(random.Random(4).sample(range(2, 60), MOMENTS))):
             wait(f"{moment} pieces played", lambda moment=moment: database.played() >= moment)
             disturb(programs, database, number)
-        wait("the end of the round", database.outcome)
+        wait("the end of the round", database.outcome, seconds=240.0)
         return Outcome(database.outcome(), database.rows())
 
     yield play

@@ -1,4 +1,4 @@
-"""Sets up a site at which a round of twelve a side has begun. Run with the settings of that site, Django set up.
+"""Sets up a site at which a round of eight a side has begun. Run with the settings of that site, Django set up.
 
 Every name, commit and sample order is the same each time, so two sites must come to the same outcome.
 """
@@ -18,13 +18,14 @@ from competitions.services import enter, import_competition
 from core import clock
 from demo.pushing import TAG, push_copy
 from demo.teams import Change
+from evaluation.baselines.catalogue import baselines
 from repositories.reading import Reader
 from repositories.services import repository_of
 from rounds import salts, services
 from submissions.builds import build
 from submissions.models import Submission
 
-SIDE = 12
+SIDE = 8
 SAMPLES = 3
 WEIGHTS = 'WEIGHTS = dict(np.load(Path(__file__).with_name("weights.npz"), allow_pickle=False))'
 SHAKEN = """
@@ -32,15 +33,32 @@ DRAW = np.random.default_rng({number})
 WEIGHTS = {{name: np.float32(w + DRAW.normal(0, {size} * np.abs(w).mean(), w.shape)) for name, w in WEIGHTS.items()}}"""
 
 
+# in numpy alone: a process is started for every piece, and foolbox takes a second to import
+NOISE = """# noise of growing size, drawn {draws} times at each
+from evaluation.sdk import serve_attack
+
+
+def attack(model, image, label, *, target, rng):
+    for step in range(1, 1 + 36 // {draws}):
+        for _ in range({draws}):
+            model(image + rng.normal(0, 3 * step * {draws}, image.shape))
+
+
+serve_attack(attack)
+"""
+
+
 def begin() -> None:
-    """Make the tables, the competition, two dozen teams with a submission each, and the round."""
+    """Make the tables, the competition, sixteen teams with a submission each, and the round."""
     call_command("migrate", verbosity=0)
-    competition = import_competition(tomllib.loads(Path(__file__).with_name("twelve.toml").read_text(encoding="utf-8")))
+    competition = import_competition(tomllib.loads(Path(__file__).with_name("eight.toml").read_text(encoding="utf-8")))
+    path = next(baseline.path for baseline in baselines() if baseline.name == "gaussian-noise")
+    bundled = (path / "main.py").read_text(encoding="utf-8")
     for number in range(SIDE):
         shaken = WEIGHTS + SHAKEN.format(number=number, size=number / 10)
         submit(competition, f"models-{number}", "model", "numpy-classifier", Change("main.py", WEIGHTS, shaken))
-        draws = Change("main.py", "DRAWS = 40", f"DRAWS = {number + 1}")
-        submit(competition, f"noise-{number}", "untargeted", "gaussian-noise", draws)
+        noise = Change("main.py", bundled, NOISE.format(draws=number + 1))
+        submit(competition, f"noise-{number}", "untargeted", "gaussian-noise", noise)
     start_round(competition, User.objects.create_superuser("olga", "", "a long enough password"))
 
 
