@@ -111,9 +111,14 @@ class Piece:
         )
 
     def _release_attack(self) -> None:
-        """The attack's process ends with its piece, so that it can carry nothing into the next."""
+        """End the attack's process with its piece, so that it can carry nothing into the next.
+
+        The next one starts only now: while the attack plays, a second process of it could slow the model down.
+        """
         if not self._table.reuse_attack:
             self._table.attack.renew()
+            if self._more:
+                self._table.attack.start_ahead()
 
     def _restart_model(self) -> None:
         """Have the model play on as another instance, which has seen nothing. Raises `PlayerFailedError`."""
@@ -123,11 +128,9 @@ class Piece:
         self._table.model.start_ahead()  # the one for the audit
 
     def _start_ahead(self) -> None:
-        """Start, in the background, what will be needed while this piece is played or right after it."""
+        """Start, in the background, the instance of the model that the audit will need."""
         if self._table.fresh_audit:
             self._table.model.start_ahead()
-        if self._more and not self._table.reuse_attack:
-            self._table.attack.start_ahead()
 
     def _ask_clean(self) -> None:
         table = self._table

@@ -59,7 +59,7 @@ class Record:
         *,
         failure: Failure | None = None,
     ) -> None:
-        """Note answered queries: of which samples, which of these paid, and the how-manieth query of theirs it was.
+        """Note answered queries: the sample that was named, the one that paid, and the number of its query, from 1.
 
         A query that nobody could pay is number 0. `images` may be a view that changes afterwards; what is kept is
         copied.
