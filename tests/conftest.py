@@ -54,7 +54,8 @@ class SandboxProgram:
         self.remove()
         count = self._link.with_name("bwrap-count")
         count.write_text("0")
-        head = f"REAL={self._real}; COUNT=$(($(cat {count}) + 1)); echo $COUNT > {count}"
+        lock = f"exec 9> {count}-lock; flock 9"  # two start at the same time
+        head = f"REAL={self._real}; {lock}; COUNT=$(($(cat {count}) + 1)); echo $COUNT > {count}; exec 9>&-"
         self._link.write_text(f"#!/bin/sh\n{head}\n{script}\n")
         self._link.chmod(0o755)
 

@@ -51,7 +51,7 @@ class Contestant:
         self.rules = rules
         self.calibration = calibration
         self.failures: list[Failure] = []
-        """Those of the piece that is played, and a failure in set-up of an earlier one."""
+        """Those of the piece that is played."""
         self._seat = seat
         self._track = track
         self._channel: Channel | None = None
@@ -70,11 +70,9 @@ class Contestant:
         return self._channel is not None
 
     def begin_piece(self) -> None:
-        """Forget the failures of the piece before: what becomes of a piece depends on no other.
-
-        A failure in set-up stays. It would only be met again, at the price of the whole set-up time.
-        """
-        self.failures = [failure for failure in self.failures if failure.in_setup]
+        """Forget the failures of the piece before: what becomes of a piece depends on no other."""
+        self.failures = []
+        self._started = self.connected
 
     def start_ahead(self) -> None:
         """Start an instance in the background, which the next `channel` without a connection takes."""
@@ -112,7 +110,7 @@ class Contestant:
     def fail(self, error: ChannelError, *, starting: bool = False, in_setup: bool = False) -> PlayerFailedError:
         """Send the player away for `error`; the exception to raise, with the reason that tells most.
 
-        `starting`: it had not said HELLO yet; `in_setup`: and that was its first start in this match.
+        `starting`: it had not said HELLO yet; `in_setup`: and that was its first start in this piece.
         """
         if self._channel is not None:
             self._channel.reject(str(error))

@@ -56,7 +56,7 @@ def test_layouts_are_those_of_the_code(page: str, name: str) -> None:
 
 
 def test_reasons_are_those_of_the_code(page: str) -> None:
-    rows = table_after(page, "before WELCOME at its first start is final for the pieces that follow.")
+    rows = table_after(page, "The next piece begins without any of this.")
     assert rows == [[f"`{reason}`", reason.text] for reason in Reason]
 
 

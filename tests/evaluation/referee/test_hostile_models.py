@@ -7,6 +7,7 @@ import struct
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import pytest
 from evaluation.domain.players import Side
 from evaluation.domain.results import Outcome, Reason
 from evaluation.referee import players
+from evaluation.sdk import serve_model
 
 LABELS = 4
 MODEL = 1
@@ -184,15 +186,29 @@ def test_a_model_that_failed_in_one_piece_may_play_the_next(game: Any, wire: Any
     assert [row.queries for row in rows] == [1] * 5
 
 
-def test_a_model_that_fails_in_set_up_is_not_set_up_again_for_each_piece(game: Any, wire: Any) -> None:
+def test_a_model_that_fails_in_set_up_is_set_up_once_for_each_piece(game: Any, wire: Any) -> None:
     rows = game.play(
         raw_model=lambda connected: wire(connected).hello(2),
         samples=game.samples(3),
         rules=replace(game.rules, piece_samples=1),
     )
     assert [(row.outcome, row.reason) for row in rows] == [(Outcome.CLEAN_WRONG, Reason.BAD_HELLO)] * 3
-    assert game.model_seat.opened == 1
+    assert game.model_seat.opened == 3
     assert [failure.reason for failure in game.failures] == [Reason.BAD_HELLO]
+
+
+def test_a_model_whose_set_up_fails_once_loses_one_piece(game: Any, wire: Any) -> None:
+    starts = count(1)
+
+    def fails_first(connected: socket.socket) -> None:
+        if next(starts) == 1:
+            wire(connected).hello(2)
+        else:
+            serve_model(game.brightness, connected=connected)
+
+    rows = game.play(raw_model=fails_first, samples=game.samples(3), rules=replace(game.rules, piece_samples=1))
+    assert [row.outcome is Outcome.CLEAN_WRONG for row in rows] == [True, False, False]
+    assert rows[0].reason is Reason.BAD_HELLO
 
 
 def test_it_rejects_a_model_that_never_says_hello(game: Any, wire: Any) -> None:

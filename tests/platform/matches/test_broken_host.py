@@ -131,8 +131,8 @@ def test_a_sandbox_program_that_fails_half_of_the_time_costs_nobody_anything(gam
 def test_a_sandbox_program_that_fails_once_counts_against_no_piece(game: Game, sandbox_program: Any) -> None:
     game.play()
     sandbox_program.replace(
-        '[ $COUNT -le 2 ] && exit 1; exec $REAL "$@"'
-    )  # the attack's, started ahead, and the model's
+        'case "$*" in */numpy-classifier*) [ -e $0-failed ] || { touch $0-failed; exit 1; };; esac; exec $REAL "$@"'
+    )
     game.play()
     game.require_outage("it failed now and then (checked after: HostFault")
     Host.objects.update(check_due_at=clock.now())
