@@ -30,6 +30,7 @@ _TAIL_LINES = 20
 _LINE_BYTES = 4096
 _WATCH_SECONDS = 1.0
 _NOTICE_SECONDS = 2.0
+_CANCEL_SECONDS = 2.0
 
 Watch = Callable[[], None]
 """Asked about once a second while a build runs; raises the refusal that stops it."""
@@ -107,7 +108,11 @@ class DockerClient:
             write_context(context, archive)
             archive.seek(0)
             with _Connection(self._path) as connection:
-                code = self._run(order.words(), archive, [on_log, tail.append], watch)
+                try:
+                    code = self._run(order.words(), archive, [on_log, tail.append], watch)
+                except BaseException:
+                    self._remove_late(order.tag)
+                    raise
                 if code == 0:
                     return
                 broke = connection.broke()
@@ -143,6 +148,12 @@ class DockerClient:
             _stop(process)
             reader.join()
             process.stdout.close()
+
+    def _remove_late(self, name: str) -> None:
+        """Remove what a build that was stopped may still name: the engine learns of the stop a moment later."""
+        deadline = time.monotonic() + _CANCEL_SECONDS
+        while self._call("image", "rm", name).returncode != 0 and time.monotonic() < deadline:
+            time.sleep(_CANCEL_SECONDS / 10)
 
     def _call(self, *words: str) -> subprocess.CompletedProcess[str]:
         try:

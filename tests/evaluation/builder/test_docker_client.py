@@ -119,11 +119,15 @@ def test_it_tells_a_missing_image_from_a_missing_engine(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("script", ["exec sleep 100", "while :; do echo talking; done"], ids=["silent", "talking"])
 def test_it_stops_a_build_when_the_watch_says_so(tmp_path: Path, script: str) -> None:
+    """And removes its image, although the engine named it only after the client was killed."""
     started = time.monotonic()
+    removing = tmp_path / "removing"
+    remove = f'[ "$1" = image ] && {{ echo $* >> {removing}; [ $(wc -l < {removing}) = 3 ]; exit; }}'
 
     def watch() -> None:
         if time.monotonic() > started + 1:
             raise BuildRefusal("too long")
 
     with pytest.raises(BuildRefusal, match="too long"):
-        DockerClient(str(client(tmp_path, script))).build(ORDER, [], lambda _: None, watch)
+        DockerClient(str(client(tmp_path, f"{remove}\n{script}"))).build(ORDER, [], lambda _: None, watch)
+    assert removing.read_text().splitlines() == [f"image rm {ORDER.tag}"] * 3
