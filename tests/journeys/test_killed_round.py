@@ -87,10 +87,14 @@ class Database:
         return str(self.ask("select outcome from rounds_round"))
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """Every sample result, by the contents of its players: all of it but the times."""
+        """Every sample result of the round, by the contents of its players: all of it but the times.
+
+        The leaderboards' own matches go on beside the round and after it.
+        """
         return self.ask_all(
             "select attack.digest, model.digest, row.sample, row.outcome, row.distance, row.queries, row.reason "
             "from matches_sampleresult row join matches_match match on match.id = row.match_id "
+            "join rounds_roundmatch of_round on of_round.match_id = match.id "
             "join submissions_player attack on attack.id = match.attack_id "
             "join submissions_player model on model.id = match.model_id order by 1, 2, 3"
         )
@@ -128,7 +132,7 @@ def play_round(
         for number, moment in enumerate(sorted(random.Random(4).sample(range(2, 60), MOMENTS))):
             wait(f"{moment} pieces played", lambda moment=moment: database.played() >= moment)
             disturb(programs, database, number)
-        wait("the end of the round", database.outcome, seconds=240.0)
+        wait("the end of the round", database.outcome, seconds=120.0)
         return Outcome(database.outcome(), database.rows())
 
     yield play
