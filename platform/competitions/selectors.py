@@ -68,8 +68,8 @@ def rules_in_force(competition: Competition) -> RulesVersion:
 
 
 def sample_set_for(competition: Competition, purpose: str) -> SampleSet:
-    """The newest imported sample set of the purpose; raises `Fault` where there is none."""
-    found = imported_sets(competition).filter(purpose=purpose).order_by("-pk").first()
+    """The newest sample set of the purpose that was not drawn for a round; raises `Fault` where there is none."""
+    found = lasting_sets(competition).filter(purpose=purpose).order_by("-pk").first()
     if found is None:
         raise Fault(f"{competition.slug} has no {purpose} samples")
     return found
@@ -81,12 +81,18 @@ def standing_windows(competition: Competition) -> QuerySet[FreezeWindow]:
 
 
 def imported_sets(competition: Competition) -> QuerySet[SampleSet]:
-    """The sample sets that the competition's file describes: without those that were drawn for rounds."""
+    """The sample sets that the competition's file describes: without those that the site drew."""
+    return lasting_sets(competition).filter(replaces__isnull=True)
+
+
+def lasting_sets(competition: Competition) -> QuerySet[SampleSet]:
+    """Imported sets and the validation sets that the site drew after rounds: all but those that rounds play on."""
     return competition.sample_sets.filter(drawn_from__isnull=True)
 
 
 def shown_sets() -> QuerySet[SampleSet]:
-    """Imported sets, of whatever competition, whose images somebody or some player saw, sees, or is going to see."""
+    """Sets, of whatever competition, whose images somebody or some player saw, sees, or is going to see. Those that were
+    drawn for rounds are none of them: their sources are."""
     shown = Q(purpose__in=SHOWN) | Q(matches__isnull=False) | Q(draws__isnull=False)
     return SampleSet.objects.filter(shown, drawn_from__isnull=True).order_by("pk").distinct()
 
