@@ -91,8 +91,10 @@ def lasting_sets(competition: Competition) -> QuerySet[SampleSet]:
 
 
 def shown_sets() -> QuerySet[SampleSet]:
-    """Sets, of whatever competition, whose images somebody or some player saw, sees, or is going to see. Those that were
-    drawn for rounds are none of them: their sources are."""
+    """Sets, of whatever competition, whose images somebody or some player saw, sees, or is going to see.
+
+    Those that were drawn for rounds are none of them: their sources are.
+    """
     shown = Q(purpose__in=SHOWN) | Q(matches__isnull=False) | Q(draws__isnull=False)
     return SampleSet.objects.filter(shown, drawn_from__isnull=True).order_by("pk").distinct()
 

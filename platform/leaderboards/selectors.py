@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from leaderboards.comparing import Compared, comparison
 from leaderboards.first_pool import first_players
+from leaderboards.luck import BoardLuck, TrackLuck, luck_of, luck_on
 from leaderboards.shown import (
     PAGE_ROWS,
     BoardPage,
@@ -41,11 +42,13 @@ __all__ = [
     "AT_ONCE",
     "COUNTED",
     "PAGE_ROWS",
+    "BoardLuck",
     "BoardPage",
     "BoardRow",
     "Compared",
     "Stillness",
     "Terms",
+    "TrackLuck",
     "best",
     "board",
     "comparison",
@@ -53,6 +56,8 @@ __all__ = [
     "counting",
     "evaluation_of",
     "first_players",
+    "luck_of",
+    "luck_on",
     "opposing_pool",
     "over",
     "pool_in_force",

@@ -1,7 +1,7 @@
 """The seed of a match: what a team could vary for free is no part of it.
 
-It follows from the competition's secret salt, the rules, the sample set, and who plays: a bundled baseline by its name, a
-submitted player by the repository that sent it first, that is by entry and track. So a team that sends the same again
+It follows from the competition's secret salt, the rules, the sample set, and who plays: a bundled baseline by its name,
+a submitted player by the repository that sent it first, that is by entry and track. So a team that sends the same again
 with another comment, tag or title meets each opponent with the randomness that it met before. The salt keeps teams from
 computing seeds; a rejudging takes the seeds of what it plays once more.
 """

@@ -88,6 +88,9 @@ def board(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
         "rules_in_force": rules_in_force(shown).version if page.rows else None,
         "axis": axis_to(max((row.high for row in page.rows), default=1.0)),
         "own": {team.slug for team in teams_of(request.user)},
+        "luck": leaderboards.luck_on(
+            track, [row.team_slug for row in page.rows], until=page.still.since if page.still else None
+        ),
         "waits": not page.rows and leaderboards.opposing_pool(track) is None,
     }
     framed = live.part(request, "pages/parts/board.html", context, every=BOARD_EVERY)

@@ -162,7 +162,11 @@ def test_with_the_pools_a_new_validation_set_comes_into_force(hall: Hall) -> Non
 def test_a_result_is_applied_where_the_data_set_has_no_further_images(hall: Hall) -> None:
     hall.field(3, 3)
     digest, _ = keep_samples(
-        source="digits", split="validation", count=200, target_seed=7, rules=query_rules(rules_in_force(hall.competition).values, 2)
+        source="digits",
+        split="validation",
+        count=200,
+        target_seed=7,
+        rules=query_rules(rules_in_force(hall.competition).values, 2),
     )
     SampleSet.objects.filter(name="validation").update(digest=digest, count=200)
     round = hall.scored(hall.plan(samples=8))
