@@ -32,4 +32,5 @@ def told(compared: Compared, column: str) -> str:
     half = (difference.high - difference.low) / 2
     wanted = 1 - math.floor(math.log10(half)) if half > 0 else precision.DECIMALS
     digits = max(0, min(precision.DECIMALS, wanted))
-    return f"{getattr(difference, column):+.{digits}f}".replace("-", "\u2212")
+    value = round(getattr(difference, column), digits) + 0.0  # no -0.0
+    return f"{value:+.{digits}f}"

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import timedelta
+from html import unescape
 from typing import TYPE_CHECKING
 
 import pytest
 from django.db import connection
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from accounts.models import User
+from accounts.models import Membership, User
 from competitions.models import SampleSet
 from leaderboards import services
 from leaderboards.models import Evaluation, Pool
@@ -175,3 +178,41 @@ def test_a_comparison_is_computed_once(arena: Arena, attack_pool: Pool, alice: U
 def test_nothing_is_said_before_there_is_a_pool(arena: Arena, alice: User) -> None:
     assert luck_on(arena.tracks["model"], ["owls"]) is None
     assert luck_of(arena.entry("owls"), inside=True) == []
+
+
+def test_the_pages_say_it(arena: Arena, attack_pool: Pool, alice: User, charlie: User, client: Client) -> None:
+    owls = arena.entry("owls")
+    Membership.objects.create(team=owls.team, user=alice, role="captain", joined_at=owls.joined_at)
+    older, newer = (arena.submission(owls, "model", alice) for _ in range(2))
+    scored(arena, older)
+    scored(arena, newer, [1.2, 1.9, 3.1, 3.9, 4.8, 6.2])
+    board = text_of(client, "/competitions/digits/leaderboards/model")
+    assert "2nd on this set" in board
+    said = re.search(
+        r"Luck: on these 6 samples the best of several equally good submissions of a team is expected to look better "
+        r"than it is, by (\d+) % with 5, by (\d+) % with 35 and by (\d+) % with 150 submissions\.",
+        board,
+    )
+    assert said is not None
+    assert 0 < int(said[1]) < int(said[2]) < int(said[3])
+    count = (
+        "2 submissions measured on the validation set in force (6 samples). By luck alone, the best of 2 equally good"
+    )
+    compared = (
+        f"Submission {newer.pk} is not separated from submission {older.pk}: "
+        "difference +0.00, 95 % interval -0.20 to +0.15 over samples, against the same opponents."
+    )
+    client.force_login(alice)
+    page = text_of(client, "/teams/owls")
+    assert count in page
+    assert compared in page
+    client.force_login(charlie)
+    page = text_of(client, "/teams/owls")
+    assert count in page
+    assert "separated" not in page
+
+
+def text_of(client: Client, address: str) -> str:
+    """The words of a page, in one line."""
+    words = re.sub(r"<[^>]+>", "", client.get(address).content.decode())
+    return " ".join(unescape(words).split())
