@@ -47,9 +47,8 @@ def test_nothing_separates_a_player_from_itself() -> None:
 
 
 def test_of_equals_about_one_in_twenty_is_separated() -> None:
-    separated = [
-        paired_difference(*players(seed, 0.0, 0.0, samples=100, noise=0.3), Side.MODEL).separated for seed in range(100)
-    ]
+    pairs = [players(seed, 0.0, 0.0, samples=100, noise=0.3) for seed in range(100)]
+    separated = [paired_difference(newer, older, Side.MODEL).separated for newer, older in pairs]
     assert 1 <= sum(separated) <= 11
 
 
