@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from api.fields import DistanceField, MomentField, QueriesField, SecondsField
 from competitions.models import Competition, FreezeWindow, RulesVersion, SampleSet, Track
-from competitions.selectors import lasting_sets, standing_windows
+from competitions.selectors import imported_sets, standing_windows
 from core import precision
 from leaderboards.models import Evaluation
 from leaderboards.selectors import evaluation_of, public_evaluation_of
@@ -79,8 +79,8 @@ class WholeCompetitionSerializer(serializers.ModelSerializer[Competition]):
         return WindowSerializer(standing_windows(competition), many=True).data
 
     def get_sample_sets(self, competition: Competition) -> object:
-        """All but those that are drawn for rounds, which are theirs."""
-        return SampleSetSerializer(lasting_sets(competition), many=True).data
+        """Those that are imported; what rounds draw from them is theirs."""
+        return SampleSetSerializer(imported_sets(competition), many=True).data
 
 
 class BoardRowSerializer(serializers.Serializer[Any]):

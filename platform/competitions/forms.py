@@ -11,7 +11,7 @@ from unfold.widgets import UnfoldAdminSplitDateTimeWidget, UnfoldAdminTextareaWi
 from competitions.document import NEEDED
 from competitions.models import FreezeWindow, RulesVersion, SampleSet
 from competitions.rules import least_accuracy, query_rules
-from competitions.selectors import lasting_sets
+from competitions.selectors import imported_sets
 from competitions.services import require_fitting_rules
 from competitions.windows import check_plan
 from core.administration.acts import ReasonForm
@@ -64,7 +64,7 @@ class SampleSetForm(SampleSetModelForm):
         before, purpose = self.initial["purpose"], str(self.cleaned_data["purpose"])
         if purpose != before and before == SampleSet.Purpose.DEVELOPMENT:
             raise ValidationError("Its images are public, so it stays a set for development.")
-        others = lasting_sets(self.instance.competition).exclude(pk=self.instance.pk)
+        others = imported_sets(self.instance.competition).exclude(pk=self.instance.pk)
         if purpose != before and before in NEEDED and not others.filter(purpose=before).exists():
             raise ValidationError(f"It is the only set for {before}: import another one first.")
         return purpose

@@ -68,8 +68,8 @@ def rules_in_force(competition: Competition) -> RulesVersion:
 
 
 def sample_set_for(competition: Competition, purpose: str) -> SampleSet:
-    """The newest sample set of the purpose that was not drawn for a round; raises `Fault` where there is none."""
-    found = lasting_sets(competition).filter(purpose=purpose).order_by("-pk").first()
+    """The newest imported sample set of the purpose; raises `Fault` where there is none."""
+    found = imported_sets(competition).filter(purpose=purpose).order_by("-pk").first()
     if found is None:
         raise Fault(f"{competition.slug} has no {purpose} samples")
     return found
@@ -81,13 +81,13 @@ def standing_windows(competition: Competition) -> QuerySet[FreezeWindow]:
 
 
 def imported_sets(competition: Competition) -> QuerySet[SampleSet]:
-    """The sample sets that the competition's file describes: without those that the site drew."""
-    return lasting_sets(competition).filter(replaces__isnull=True)
-
-
-def lasting_sets(competition: Competition) -> QuerySet[SampleSet]:
-    """Imported sets and the validation sets that the site drew after rounds: all but those that rounds play on."""
+    """The sample sets that were read from data sets: without those that were drawn from them for rounds."""
     return competition.sample_sets.filter(drawn_from__isnull=True)
+
+
+def described_sets(competition: Competition) -> QuerySet[SampleSet]:
+    """The imported sets that the competition's file describes: without the validation sets that the site chose."""
+    return imported_sets(competition).filter(replaces__isnull=True)
 
 
 def shown_sets() -> QuerySet[SampleSet]:

@@ -18,7 +18,7 @@ from competitions.opponents import keep_opponent
 from competitions.renewing import draw_validation_set, keep_validation_set
 from competitions.rules import query_rules
 from competitions.samples import keep_samples
-from competitions.selectors import imported_sets, other_team, standing_windows
+from competitions.selectors import described_sets, other_team, standing_windows
 from competitions.windows import (
     call_off_window,
     change_window,
@@ -93,7 +93,7 @@ def export_competition(competition: Competition) -> dict[str, Any]:
         "competition": _without_defaults(_values(competition, file.ABOUT)),
         "rules": values,
         "tracks": {track.kind: _values(track, file.TRACK) for track in competition.tracks.all()},
-        "sample_sets": [_without_defaults(_values(row, file.SAMPLE_SET)) for row in imported_sets(competition)],
+        "sample_sets": [_without_defaults(_values(row, file.SAMPLE_SET)) for row in described_sets(competition)],
     }
     if windows := [_values(window, file.WINDOW) for window in standing_windows(competition)]:
         written["freeze_windows"] = windows

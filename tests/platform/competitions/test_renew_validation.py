@@ -13,7 +13,7 @@ from PIL import Image
 from competitions.models import Competition, RulesVersion, SampleSet
 from competitions.rules import query_rules
 from competitions.samples import image_hashes, keep_samples, samples_of
-from competitions.selectors import imported_sets, sample_set_for
+from competitions.selectors import described_sets, sample_set_for
 from competitions.services import (
     draw_samples,
     draw_validation_set,
@@ -146,7 +146,7 @@ def test_the_file_describes_imported_sets_only(competition: Competition, keep_se
     assert export_competition(competition) == written
     import_competition(written)
     assert sample_set_for(competition, "validation").name == "validation-2"
-    assert [row.name for row in imported_sets(competition)] == ["development", "validation"]
+    assert [row.name for row in described_sets(competition)] == ["development", "validation"]
     written["sample_sets"].append({**written["sample_sets"][-1], "name": "validation-2"})
     with pytest.raises(Refusal, match="the site drew a validation set of this name"):
         import_competition(written)
