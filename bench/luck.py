@@ -44,7 +44,7 @@ CHANGES = (
     Change("model: comment, seed from the content (before)", Side.MODEL, 0.35, 0.0),
     Change("the same, steadier attacks", Side.MODEL, 0.15, 0.0),
     Change("model: comment, seed from the entry (now)", Side.MODEL, 0.35, 0.0, redraws_rest=False),
-    Change("model: weights moved a little (now)", Side.MODEL, 0.35, 0.0),
+    Change("model: weights moved, all paths anew (now)", Side.MODEL, 0.35, 0.0),
     Change("model: retrained (now)", Side.MODEL, 0.35, MODEL_SAMPLE),
     Change("attack: comment, seed from the content (before)", Side.ATTACK, 0.35, 0.0),
     Change("attack: comment, seed from the entry (now)", Side.ATTACK, 0.35, 0.0, redraws_rest=False),
