@@ -8,9 +8,10 @@ from datetime import datetime
 
 import numpy as np
 from django.core.cache import cache
-from django.db.models import Count, QuerySet
+from django.db.models import Count, QuerySet, Subquery
 
-from competitions.models import Entry, Track
+from competitions.models import Entry, SampleSet, Track
+from competitions.selectors import imported_sets
 from core.errors import Fault
 from evaluation.domain.players import Side
 from evaluation.domain.players import Track as EngineTrack
@@ -22,7 +23,6 @@ from leaderboards.models import Evaluation
 from leaderboards.standings import SEED
 from leaderboards.terms import COUNTED, Terms, terms_in_force
 from matches.models import SampleResult
-from submissions.models import Player
 
 EXAMPLES = (5, 35, 150)
 """Numbers of submissions for which a board tells what luck gives: a day, a week and a month of five a day."""
@@ -72,21 +72,22 @@ class TrackLuck:
 
 
 def luck_on(track: Track, teams: Collection[str], *, until: datetime | None = None) -> BoardLuck | None:
-    """What the board of a track says of luck, for the teams with these slugs; None before anything can be measured.
+    """What the board of a track says of luck, for the teams with these slugs, in one query.
 
-    `until`: what was scored later is not counted, as where the board stands still since then.
+    None where nothing of them was measured on the validation set in force. `until`: what was scored later is not counted, as where the board stands still since then.
     """
-    terms = _terms(track)
-    if terms is None:
-        return None
-    by_team = _scored(track, until).filter(
-        sample_set=terms.sample_set, submission__repository__entry__team__slug__in=teams
+    sets = imported_sets(track.competition).filter(purpose=SampleSet.Purpose.VALIDATION).order_by("-pk")
+    slug = "submission__repository__entry__team__slug"
+    rows = _scored(track, until).filter(sample_set=Subquery(sets.values("pk")[:1]), **{f"{slug}__in": teams})
+    counts = (
+        rows.order_by().values_list(slug, "sample_set__count").annotate(measured=Count("submission", distinct=True))
     )
-    counts = by_team.order_by().values_list("submission__repository__entry__team__slug")
-    measured = dict(counts.annotate(measured=Count("submission", distinct=True)))
-    samples, side = terms.sample_set.count, EngineTrack(track.kind).side
+    found = list(counts)
+    if not found:
+        return None
+    samples, side = found[0][1], EngineTrack(track.kind).side
     chances = tuple(_chance(side, count, samples) for count in EXAMPLES)
-    return BoardLuck(samples, chances, measured)
+    return BoardLuck(samples, chances, {team: measured for team, _, measured in found})
 
 
 def luck_of(entry: Entry, *, inside: bool) -> list[TrackLuck]:
@@ -113,8 +114,7 @@ def luck_of(entry: Entry, *, inside: bool) -> list[TrackLuck]:
 
 def _scored(track: Track, until: datetime | None) -> QuerySet[Evaluation]:
     rows = Evaluation.objects.filter(COUNTED, submission__repository__track=track, state=Evaluation.State.SCORED)
-    known = rows if until is None else rows.filter(finished_at__lte=until)
-    return known.select_related("submission__repository")
+    return rows if until is None else rows.filter(finished_at__lte=until)
 
 
 def _terms(track: Track) -> Terms | None:
@@ -150,13 +150,12 @@ def _compared(newest: Evaluation, own: QuerySet[Evaluation], side: Side) -> Comp
 def _distances(evaluation: Evaluation, side: Side) -> Distances:
     """(opponents, samples): the scored distances that the score follows from, in the order of the opponents' keys.
 
-    A model of an attack's own team counts for nothing in the attack's score.
+    What the score leaves out, as of an attack the models of its own team, is left out.
     """
     opponent = "match__attack" if side is Side.MODEL else "match__model"
     rows = SampleResult.objects.filter(match__evaluations=evaluation).order_by(opponent, "sample")
-    if side is Side.ATTACK:
-        owned = Player.objects.filter(repository__entry=evaluation.submission.repository.entry_id)
-        rows = rows.exclude(match__model__in=owned)
+    if left_out := [row["player"] for row in evaluation.per_opponent if row.get("own")]:
+        rows = rows.exclude(**{f"{opponent}__in": left_out})
     by_opponent: dict[int, list[float]] = {}
     for key, outcome, distance, worst in rows.values_list(opponent, "outcome", "distance", "worst_case"):
         by_opponent.setdefault(key, []).append(scored_distance(Outcome(outcome), distance, worst))

@@ -19,7 +19,6 @@ from leaderboards import services
 from leaderboards.models import Evaluation, Pool
 from leaderboards.selectors import luck_of, luck_on
 from matches.models import Match
-from repositories.models import Repository
 from submissions.models import Submission
 
 if TYPE_CHECKING:
@@ -121,27 +120,26 @@ def test_a_new_validation_set_begins_the_count_again(arena: Arena, attack_pool: 
         imported_at=old.imported_at,
         replaces=old,
     )
-    board = luck_on(arena.tracks["model"], ["owls"])
-    assert board is not None
-    assert board.measured == {}
+    assert luck_on(arena.tracks["model"], ["owls"]) is None
     scored(arena, arena.submission(owls, "model", alice))
     board = luck_on(arena.tracks["model"], ["owls"])
     assert board is not None
     assert board.measured == {"owls": 1}
 
 
-def test_a_model_of_the_own_team_decides_nothing_for_an_attack(arena: Arena, model_pool: Pool, alice: User) -> None:
+def test_an_opponent_that_the_score_leaves_out_decides_nothing(arena: Arena, model_pool: Pool, alice: User) -> None:
     owls = arena.entry("owls")
     own_model = model_pool.places.get(place=1).player
-    repository = Repository.objects.create(entry=owls, track=arena.tracks["model"], created_at=owls.joined_at)
-    own_model.repository, own_model.baseline = repository, ""
-    own_model.save()
     for on_own in (1.0, 9.0):
         evaluation = services.evaluate(arena.submission(owls, "untargeted", alice))
         assert evaluation is not None
         for match in evaluation.matches.all():
             arena.play(match, [on_own] * 6 if match.model_id == own_model.pk else STEADY)
         services.score_finished()
+        evaluation.refresh_from_db()
+        for row in evaluation.per_opponent:
+            row["own"] = row["player"] == own_model.pk
+        evaluation.save()
     (own,) = luck_of(owls, inside=True)
     assert own.compared is not None
     assert own.compared.difference.value == 0

@@ -133,12 +133,12 @@ def test_it_follows_changes_and_is_silent_without_them(client: Client, shown: di
 
 
 @pytest.mark.parametrize("signed_in", [False, True])
-def test_it_takes_at_most_ten_queries(
+def test_it_takes_at_most_eleven_queries(
     client: Client, crowd: None, bob: User, signed_in: bool, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     if signed_in:
         client.force_login(bob)
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(11):
         client.get(BOARD)
 
 
