@@ -74,7 +74,8 @@ class TrackLuck:
 def luck_on(track: Track, teams: Collection[str], *, until: datetime | None = None) -> BoardLuck | None:
     """What the board of a track says of luck, for the teams with these slugs, in one query.
 
-    None where nothing of them was measured on the validation set in force. `until`: what was scored later is not counted, as where the board stands still since then.
+    None where nothing of them was measured on the validation set in force. `until`: what was scored later is not
+    counted, as where the board stands still since then.
     """
     sets = imported_sets(track.competition).filter(purpose=SampleSet.Purpose.VALIDATION).order_by("-pk")
     slug = "submission__repository__entry__team__slug"
