@@ -32,7 +32,7 @@ def crowd(shown: dict[str, Submission]) -> None:
             team=team, competition=first.track.competition, joined_at=evaluation.created_at + timedelta(days=1)
         )
         Standing.objects.create(
-            track=first.track, entry=entry, evaluation=evaluation, rank=number, previous_rank=number + 1
+            track=first.track, entry=entry, evaluation=evaluation, place=number, rank=number, previous_rank=number + 1
         )
 
 
