@@ -22,7 +22,7 @@ from competitions.models import Competition, Entry, Track
 from competitions.selectors import may_organise
 from leaderboards.board import COMPARED
 from leaderboards.models import Evaluation, PoolPlace, Standing
-from leaderboards.terms import COUNTED, key_in_force
+from leaderboards.terms import COUNTED, measured_in_force
 from submissions.models import Submission
 
 PAGE_ROWS = 100
@@ -142,7 +142,7 @@ def sees_live(user: User | AnonymousUser, competition: Competition) -> bool:
 
 
 def board(track: Track, page: int | str = 1, *, still: bool | None = None, page_rows: int = PAGE_ROWS) -> BoardPage:
-    """A page of the track's leaderboard in a few queries; a number that is no page gives the nearest one.
+    """A page of the track's leaderboard in two queries; a number that is no page gives the nearest one.
 
     As everybody sees it; with `still` False as it is now, for those of whom `sees_live` is true. Within a tie teams are
     listed by their slug, which is no ranking.
@@ -222,12 +222,7 @@ def _frozen(track: Track, still: bool | None) -> tuple[Stillness | None, list[di
 
 
 def _standings(track: Track) -> QuerySet[Standing, Any]:
-    in_force = key_in_force(track)
-    provisional: Any = Value(True)
-    if in_force is not None:
-        names = ("evaluation__pool", "evaluation__rules", "evaluation__sample_set")
-        measured_so = Q(**dict(zip(names, in_force, strict=True)))
-        provisional = Case(When(measured_so, then=Value(False)), default=Value(True))
+    provisional = Case(When(measured_in_force(track), then=Value(False)), default=Value(True))
     rows = Standing.objects.filter(track=track).order_by("place", "entry__team__slug")
     ranks = ("rank", "previous_rank", "rank_low", "rank_high", "separated")
     return rows.values(*ranks, provisional=provisional, **_COLUMNS)

@@ -81,7 +81,9 @@ def board(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
     track = get_object_or_404(Track.objects.select_related("competition"), competition=shown, kind=kind)
     still = not leaderboards.sees_live(request.user, shown)
     page = leaderboards.board(track, request.GET.get("page", "1"), still=still)
-    rules, pool = shown.rules_versions.first(), leaderboards.opposing_pool(track)
+    rules = shown.rules_versions.first()
+    # asked for only where something is told of it
+    pool = leaderboards.opposing_pool(track) if any(row.provisional for row in page.rows) or not page.rows else None
     context = {
         "competition": shown,
         "track": track,
