@@ -121,7 +121,7 @@ class Stillness:
 @dataclass(frozen=True)
 class BoardPage:
     """A page of a leaderboard: page `number` of `pages`, from 1, of a board of `total` rows, of which the largest
-    interval ends at `highest`.
+    interval ends at `highest`, without those of models that were not broken.
 
     `still` is None where it is the board as it is now.
     """
@@ -150,10 +150,12 @@ def board(track: Track, page: int | str = 1, *, still: bool | None = None, page_
     stillness, frozen = _frozen(track, still)
     if stillness is not None:
         chosen = Paginator(frozen, page_rows).get_page(page)
-        highest = max((values["high"] for values in frozen), default=0.0)
+        highest = max((row.high for row in map(_kept_row, frozen) if not row.not_broken), default=0.0)
     else:
         paginator = Paginator(_standings(track), page_rows)
-        known = Standing.objects.filter(track=track).aggregate(count=Count("pk"), highest=Max("evaluation__high"))
+        broken = Q(evaluation__held__isnull=True) | Q(evaluation__samples__gte=2 * F("evaluation__held"))
+        highest_of = Max("evaluation__high", filter=broken)
+        known = Standing.objects.filter(track=track).aggregate(count=Count("pk"), highest=highest_of)
         vars(paginator)["count"] = known["count"]  # so that it is not counted twice
         chosen, highest = paginator.get_page(page), known["highest"] or 0.0
     rows = list(map(_row if stillness is None else _kept_row, chosen.object_list))
