@@ -23,7 +23,6 @@ _TITLES = {
     Track.TARGETED: "Targeted attacks (smaller is better)",
 }
 
-
 _READING = (
     "Distances are L2 of pixels / 255. Intervals: 95 % over samples, against these opponents; do not compare two of "
     "them. Ranks in brackets fit other samples, too: 95 %, all rows at once."

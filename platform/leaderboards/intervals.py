@@ -25,13 +25,12 @@ def with_intervals(board: Mapping[int, Place], standing: Mapping[int, Place], ki
     if known.keys() != compared.keys() or any(row.rank_high is None for row in known.values()) != more:
         known = _derived(compared, kind, more=more)
     return {
-        entry: row._replace(**_columns(known[row.evaluation])) if row.evaluation in known else row
-        for entry, row in board.items()
+        entry: _given(row, known[row.evaluation]) if row.evaluation in known else row for entry, row in board.items()
     }
 
 
-def _columns(row: Place) -> dict[str, int | bool | None]:
-    return {"rank_low": row.rank_low, "rank_high": row.rank_high, "separated": row.separated}
+def _given(row: Place, known: Place) -> Place:
+    return row._replace(rank_low=known.rank_low, rank_high=known.rank_high, separated=known.separated)
 
 
 def _derived(compared: Mapping[int, Place], kind: str, *, more: bool) -> dict[int, Place]:
@@ -39,7 +38,11 @@ def _derived(compared: Mapping[int, Place], kind: str, *, more: bool) -> dict[in
         return {}
     rows = Resamples.objects.filter(evaluation__in=compared).values_list("evaluation", "evaluation__value", "medians")
     ranks = {evaluation: row.place for evaluation, row in compared.items()}
-    scores = [Ranked(evaluation, ranks[evaluation], value, bytes(medians)) for evaluation, value, medians in rows]
+    scores = [
+        Ranked(evaluation, ranks[evaluation], value, bytes(medians))
+        for evaluation, value, medians in rows
+        if value is not None
+    ]
     found = rank_columns(scores, kind)
     last = len(compared)
     return {

@@ -225,7 +225,7 @@ def _frozen(track: Track, still: bool | None) -> tuple[Stillness | None, list[di
 
 def _standings(track: Track) -> QuerySet[Standing, Any]:
     provisional = Case(When(measured_in_force(track), then=Value(False)), default=Value(True))
-    rows = Standing.objects.filter(track=track).order_by("place", "entry__team__slug")
+    rows: QuerySet[Standing] = Standing.objects.filter(track=track).order_by("place", "entry__team__slug")
     ranks = ("rank", "previous_rank", "rank_low", "rank_high", "separated")
     return rows.values(*ranks, provisional=provisional, **_COLUMNS)
 

@@ -113,7 +113,7 @@ def scored_rows(track: Track, seen: Q = COUNTED) -> list[Scored]:
     )
     columns = ("submission__repository__entry", "submission", "pk", "finished_at", "value")
     terms = ("pool", "rules", "sample_set")
-    return [Scored(*row[:5], terms=row[5:]) for row in rows.values_list(*columns, *terms)]
+    return [Scored(*row, (pool, rules, samples)) for *row, pool, rules, samples in rows.values_list(*columns, *terms)]
 
 
 def counted_at(at: datetime) -> Q:
