@@ -78,6 +78,15 @@ class BoardRow:
         return self.samples * (self.opponents if self.met is None else self.met)
 
     @property
+    def fits(self) -> str:
+        """The rank interval in words: "2 to 8", "from 90"; "" where there is none."""
+        if self.rank_low is None:
+            return ""
+        if self.rank_high is None:
+            return f"from {self.rank_low}"
+        return str(self.rank_low) if self.rank_low == self.rank_high else f"{self.rank_low} to {self.rank_high}"
+
+    @property
     def clean_accuracy(self) -> float | None:
         """The share of samples that a model gets right without an attack; None for attacks."""
         return None if self.clean_wrong is None else 1 - self.clean_wrong / self.samples

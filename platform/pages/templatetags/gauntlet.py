@@ -159,7 +159,7 @@ def interval(low: float, value: float, high: float, axis: Axis) -> Mapping[str, 
     low, value, high = map(precision.distance, (low, value, high))
     start = axis.at(low)
     return {
-        "axis": axis,
+        "ticks": axis.path,
         "start": f"{start:.2f}",
         "width": f"{max(axis.at(high) - start, 0):.2f}",
         "point": f"{axis.at(value):.2f}",

@@ -87,6 +87,7 @@ def board(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
     context = {
         "competition": shown,
         "track": track,
+        "models": track.kind == Track.Kind.MODEL,
         "board": page,
         "rules_in_force": rules.version if rules else None,
         "pool_in_force": pool.number if pool else None,
