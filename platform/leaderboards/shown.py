@@ -234,9 +234,11 @@ def _frozen(track: Track, still: bool | None) -> tuple[Stillness | None, list[di
 
 def _standings(track: Track) -> QuerySet[Standing, Any]:
     provisional = Case(When(measured_in_force(track), then=Value(False)), default=Value(True))
-    rows: QuerySet[Standing] = Standing.objects.filter(track=track).order_by("place", "entry__team__slug")
     ranks = ("rank", "previous_rank", "rank_low", "rank_high", "separated")
-    return rows.values(*ranks, provisional=provisional, **_COLUMNS)
+    rows: QuerySet[Standing, Any] = Standing.objects.filter(track=track).values(
+        *ranks, provisional=provisional, **_COLUMNS
+    )
+    return rows.order_by("place", "entry__team__slug")
 
 
 def _row(values: Mapping[str, Any]) -> BoardRow:

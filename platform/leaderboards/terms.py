@@ -112,8 +112,11 @@ def scored_rows(track: Track, seen: Q = COUNTED) -> list[Scored]:
         seen, submission__in=counting(seen).filter(repository__track=track), state=Evaluation.State.SCORED
     )
     columns = ("submission__repository__entry", "submission", "pk", "finished_at", "value")
-    terms = ("pool", "rules", "sample_set")
-    return [Scored(*row, (pool, rules, samples)) for *row, pool, rules, samples in rows.values_list(*columns, *terms)]
+    found = rows.values_list(*columns, "pool", "rules", "sample_set")
+    return [
+        Scored(entry, submission, pk, at, value, (pool, rules, sample_set))
+        for entry, submission, pk, at, value, pool, rules, sample_set in found
+    ]
 
 
 def counted_at(at: datetime) -> Q:
