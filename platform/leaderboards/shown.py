@@ -151,7 +151,7 @@ def sees_live(user: User | AnonymousUser, competition: Competition) -> bool:
 
 
 def board(track: Track, page: int | str = 1, *, still: bool | None = None, page_rows: int = PAGE_ROWS) -> BoardPage:
-    """A page of the track's leaderboard in two queries; a number that is no page gives the nearest one.
+    """A page of the track's leaderboard in a few queries; a number that is no page gives the nearest one.
 
     As everybody sees it; with `still` False as it is now, for those of whom `sees_live` is true. Within a tie teams are
     listed by their slug, which is no ranking.

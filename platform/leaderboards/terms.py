@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.db.models import BooleanField, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet, Subquery
 
 from competitions.models import RulesVersion, SampleSet, Track
-from competitions.selectors import imported_sets, rules_in_force, sample_set_for
+from competitions.selectors import rules_in_force, sample_set_for
 from core.errors import Fault
 from leaderboards.board import Scored, TermsKey, order, order_before
 from leaderboards.models import Evaluation, Pool
@@ -82,11 +82,14 @@ def key_in_force(track: Track) -> TermsKey | None:
 def measured_in_force(track: Track) -> Q:
     """Whether the evaluation of a standing of the track was measured under the terms in force, asked in its query."""
     rules = RulesVersion.objects.filter(competition=track.competition_id).order_by("-version")
-    samples = imported_sets(track.competition).filter(purpose="validation").order_by("-pk")
+    try:
+        sample_set = sample_set_for(track.competition, "validation")
+    except Fault:
+        return Q(pk__in=[])
     return Q(
         evaluation__pool=opposing_pools(track).values("pk")[:1],
         evaluation__rules=rules.values("pk")[:1],
-        evaluation__sample_set=samples.values("pk")[:1],
+        evaluation__sample_set=sample_set,
     )
 
 

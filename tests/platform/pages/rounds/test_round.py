@@ -70,7 +70,7 @@ def test_an_attack_is_not_scored_by_a_model_of_its_own_team(client: Client, play
     page = page_of(client, "untargeted")
     assert page.count(f"3 of {samples * 4:,}<") == 1
     assert page.count(f"3 of {samples * 5:,}<") == 9
-    assert "met 4 of 5; 1.234 against all 5" in page
+    assert "met 4 of 5; 1.23 against all 5" in page
     assert "<b>Met 4 of 5</b>" in page
     assert page.count("For prizes: place 1<") == 1
 
