@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from leaderboards.comparing import Compared, comparison
 from leaderboards.first_pool import first_players
+from leaderboards.luck import BoardLuck, TrackLuck, luck_of, luck_on
 from leaderboards.shown import (
     PAGE_ROWS,
     BoardPage,
@@ -42,11 +43,13 @@ __all__ = [
     "AT_ONCE",
     "COUNTED",
     "PAGE_ROWS",
+    "BoardLuck",
     "BoardPage",
     "BoardRow",
     "Compared",
     "Stillness",
     "Terms",
+    "TrackLuck",
     "best",
     "board",
     "comparison",
@@ -55,6 +58,8 @@ __all__ = [
     "evaluation_of",
     "first_players",
     "key_in_force",
+    "luck_of",
+    "luck_on",
     "opposing_pool",
     "over",
     "places_at",

@@ -129,8 +129,8 @@ def digits(value: float | None, scored: Any) -> str:
 
 
 @register.filter
-def percent(share: float | None) -> str:
-    """A share of all, "96.5 %"."""
+def accuracy(share: float | None) -> str:
+    """A share of samples that are right, "96.5 %"."""
     return "" if share is None else f"{share:.1%}".replace("%", " %")
 
 

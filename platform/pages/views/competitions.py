@@ -95,6 +95,9 @@ def board(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
         "line": line_below(page, query_rules(rules.values, rules.version).opponents) if rules else None,
         "axis": axis_to(page.highest),
         "own": {team.slug for team in teams_of(request.user)},
+        "luck": leaderboards.luck_on(
+            track, [row.team_slug for row in page.rows], until=page.still.since if page.still else None
+        ),
         "waits": not page.rows and pool is None,
     }
     framed = live.part(request, "pages/parts/board.html", context, every=BOARD_EVERY)
