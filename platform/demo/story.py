@@ -160,7 +160,7 @@ class Story:
                 yield str(row), f"{where.entry.team.name}, {where.track.kind}: {score}"
                 continue
             standing = row.standings.first()
-            rank = f", rank {standing.rank}" if standing else ""
+            rank = f", rank {standing.rank}" if standing and standing.rank else ""
             scored = "scored " if row.value is not None else ""
             address = self.front_page(f"/submissions/{row.submission_id}")
             yield str(row), f"{self._named(row.submission)}: {scored}{score}{rank}. {address}"
@@ -182,7 +182,7 @@ def boards(competition: Competition) -> dict[str, list[Standing]]:
     return {
         track.title: list(
             track.standings.select_related("track", "entry__team", "evaluation__worst_opponent").order_by(
-                "rank", "entry"
+                "place", "entry"
             )
         )
         for track in competition.tracks.all()

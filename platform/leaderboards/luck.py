@@ -20,6 +20,7 @@ from evaluation.scoring.distances import Distances, scored_distance
 from evaluation.scoring.luck import gain_by_luck
 from evaluation.scoring.paired import Difference, paired_difference
 from leaderboards.models import Evaluation
+from leaderboards.owning import left_out
 from leaderboards.standings import SEED
 from leaderboards.terms import COUNTED, Terms, terms_in_force
 from matches.models import SampleResult
@@ -155,8 +156,8 @@ def _distances(evaluation: Evaluation, side: Side) -> Distances:
     """
     opponent = "match__attack" if side is Side.MODEL else "match__model"
     rows = SampleResult.objects.filter(match__evaluations=evaluation).order_by(opponent, "sample")
-    if left_out := [row["player"] for row in evaluation.per_opponent if row.get("own")]:
-        rows = rows.exclude(**{f"{opponent}__in": left_out})
+    if side is Side.ATTACK:
+        rows = rows.exclude(match__model__in=left_out(evaluation))
     by_opponent: dict[int, list[float]] = {}
     for key, outcome, distance, worst in rows.values_list(opponent, "outcome", "distance", "worst_case"):
         by_opponent.setdefault(key, []).append(scored_distance(Outcome(outcome), distance, worst))
