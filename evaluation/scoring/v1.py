@@ -1,13 +1,13 @@
 """Scores under version 1 of the rules: the medians of seed 000, eq. 2 to 5, with intervals beside them.
 
-All arrays are (opponents, samples): row k holds what opponent k meant for each sample, in one order of samples.
+All arrays are (opponents, samples): row k holds what opponent k meant for each sample, in the order of their numbers.
 Distances are scored distances (`evaluation.scoring.distances.scored_distance`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -39,7 +39,8 @@ class Score:
 
     `low` and `high` bound the 95 % bootstrap interval over samples. `failures` counts the pairs of opponent and sample
     without an adversarial. `worst_opponent` is the index of the opponent with whom the player fares worst;
-    `per_opponent` are the medians against each alone. `median_seconds` and `mean_queries` are per sample.
+    `per_opponent` are the medians against each alone. `median_seconds` and `mean_queries` are per sample. `resampled` is
+    the score in each bootstrap resample, (RESAMPLES,): what players are compared by (`evaluation.scoring.ranks`).
     """
 
     value: float
@@ -51,6 +52,7 @@ class Score:
     per_opponent: tuple[float, ...]
     median_seconds: float | None = None
     mean_queries: float | None = None
+    resampled: Distances = field(default_factory=lambda: np.empty(0), compare=False, repr=False)
 
 
 def model_score(
@@ -96,7 +98,8 @@ def _score(
     seed: int,
 ) -> Score:
     failed, seconds, queries = beside
-    low, high = bootstrap_interval(scored, seed)
+    resampled = resampled_medians(scored, seed)
+    low, high = interval(resampled)
     return Score(
         value=float(np.median(scored)),
         low=low,
@@ -107,22 +110,31 @@ def _score(
         per_opponent=tuple(float(value) for value in np.median(distances, axis=1)),
         median_seconds=None if seconds is None else float(np.median(seconds)),
         mean_queries=None if queries is None else float(np.mean(queries)),
+        resampled=resampled,
     )
 
 
-def bootstrap_interval(distances: Distances, seed: int) -> tuple[float, float]:
-    """The 95 % percentile interval of the median of (rows, samples) when samples are drawn anew with replacement.
+def interval(resampled: Distances) -> tuple[float, float]:
+    """Give the 95 % percentile interval of a score from its values in all resamples."""
+    ordered = np.sort(resampled)
+    tail = (1 - CONFIDENCE) / 2
+    return _quantile(ordered, tail), _quantile(ordered, 1 - tail)
+
+
+def resampled_medians(distances: Distances, seed: int = 0) -> Distances:
+    """Give the median of (rows, samples) in each of `RESAMPLES` resamples, in which samples are drawn with replacement.
 
     A sample keeps all its rows together: the draw is over samples, as in a fresh sample set, not over single matches.
-    `RandomState` is used because its stream is frozen: a score made today can be made again under any NumPy. The
-    samples are sorted first, so that the order in which they were played cannot move the interval.
+    Samples are drawn by their places, so the k-th resamples of two players hold the same samples, and differences
+    between the players can be resampled, too. `RandomState` is used because its stream is frozen: a score made today
+    can be made again under any NumPy.
 
     Raises `ValueError` for 2 ** 24 distances or more.
     """
     if distances.size >= _MOST_VALUES:
         raise ValueError(f"an interval is made of fewer than {_MOST_VALUES:,} distances, not of {distances.size:,}")
     samples = distances.shape[1]
-    values = distances[:, np.lexsort(distances)].ravel()
+    values = distances.ravel()
     order = np.argsort(values, kind="stable")
     of_sample, step = order % samples, max(1, _BLOCK_VALUES // distances.size)
     if samples * (values.size + 1) > _MOST_COUNTS:
@@ -134,9 +146,7 @@ def bootstrap_interval(distances: Distances, seed: int) -> tuple[float, float]:
         np.cumsum(before, axis=1, out=before)
         times = _resamples(samples, seed)
         blocks = [_medians(values[order], before, times[start : start + step]) for start in range(0, RESAMPLES, step)]
-    medians = np.sort(np.concatenate(blocks))
-    tail = (1 - CONFIDENCE) / 2
-    return _quantile(medians, tail), _quantile(medians, 1 - tail)
+    return np.concatenate(blocks)
 
 
 @lru_cache(maxsize=2)

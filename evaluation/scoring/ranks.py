@@ -1,0 +1,103 @@
+"""Which ranks of a board fit the data: rank intervals from one paired bootstrap for all its players.
+
+The scores of two players rest on the same samples and are strongly correlated, so intervals of single scores tell far
+too little about their difference. Here the same resamples of the samples are taken for everybody. A pair is separated
+where its difference exceeds what the largest of all studentised differences reaches in 95 % of the resamples (the
+max-T method of Westfall and Young, 1993), so that at most one board of equals in twenty claims any order at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.domain.players import Side
+from evaluation.scoring.distances import Distances
+from evaluation.scoring.v1 import CONFIDENCE
+
+_BLOCK_VALUES = 1 << 22
+"""Numbers that one block of differences may hold, so that memory stays flat."""
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class RankInterval:
+    """The ranks from `low` to `high` (1 is the best) fit the data of a player."""
+
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """The rank interval of each player, and which pairs are separated."""
+
+    intervals: Mapping[str, RankInterval]
+    _better: frozenset[tuple[str, str]]
+
+    def separated(self, better: str, worse: str) -> bool:
+        """Whether the data tell that `better` is better than `worse`."""
+        return (better, worse) in self._better
+
+
+def rank_intervals(values: Mapping[str, float], resampled: Mapping[str, Distances], side: Side) -> Ranks:
+    """Give the 95 % simultaneous rank intervals of the players of one board.
+
+    `values` are their scores, `resampled` the same scores in the resamples (`evaluation.scoring.v1.resampled_medians`,
+    all of one length and over the same samples). The interval of a player goes from 1 + the number of players that are
+    significantly better to the number of players less those that are significantly worse. The largest score is the best
+    of models, the smallest that of attacks. Raises `ValueError` where a player has no resamples.
+    """
+    names = list(values)
+    if missing := [name for name in names if name not in resampled]:
+        raise ValueError(f"no resamples of {', '.join(missing)}")
+    if not names:
+        return Ranks({}, frozenset())
+    sign = 1.0 if side is Side.MODEL else -1.0
+    scores = sign * np.array([values[name] for name in names])
+    draws = sign * np.array([resampled[name] for name in names])
+    better = _separated(scores, draws)
+    intervals = {
+        name: RankInterval(1 + int(better[:, row].sum()), len(names) - int(better[row].sum()))
+        for row, name in enumerate(names)
+    }
+    pairs = frozenset((names[row], names[column]) for row, column in zip(*np.nonzero(better), strict=True))
+    return Ranks(intervals, pairs)
+
+
+def _separated(scores: Distances, draws: Distances) -> NDArray[np.bool_]:
+    """(players, players): whether the one of the row is significantly better than the one of the column.
+
+    `draws` is (players, resamples). A pair whose difference is the same in every resample is separated if there is one.
+    """
+    count = len(scores)
+    first, second = np.triu_indices(count, 1)
+    difference = scores[first] - scores[second]
+    largest = np.zeros(draws.shape[1])
+    deviation = np.empty(len(first))
+    for block in _blocks(len(first), draws.shape[1]):
+        moved = draws[first[block]] - draws[second[block]]
+        varies = moved.max(axis=1) != moved.min(axis=1)
+        deviation[block] = np.where(varies, moved.std(axis=1), 0.0)
+        moved -= difference[block, np.newaxis]
+        studentised = np.abs(moved[varies]) / deviation[block][varies, np.newaxis]
+        if studentised.size:
+            np.maximum(largest, studentised.max(axis=0), out=largest)
+    # the smallest value that at least 95 % of the resamples do not exceed
+    critical = np.sort(largest)[int(np.ceil(CONFIDENCE * largest.size)) - 1]
+    # equality is not clear, whatever the last bits of a deviation are on this machine
+    clear = np.where(deviation > 0, np.abs(difference) > critical * deviation * (1 + _ROUNDING), difference != 0)
+    better = np.zeros((count, count), np.bool_)
+    better[first, second] = clear & (difference > 0)
+    better[second, first] = clear & (difference < 0)
+    return better
+
+
+def _blocks(pairs: int, resamples: int) -> Iterator[slice]:
+    step = max(1, _BLOCK_VALUES // resamples)
+    for start in range(0, pairs, step):
+        yield slice(start, min(start + step, pairs))
