@@ -9,13 +9,14 @@ from dataclasses import dataclass
 
 from evaluation.tournament.simulation import LADDER_LONGER, MEASURES, Finding
 
-_COMPARED = (
+COMPARED = (
     ("ladder", "everybody"),
     ("ladder", "halving"),
     ("halving", "everybody"),
     ("ladder-guard", "ladder"),
     (LADDER_LONGER, "ladder"),
 )
+"""Which schedules are compared, the first with the second."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def differences(findings: Sequence[Finding], regime: str | None = None) -> list[
     """One line per comparison of two schedules. Both played the same tournaments, so their errors are paired."""
     by_schedule = _by_schedule(findings, regime)
     lines = []
-    for first, second in _COMPARED:
+    for first, second in COMPARED:
         pairs = zip(by_schedule[first], by_schedule[second], strict=True)
         gaps = [
             (one.regime, {name: one.measures[name] - other.measures[name] for name in MEASURES}) for one, other in pairs

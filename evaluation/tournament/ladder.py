@@ -122,7 +122,7 @@ class Ladder:
         players = len(order.players)
         if places >= players or not self.guard:
             return Cut(min(places, players))
-        last = max(_not_behind(order), default=0) + 1
+        last = max(not_behind(order), default=0) + 1
         return Cut(places, max(0, min(last, self._most(places)) - places))
 
     def _most(self, places: int) -> int:
@@ -167,7 +167,7 @@ def _seats(order: Sequence[int], before: Sequence[int], seats: int) -> tuple[int
     return tuple((*five, *sorted(rest, key=lambda player: player not in before))[:seats])
 
 
-def _not_behind(order: Ranked) -> Iterator[int]:
+def not_behind(order: Ranked) -> Iterator[int]:
     """Which of `order` are not worse than the fifth on too many samples to be chance; nobody that met nobody."""
     series = order.per_sample()
     ahead = series - series[TOP - 1]

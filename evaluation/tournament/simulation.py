@@ -26,7 +26,7 @@ from evaluation.tournament.halving import Halving
 from evaluation.tournament.ladder import Ladder
 from evaluation.tournament.ordering import ranked
 from evaluation.tournament.plan import Demand, OrderedBy, Plan, Schedule
-from evaluation.tournament.worlds import EVERYBODY, PLAYERS, REGIMES, World
+from evaluation.tournament.worlds import EVERYBODY, PLAYERS, World, tournament_world
 
 SAMPLES = 200
 TRUTH_SAMPLES = 4000
@@ -81,11 +81,6 @@ class _Task:
     seed: int
     number: int
 
-    def world(self) -> World:
-        """Equal for equal tasks alone, whatever the seeds are: each has a stream of its own."""
-        key = (tuple(REGIMES).index(self.regime), self.number)
-        return World(np.random.SeedSequence(self.seed, spawn_key=key), REGIMES[self.regime])
-
 
 @dataclass(frozen=True)
 class _Truth:
@@ -119,7 +114,7 @@ def _spread(tasks: Sequence[_Task], jobs: int) -> Iterator[list[Finding]]:
 
 def _play(task: _Task) -> list[Finding]:
     """One tournament under all schedules. `halving` pays each of its rounds in full, as the paper counts."""
-    world = task.world()
+    world = tournament_world(task.regime, task.seed, task.number)
     distances = world.draw(EVERYBODY, EVERYBODY, max(samples for _, samples in _SCHEDULES.values()))
     priors = world.prior()
     everybody = _all_against_all(distances[:, :, :SAMPLES], EVERYBODY, EVERYBODY)[0]

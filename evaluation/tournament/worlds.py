@@ -126,3 +126,13 @@ class World:
         who = self._random.permutation(PLAYERS)[: int(self._regime.clones * PLAYERS)]
         baselines = np.linspace(0.4, 1.6, TOP)[self._random.integers(0, TOP, len(who))]
         strengths[who] = deviation * baselines + 0.02 * self._random.standard_normal(len(who))
+
+
+def tournament_world(regime: str, seed: int, number: int) -> World:
+    """Tournament `number` of a simulation with `seed`: each seed, regime and number has a stream of its own.
+
+    Raises `KeyError` for a regime that does not exist.
+    """
+    strengths = REGIMES[regime]
+    key = (list(REGIMES).index(regime), number)
+    return World(np.random.SeedSequence(seed, spawn_key=key), strengths)
