@@ -29,10 +29,10 @@ from evaluation.tournament.plan import Demand, OrderedBy, Plan, Schedule
 from evaluation.tournament.worlds import EVERYBODY, PLAYERS, World, tournament_world
 
 SAMPLES = 200
-TRUTH_SAMPLES = 4000
+TRUTH_SAMPLES = 2000
 """Fresh samples behind a truth. The line `truth-again` shows the noise that is left in it."""
 
-CANDIDATES = 30
+CANDIDATES = 50
 """The truth is among so many of each side, the best on the samples played, and whoever a schedule found."""
 
 GPU_DAYS_PER_TRIPLE = 40 / 86_400

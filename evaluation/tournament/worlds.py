@@ -102,8 +102,9 @@ class World:
         bound = math.log(18) + self._noise(0.25, samples)
         chance = 1 / (1 + np.exp(-(self._failure[by][None, :] + 0.8 * self.model[at][:, None])))
         failed = self._random.random(logs.shape, dtype=np.float32) < chance[:, :, None]
-        distances: NDArray[np.float64] = np.exp(np.where(failed, bound, np.minimum(logs, bound)).astype(np.float64))
-        return distances
+        np.minimum(logs, bound, out=logs)
+        np.copyto(logs, bound, where=failed)
+        return np.exp(logs, out=logs).astype(np.float64)
 
     def prior(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """What continuous evaluation knew: 50 other samples against a stale top five, drawn from the best twenty."""
