@@ -286,10 +286,16 @@ def _place(place: Place) -> dict[str, Any]:
         "value": _number(place.value),
         "low": _number(place.low),
         "high": _number(place.high),
+        "met": place.met,
+        "opponents": place.opponents,
+        "value_against_all": _number(place.value_against_all),
+        "rank_low": place.rank_low,
+        "rank_high": place.rank_high,
+        "separated_from_next": place.separated_from_next,
+        "prize_place": place.prize_place,
         "failures": place.failures,
         "worst_opponent": place.worst_opponent,
         "not_broken": place.not_broken,
-        "unseparated": place.unseparated,
         "inconsistent": place.inconsistent,
     }
 

@@ -32,7 +32,7 @@ def show(results: Sequence[MatchResult]) -> None:
 def for_json(results: Sequence[MatchResult]) -> dict[str, Any]:
     """The same as plain values."""
     return {
-        "boards": [asdict(board) for board in boards(results)],
+        "boards": [asdict(board, dict_factory=_without_resamples) for board in boards(results)],
         "matrices": [asdict(matrix) for matrix in matrices(results)],
     }
 
@@ -65,3 +65,7 @@ def _show_matrix(matrix: Matrix) -> None:
         for attack, medians in zip(matrix.attacks, matrix.medians, strict=True)
     ]
     print_table(f"Median distances, {matrix.track} attacks against models", ("attack", *matrix.models), rows, text=(0,))
+
+
+def _without_resamples(items: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: value for name, value in items if name != "resampled"}

@@ -23,6 +23,6 @@ def distrusted(*, failed: int, met: int) -> bool:
     """Whether a model leaves whose audits failed in the matches with `failed` of the `met` attacks that measure it.
 
     These are the counted attacks of the stage, in a bracket of given models all attacks still in; never those of its
-    own team.
+    own team, which could leave it alone.
     """
     return failed >= LEAST_ATTACKS and 2 * failed > met

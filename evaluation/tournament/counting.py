@@ -28,11 +28,20 @@ class Counted:
     loop: int
 
 
-def counted(block: NDArray[np.float64], models: Sequence[int], attacks: Sequence[int], by: OrderedBy) -> Counted:
+def counted(
+    block: NDArray[np.float64],
+    models: Sequence[int],
+    attacks: Sequence[int],
+    by: OrderedBy,
+    *,
+    own: NDArray[np.bool_] | None = None,
+) -> Counted:
     """Who counts among `models` and `attacks` (positions), whose distances are `block` (models, attacks, samples).
 
-    A side of fewer than five counts as a whole.
+    A side of fewer than five counts as a whole. `own`, (models, attacks), marks the pairs of one team, which do not
+    count for the attack.
     """
+    for_attacks = block if own is None else np.where(own[:, :, np.newaxis], np.nan, block)
     rows = {model: row for row, model in enumerate(models)}
     columns = {attack: column for column, attack in enumerate(attacks)}
     five_attacks = tuple(attacks)
@@ -40,7 +49,7 @@ def counted(block: NDArray[np.float64], models: Sequence[int], attacks: Sequence
     while True:
         against = block[:, [columns[attack] for attack in five_attacks]]
         five_models = ranked(Side.MODEL, models, against, by).players[:TOP]
-        against = block[[rows[model] for model in five_models]].transpose(1, 0, 2)
+        against = for_attacks[[rows[model] for model in five_models]].transpose(1, 0, 2)
         five_attacks = ranked(Side.ATTACK, attacks, against, by).players[:TOP]
         state = frozenset(five_models), frozenset(five_attacks)
         known = [number for number, (_, earlier) in enumerate(states) if earlier == state[1]]

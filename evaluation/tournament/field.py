@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Played: TypeAlias = NDArray[np.float64]
-"""(models, attacks, samples): scored distances, NaN where a triple was not played (or is left out)."""
+"""(models, attacks, samples): scored distances, NaN where a triple was not played."""
 
 TOP = 5
 """How many of a side count in the end, and whom a panel is built around (seed 000, 3.3)."""
@@ -18,7 +18,7 @@ TOP = 5
 
 @dataclass(frozen=True)
 class Entrant:
-    """One player of a side, by its digest, and the teams that own it: it never meets a player of theirs."""
+    """One player of a side, by its digest, and the teams that own it: an attack is not scored by a model of theirs."""
 
     name: str
     teams: frozenset[str] = frozenset()
@@ -55,6 +55,10 @@ class Field:
         if self.samples < 1:
             raise ValueError("a field needs at least one sample")
 
-    def meets(self) -> NDArray[np.bool_]:
-        """(models, attacks): whether the pair plays. Pairs of one team are left out of both sides' scores."""
-        return np.array([[not model.teams & attack.teams for attack in self.attacks] for model in self.models])
+    def own_pairs(self) -> NDArray[np.bool_]:
+        """(models, attacks): whether both are of one team. Such a pair is played, and counts for the model alone.
+
+        In the model's minimum an attack can only hurt, so nobody gains by owning one; an attack could be spared or
+        favoured by its own model, so it is scored without it. The paper (seed 000, 3.3.1 and 4.1.4) counts all pairs.
+        """
+        return np.array([[bool(model.teams & attack.teams) for attack in self.attacks] for model in self.models])

@@ -1,7 +1,7 @@
 """The order of one side, best first, by mean rank or by the paper's median, without rounding where players are equal.
 
-A distance is NaN where a pair does not meet (one team on both sides); such distances are left out: of what the player
-is measured by, and of the ranks of the others. A player that met nobody has no value and comes last.
+A distance is NaN where it does not count (an attack against a model of its own team); such distances are left out: of
+what the player is measured by, and of the ranks of the others. A player without any has no value and comes last.
 
 Equal values are settled by the mean distance (models: the larger is better, attacks: the smaller), then by entry: the
 earlier player is better.
@@ -23,7 +23,7 @@ from evaluation.domain.players import Side
 from evaluation.tournament.plan import OrderedBy
 
 Seen: TypeAlias = NDArray[np.float64]
-"""(players, opponents, samples): distances of one side, NaN where a pair does not meet."""
+"""(players, opponents, samples): distances of one side, NaN where they do not count for it."""
 
 _Key: TypeAlias = Fraction | float | None
 

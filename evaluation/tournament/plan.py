@@ -19,7 +19,7 @@ class OrderedBy(StrEnum):
 
 @dataclass(frozen=True)
 class Demand:
-    """Each of `models` against each of `attacks` (positions) on the first `samples` samples, without own-team pairs."""
+    """Each of `models` against each of `attacks` (positions) on the first `samples` samples."""
 
     models: tuple[int, ...]
     attacks: tuple[int, ...]
@@ -39,9 +39,9 @@ class Wanted:
 class Decision:
     """What a stage decided on one player: its place among those still in (from 1), and whether it stays.
 
-    `value` is what it was ordered by, None where it met nobody but its own team; `cut_line` the value of the last
-    place kept, None in the last stage. `spared`: the guard kept it beyond the places. `inconsistent`: a model that left
-    because its audits did not pass; it has no value, and a place behind everybody who was ordered.
+    `value` is what it was ordered by, None for an attack that met only models of its own team; `cut_line` the value of
+    the last place kept, None in the last stage. `spared`: the guard kept it beyond the places. `inconsistent`: a model
+    that left because its audits did not pass; it has no value, and a place behind everybody who was ordered.
     """
 
     side: Side

@@ -57,12 +57,12 @@ class Replay:
         self.models = tuple(range(len(field.models))) if field.models_given else field.model_prior
         self.attacks = field.attack_prior
         self._played = played
-        self._meets = field.meets()
+        self._own = field.own_pairs()
         self._out_models: tuple[int, ...] = ()
         self._out_attacks: tuple[int, ...] = ()
         self._leaving: tuple[int, ...] = ()
         self._left: tuple[int, ...] = ()
-        self._asked = np.zeros(self._meets.shape, np.int64)
+        self._asked = np.zeros(self._own.shape, np.int64)
         self._stages: list[Stage] = []
         self._demands: list[Demand] = []
         self._wanted: tuple[Wanted, ...] = ()
@@ -101,10 +101,13 @@ class Replay:
         if self.field.models_given:
             who = Counted(tuple(sorted(self.models)), (), 1)
         else:
-            who = counted(self._block(panel_models, panel_attacks, samples), panel_models, panel_attacks, by)
+            own = self._own[np.ix_(panel_models, panel_attacks)]
+            block = self._block(panel_models, panel_attacks, samples)
+            who = counted(block, panel_models, panel_attacks, by, own=own)
             models = ranked(Side.MODEL, self.models, self._block(self.models, who.attacks, samples), by)
-        before_models = self._block(who.models, self.attacks, samples).transpose(1, 0, 2)
-        attacks = ranked(Side.ATTACK, self.attacks, before_models, by)
+        before_models = self._block(who.models, self.attacks, samples)
+        before_models[self._own[np.ix_(who.models, self.attacks)]] = np.nan
+        attacks = ranked(Side.ATTACK, self.attacks, before_models.transpose(1, 0, 2), by)
         return Measured(samples, by, panel_models, panel_attacks, who, models, attacks)
 
     def close(
@@ -151,11 +154,11 @@ class Replay:
 
     def _ask(self, demands: Iterable[Demand], samples: int) -> bool:
         """Whether all of `demands`, each on the first `samples`, was played."""
-        pairs = np.zeros_like(self._meets)
+        pairs = np.zeros_like(self._own)
         for demand in demands:
             self._demands.append(demand)
             pairs[np.ix_(demand.models, demand.attacks)] = True
-        models, attacks = np.nonzero(pairs & self._meets)
+        models, attacks = np.nonzero(pairs)
         self._asked[models, attacks] = np.maximum(self._asked[models, attacks], samples)
         lacking = np.isnan(self._played[models, attacks, :samples])
         rows = np.flatnonzero(lacking.any(axis=1))
@@ -172,16 +175,14 @@ class Replay:
         """Which of the models still in are distrusted, given the attacks that measure them."""
         audits, found = self.field.failed_audits, []
         for model in sorted(self.models) if audits else ():
-            met = [attack for attack in attacks if self._meets[model, attack]]
+            met = [attack for attack in attacks if not self._own[model, attack]]
             failed = [attack for attack in met if self._asked[model, attack] in audits.get((model, attack), ())]
             if distrusted(failed=len(failed), met=len(met)):
                 found.append(model)
         return tuple(found)
 
     def _block(self, models: Sequence[int], attacks: Sequence[int], samples: int) -> NDArray[np.float64]:
-        chosen = np.ix_(models, attacks)
-        block: NDArray[np.float64] = self._played[:, :, :samples][chosen]
-        block[~self._meets[chosen]] = np.nan
+        block: NDArray[np.float64] = self._played[:, :, :samples][np.ix_(models, attacks)]
         return block
 
     def _decisions(self, order: Ranked | None, cut: Cut | None) -> Iterable[Decision]:

@@ -39,8 +39,8 @@ __all__ = [
 class RoundEntrant:
     """One player of a track, by its digest, and the teams that sent it in order of entry.
 
-    They share its place, but the first alone owns it: else whoever pastes the attack that breaks its model would never
-    meet it.
+    They share its place, but the first alone owns it: else a team could keep an attack from being scored by its model,
+    with a copy of the attack.
     """
 
     track: Track
@@ -166,12 +166,10 @@ def demanded(facts: RoundFacts, state: RoundState) -> dict[tuple[str, str], int]
     if targeted and main.plan.result:
         fields.append(_field(facts, Track.TARGETED, main.plan.result.best_models))
     for bracket, entered in zip(state.brackets, fields, strict=True):
-        meets = entered.meets()
         for demand in bracket.plan.demands:
             for model, attack in product(demand.models, demand.attacks):
-                if meets[model, attack]:
-                    pair = entered.models[model].name, entered.attacks[attack].name
-                    asked[pair] = max(demand.samples, asked.get(pair, 0))
+                pair = entered.models[model].name, entered.attacks[attack].name
+                asked[pair] = max(demand.samples, asked.get(pair, 0))
     if facts.sweep and (state.over or state.sweeping):
         over = _without(main.plan, targeted[0].plan) if targeted else main.plan
         for model, attack in swept(fields[0], over):
@@ -267,7 +265,7 @@ def _positions(seats: Sequence[RoundEntrant], prior: Sequence[str]) -> tuple[int
 
 
 def _played(field: Field, rows: _Rows) -> Played:
-    """The distances of the pairs of `field`; own-team pairs stay out."""
+    """The distances of the pairs of `field`."""
     played = np.full((len(field.models), len(field.attacks), field.samples), np.nan)
     numbers = rows.places[-1]
     if numbers.size and not (numbers.min() >= 0 and numbers.max() < field.samples):
@@ -279,11 +277,10 @@ def _played(field: Field, rows: _Rows) -> Played:
 def _rows(facts: RoundFacts, field: Field) -> _Rows:
     models = {entrant.name: place for place, entrant in enumerate(field.models)}
     attacks = {entrant.name: place for place, entrant in enumerate(field.attacks)}
-    meets = field.meets().tolist()
     pairs = [
         (models[model], attacks[attack], rows)
         for (model, attack), rows in facts.results.items()
-        if model in models and attack in attacks and meets[models[model]][attacks[attack]]
+        if model in models and attack in attacks
     ]
     counts = [len(rows) for _, _, rows in pairs]
     of_models, of_attacks = (np.array([pair[side] for pair in pairs], np.int64).repeat(counts) for side in (0, 1))

@@ -32,7 +32,7 @@ class Warned:
 
 
 def swept(field: Field, plan: Plan) -> list[tuple[int, int]]:
-    """The pairs (model, attack) of the sweep: the five best models, each before all that were cut, own-team pairs not.
+    """The pairs (model, attack) of the sweep: the five best models, each before all that were cut.
 
     Models stand in the order of the result, attacks in that of entry.
     """
@@ -41,8 +41,7 @@ def swept(field: Field, plan: Plan) -> list[tuple[int, int]]:
     stayed = {decision.name for decision in plan.stages[-1].decisions if decision.side is Side.ATTACK}
     cut = [place for place, attack in enumerate(field.attacks) if attack.name not in stayed]
     positions = {model.name: place for place, model in enumerate(field.models)}
-    meets = field.meets()
-    return [(positions[name], one) for name in plan.result.best_models for one in cut if meets[positions[name], one]]
+    return [(positions[name], one) for name in plan.result.best_models for one in cut]
 
 
 def sweep_samples(samples: int) -> int:
@@ -57,18 +56,14 @@ def warnings(field: Field, plan: Plan, played: Played) -> tuple[Warned, ...]:
     """
     if plan.result is None:
         raise ValueError("the tournament has no result yet")
-    count, last, meets = sweep_samples(field.samples), plan.stages[-1], field.meets()
+    count, last = sweep_samples(field.samples), plan.stages[-1]
     others = [place for place, attack in enumerate(field.attacks) if attack.name not in last.counted_attacks]
     positions = {model.name: place for place, model in enumerate(field.models)}
     found = []
     for model in [positions[name] for name in plan.result.best_models]:
         counted = counted_against(field, last, Side.MODEL, field.models[model].name)
-        if not counted:
-            continue
         nearest = played[model, counted, :count].min(axis=0)
         for attack in others:
-            if not meets[model, attack]:
-                continue
             nearer = int(np.count_nonzero(played[model, attack, :count] < nearest))
             if 2 * nearer > count:
                 found.append(Warned(field.models[model].name, field.attacks[attack].name, nearer, count))

@@ -41,9 +41,12 @@ class RoundSerializer(serializers.ModelSerializer[Round]):
 class PlaceSerializer(serializers.Serializer[Any]):
     """An entry of a published round. The scores are null where it was cut before the last stage, in `stage`.
 
-    `not_broken`: the model held on more than half of the samples, so that its place claims no rank. `unseparated`: its
-    interval does not separate it from the next place. `gone`: "withdrawn", "disqualified", "inconsistent" (its audits
-    did not pass, so that it left the round) or "". `kept_because`: why an organiser let it stand though they did not.
+    `rank_low` and `rank_high`: the ranks that fit the data at 95 %, among those of the last stage, and
+    `separated_from_next`: whether the same test tells it from the next place. `met` of `opponents`: an attack is not
+    scored by models of its own team; `value_against_all` is. `prize_place`: its place for prizes. `not_broken`: the
+    model held on more than half of the samples, so that its place claims no rank. `gone`: "withdrawn", "disqualified",
+    "inconsistent" (its audits did not pass, so that it left the round) or "". `kept_because`: why an organiser let it
+    stand though they did not.
     """
 
     place = serializers.IntegerField(allow_null=True)
@@ -55,10 +58,16 @@ class PlaceSerializer(serializers.Serializer[Any]):
     value = DistanceField(allow_null=True)
     low = DistanceField(allow_null=True)
     high = DistanceField(allow_null=True)
+    met = serializers.IntegerField(allow_null=True)
+    opponents = serializers.IntegerField(allow_null=True)
+    value_against_all = DistanceField(allow_null=True)
+    rank_low = serializers.IntegerField(allow_null=True)
+    rank_high = serializers.IntegerField(allow_null=True)
+    separated_from_next = serializers.BooleanField()
+    prize_place = serializers.IntegerField(allow_null=True)
     failures = serializers.IntegerField(allow_null=True)
     worst_opponent = serializers.CharField()
     not_broken = serializers.BooleanField()
-    unseparated = serializers.BooleanField()
     eligible = serializers.BooleanField()
     ineligible_because = serializers.CharField()
     gone = serializers.CharField()

@@ -70,7 +70,7 @@ def print_standings(title: str, sides: Mapping[str, Sequence[StandingRow]], cons
         for row in rows:
             scored = row.value is not None and row.low is not None and row.high is not None
             table.add_row(
-                str(row.place),
+                str(row.place) if row.rank_low is None else f"{row.place} ({row.rank_low} to {row.rank_high})",
                 row.team,
                 f"{row.value:.2f}" if scored else "",
                 f"{row.low:.2f} to {row.high:.2f}" if scored else "",
@@ -83,4 +83,4 @@ def print_standings(title: str, sides: Mapping[str, Sequence[StandingRow]], cons
 def _remark(row: StandingRow) -> str:
     if row.value is None:
         return f"cut in stage {row.stage}"
-    return "not separated from the next place" if row.unseparated else ""
+    return f"scored by {row.met} of {row.opponents}" if row.met != row.opponents else ""

@@ -67,9 +67,22 @@ class Results:
         return axis_to(max((row.of.high or 0.0 for row in self.rows), default=1.0))
 
     @property
-    def unseparated(self) -> bool:
-        """Whether a row is not separated from the next."""
-        return any(row.of.unseparated and not row.of.not_broken for row in self.rows)
+    def line_after_fifth(self) -> str:
+        """Whether the fifth is told apart from the sixth: it decides who counts, and who is in the next pool."""
+        scored = [row.of for row in self.rows if row.of.value is not None]
+        if len(scored) <= TOP:
+            return ""
+        return "is" if scored[TOP - 1].separated_from_next else "is not"
+
+    @property
+    def own_team(self) -> bool:
+        """Whether a row is not scored by an opponent of its own team."""
+        return any(row.of.met != row.of.opponents for row in self.rows)
+
+    @property
+    def other_prizes(self) -> bool:
+        """Whether the order of prizes is not that of the places."""
+        return any(row.of.prize_place not in (None, row.of.place) for row in self.rows)
 
     @property
     def inconsistent(self) -> bool:
@@ -121,19 +134,10 @@ def results(played: Round, tracks: Sequence[Track], shown: Track) -> Results:
 
 
 def _tries(stages: Sequence[BracketView], kind: str, rows: Sequence[StandingRow]) -> dict[int, int]:
-    """Of each player the pairs of sample and counted opponent of the last stage; none of its own teams counts."""
+    """Of each player the pairs of sample and opponent that scored it in the last stage."""
     arena = Track.Kind.TARGETED if kind == Track.Kind.TARGETED else Track.Kind.UNTARGETED
     last = next((each.stages[-1] for each in stages if each.kind == arena and each.stages), None)
-    if last is None:
-        return {row.player: 0 for row in rows}
-    teams: dict[int, set[str]] = {}
-    for row in rows:
-        teams.setdefault(row.player, set()).add(row.team)
-    counted = last.counted_attacks if kind == Track.Kind.MODEL else last.counted_models
-    return {
-        player: last.samples * sum(not own.intersection(opponent.teams) for opponent in counted)
-        for player, own in teams.items()
-    }
+    return {row.player: last.samples * (row.met or 0) if last else 0 for row in rows}
 
 
 def _warnings(played: Round, rows: Iterable[StandingRow]) -> Sequence[Warned]:

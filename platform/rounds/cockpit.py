@@ -212,11 +212,17 @@ def _title(row: StandingRow) -> str:
 
 
 def _prizes(row: StandingRow) -> str:
-    return "yes" if row.eligible else f"no: {row.ineligible_because}"
+    if not row.eligible:
+        return f"no: {row.ineligible_because}"
+    return "yes" if row.prize_place in (None, row.place) else f"yes, as place {row.prize_place}"
+
+
+def _met(row: StandingRow) -> str:
+    return f"scored by {row.met} of {row.opponents}" if row.met != row.opponents else ""
 
 
 def _standings(round: Round, titles: Mapping[str, str]) -> list[Table]:
-    headers = ("place", "team", "title", "score", "95 % interval", "failures", "cut in stage", "prizes", "")
+    headers = ("place", "ranks", "team", "title", "score", "95 % interval", "failures", "cut in stage", "prizes", "")
     return [
         Table(titles[kind], headers, [_standing(row) for row in rows])
         for kind, rows in standings(round).items()
@@ -225,9 +231,10 @@ def _standings(round: Round, titles: Mapping[str, str]) -> list[Table]:
 
 
 def _standing(row: StandingRow) -> tuple[object, ...]:
-    marks = [row.gone, "not broken" if row.not_broken else "", "not separated from the next" if row.unseparated else ""]
+    marks = [row.gone, "not broken" if row.not_broken else "", _met(row)]
     return (
         "" if row.place is None else row.place,
+        "" if row.rank_low is None else f"{row.rank_low} to {row.rank_high}",
         row.team,
         _title(row),
         "" if row.value is None else f"{row.value:.3f}",

@@ -206,8 +206,8 @@ def _values(stage: RoundStage, decisions: Sequence[Decision] | Any) -> tuple[Any
 
 
 RESULT = (
-    *("place", "stage", "value", "low", "high", "failures", "worst_opponent", "not_broken", "unseparated"),
-    "inconsistent",
+    *("place", "stage", "value", "low", "high", "met", "opponents", "value_against_all", "rank_low", "rank_high"),
+    *("separated_from_next", "prize_place", "failures", "worst_opponent", "not_broken", "inconsistent"),
 )
 """The columns of an entry that the result fills."""
 

@@ -103,7 +103,7 @@ def _check_sides(entries: Sequence[RoundEntry]) -> None:
     owners: dict[str, dict[int | None, int]] = {kind: {} for kind in _NEEDED}
     for entry in sorted(entries, key=lambda entry: entry.order):
         if entry.track.kind in owners:
-            # of equal content the first that entered it is the owner: a copy makes no pair that meets
+            # of equal content the first that entered it is the owner: a copy makes no pair of two teams
             owners[entry.track.kind].setdefault(entry.player_id, entry.submission.repository.entry_id)
     for kind, there in owners.items():
         if not there:
@@ -113,6 +113,6 @@ def _check_sides(entries: Sequence[RoundEntry]) -> None:
             )
     if len({team for of in owners.values() for team in of.values()}) == 1:
         raise Refusal(
-            "all entries are of one team, or copies of what it sent, and its model and attack never meet",
+            "all entries are of one team, or copies of what it sent, and no attack is scored by a model of its team",
             fix="cancel this round, and plan another for when a second team has entered",
         )

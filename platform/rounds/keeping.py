@@ -18,7 +18,7 @@ from rounds.models import Decision, Round, RoundEntry
 if TYPE_CHECKING:
     from accounts.models import User
 
-_EMPTY = {**dict.fromkeys(RESULT), "not_broken": False, "unseparated": False, "inconsistent": False}
+_EMPTY = {**dict.fromkeys(RESULT), **dict.fromkeys(("separated_from_next", "not_broken", "inconsistent"), False)}
 
 
 def keep(*, entry: RoundEntry, by: User, reason: str) -> None:

@@ -102,11 +102,19 @@ class RoundEntry(models.Model):
     value = models.FloatField(null=True, blank=True)
     low = models.FloatField(null=True, blank=True)
     high = models.FloatField(null=True, blank=True)
+    met = models.PositiveSmallIntegerField(null=True, blank=True)
+    opponents = models.PositiveSmallIntegerField(null=True, blank=True)
+    """How many count on the other side; it is scored by `met` of them, an attack not by models of its own team."""
+    value_against_all = models.FloatField(null=True, blank=True)
+    rank_low = models.PositiveIntegerField(null=True, blank=True)
+    rank_high = models.PositiveIntegerField(null=True, blank=True)
+    separated_from_next = models.BooleanField(default=False)
+    """The data tell it from the next place (a paired test over all pairs of the last stage)."""
+    prize_place = models.PositiveIntegerField(null=True, blank=True)
+    """Its place for prizes: neighbours are compared by opponents that are of neither's team."""
     failures = models.PositiveIntegerField(null=True, blank=True)
     worst_opponent = models.ForeignKey(Player, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     not_broken = models.BooleanField(default=False)
-    unseparated = models.BooleanField(default=False)
-    """Its interval does not separate it from the next place."""
     inconsistent = models.BooleanField(default=False)
     """It left the round because its audits did not pass."""
 

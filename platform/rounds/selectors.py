@@ -59,16 +59,23 @@ class StandingRow:
     value: float | None
     low: float | None
     high: float | None
+    met: int | None
+    opponents: int | None
+    value_against_all: float | None
+    rank_low: int | None
+    rank_high: int | None
+    separated_from_next: bool
+    prize_place: int | None
     failures: int | None
     worst_opponent: str
     not_broken: bool
-    unseparated: bool
     kept_because: str
 
 
 _OWN = (
-    *("order", "prior", "eligible", "ineligible_because", "place", "stage", "value", "low", "high", "failures"),
-    *("not_broken", "unseparated", "kept_because"),
+    *("order", "prior", "eligible", "ineligible_because", "place", "stage", "value", "low", "high", "met", "opponents"),
+    *("value_against_all", "rank_low", "rank_high", "separated_from_next", "prize_place"),
+    *("failures", "not_broken", "kept_because"),
 )
 _OTHERS = {
     "kind": F("track__kind"),

@@ -83,11 +83,10 @@ class TwoStages:
 
 
 def _wanted(field: Field, played: Played, demand: Demand) -> Iterable[Wanted]:
-    meets = field.meets()
     for model in demand.models:
         for attack in demand.attacks:
             gaps = np.flatnonzero(np.isnan(played[model, attack, : demand.samples]))
-            if meets[model, attack] and gaps.size:
+            if gaps.size:
                 yield Wanted(model, attack, tuple(int(gap) for gap in gaps))
 
 
@@ -140,13 +139,12 @@ def test_it_works() -> None:
         [Track.UNTARGETED, Track.TARGETED],
     ]
     asked = [{(ask.model, ask.attack, ask.upto) for ask in state.requests} for state in states]
-    # all against all but the pair of one team
-    untargeted = {(m, a, 2) for m in BASE for a in ("dull", "sharp", "blunt")} - {("strong", "dull", 2)}
-    assert asked[0] == untargeted
+    # all against all, the pair of one team too
+    assert asked[0] == {(m, a, 2) for m in BASE for a in ("dull", "sharp", "blunt")}
     assert asked[1] == {(m, a, 4) for m in ("strong", "middle") for a in ("sharp", "blunt")}
     assert asked[2] == {(m, a, 4) for m in BASE for a in ("drift", "aim")}
-    # the eliminated attack against the winners, its own team's left out
-    assert asked[3] == {("middle", "dull", 4), ("weak", "dull", 4)}
+    # the eliminated attack against the winners, its own team's among them
+    assert asked[3] == {(m, "dull", 4) for m in BASE}
     assert [state.sweeping for state in states] == [False, False, False, True, False]
 
     places = {(place.track, place.player): place for place in states[-1].places}
@@ -162,7 +160,10 @@ def test_it_works() -> None:
     ]
     assert places[Track.MODEL, "strong"].worst_opponent == "sharp"
     assert places[Track.UNTARGETED, "sharp"].worst_opponent == "strong"
-    assert (places[Track.MODEL, "strong"].low, places[Track.MODEL, "strong"].high) == (8.0, 8.0)
+    strong = places[Track.MODEL, "strong"]
+    assert (strong.low, strong.high) == (8.0, 8.0)
+    assert (strong.met, strong.opponents, strong.value_against_all) == (2, 2, 8.0)
+    assert (strong.rank_low, strong.rank_high, strong.separated_from_next, strong.prize_place) == (1, 1, True, 1)
     assert places[Track.MODEL, "weak"] == Place(Track.MODEL, "weak", 3, 1)
     assert states[-1].warnings == (Warned("middle", "dull", 3, 4),)
 
@@ -209,35 +210,41 @@ def test_a_model_that_holds_on_more_than_half_of_the_samples_is_not_broken() -> 
     assert (places["middle"].not_broken, places["middle"].failures) == (False, 0)
     # two samples at 8, two at 100: the interval spans both, and middle's 4 is outside
     assert (places["strong"].value, places["strong"].low, places["strong"].high) == (54.0, 8.0, 100.0)
-    assert not places["strong"].unseparated
-    # eight values at 8 or 100, half of them middle's: sharp and blunt now reach each other's intervals
-    assert places["sharp"].unseparated
-    assert not places["blunt"].unseparated
+    # strong and sharp are the better ones in every resample, although intervals overlap
+    assert [places[name].separated_from_next for name in ("strong", "middle", "sharp", "blunt")] == [
+        *(True, False),
+        *(True, False),
+    ]
+    assert (places["sharp"].high, places["blunt"].low) == (52.0, 12.0)
+    assert [(places[name].rank_low, places[name].rank_high) for name in ("sharp", "blunt")] == [(1, 1), (2, 2)]
     places = held((1,))
     assert (places["strong"].not_broken, places["strong"].failures) == (True, 6)
 
 
-def test_own_team_opponents_count_for_nobody() -> None:
+def test_a_pair_of_one_team_counts_for_the_model_and_not_for_the_attack() -> None:
     both = {"strong": ("owls",), "sharp": ("owls",)}
     known = facts()
     known = replace(
         known, entrants=tuple(replace(one, teams=both.get(one.player, ())) for one in known.entrants), sweep=False
     )
     known, states = play(known)
-    assert ("strong", "sharp") not in known.results
     places = {place.player: place for place in states[-1].places}
-    assert (places["strong"].value, places["strong"].worst_opponent) == (16.0, "blunt")
+    assert (places["strong"].value, places["strong"].worst_opponent) == (8.0, "sharp")
+    assert (places["strong"].met, places["strong"].opponents) == (2, 2)
     assert (places["sharp"].value, places["sharp"].worst_opponent) == (4.0, "middle")
+    assert (places["sharp"].met, places["sharp"].opponents, places["sharp"].value_against_all) == (1, 2, 6.0)
 
 
-def test_who_copies_an_attack_must_meet_it_still() -> None:
-    # owls paste what larks entered: it is larks who never meet it
+def test_a_copy_of_an_attack_does_not_free_it_of_a_model() -> None:
+    # owls paste what larks entered: it is larks whose models do not score it
     teams = {"strong": ("owls",), "sharp": ("larks", "owls"), "weak": ("larks",)}
     known = facts(sweep=False)
     known = replace(known, entrants=tuple(replace(one, teams=teams.get(one.player, ())) for one in known.entrants))
-    known, _ = play(known)
-    assert ("strong", "sharp") in known.results
-    assert ("weak", "sharp") not in known.results
+    known = replace(known, entrants=tuple(one for one in known.entrants if one.player != "middle"))
+    known = replace(known, priors={**known.priors, Track.MODEL: ("weak", "strong")})
+    _, states = play(known)
+    places = {place.player: place for place in states[-1].places}
+    assert (places["sharp"].met, places["sharp"].value, places["sharp"].value_against_all) == (1, 8.0, 4.5)
 
 
 def test_what_a_round_costs_at_most() -> None:

@@ -51,8 +51,8 @@ def test_ties(side: Side, rows: list[list[float]], best_first: tuple[int, ...]) 
     assert ranked(side, (1, 0), seen[::-1], OrderedBy.MEDIAN).players == best_first
 
 
-def test_who_met_an_own_team_is_measured_by_the_others() -> None:
-    # attack 0 does not meet opponent 0, and attack 2 meets nobody
+def test_an_attack_is_measured_without_its_own_team() -> None:
+    # opponent 0 does not count for attack 0, and nobody for attack 2
     seen = np.array([[[NONE, NONE], [4.0, 6.0]], [[1.0, 1.0], [5.0, 5.0]], [[NONE, NONE], [NONE, NONE]]])
     # ranks of attack 0: 1 and 2; of attack 1: 1 1 2 1
     order = ranked(Side.ATTACK, (0, 1, 2), seen, OrderedBy.MEAN_RANK)

@@ -42,10 +42,8 @@ def test_it_works(make_field: Any, play_out: Any, schedule: Schedule, world: dic
     field = make_field(distances.shape, **world)
     plan, played = play_out(schedule, field, distances, seed)
 
-    # the order of arrival decides nothing, nor do results that nobody asked for, those of own-team pairs among them
+    # the order of arrival decides nothing, nor do results that nobody asked for
     assert play_out(schedule, field, distances, seed + 1)[0] == plan
-    meets = field.meets()[:, :, None]
-    assert schedule.plan(field, np.where(meets, distances, -1.0)) == plan
     assert schedule.plan(field, np.where(np.isnan(played), 1e9, played)) == plan
 
     count = int(np.count_nonzero(~np.isnan(played)))
@@ -73,19 +71,37 @@ def test_the_order_of_entry_alone_settles_what_is_equal(make_field: Any, schedul
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=SCHEDULES)
-def test_a_player_that_meets_nobody_comes_last(make_field: Any, schedule: Schedule) -> None:
-    field = make_field((3, 2, 5), model_teams=[1, 2, 3], attack_teams=[1, 1])
-    distances = np.ones((3, 2, 5))
+def test_an_attack_that_no_model_of_another_team_scores_comes_last(make_field: Any, schedule: Schedule) -> None:
+    field = make_field((2, 3, 5), model_teams=[1, 1], attack_teams=[1, 2, 3])
+    distances = np.ones((2, 3, 5))
     plan = schedule.plan(field, distances)
     assert plan.result is not None
-    assert plan.result.models == ("m1", "m2", "m0")
-    assert [one.value for one in plan.stages[-1].decisions] == [1.0, 1.0, None, 1.0, 1.0]
+    assert plan.result.attacks == ("a1", "a2", "a0")
+    assert [one.value for one in plan.stages[-1].decisions] == [1.0, 1.0, 1.0, 1.0, None]
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=SCHEDULES)
-def test_a_field_of_one_team_is_over_at_once(make_field: Any, schedule: Schedule) -> None:
+def test_owning_the_best_attack_wins_a_model_nothing(make_field: Any, schedule: Schedule) -> None:
+    """A model meets the attack of its own team like all others, and keeps the place that it would have without."""
+    random = np.random.default_rng(4)
+    distances = random.lognormal(size=(12, 11, 40)) * np.linspace(1, 2, 11)[None, :, None]
+    alone = schedule.plan(make_field(distances.shape), distances)
+    assert alone.result is not None
+    best = int(alone.result.attacks[0][1:])
+    for model in range(12):
+        model_teams = [1 if one == model else 20 + one for one in range(12)]
+        attack_teams = [1 if one == best else 40 + one for one in range(11)]
+        field = make_field(distances.shape, model_teams=model_teams, attack_teams=attack_teams)
+        owned = schedule.plan(field, distances)
+        assert owned.result is not None
+        if owned.stages[-1].counted_attacks == alone.stages[-1].counted_attacks:
+            assert owned.result.models == alone.result.models
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=SCHEDULES)
+def test_in_a_field_of_one_team_attacks_stand_in_the_order_of_entry(make_field: Any, schedule: Schedule) -> None:
     field = make_field((2, 12, 5), model_teams=[1] * 2, attack_teams=[1] * 12)
-    plan = schedule.plan(field, np.full((2, 12, 5), np.nan))
+    plan = schedule.plan(field, np.ones((2, 12, 5)))
     assert plan.result is not None
     assert plan.result.attacks == tuple(f"a{number}" for number in range(12))
 

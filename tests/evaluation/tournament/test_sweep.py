@@ -21,7 +21,11 @@ def test_it_warns_of_finalists_that_do_not_count_as_of_those_that_were_cut(make_
     played = np.full((1, 5, 10), 2.0)
     played[0, 1, :5] = 1.0
     played[0, 2, :4] = played[0, 2, 8:] = 1.0  # half of the first eight: not more than half
-    played[0, 3] = np.nan  # the model's own team
+    played[0, 3, :5] = 1.0  # of the model's own team
     played[0, 4] = [1.0] * 8 + [np.nan] * 2
     assert swept(field, plan) == [(0, 4)]
-    assert warnings(field, plan, played) == (Warned("m0", "a1", 5, 8), Warned("m0", "a4", 8, 8))
+    assert warnings(field, plan, played) == (
+        Warned("m0", "a1", 5, 8),
+        Warned("m0", "a3", 5, 8),
+        Warned("m0", "a4", 8, 8),
+    )

@@ -90,12 +90,13 @@ def _enter(round: Round, kind: str, field: Sequence[Submission]) -> None:
         last = place <= min(len(field), 10)
         stage = 5 if last else next(n for n in range(1, 6) if place > _stays(n - 1, len(field)))
         value = 2.0 - place / 100 if kind == "model" else 1.0 + place / 100
-        score: dict[str, Any] = {"value": value, "low": value - 0.1, "high": value + 0.1, "failures": 3} if last else {}
+        score: dict[str, Any] = {"value": value, "low": value - 0.1, "high": value + 0.1, "failures": 3}
+        score |= {"met": 5, "opponents": 5, "rank_low": place, "rank_high": place + 1}
         rows.append(
             RoundEntry(
                 round=round, track=track, submission=submission, player=submission.player, order=place, prior=place,
-                place=place, stage=stage, not_broken=kind == "model" and place == 1, unseparated=place == 2,
-                worst_opponent=submission.player if last else None, **score,
+                place=place, stage=stage, not_broken=kind == "model" and place == 1,
+                worst_opponent=submission.player if last else None, **(score if last else {}),
             )
         )  # fmt: skip
     RoundEntry.objects.bulk_create(rows)

@@ -11,7 +11,6 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import User
 from competitions.models import Competition, RulesVersion
 from matches.models import Match, Piece
-from repositories.models import Repository
 from rounds.models import Round, RoundEntry, RoundMatch, RoundStage, RoundWarning
 from submissions.models import Submission
 
@@ -31,7 +30,8 @@ def test_it_works(client: Client, play: Play) -> None:
     for text in ("Round 1", "published", "Team of model-1", "Team of untargeted-5", "Team of targeted-5", "model-30"):
         assert text in page
     assert "1.880 to 2.080" in page, "the interval of the second model"
-    assert "not separated from the next" in page
+    assert "(2 to 3)" in page, "its rank interval"
+    assert "The fifth <b>is not</b> separated from the sixth." in page
     assert "cut in stage 1 on 8 samples: mean rank 22.5, the line was at 11.25" in page
     assert "Player untargeted-30 by Team of untargeted-30, against Player model-1 by Team of model-1" in page
     assert "on 6 of 8 samples" in page
@@ -48,15 +48,18 @@ def test_failures_are_a_share_and_bars_stand_on_one_axis(client: Client, play: P
     assert "Hardest opponent" in page_of(client, "targeted")
 
 
-def test_an_opponent_of_one_s_own_team_is_no_part_of_the_share(client: Client, play: Play) -> None:
+def test_an_attack_is_not_scored_by_a_model_of_its_own_team(client: Client, play: Play) -> None:
     played = play(10)
     samples = RoundStage.objects.filter(round=played, bracket="untargeted").order_by("number")[4].samples
-    attack = RoundEntry.objects.get(round=played, track__kind="untargeted", place=1)
-    model = RoundEntry.objects.get(round=played, track__kind="model", place=1)
-    Repository.objects.filter(pk=attack.submission.repository_id).update(entry=model.submission.repository.entry)
-    page = page_of(client)
+    attack = RoundEntry.objects.filter(round=played, track__kind="untargeted", place=2)
+    assert "Met 4 of 5" not in page_of(client, "untargeted")
+    attack.update(met=4, value_against_all=1.234, prize_place=1)
+    page = page_of(client, "untargeted")
     assert page.count(f"3 of {samples * 4:,}<") == 1
     assert page.count(f"3 of {samples * 5:,}<") == 9
+    assert "met 4 of 5; 1.234 against all 5" in page
+    assert "<b>Met 4 of 5</b>" in page
+    assert page.count("For prizes: place 1<") == 1
 
 
 def test_it_names_no_other_number_of_opponents_than_the_pools_have(client: Client, play: Play) -> None:
