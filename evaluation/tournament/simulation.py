@@ -32,7 +32,7 @@ SAMPLES = 200
 TRUTH_SAMPLES = 2000
 """Fresh samples behind a truth. The line `truth-again` shows the noise that is left in it."""
 
-CANDIDATES = 50
+CANDIDATES = 40
 """The truth is among so many of each side, the best on the samples played, and whoever a schedule found."""
 
 GPU_DAYS_PER_TRIPLE = 40 / 86_400
@@ -41,7 +41,7 @@ GPU_DAYS_PER_TRIPLE = 40 / 86_400
 _CHUNK = 250
 """Samples that are drawn at a time for the truth, so that memory stays flat."""
 
-_LONGER = 273
+_LONGER = 285
 """Samples with which a round by the ladder costs about what the guard costs on 200."""
 
 LADDER_LONGER = f"ladder-{_LONGER}"
