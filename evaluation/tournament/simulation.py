@@ -136,7 +136,9 @@ def _play(task: _Task) -> list[Finding]:
     ]
 
 
-def _planned(schedule: Schedule, priors: tuple[tuple[int, ...], tuple[int, ...]], distances: NDArray[np.float64]) -> Plan:
+def _planned(
+    schedule: Schedule, priors: tuple[tuple[int, ...], tuple[int, ...]], distances: NDArray[np.float64]
+) -> Plan:
     entrants = tuple(Entrant(str(number)) for number in EVERYBODY)
     return schedule.plan(Field(entrants, entrants, *priors, distances.shape[2]), distances)
 
