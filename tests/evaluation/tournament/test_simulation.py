@@ -1,24 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from evaluation.tournament.simulation import MEASURES, simulate
 
 
 def test_the_truth_is_not_that_of_the_samples_played() -> None:
     findings = simulate(["tight"], 2, jobs=1, seed=7, on_tournament=lambda: None)
     everybody = [one.measures for one in findings if one.schedule == "everybody"]
-    again = [one.measures for one in findings if one.schedule == "truth-again"]
     # 200 samples do not find all of the true five, though they agree with themselves
     assert {one[f"agreement_{side}"] for one in everybody for side in ("models", "attacks")} == {1.0}
     assert min(one[f"recall_{side}"] for one in everybody for side in ("models", "attacks")) < 1
     assert max(one[f"loss_{side}"] for one in everybody for side in ("models", "attacks")) > 0
-    # what is left of noise in the truth is far less
-    assert sum(misses(one) for one in again) < sum(misses(one) for one in everybody)
-
-
-def misses(measures: Mapping[str, float]) -> float:
-    return 2 - measures["recall_models"] - measures["recall_attacks"]
 
 
 def test_every_schedule_is_measured_in_every_tournament() -> None:
