@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import numpy as np
 from django.db import connection
 
 from accounts.models import Team, User
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from core import clock
-from leaderboards.models import Evaluation, Pool, PoolPlace
+from evaluation.scoring.v1 import RESAMPLES
+from leaderboards.board import COMPARED
+from leaderboards.models import Evaluation, Pool, PoolPlace, Resamples
 from repositories.models import Repository
 from submissions.models import Player, Submission
 
@@ -100,11 +103,14 @@ def fill(competition: Competition, pool: Pool, teams: int) -> None:
 
 
 def score(submissions: list[Submission], pool: Pool, *, first: int) -> None:
-    """A scored evaluation for each of `submissions`: the scores `first`, `first` + 1 and so on."""
+    """A scored evaluation for each of `submissions`: the scores `first`, `first` + 1 and so on.
+
+    Only those that a board compares have resamples, which would fill the disk otherwise.
+    """
     now, competition = clock.now(), pool.track.competition
     rules, sample_set = competition.rules_versions.get(), competition.sample_sets.get(purpose="validation")
     opponent = pool.players.first()
-    Evaluation.objects.bulk_create(
+    made = Evaluation.objects.bulk_create(
         Evaluation(
             submission=submission,
             pool=pool,
@@ -118,8 +124,17 @@ def score(submissions: list[Submission], pool: Pool, *, first: int) -> None:
             high=value + 0.5,
             samples=200,
             failures=3,
+            met=2,
+            held=1,
+            clean_wrong=7,
             worst_opponent=opponent,
             median_seconds=1.5,
         )
         for value, submission in enumerate(submissions, start=first)
+    )
+    random = np.random.default_rng(0)
+    Resamples.objects.bulk_create(
+        Resamples(evaluation=each, medians=(each.value + random.normal(size=RESAMPLES)).astype("<f8").tobytes())
+        for each in made[-2 * COMPARED :]
+        if each.value is not None
     )

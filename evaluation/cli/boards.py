@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from evaluation.cli.output import OUT, print_table
+from evaluation.cli.output import OUT, print_table, say
+from evaluation.domain.digits import decimals
 from evaluation.domain.players import Track
 from evaluation.domain.results import MatchResult
+from evaluation.scoring.ranks import RankInterval, rank_intervals
+from evaluation.scoring.v1 import Score
 from evaluation.tournament.table import Board, Matrix, Row, boards, matrices
 
 _WIDE = 110
@@ -20,38 +23,62 @@ _TITLES = {
     Track.TARGETED: "Targeted attacks (smaller is better)",
 }
 
+_READING = (
+    "Distances are L2 of pixels / 255. Intervals: 95 % over samples, against these opponents; do not compare two of "
+    "them. Ranks in brackets fit other samples, too: 95 %, all rows at once."
+)
+
 
 def show(results: Sequence[MatchResult]) -> None:
     """Print every board that `results` allow, then the medians of each pair."""
-    for board in boards(results):
+    shown = boards(results)
+    for board in shown:
         _show_board(board)
+    say(_READING)
     for matrix in matrices(results):
-        _show_matrix(matrix)
+        of_track = (board for board in shown if board.track is matrix.track)
+        _show_matrix(matrix, {row.name: row.score for board in of_track for row in board.rows})
 
 
 def for_json(results: Sequence[MatchResult]) -> dict[str, Any]:
-    """The same as plain values."""
+    """The same as plain values, in full digits."""
     return {
-        "boards": [asdict(board, dict_factory=_without_resamples) for board in boards(results)],
+        "boards": [_board_for_json(board) for board in boards(results)],
         "matrices": [asdict(matrix) for matrix in matrices(results)],
     }
 
 
+def _board_for_json(board: Board) -> dict[str, Any]:
+    """A board with the rank interval of each row in place of its resamples."""
+    plain, ranks = asdict(board), _ranks(board)
+    for row in plain["rows"]:
+        del row["score"]["resampled"]
+        row |= {"rank_low": ranks[row["name"]].low, "rank_high": ranks[row["name"]].high}
+    return plain
+
+
+def _ranks(board: Board) -> Mapping[str, RankInterval]:
+    values = {row.name: row.score.value for row in board.rows}
+    return rank_intervals(values, {row.name: row.score.resampled for row in board.rows}, board.track.side).intervals
+
+
 def _show_board(board: Board) -> None:
     hardest = "strongest opponent" if board.track is Track.MODEL else "hardest opponent"
-    columns = ("rank", "name", "score", "95 % interval", "failures", hardest, "queries", "seconds")
+    withstood = "held" if board.track is Track.MODEL else "found nothing"
+    columns = ("rank", "name", "score", "95 % interval", withstood, hardest, "queries", "seconds")
     shown = len(columns) if OUT.width >= _WIDE else len(columns) - 2
-    rows = [_cells(row)[:shown] for row in board.rows]
+    ranks = _ranks(board)
+    rows = [_cells(row, ranks[row.name])[:shown] for row in board.rows]
     print_table(_TITLES[board.track], columns[:shown], rows, text=(1, 5))
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: Row, fits: RankInterval) -> list[str]:
     score = row.score
     return [
-        str(row.rank),
+        f"{row.rank} ({fits.low} to {fits.high})",
         row.name,
-        f"{score.value:.3f}",
-        f"{score.low:.3f} to {score.high:.3f}",
+        _digits(score.value, score),
+        f"{_digits(score.low, score)} to {_digits(score.high, score)}",
         f"{score.failures} of {score.samples * len(score.per_opponent)}",
         row.worst_opponent,
         "" if score.mean_queries is None else f"{score.mean_queries:.0f}",
@@ -59,13 +86,13 @@ def _cells(row: Row) -> list[str]:
     ]
 
 
-def _show_matrix(matrix: Matrix) -> None:
+def _digits(value: float, score: Score) -> str:
+    return f"{value:.{decimals(score.low, score.high)}f}"
+
+
+def _show_matrix(matrix: Matrix, scores: Mapping[str, Score]) -> None:
     rows = [
-        [attack, *(f"{median:.3f}" for median in medians)]
+        [attack, *(_digits(median, scores[attack]) for median in medians)]
         for attack, medians in zip(matrix.attacks, matrix.medians, strict=True)
     ]
     print_table(f"Median distances, {matrix.track} attacks against models", ("attack", *matrix.models), rows, text=(0,))
-
-
-def _without_resamples(items: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    return {name: value for name, value in items if name != "resampled"}

@@ -62,14 +62,16 @@ class Match:
             yield self.play_piece(list(samples[start:end]), more=end < len(samples))
 
     def play_piece(self, samples: list[Sample], *, more: bool = False) -> PieceResult:
-        """Play one piece. Its seed depends on its first sample alone, not on what was played before.
+        """Play one piece. Its seeds depend on its first sample alone, not on what was played before.
 
         `more`: another piece is likely to follow, so its attack is started while this one is played.
         """
-        seed = derive_seed(self._seed, "piece", samples[0].number)
+        first = samples[0].number
+        # the attack learns the first: what the referee draws for itself must not follow from it
+        seed, own_seed = derive_seed(self._seed, "piece", first), derive_seed(self._seed, "referee", first)
         # later pieces begin on the instance that was started to audit the one before
         restart = self._table.fresh_audit and not self._reports
-        result = Piece(self._table, samples, seed, restart=restart, more=more).play()
+        result = Piece(self._table, samples, seed, own_seed, restart=restart, more=more).play()
         self._reports.append(result.audit)
         # a player that failed in set-up has failed once, however many pieces that costs it
         self._failures += [f for f in result.failures if not (f.in_setup and f in self._failures)]

@@ -47,15 +47,20 @@ class Table:
 class Piece:
     """Plays `samples` once; `play` gives the result whatever the players do."""
 
-    def __init__(self, table: Table, samples: list[Sample], seed: int, *, restart: bool, more: bool) -> None:
-        """`restart`: the model is started afresh at a random place while the attack plays. `more`: a piece follows."""
+    def __init__(
+        self, table: Table, samples: list[Sample], seed: int, own_seed: int, *, restart: bool, more: bool
+    ) -> None:
+        """`seed` is told to the attack; from `own_seed`, which nobody is told, the referee draws its audit and restart.
+
+        `restart`: the model is started afresh at a random place while the attack plays. `more`: a piece follows.
+        """
         self._table = table
         self._samples = samples
         self._seed = seed
         self._more = more
         queries = len(samples) * table.rules.query_budget
-        self._audit = Audit(derive_seed(seed, "audit"), len(samples) + queries)
-        self._restart_at = restart_place(derive_seed(seed, "restart"), queries) if restart else None
+        self._audit = Audit(derive_seed(own_seed, "audit"), len(samples) + queries)
+        self._restart_at = restart_place(derive_seed(own_seed, "restart"), queries) if restart else None
         self._forwarded = 0
         self._clean_label: dict[int, int] = {}
         self._clean_failure: Failure | None = None

@@ -84,12 +84,19 @@ class WholeCompetitionSerializer(serializers.ModelSerializer[Competition]):
 
 
 class BoardRowSerializer(serializers.Serializer[Any]):
-    """A line of a leaderboard. `change`: places won (above 0) or lost in a day, null where it is new.
+    """A line of a leaderboard. `provisional`: measured under other opponents, rules or samples than are in force; such
+    a line has no rank and stands below the others, in the order in which it is measured again.
 
-    `provisional`: measured before the opponents, the rules or the samples in force.
+    `rank_low` to `rank_high`: the 95 % rank interval, null where none is computed; `rank_high` alone is null where it
+    reaches below the lines that are compared. `change`: places won (above 0) or lost in a day among ranks under the
+    same terms, null where it had none. `failures`: pairs of sample and counted opponent without an adversarial. `met`
+    of `opponents` count: an attack's score leaves out models of its own team, and `value_all` does not. Models only:
+    `held`, on how many samples no attack found anything, and `clean_wrong`, how many were wrong without an attack.
     """
 
-    rank = serializers.IntegerField()
+    rank = serializers.IntegerField(allow_null=True)
+    rank_low = serializers.IntegerField(allow_null=True)
+    rank_high = serializers.IntegerField(allow_null=True)
     change = serializers.IntegerField(allow_null=True)
     team = serializers.CharField(source="team_slug")
     team_name = serializers.CharField(source="team")
@@ -101,9 +108,15 @@ class BoardRowSerializer(serializers.Serializer[Any]):
     high = DistanceField()
     samples = serializers.IntegerField()
     failures = serializers.IntegerField()
+    met = serializers.IntegerField(allow_null=True)
+    opponents = serializers.IntegerField()
+    value_all = DistanceField(allow_null=True)
+    held = serializers.IntegerField(allow_null=True)
+    clean_wrong = serializers.IntegerField(allow_null=True)
     worst_opponent = serializers.CharField()
     median_seconds = SecondsField()
     rules = serializers.IntegerField()
+    pool = serializers.IntegerField(allow_null=True)
     provisional = serializers.BooleanField()
     scored_at = MomentField()
 
@@ -125,6 +138,7 @@ class EvaluationSerializer(serializers.ModelSerializer[Evaluation]):
     value = DistanceField()
     low = DistanceField()
     high = DistanceField()
+    value_all = DistanceField()
     median_seconds = SecondsField()
     mean_queries = QueriesField()
     per_opponent = serializers.SerializerMethodField()
@@ -138,6 +152,7 @@ class EvaluationSerializer(serializers.ModelSerializer[Evaluation]):
         model = Evaluation
         fields = (
             *("state", "pool", "sample_set", "rules", "value", "low", "high", "samples", "failures"),
+            *("met", "value_all", "held", "clean_wrong"),
             *("worst_opponent", "per_opponent", "median_seconds", "mean_queries", "created_at", "finished_at"),
         )
 

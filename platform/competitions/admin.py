@@ -94,8 +94,7 @@ class RulesVersionAdmin(RecordedAdmin, ReadOnlyAdmin):
 class SampleSetAdmin(RecordedAdmin, ReadOnlyAdmin):
     """Sample sets as rows: no image and no label is ever shown here. They are imported with the competition.
 
-    Name and purpose change until a match, an evaluation or a round uses the set. What was drawn for a round is only
-    looked at.
+    Name and purpose change until a match, an evaluation or a round uses the set. What the site drew is only looked at.
     """
 
     form = SampleSetForm
@@ -109,14 +108,16 @@ class SampleSetAdmin(RecordedAdmin, ReadOnlyAdmin):
         "split",
         "count",
         linked("drawn_from"),
+        linked("replaces"),
         "imported_at",
     )
     list_filter = (OF_COMPETITION, "purpose", ("drawn_from", EmptyFieldListFilter))
-    list_select_related = ("competition", "drawn_from__competition")
+    list_select_related = ("competition", "drawn_from__competition", "replaces__competition")
     search_fields = ("name", "source", "digest")
     readonly_fields = (
         "competition",
         "drawn_from",
+        "replaces",
         "source",
         "split",
         "skip",
@@ -138,7 +139,7 @@ class SampleSetAdmin(RecordedAdmin, ReadOnlyAdmin):
 
 
 def _is_used(row: SampleSet) -> bool:
-    drawn = row.drawn_from_id is not None or row.draws.exists()
+    drawn = row.drawn_from_id is not None or row.replaces_id is not None or row.draws.exists()
     return drawn or row.matches.exists() or row.evaluations.exists()
 
 

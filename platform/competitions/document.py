@@ -21,11 +21,12 @@ NEEDED = (SampleSet.Purpose.DEVELOPMENT, SampleSet.Purpose.VALIDATION)
 TOP = ("competition", "rules", "tracks", "sample_sets", "freeze_windows")
 ABOUT = (
     "slug", "title", "summary", "description", "starts_at", "ends_at", "public", "licence_policy", "smoke_opponent",
+    "new_validation_set",
 )  # fmt: skip
 TRACK = ("title", "text", "quota", "baselines")
 SAMPLE_SET = ("name", "purpose", "source", "split", "skip", "count", "target_seed")
-LEFT_OUT = ("smoke_opponent", "skip")
-"""Keys that an export leaves out where they have no value."""
+LEFT_OUT = {"smoke_opponent": "", "skip": 0, "new_validation_set": True}
+"""Keys that an export leaves out where they have these values, which are their defaults."""
 WINDOW = ("starts_at", "ends_at", "reason")
 
 
@@ -76,6 +77,7 @@ def _about(table: Table) -> dict[str, Any]:
         "public": table.flag("public", default=False),
         "licence_policy": table.choice("licence_policy", policies.values, default=policies.OPEN_SOURCE.value),
         "smoke_opponent": table.text("smoke_opponent", most=300, default=""),
+        "new_validation_set": table.flag("new_validation_set", default=True),
     }
 
 

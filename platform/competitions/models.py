@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import secrets
+
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q, UniqueConstraint
 
 from accounts.models import Team
+
+
+def new_seed_salt() -> str:
+    """A new salt for the seeds of a competition's matches: 64 hexadecimal digits of this site's randomness."""
+    return secrets.token_hex(32)
 
 
 class Competition(models.Model):
@@ -36,6 +43,13 @@ class Competition(models.Model):
     )
     smoke_opponent_digest = models.CharField(max_length=64, blank=True, editable=False)
     """Where the object store keeps the files of the directory."""
+    new_validation_set = models.BooleanField(
+        default=True,
+        help_text="After a round, draw a new validation set from further images of the split of the one in force, "
+        "where there are enough.",
+    )
+    seed_salt = models.CharField(max_length=64, default=new_seed_salt, editable=False)
+    """Without it nobody can compute the seeds of matches. Shown to nobody, and in no file."""
     boards_still_since = models.DateTimeField(null=True, blank=True, editable=False)
     """Since when the public boards stand still; None while they move."""
     created_at = models.DateTimeField()
@@ -130,6 +144,11 @@ class SampleSet(models.Model):
         "self", null=True, blank=True, editable=False, on_delete=models.PROTECT, related_name="draws"
     )
     """The imported set whose samples these are in a secret order: a round plays on a set of its own."""
+    replaces = models.ForeignKey(
+        "self", null=True, blank=True, editable=False, on_delete=models.PROTECT, related_name="replaced_by"
+    )
+    """The validation set in whose place the site drew this one, from further images of the same split, after a round.
+    `skip` is empty for it: its images follow from the site's randomness."""
 
     class Meta:
         ordering = ["pk"]

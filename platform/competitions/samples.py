@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import secrets
 import struct
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -13,18 +14,21 @@ import numpy as np
 from core import store
 from core.errors import Fault, Refusal
 from evaluation.bundle.contents import commitment_of
-from evaluation.datasets.base import with_targets
+from evaluation.datasets.base import Dataset, with_targets
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.samples import Sample
 from evaluation.scoring.distances import worst_case
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
 
     from competitions.models import SampleSet
     from evaluation.domain.rules import QueryRules
 
 _NO_TARGET = -1
+
+_MOST_BYTES = 256 << 20
+"""So much of a split is looked at for further images: 21,845 of 64 x 64 x 3."""
 
 
 def keep_samples(
@@ -35,6 +39,34 @@ def keep_samples(
     Returns the digest and the names of the classes. Raises `Refusal` where the data set is unknown, damaged or too
     small, or does not fit the rules.
     """
+    dataset = _fitting(source, rules)
+    samples = with_targets(dataset.samples(split, skip + count)[skip:], dataset.classes, target_seed)
+    return store.put(_pack(samples)), dataset.class_names
+
+
+def keep_further_samples(
+    *, source: str, split: str, count: int, target_seed: int, rules: QueryRules, known: Container[bytes]
+) -> str:
+    """Choose `count` samples of a split at random, of images that are not `known` (see `image_hashes`), and keep them.
+
+    Each image is taken once. Returns the digest. Raises `Refusal` where the data set cannot be read on this host or
+    does not fit the rules, and where it has too few further images.
+    """
+    dataset = _fitting(source, rules)
+    looked_at = dataset.first(split, _MOST_BYTES // rules.shape.size)
+    left = {image_hash(sample): sample for sample in looked_at}
+    further = [sample for name, sample in left.items() if name not in known]
+    if len(further) < count:
+        raise Refusal(
+            f"the split {split!r} of {source} has {len(further)} images that are in no sample set, and {count} are "
+            "needed",
+            fix="add images to it, or import another validation set",
+        )
+    chosen = secrets.SystemRandom().sample(further, count)
+    return store.put(_pack(with_targets(chosen, dataset.classes, target_seed)))
+
+
+def _fitting(source: str, rules: QueryRules) -> Dataset:
     dataset = load_dataset(source)
     if dataset.shape != rules.shape or dataset.classes != rules.classes:
         raise Refusal(
@@ -42,8 +74,7 @@ def keep_samples(
             f"{rules.classes} and {tuple(rules.shape)}",
             fix="correct classes and shape in the rules, or name another data set",
         )
-    samples = with_targets(dataset.samples(split, skip + count)[skip:], dataset.classes, target_seed)
-    return store.put(_pack(samples)), dataset.class_names
+    return dataset
 
 
 def samples_of(sample_set: SampleSet) -> tuple[Sample, ...]:
@@ -77,7 +108,12 @@ def sample_hashes(sample_set: SampleSet, salt: str) -> tuple[str, ...]:
 
 def image_hashes(sample_set: SampleSet) -> frozenset[bytes]:
     """The SHA-256 of each image's bytes alone, without a salt: what two sets share, they have in common."""
-    return frozenset(hashlib.sha256(sample.image.tobytes()).digest() for sample in samples_of(sample_set))
+    return frozenset(map(image_hash, samples_of(sample_set)))
+
+
+def image_hash(sample: Sample) -> bytes:
+    """The SHA-256 of the image's bytes alone."""
+    return hashlib.sha256(sample.image.tobytes()).digest()
 
 
 def worst_cases(sample_set: SampleSet) -> tuple[float, ...]:

@@ -81,12 +81,20 @@ def standing_windows(competition: Competition) -> QuerySet[FreezeWindow]:
 
 
 def imported_sets(competition: Competition) -> QuerySet[SampleSet]:
-    """The sample sets that the competition's file describes: without those that were drawn for rounds."""
+    """The sample sets that were read from data sets: without those that were drawn from them for rounds."""
     return competition.sample_sets.filter(drawn_from__isnull=True)
 
 
+def described_sets(competition: Competition) -> QuerySet[SampleSet]:
+    """The imported sets that the competition's file describes: without the validation sets that the site chose."""
+    return imported_sets(competition).filter(replaces__isnull=True)
+
+
 def shown_sets() -> QuerySet[SampleSet]:
-    """Imported sets, of whatever competition, whose images somebody or some player saw, sees, or is going to see."""
+    """Sets, of whatever competition, whose images somebody or some player saw, sees, or is going to see.
+
+    Those that were drawn for rounds are none of them: their sources are.
+    """
     shown = Q(purpose__in=SHOWN) | Q(matches__isnull=False) | Q(draws__isnull=False)
     return SampleSet.objects.filter(shown, drawn_from__isnull=True).order_by("pk").distinct()
 

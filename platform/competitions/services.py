@@ -15,9 +15,10 @@ from competitions.drawing import commitment_of, draw_samples, keep_draw
 from competitions.invitations import accept, decline, invite, withdraw_invitation
 from competitions.models import Competition, Entry, FreezeWindow, Organiser, RulesVersion, SampleSet, Track
 from competitions.opponents import keep_opponent
+from competitions.renewing import draw_validation_set, keep_validation_set
 from competitions.rules import query_rules
 from competitions.samples import keep_samples
-from competitions.selectors import imported_sets, other_team, standing_windows
+from competitions.selectors import described_sets, other_team, standing_windows
 from competitions.windows import (
     call_off_window,
     change_window,
@@ -39,6 +40,7 @@ __all__ = [
     "commitment_of",
     "decline",
     "draw_samples",
+    "draw_validation_set",
     "end_window",
     "enter",
     "export_competition",
@@ -46,6 +48,7 @@ __all__ = [
     "import_competition",
     "invite",
     "keep_draw",
+    "keep_validation_set",
     "make_team",
     "open_window",
     "plan_window",
@@ -90,7 +93,7 @@ def export_competition(competition: Competition) -> dict[str, Any]:
         "competition": _without_defaults(_values(competition, file.ABOUT)),
         "rules": values,
         "tracks": {track.kind: _values(track, file.TRACK) for track in competition.tracks.all()},
-        "sample_sets": [_without_defaults(_values(row, file.SAMPLE_SET)) for row in imported_sets(competition)],
+        "sample_sets": [_without_defaults(_values(row, file.SAMPLE_SET)) for row in described_sets(competition)],
     }
     if windows := [_values(window, file.WINDOW) for window in standing_windows(competition)]:
         written["freeze_windows"] = windows
@@ -171,6 +174,8 @@ def _keep_new_samples(read: file.Document) -> dict[str, tuple[str, tuple[str, ..
                 raise Refusal(f"{place}: {refusal.problem}", fix=refusal.fix) from refusal
         elif row.drawn_from_id is not None:
             raise Refusal(f"{place}: a round plays on a set of this name", fix="give it another name")
+        elif row.replaces_id is not None:
+            raise Refusal(f"{place}: the site drew a validation set of this name", fix="give it another name")
         elif _values(row, file.SAMPLE_SET) != values:
             raise Refusal(f"{place}: imported sets never change", fix="give it another name")
     return kept
@@ -214,7 +219,7 @@ def _put_windows(competition: Competition, read: file.Document) -> None:
 
 
 def _without_defaults(values: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if value or key not in file.LEFT_OUT}
+    return {key: value for key, value in values.items() if key not in file.LEFT_OUT or value != file.LEFT_OUT[key]}
 
 
 def _values(row: Any, columns: tuple[str, ...]) -> dict[str, Any]:

@@ -74,6 +74,7 @@ UNFOLD = {
                 "Leaderboards",
                 _item("Standings", "leaderboard", "leaderboards_standing"),
                 _item("Evaluations", "scoreboard", "leaderboards_evaluation"),
+                _item("Resamples", "shuffle", "leaderboards_resamples"),
                 _item("Rejudgings", "balance", "leaderboards_rejudging"),
                 _item("Snapshots", "photo_camera", "leaderboards_snapshot"),
                 _item("Pools", "pool", "leaderboards_pool"),

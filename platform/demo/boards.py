@@ -8,30 +8,30 @@ from rich.console import Console
 from rich.table import Table
 
 from competitions.models import Track
-from leaderboards.models import Standing
+from evaluation.domain.digits import decimals
+from leaderboards.models import Evaluation, Standing
 from rounds.previews import Preview
 from rounds.selectors import StandingRow
 
 
 def print_boards(boards: Mapping[str, Sequence[Standing]], console: Console) -> None:
-    """Print each board: rank, team, score with its interval, failures, hardest opponent."""
+    """Print each board: rank with its interval, team, score with its interval, what was held, hardest opponent."""
     for title, standings in boards.items():
         table = Table(title=title, title_justify="left", show_edge=False)
-        table.add_column("rank", justify="right")
+        table.add_column("rank", justify="right", no_wrap=True)
         table.add_column("team", no_wrap=True)
-        for name in ("score", "95 % interval", "failures"):
-            table.add_column(name, justify="right", no_wrap=True)
         model = any(row.track.kind == Track.Kind.MODEL for row in standings)
+        for name in ("score", "95 % interval", "held" if model else "found nothing"):
+            table.add_column(name, justify="right", no_wrap=True)
         table.add_column(
             "strongest opponent" if model else "hardest opponent", no_wrap=True, overflow="ellipsis", max_width=36
         )
         for row in standings:
             score = row.evaluation
             table.add_row(
-                str(row.rank),
+                _rank(row),
                 row.entry.team.name,
-                f"{score.value:.2f}",
-                f"{score.low:.2f} to {score.high:.2f}",
+                *_score(score),
                 f"{score.failures} of {score.tries}",
                 score.worst_opponent.title if score.worst_opponent else "",
             )
@@ -72,12 +72,27 @@ def print_standings(title: str, sides: Mapping[str, Sequence[StandingRow]], cons
             table.add_row(
                 str(row.place) if row.rank_low is None else f"{row.place} ({row.rank_low} to {row.rank_high})",
                 row.team,
-                f"{row.value:.2f}" if scored else "",
-                f"{row.low:.2f} to {row.high:.2f}" if scored else "",
+                *(_score(row) if scored else ("", "")),
                 _remark(row),
             )
         console.print(table)
         console.print()
+
+
+def _rank(row: Standing) -> str:
+    """The rank and the ranks that fit the data, too: "2 (2 to 8)"."""
+    if row.rank is None:
+        return "none yet"
+    if row.rank_low is None:
+        return str(row.rank)
+    high = row.rank_high
+    return f"{row.rank} ({f'{row.rank_low} to {high}' if high else f'from {row.rank_low}'})"
+
+
+def _score(row: Evaluation | StandingRow) -> tuple[str, str]:
+    """A score and its interval, in the digits that the interval leaves."""
+    places = decimals(row.low or 0.0, row.high or 0.0)
+    return f"{row.value:.{places}f}", f"{row.low:.{places}f} to {row.high:.{places}f}"
 
 
 def _remark(row: StandingRow) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from rich.console import Console
 
 from competitions.models import Competition, SampleSet
+from competitions.selectors import sample_set_for
 from core import clock
 from core.errors import Fault
 from demo.boards import print_boards, print_preview, print_standings
@@ -149,6 +150,9 @@ class Season:
             for pool in reversed(pools):
                 places = pool.places.select_related("player")
                 self._say(f"  {track.kind} pool {pool.number}: {', '.join(place.player.title for place in places)}")
+        validation = sample_set_for(self._competition, SampleSet.Purpose.VALIDATION)
+        if validation.replaces_id is not None:
+            self._say(f"  validation set: {validation.name}, {validation.count} images that were in no set before")
 
     def _wait_for_boards(self) -> None:
         playing = Evaluation.objects.filter(state=Evaluation.State.PLAYING)

@@ -13,7 +13,7 @@ from core.administration.acts import Act, confirmed
 from core.administration.columns import labelled, link_to, linked
 from core.administration.rows import ReadOnlyAdmin
 from leaderboards import services
-from leaderboards.models import Evaluation, Pool, PoolPlace, Rejudging, Snapshot, Standing
+from leaderboards.models import Evaluation, Pool, PoolPlace, Rejudging, Resamples, Snapshot, Standing
 from leaderboards.selectors import Compared, comparison
 
 CHANGES = ("Submission", "Team", "Score", "New score", "Rank", "New rank", "Changed samples", "Problem")
@@ -142,6 +142,17 @@ def _rejudge(rows: list[Evaluation], by: User, reason: str) -> Rejudging:
     return services.begin_rejudging(competition=competition, submissions=submissions, reason=reason, by=by)
 
 
+@admin.register(Resamples)
+class ResamplesAdmin(ReadOnlyAdmin):
+    """Which scores have the resamples that rank intervals are made of."""
+
+    organised_by = "evaluation__sample_set__competition__organisers"
+    list_display = ("__str__", linked("evaluation"))
+    list_select_related = ("evaluation",)
+    search_fields = ("=evaluation__pk",)
+    fields = ("evaluation",)
+
+
 @admin.register(Rejudging)
 class RejudgingAdmin(ReadOnlyAdmin):
     """Sets of submissions that were played once more. Begun on the list of evaluations."""
@@ -242,8 +253,18 @@ class StandingAdmin(ReadOnlyAdmin):
     """The rows of the leaderboards."""
 
     organised_by = "track__competition__organisers"
-    list_display = ("rank", "previous_rank", linked("track"), linked("entry"), linked("evaluation"))
-    list_display_links = ("rank",)
+    list_display = (
+        "place",
+        "rank",
+        "rank_low",
+        "rank_high",
+        "separated",
+        "previous_rank",
+        linked("track"),
+        linked("entry"),
+        linked("evaluation"),
+    )
+    list_display_links = ("place",)
     list_filter = (("track__competition", RelatedOnlyFieldListFilter), "track__kind")
     list_select_related = ("track__competition", "entry__team", "entry__competition", "evaluation")
     search_fields = ("entry__team__slug", "entry__team__name")

@@ -10,14 +10,15 @@ from accounts.models import Team
 from competitions.models import Track
 from leaderboards.board import Place, places
 from leaderboards.models import Rejudging
-from leaderboards.terms import COUNTED, scored_rows
+from leaderboards.terms import COUNTED, key_in_force, scored_rows
 from matches.models import SampleResult
 from submissions.models import Submission
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A submission of a rejudging. Values are None where an evaluation has no score, ranks where it is on no board.
+    """A submission of a rejudging. Values are None where an evaluation has no score, ranks where it is on no
+    board or measured under other terms than those in force.
 
     `changed` counts the samples, over all opponents, that ended otherwise or at another distance.
     """
@@ -45,9 +46,10 @@ def comparison(rejudging: Rejudging) -> list[Compared]:
     without, changed = COUNTED & ~Q(rejudging=rejudging), _changed(rejudging)
     boards: dict[Track, tuple[dict[int, Place], dict[int, Place]]] = {}
     for track in {each.submission.repository.track for each in evaluations}:
+        in_force = key_in_force(track)
         boards[track] = (
-            places(scored_rows(track, without), track.kind),
-            places(scored_rows(track, without | Q(rejudging=rejudging)), track.kind),
+            places(scored_rows(track, without), track.kind, in_force),
+            places(scored_rows(track, without | Q(rejudging=rejudging)), track.kind, in_force),
         )
     rows = []
     for each in evaluations:

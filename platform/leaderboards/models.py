@@ -96,7 +96,8 @@ class Evaluation(models.Model):
     """A submission measured against a pool on a sample set under one version of the rules.
 
     The score columns are empty until it is scored; `per_opponent` has a row for each, in the pool's order:
-    {"player": id, "title": ..., "median": ..., "failures": ...}.
+    {"player": id, "title": ..., "median": ..., "failures": ...}, with "own": true for those that an attack's score
+    leaves out as they are its own team's.
     """
 
     class State(models.TextChoices):
@@ -128,6 +129,15 @@ class Evaluation(models.Model):
     high = models.FloatField(null=True, blank=True)
     samples = models.PositiveIntegerField(null=True, blank=True)
     failures = models.PositiveIntegerField(null=True, blank=True)
+    """Pairs of counted opponent and sample without an adversarial."""
+    met = models.PositiveSmallIntegerField(null=True, blank=True)
+    """How many opponents count: an attack's score leaves out models of its own team."""
+    value_all = models.FloatField(null=True, blank=True)
+    """The score against all opponents, where some do not count."""
+    held = models.PositiveIntegerField(null=True, blank=True)
+    """Of a model, on how many samples no opponent found an adversarial."""
+    clean_wrong = models.PositiveIntegerField(null=True, blank=True)
+    """Of a model, how many samples it got wrong without an attack."""
     worst_opponent = models.ForeignKey(Player, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     per_opponent = models.JSONField(default=list, blank=True)
     median_seconds = models.FloatField(null=True, blank=True)
@@ -143,7 +153,31 @@ class Evaluation(models.Model):
     @property
     def tries(self) -> int:
         """How many pairs of opponent and sample there were: what `failures` is a part of."""
-        return (self.samples or 0) * len(self.per_opponent)
+        return (self.samples or 0) * (len(self.per_opponent) if self.met is None else self.met)
+
+    @property
+    def clean_accuracy(self) -> float | None:
+        """The share of samples that a model gets right without an attack; None for attacks."""
+        return None if self.clean_wrong is None or not self.samples else 1 - self.clean_wrong / self.samples
+
+    @property
+    def not_broken(self) -> bool:
+        """Whether a model held on more than half of the samples: its score is then one of the worst cases."""
+        return self.held is not None and 2 * self.held > (self.samples or 0)
+
+
+class Resamples(models.Model):
+    """The score of an evaluation in each bootstrap resample of the samples: what rank intervals are made of."""
+
+    evaluation = models.OneToOneField(Evaluation, primary_key=True, on_delete=models.CASCADE, related_name="resamples")
+    medians = models.BinaryField()
+    """float64, little-endian; the k-th value of two evaluations on equally many samples rests on the same draw."""
+
+    class Meta:
+        verbose_name_plural = "resamples"
+
+    def __str__(self) -> str:
+        return f"resamples of {self.evaluation}"
 
 
 class Standing(models.Model):
@@ -152,14 +186,23 @@ class Standing(models.Model):
     track = models.ForeignKey(Track, on_delete=models.CASCADE, related_name="standings")
     entry = models.ForeignKey(Entry, on_delete=models.CASCADE, related_name="standings")
     evaluation = models.ForeignKey(Evaluation, on_delete=models.PROTECT, related_name="standings")
-    rank = models.PositiveIntegerField()
+    place = models.PositiveIntegerField(default=0)
+    """Where it is listed: ranked rows first, then those measured under earlier terms. Equal scores share a place."""
+    rank = models.PositiveIntegerField(null=True, blank=True)
+    """None where it was measured under other terms than those in force."""
     previous_rank = models.PositiveIntegerField(null=True, blank=True)
-    """The rank a day before the newest score of the track; None where there was none."""
+    """The rank under the same terms a day before the newest score of the track; None where there was none."""
+    rank_low = models.PositiveIntegerField(null=True, blank=True)
+    """The best rank that fits the data (95 %, all rows at once); None where no interval is computed."""
+    rank_high = models.PositiveIntegerField(null=True, blank=True)
+    """The worst such rank; None, beside a `rank_low`, where it lies below all rows that are compared."""
+    separated = models.BooleanField(null=True, blank=True)
+    """Whether the data separate it from all of the next rank."""
 
     class Meta:
-        ordering = ["track", "rank", "entry"]
+        ordering = ["track", "place", "entry"]
         constraints = [UniqueConstraint(fields=["track", "entry"], name="one_standing_per_track_and_entry")]
-        indexes = [models.Index(fields=["track", "rank"])]
+        indexes = [models.Index(fields=["track", "place"])]
 
     def __str__(self) -> str:
-        return f"{self.rank}. {self.entry}"
+        return f"{self.rank}. {self.entry}" if self.rank else f"{self.entry}, without a rank"

@@ -17,9 +17,11 @@ from core.errors import Fault
 from core.models import Event
 from evaluation.domain.results import AuditReport
 from leaderboards.board import Place, places
-from leaderboards.models import Evaluation, Standing
-from leaderboards.selectors import COUNTED, over, scored_rows
-from leaderboards.standings import Opponent, PlayedSample, score_columns
+from leaderboards.intervals import with_intervals
+from leaderboards.models import Evaluation, Resamples, Standing
+from leaderboards.owning import left_out
+from leaderboards.selectors import COUNTED, key_in_force, over, scored_rows
+from leaderboards.standings import Opponent, PlayedSample, Scores, score_columns
 from matches.models import Match, SampleResult
 from submissions.models import Submission
 from submissions.services import refund
@@ -29,15 +31,22 @@ log = logging.getLogger(__name__)
 OVERDUE = timedelta(days=7)
 """For so long an evaluation may play before it is void, by our cause."""
 
+OWN_OPPONENTS = "own_opponents"
+"""The reason of an attack's evaluation that ended without a score because all models of the pool are its own team's."""
+
+RANKS = Place._fields[2:]
+"""The columns of a standing that follow from the whole board."""
+
 AUDIT_COUNTS = tuple(count.name for count in fields(AuditReport))
 
 
 @dataclass(frozen=True)
 class _Ending:
-    """How an evaluation ends: the columns it gets. A void one has no score columns."""
+    """How an evaluation ends: the columns and resamples it gets. A void one has no score."""
 
     state: Evaluation.State
     columns: dict[str, Any] = field(default_factory=dict)
+    resampled: bytes = b""
     cause: str = ""
     reason: str = ""
     problem: str = ""
@@ -119,7 +128,13 @@ def _ending(evaluation: Evaluation) -> _Ending:
             "The model is not a stateless, deterministic function of one image. "
             f"In {len(inconsistent)} of {len(matches)} matches, first against {first.attack.title}: {counts}."
         )
-        return _Ending(Evaluation.State.VOID, {}, Submission.Cause.TEAM, "inconsistent", problem)
+        return _void(Submission.Cause.TEAM, "inconsistent", problem)
+    if left_out(evaluation) >= set(evaluation.pool.places.values_list("player", flat=True)):
+        problem = (
+            f"Every model of pool {evaluation.pool.number} is your own team's, and these do not count in the score of "
+            "your attack. It is measured again under the next pool, and the slot is given back."
+        )
+        return _void(Submission.Cause.PLATFORM, OWN_OPPONENTS, problem)
     failed = [match for match in matches if match.state == Match.State.FAILED]
     if failed:
         opponent = failed[0].attack if is_model else failed[0].model
@@ -128,11 +143,11 @@ def _ending(evaluation: Evaluation) -> _Ending:
     if unaudited:
         return _fault(f"The audit of match {unaudited[0].pk} was not completed.")
     try:
-        columns = _columns(evaluation)
+        scores = _scores(evaluation)
     except Fault as fault:
         log.exception("%s cannot be scored", evaluation)
         return _fault(f"Our side failed to score it: {fault}.")
-    return _Ending(Evaluation.State.SCORED, columns)
+    return _Ending(Evaluation.State.SCORED, scores.columns, scores.resampled)
 
 
 def _is_blamed(inconsistent: Sequence[Match], matches: Sequence[Match]) -> bool:
@@ -146,15 +161,19 @@ def _is_blamed(inconsistent: Sequence[Match], matches: Sequence[Match]) -> bool:
 
 def _fault(problem: str, *, reason: str = "fault") -> _Ending:
     problem = f"{problem} It is not your cause: the slot is given back, and organisers can start it again."
-    return _Ending(Evaluation.State.VOID, {}, Submission.Cause.PLATFORM, reason, problem)
+    return _void(Submission.Cause.PLATFORM, reason, problem)
+
+
+def _void(cause: Submission.Cause, reason: str, problem: str) -> _Ending:
+    return _Ending(Evaluation.State.VOID, cause=cause, reason=reason, problem=problem)
 
 
 def _inconsistent(match: Match) -> bool:
     return match.state == Match.State.PLAYED and match.audit.get("passed") is False
 
 
-def _columns(evaluation: Evaluation) -> dict[str, Any]:
-    """The score columns as the finished rows give them."""
+def _scores(evaluation: Evaluation) -> Scores:
+    """The score as the finished rows give it."""
     kind = evaluation.submission.repository.track.kind
     side = "attack" if kind == Track.Kind.MODEL else "model"
     match_of: dict[int, int] = dict(evaluation.matches.values_list(f"{side}_id", "pk"))
@@ -162,8 +181,9 @@ def _columns(evaluation: Evaluation) -> dict[str, Any]:
     results = SampleResult.objects.filter(match__in=rows).order_by("match", "sample")
     for match, *values in results.values_list("match", *PlayedSample._fields):
         rows[match].append(PlayedSample(*values))
+    own = left_out(evaluation)
     opponents = [
-        Opponent(place.player_id, place.player.title, rows[match_of[place.player_id]])
+        Opponent(place.player_id, place.player.title, rows[match_of[place.player_id]], place.player_id in own)
         for place in evaluation.pool.places.select_related("player")
     ]
     return score_columns(kind, opponents, evaluation.sample_set.count)
@@ -186,9 +206,14 @@ def _end(evaluation: Evaluation, ending: _Ending, due: QuerySet[Evaluation]) -> 
     if ending.cause == Submission.Cause.PLATFORM and evaluation.counts:
         refund(submission=evaluation.submission, reason=ending.reason)
     if ending.state == Evaluation.State.SCORED:
+        _keep_resamples(evaluation, ending.resampled)
         for match in filter(_inconsistent, evaluation.matches.all()):
             record_once("inconsistent", match, problem=f"{match.model} of a pool did not pass its audit")
     return True
+
+
+def _keep_resamples(evaluation: Evaluation, resampled: bytes) -> None:
+    Resamples.objects.update_or_create(evaluation=evaluation, defaults={"medians": resampled})
 
 
 def record_once(verb: str, subject: Match | Evaluation, **data: Any) -> None:
@@ -197,35 +222,37 @@ def record_once(verb: str, subject: Match | Evaluation, **data: Any) -> None:
         events.record(verb, subject, **data)
 
 
-def recompute(track: Track) -> int:
-    """Make the track's standings what its scored evaluations give; how many rows changed."""
+def recompute(track: Track, *, again: bool = False) -> int:
+    """Make the track's standings what its scored evaluations give; how many rows changed.
+
+    `again`: rank intervals are computed even where the same scores are compared as before.
+    """
     with transaction.atomic():
         Track.objects.select_for_update(no_key=True).get(pk=track.pk)
-        changed, gone = _difference(track)
+        changed, gone = _difference(track, again=again)
         Standing.objects.bulk_create(
             (
-                Standing(
-                    track=track,
-                    entry_id=place.entry,
-                    evaluation_id=place.evaluation,
-                    rank=place.rank,
-                    previous_rank=place.previous_rank,
-                )
+                Standing(track=track, entry_id=place.entry, evaluation_id=place.evaluation, **_ranks_of(place))
                 for place in changed
             ),
             update_conflicts=True,
             unique_fields=["track", "entry"],
-            update_fields=["evaluation", "rank", "previous_rank"],
+            update_fields=["evaluation", *RANKS],
         )
         Standing.objects.filter(track=track, entry__in=gone).delete()
     return len(changed) + len(gone)
 
 
-def _difference(track: Track) -> tuple[list[Place], list[int]]:
+def _ranks_of(place: Place) -> dict[str, Any]:
+    return {name: getattr(place, name) for name in RANKS}
+
+
+def _difference(track: Track, *, again: bool = False) -> tuple[list[Place], list[int]]:
     """The places that are missing or wrong in the track's standings, and the entries that should not be there."""
-    board = places(scored_rows(track), track.kind)
-    columns = Standing.objects.filter(track=track).values_list("entry", "evaluation", "rank", "previous_rank")
+    columns = Standing.objects.filter(track=track).values_list(*Place._fields)
     standing = {row[0]: Place(*row) for row in columns}
+    board = places(scored_rows(track), track.kind, key_in_force(track))
+    board = with_intervals(board, {} if again else standing, track.kind)
     changed = [place for entry, place in board.items() if standing.get(entry) != place]
     return changed, [entry for entry in standing if entry not in board]
 
@@ -242,13 +269,17 @@ def rebuild(competition: Competition | None = None) -> Rebuilt:
         for evaluation in scored.select_related("submission__repository__track", "pool", "sample_set").order_by("pk"):
             scores += 1
             scores_differed += _rebuild_score(evaluation)
-        standings_differed += recompute(track)
+        standings_differed += recompute(track, again=True)
     return Rebuilt(scores, scores_differed, Standing.objects.filter(track__in=tracks).count(), standings_differed)
 
 
 def _rebuild_score(evaluation: Evaluation) -> bool:
-    columns = _columns(evaluation)
-    differs = any(getattr(evaluation, name) != value for name, value in columns.items())
+    scores = _scores(evaluation)
+    differs = any(getattr(evaluation, name) != value for name, value in scores.columns.items())
     if differs:
-        Evaluation.objects.filter(pk=evaluation.pk).update(**columns)
+        Evaluation.objects.filter(pk=evaluation.pk).update(**scores.columns)
+    kept = Resamples.objects.filter(evaluation=evaluation).values_list("medians", flat=True).first()
+    if kept is None or bytes(kept) != scores.resampled:
+        _keep_resamples(evaluation, scores.resampled)
+        differs = True
     return differs

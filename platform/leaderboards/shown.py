@@ -14,14 +14,15 @@ from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
 from django.core.paginator import Paginator
-from django.db.models import Case, Count, F, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models import Case, Count, F, Max, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce
 
 from accounts.models import User
-from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
+from competitions.models import Competition, Entry, Track
 from competitions.selectors import may_organise
+from leaderboards.board import COMPARED
 from leaderboards.models import Evaluation, PoolPlace, Standing
-from leaderboards.terms import COUNTED, opposing_pools
+from leaderboards.terms import COUNTED, measured_in_force
 from submissions.models import Submission
 
 PAGE_ROWS = 100
@@ -30,13 +31,15 @@ PAGE_ROWS = 100
 
 @dataclass(frozen=True)
 class BoardRow:
-    """One line of a leaderboard. `change` is places won (above 0) or lost in a day, None where it is new.
+    """One line of a leaderboard. `change` is places won (above 0) or lost in a day among ranks under the same terms,
+    None where it had none.
 
-    `rules` is the version that it was measured under. `provisional`: its pool, rules or samples are not those in
-    force; it is measured again when workers are idle.
+    `rules` is the version that it was measured under, `pool` the number of the pool. `provisional`: its pool, rules or
+    samples are not those in force, so it has no rank; it is measured again when workers are idle. The fields with
+    defaults are missing in old snapshots, in which provisional rows have ranks.
     """
 
-    rank: int
+    rank: int | None
     change: int | None
     team: str
     team_slug: str
@@ -54,12 +57,44 @@ class BoardRow:
     provisional: bool
     scored_at: datetime
     opponents: int = 0
-    """How many it was measured against; 0 in snapshots that do not know it."""
+    """How many are in the pool; 0 where it is not known."""
+    met: int | None = None
+    """How many of them count: an attack's score leaves out models of its own team."""
+    value_all: float | None = None
+    """The score against all of them, where some do not count."""
+    held: int | None = None
+    """Of a model, on how many samples no opponent found an adversarial."""
+    clean_wrong: int | None = None
+    """Of a model, how many samples it got wrong without an attack."""
+    pool: int | None = None
+    rank_low: int | None = None
+    rank_high: int | None = None
+    """The 95 % rank interval; see `leaderboards.board.Place`."""
+    separated: bool | None = None
 
     @property
     def tries(self) -> int:
-        """How many pairs of opponent and sample there were: what `failures` is a part of."""
-        return self.samples * self.opponents
+        """How many pairs of counted opponent and sample there were: what `failures` is a part of."""
+        return self.samples * (self.opponents if self.met is None else self.met)
+
+    @property
+    def fits(self) -> str:
+        """The rank interval in words: "2 to 8", "from 90"; "" where there is none."""
+        if self.rank_low is None:
+            return ""
+        if self.rank_high is None:
+            return f"from {self.rank_low}"
+        return str(self.rank_low) if self.rank_low == self.rank_high else f"{self.rank_low} to {self.rank_high}"
+
+    @property
+    def clean_accuracy(self) -> float | None:
+        """The share of samples that a model gets right without an attack; None for attacks."""
+        return None if self.clean_wrong is None else 1 - self.clean_wrong / self.samples
+
+    @property
+    def not_broken(self) -> bool:
+        """Whether a model held on more than half of the samples: its score is then one of the worst cases."""
+        return self.held is not None and 2 * self.held > self.samples
 
 
 _OPPONENTS = PoolPlace.objects.filter(pool=OuterRef("evaluation__pool")).order_by().values("pool")
@@ -78,6 +113,8 @@ _COLUMNS = {
     "median_seconds": F("evaluation__median_seconds"),
     "rules": F("evaluation__rules__version"),
     "scored_at": F("evaluation__finished_at"),
+    "pool": F("evaluation__pool__number"),
+    **{name: F(f"evaluation__{name}") for name in ("met", "value_all", "held", "clean_wrong")},
     "opponents": Coalesce(Subquery(_OPPONENTS.annotate(count=Count("pk")).values("count")), 0),
 }
 
@@ -92,7 +129,8 @@ class Stillness:
 
 @dataclass(frozen=True)
 class BoardPage:
-    """A page of a leaderboard: page `number` of `pages`, from 1, of a board of `total` rows.
+    """A page of a leaderboard: page `number` of `pages`, from 1, of a board of `total` rows, of which the largest
+    interval ends at `highest`, without those of models that were not broken.
 
     `still` is None where it is the board as it is now.
     """
@@ -102,6 +140,9 @@ class BoardPage:
     pages: int
     total: int
     still: Stillness | None = None
+    highest: float = 0.0
+    compared: int = COMPARED
+    """How many ranked rows are compared with each other."""
 
 
 def sees_live(user: User | AnonymousUser, competition: Competition) -> bool:
@@ -110,19 +151,29 @@ def sees_live(user: User | AnonymousUser, competition: Competition) -> bool:
 
 
 def board(track: Track, page: int | str = 1, *, still: bool | None = None, page_rows: int = PAGE_ROWS) -> BoardPage:
-    """A page of the track's leaderboard in two queries; a number that is no page gives the nearest one.
+    """A page of the track's leaderboard in a few queries; a number that is no page gives the nearest one.
 
     As everybody sees it; with `still` False as it is now, for those of whom `sees_live` is true. Within a tie teams are
     listed by their slug, which is no ranking.
     """
     stillness, frozen = _frozen(track, still)
-    chosen = Paginator(_standings(track) if stillness is None else frozen, page_rows).get_page(page)
+    if stillness is not None:
+        chosen = Paginator(frozen, page_rows).get_page(page)
+        highest = max((row.high for row in map(_kept_row, frozen) if not row.not_broken), default=0.0)
+    else:
+        paginator = Paginator(_standings(track), page_rows)
+        broken = Q(evaluation__held__isnull=True) | Q(evaluation__samples__gte=2 * F("evaluation__held"))
+        highest_of = Max("evaluation__high", filter=broken)
+        known = Standing.objects.filter(track=track).aggregate(count=Count("pk"), highest=highest_of)
+        vars(paginator)["count"] = known["count"]  # so that it is not counted twice
+        chosen, highest = paginator.get_page(page), known["highest"] or 0.0
     rows = list(map(_row if stillness is None else _kept_row, chosen.object_list))
-    return BoardPage(rows, chosen.number, chosen.paginator.num_pages, chosen.paginator.count, stillness)
+    paginator = chosen.paginator
+    return BoardPage(rows, chosen.number, paginator.num_pages, paginator.count, stillness, highest)
 
 
 def best(track: Track, count: int, *, still: bool | None = None) -> BoardPage:
-    """The first `count` rows of the track's leaderboard, as `board` gives it, in one query."""
+    """The first `count` rows of the track's leaderboard, as `board` gives it."""
     stillness, frozen = _frozen(track, still)
     rows = list(map(_row, _standings(track)[:count])) if stillness is None else list(map(_kept_row, frozen[:count]))
     return BoardPage(rows, 1, 1, len(rows), stillness)
@@ -182,22 +233,21 @@ def _frozen(track: Track, still: bool | None) -> tuple[Stillness | None, list[di
 
 
 def _standings(track: Track) -> QuerySet[Standing, Any]:
-    rules = RulesVersion.objects.filter(competition=track.competition_id).order_by("-version")
-    samples = SampleSet.objects.filter(competition=track.competition_id, purpose="validation").order_by("-pk")
-    in_force = Q(
-        evaluation__pool=opposing_pools(track).values("pk")[:1],
-        evaluation__rules=rules.values("pk")[:1],
-        evaluation__sample_set=samples.values("pk")[:1],
+    provisional = Case(When(measured_in_force(track), then=Value(False)), default=Value(True))
+    ranks = ("rank", "previous_rank", "rank_low", "rank_high", "separated")
+    rows: QuerySet[Standing, Any] = Standing.objects.filter(track=track).values(
+        *ranks, provisional=provisional, **_COLUMNS
     )
-    provisional = Case(When(in_force, then=Value(False)), default=Value(True))
-    rows = Standing.objects.filter(track=track).order_by("rank", "entry__team__slug")
-    return rows.values("rank", "previous_rank", provisional=provisional, **_COLUMNS)
+    return rows.order_by("place", "entry__team__slug")
 
 
 def _row(values: Mapping[str, Any]) -> BoardRow:
     shown = dict(values)
     before = shown.pop("previous_rank")
-    return BoardRow(change=None if before is None else before - shown["rank"], **shown)
+    if shown["provisional"]:  # the stored ranks follow a moment after the terms
+        shown |= {"rank": None, "rank_low": None, "rank_high": None, "separated": None}
+    rank = shown["rank"]
+    return BoardRow(change=before - rank if before is not None and rank is not None else None, **shown)
 
 
 def _kept_row(values: Mapping[str, Any]) -> BoardRow:

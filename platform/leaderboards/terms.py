@@ -12,8 +12,8 @@ from django.db.models import BooleanField, Exists, ExpressionWrapper, F, OuterRe
 from competitions.models import RulesVersion, SampleSet, Track
 from competitions.selectors import rules_in_force, sample_set_for
 from core.errors import Fault
-from leaderboards.board import Scored, places
-from leaderboards.models import Evaluation, Pool, Standing
+from leaderboards.board import Scored, TermsKey, order, order_before
+from leaderboards.models import Evaluation, Pool
 from matches.models import Match
 from matches.selectors import gpu_lives, idle_workers, waiting_for_live
 from submissions.models import Submission
@@ -24,7 +24,7 @@ COUNTED = Q(counts=True)
 """Evaluations that boards see: all but those of a rejudging that is not applied."""
 
 AT_ONCE = 20
-"""Whoever stands no lower on a board is measured at once under new terms; the others when workers are idle."""
+"""Those who stood no lower on the board before new terms are measured at once; the others when workers are idle."""
 
 
 def pool_in_force(track: Track) -> Pool | None:
@@ -53,6 +53,11 @@ class Terms(NamedTuple):
     rules: RulesVersion
     sample_set: SampleSet
 
+    @property
+    def key(self) -> TermsKey:
+        """The terms as boards compare them."""
+        return self.pool.pk, self.rules.pk, self.sample_set.pk
+
 
 def terms_in_force(track: Track) -> Terms | None:
     """What submissions to the track are measured under, on the validation samples; None before there is a pool.
@@ -63,6 +68,29 @@ def terms_in_force(track: Track) -> Terms | None:
     if pool is None:
         return None
     return Terms(pool, rules_in_force(track.competition), sample_set_for(track.competition, "validation"))
+
+
+def key_in_force(track: Track) -> TermsKey | None:
+    """The terms that scores on the board of the track are ranked under; None where nothing can be measured."""
+    try:
+        terms = terms_in_force(track)
+    except Fault:
+        return None
+    return terms.key if terms else None
+
+
+def measured_in_force(track: Track) -> Q:
+    """Whether the evaluation of a standing of the track was measured under the terms in force, asked in its query."""
+    rules = RulesVersion.objects.filter(competition=track.competition_id).order_by("-version")
+    try:
+        sample_set = sample_set_for(track.competition, "validation")
+    except Fault:
+        return Q(pk__in=[])
+    return Q(
+        evaluation__pool=opposing_pools(track).values("pk")[:1],
+        evaluation__rules=rules.values("pk")[:1],
+        evaluation__sample_set=sample_set,
+    )
 
 
 def counting(seen: Q = COUNTED) -> QuerySet[Submission]:
@@ -87,7 +115,11 @@ def scored_rows(track: Track, seen: Q = COUNTED) -> list[Scored]:
         seen, submission__in=counting(seen).filter(repository__track=track), state=Evaluation.State.SCORED
     )
     columns = ("submission__repository__entry", "submission", "pk", "finished_at", "value")
-    return [Scored(*row) for row in rows.values_list(*columns)]
+    found = rows.values_list(*columns, "pool", "rules", "sample_set")
+    return [
+        Scored(entry, submission, pk, at, value, (pool, rules, sample_set))
+        for entry, submission, pk, at, value, pool, rules, sample_set in found
+    ]
 
 
 def counted_at(at: datetime) -> Q:
@@ -96,9 +128,12 @@ def counted_at(at: datetime) -> Q:
     return COUNTED & applied & Q(finished_at__lte=at)
 
 
-def ranks_at(track: Track, at: datetime) -> dict[int, int]:
-    """The ranks by entry on the board of a track as it was at `at`, without those that do not count by now."""
-    return {entry: place.rank for entry, place in places(scored_rows(track, counted_at(at)), track.kind).items()}
+def places_at(track: Track, at: datetime) -> dict[int, int]:
+    """The places by entry on the board of a track as it was at `at`, without those that do not count by now.
+
+    Those measured under earlier terms than others come after them.
+    """
+    return order(scored_rows(track, counted_at(at)), track.kind)
 
 
 def over() -> QuerySet[Evaluation]:
@@ -114,40 +149,49 @@ def over() -> QuerySet[Evaluation]:
 
 def unmeasured() -> Iterator[Submission]:
     """Ready submissions that should be evaluated at once: those that never were, and the newest of each repository
-    that was not measured under the terms in force, where it has no score or its team is among the best `AT_ONCE`.
+    that was not measured under the terms in force, where it has no score or its team stood among the best `AT_ONCE`
+    before those terms.
 
-    So new terms measure again what counts, not what is superseded, and first what the board is read for. As others
-    come up among the best, they are measured too. `Competition.rescore_all` lifts the limit.
+    So new terms measure again what counts, not what is superseded, and first what the board is read for, in the order
+    of the old board. `Competition.rescore_all` lifts the limit.
     """
-    for track, rows in _by_track():
+    for track, terms, rows in _by_track():
         yield from rows.filter(measured=False).order_by("pk")
         newest = rows.filter(newest=F("pk")).order_by("pk")
         yield from newest.filter(measured=True, scored=False)
-        if not track.competition.rescore_all:
-            best = Standing.objects.filter(track=track, rank__lte=AT_ONCE)
-            newest = newest.filter(repository__entry__in=list(best.values_list("entry", flat=True)))
-        yield from newest.filter(scored=True)
+        late = list(newest.filter(scored=True).select_related("repository"))
+        place = _places_before(track, terms, late)
+        for submission in sorted(late, key=lambda row: (place[row.pk], row.pk)):
+            if track.competition.rescore_all or place[submission.pk] <= AT_ONCE:
+                yield submission
 
 
 def unrefined() -> Submission | None:
-    """The submission of the best rank that keeps an old score until workers are idle. None while they are not: a piece
-    waits that a live one could take up, or no live worker is without one. What none of them could play is left out."""
+    """The first submission of the old boards that keeps an old score until workers are idle. None while they are not: a
+    piece waits that a live one could take up, or no live worker is without one. What none of them could play is left
+    out."""
     if waiting_for_live().exists() or not idle_workers():
         return None
     playable = Q() if gpu_lives() else Q(needs_gpu=False)
-    found = []
-    for track, rows in _by_track():
-        rank = Standing.objects.filter(track=track, entry=OuterRef("repository__entry")).order_by().values("rank")
-        later = rows.filter(playable, newest=F("pk"), scored=True).annotate(rank=Subquery(rank))
-        ordered = later.order_by(F("rank").asc(nulls_last=True), "pk")
-        if first := ordered.values_list("rank", "pk").first():
-            found.append((first[0] is None, *first))
-    return Submission.objects.get(pk=min(found)[-1]) if found else None
+    found: list[tuple[int, int]] = []
+    for track, terms, rows in _by_track():
+        late = list(rows.filter(playable, newest=F("pk"), scored=True).select_related("repository"))
+        found += [(place, pk) for pk, place in _places_before(track, terms, late).items()]
+    return Submission.objects.get(pk=min(found)[1]) if found else None
 
 
-def _by_track() -> Iterator[tuple[Track, QuerySet[Any]]]:
-    """Of each track the ready submissions that were not measured under the terms in force. To filter by: `measured` and
-    `scored` (at all), `newest`, the key of the one that counts of the same repository, and `needs_gpu`, to be measured.
+def _places_before(track: Track, terms: Terms, late: list[Submission]) -> dict[int, int]:
+    """Of each submission, the place of its team on the board before the terms in force; the last where it had none."""
+    if not late:
+        return {}
+    before = order_before(scored_rows(track), track.kind, terms.key)
+    return {submission.pk: before.get(submission.repository.entry_id, len(before) + 1) for submission in late}
+
+
+def _by_track() -> Iterator[tuple[Track, Terms, QuerySet[Any]]]:
+    """Of each track the terms in force and the ready submissions that were not measured under them. To filter by:
+    `measured` and `scored` (at all), `newest`, the key of the one that counts of the same repository, and `needs_gpu`,
+    to be measured.
     """
     of_it = Evaluation.objects.filter(COUNTED, submission=OuterRef("pk"))
     newest = counting().filter(repository=OuterRef("repository")).order_by("-pk").values("pk")[:1]
@@ -163,7 +207,7 @@ def _by_track() -> Iterator[tuple[Track, QuerySet[Any]]]:
             met = Exists(terms.pool.places.filter(player__gpu=True))
             needs_gpu = ExpressionWrapper(Q(player__gpu=True) | Q(met), output_field=BooleanField())
             rows = rows.alias(measured=Exists(of_it), scored=Exists(scored), newest=Subquery(newest))
-            yield track, rows.alias(needs_gpu=needs_gpu)
+            yield track, terms, rows.alias(needs_gpu=needs_gpu)
 
 
 def _ready() -> QuerySet[Submission]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -17,6 +15,7 @@ from competitions.rules import query_rules
 from core import clock, doorbell
 from matches.models import Match, Piece
 from matches.queue import finish_played
+from matches.seeds import match_seed
 from submissions.models import Player
 
 
@@ -76,12 +75,6 @@ def ensure_match(
     return ask(rules=rules, sample_set=sample_set, pairs=[(model, attack)], upto=sample_set.count, delay=delay)[0]
 
 
-def match_seed(*, rules: RulesVersion, sample_set: SampleSet, model: Player, attack: Player) -> int:
-    """The seed of a match: 63 bits that follow from what is played, so that playing it anew gives the same rows."""
-    text = json.dumps([rules.values, rules.version, sample_set.digest, model.digest, attack.digest], sort_keys=True)
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1
-
-
 def _locked_matches(asked: _Asked, pairs: Sequence[tuple[Player, Player]]) -> dict[tuple[int, int], Match]:
     """The match of each pair by the keys of its players, made where it was not there. Locked until all is committed.
 
@@ -91,8 +84,10 @@ def _locked_matches(asked: _Asked, pairs: Sequence[tuple[Player, Player]]) -> di
     players = {(model.pk, attack.pk): (model, attack) for model, attack in sorted(pairs, key=_keys)}
     known = _known(asked, players)
     if missing := players.keys() - known.keys():
+        played = _seeds(asked._replace(take=0), missing) if asked.take else {}
         Match.objects.bulk_create(
-            (_new(asked, *pair) for keys, pair in players.items() if keys in missing), ignore_conflicts=True
+            (_new(asked, *pair, played.get(keys)) for keys, pair in players.items() if keys in missing),
+            ignore_conflicts=True,
         )
         known = _known(asked, players)
     wanted = [known[keys] for keys in players]
@@ -105,17 +100,27 @@ def _locked_matches(asked: _Asked, pairs: Sequence[tuple[Player, Player]]) -> di
 
 
 def _known(asked: _Asked, keys: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
+    return _of_pairs(asked, keys, "pk")
+
+
+def _seeds(asked: _Asked, keys: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
+    return _of_pairs(asked, keys, "seed")
+
+
+def _of_pairs(asked: _Asked, keys: Iterable[tuple[int, int]], column: str) -> dict[tuple[int, int], int]:
     models, attacks = map(set, zip(*keys, strict=True)) if keys else (set(), set())
     rows = Match.objects.filter(**asked._asdict(), model__in=models, attack__in=attacks)
-    return {(model, attack): key for model, attack, key in rows.values_list("model", "attack", "pk")}
+    return {(model, attack): value for model, attack, value in rows.values_list("model", "attack", column)}
 
 
-def _new(asked: _Asked, model: Player, attack: Player) -> Match:
+def _new(asked: _Asked, model: Player, attack: Player, seed: int | None) -> Match:
+    """A match of the pair; `seed` is that of the match that it plays once more, None where there is none."""
+    fresh = match_seed(rules=asked.rules, sample_set=asked.sample_set, model=model, attack=attack)
     return Match(
         **asked._asdict(),
         model=model,
         attack=attack,
-        seed=match_seed(rules=asked.rules, sample_set=asked.sample_set, model=model, attack=attack),
+        seed=fresh if seed is None else seed,
         needs_gpu=model.gpu or attack.gpu,
         created_at=clock.now(),
     )

@@ -10,9 +10,10 @@ from django.db.models import Exists, OuterRef, QuerySet
 from accounts.models import User
 from core import clock, doorbell, events
 from core.errors import Refusal
-from matches.asking import ask, ensure_match, match_seed
+from matches.asking import ask, ensure_match
 from matches.models import Match, Piece, Worker
 from matches.queue import OPEN_MATCH, finish_played
+from matches.seeds import match_seed
 
 __all__ = [
     "ask",

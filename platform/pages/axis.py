@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 _MOST_STEPS = 4
@@ -24,6 +25,11 @@ class Axis:
 
     end: float
     ticks: Sequence[Tick]
+
+    @cached_property
+    def path(self) -> str:
+        """The ticks as a path across a bar of 100 by 10. Written once for all bars of a table."""
+        return "".join(f"M{tick.at:.2f} 0V10" for tick in self.ticks)
 
     def at(self, value: float) -> float:
         """Where a value stands, in percent of the axis' length; its end where the value lies beyond."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from competitions.models import RulesVersion
@@ -16,6 +17,13 @@ class RuleRow:
     name: str
     value: str
     note: str = ""
+
+
+def scale(version: RulesVersion) -> str:
+    """The unit of distances under a version of the rules, and how large they can be."""
+    height, width, channels = query_rules(version.values, version.version).shape
+    largest = math.sqrt(height * width * channels)
+    return f"L2 of pixels / 255, from 0 to {largest:.2f} for images of {height} x {width} x {channels}"
 
 
 def rows(version: RulesVersion) -> list[RuleRow]:

@@ -16,6 +16,7 @@ from core import clock
 from evaluation.domain.tags import next_tag
 from leaderboards.models import Evaluation, Pool
 from leaderboards.selectors import (
+    BoardPage,
     BoardRow,
     Stillness,
     best,
@@ -58,6 +59,26 @@ def cards(competition: Competition, user: User | AnonymousUser) -> list[TrackCar
         waits = not top.rows and opposing_pool(track) is None
         found.append(TrackCard(track, top.rows, top.still, waits))
     return found
+
+
+@dataclass(frozen=True)
+class Line:
+    """Below which place of a board it is said whether the data separate it from the next one."""
+
+    place: int
+    separated: bool
+
+
+def line_below(page: BoardPage, place: int) -> Line | None:
+    """The line below a place of a board, such as the last that a pool has room for; None where it is not known."""
+    if page.number != 1 or len(page.rows) <= place:
+        return None
+    upper, lower = page.rows[place - 1], page.rows[place]
+    if lower.rank is None or upper.rank_low is None:
+        return None
+    if upper.rank == lower.rank:
+        return Line(place, separated=False)
+    return None if upper.separated is None else Line(place, upper.separated)
 
 
 def own_entry(user: User | AnonymousUser, competition: Competition) -> Entry | None:

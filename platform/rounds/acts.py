@@ -70,7 +70,8 @@ def _before_apply(row: Round) -> list[str]:
 APPLY = Act(
     "Apply",
     "The result becomes public as the preview shows it and never changes any more; the best of each track become its "
-    "pool, and everybody is measured anew against the new pools.",
+    "pool, and everybody is measured anew against the new pools. Where the competition says so, a new validation set "
+    "is drawn from further images of its split.",
     "applied",
     lambda row, by, reason: services.publish(round=row, by=by, reason=reason),
     notes=_before_apply,

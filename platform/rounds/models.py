@@ -59,7 +59,7 @@ class Round(models.Model):
     rules = models.ForeignKey(RulesVersion, null=True, blank=True, on_delete=models.PROTECT, related_name="rounds")
     """The version in force when it was frozen."""
     problem = models.TextField(blank=True)
-    """What keeps it from going on, for organisers; empty where nothing does."""
+    """What keeps it from going on, or could not be done when it was applied, for organisers; else empty."""
     outcome = models.CharField(max_length=64, blank=True)
     """Digest in the object store of all facts and everything that follows from them, once it is scored."""
 

@@ -63,7 +63,7 @@ def preview(round: Round) -> list[Preview]:
         .order_by("place", "order")
     )
     standing = Standing.objects.filter(track__competition=round.competition_id)
-    ranks = {(track, entry): rank for track, entry, rank in standing.values_list("track", "entry", "rank")}
+    ranks = {(track, entry): rank for track, entry, rank in standing.values_list("track", "entry", "rank") if rank}
     (words, unmet), failed = _reasons(round), _failed_audits(round)
     views = []
     for track in round.competition.tracks.all():

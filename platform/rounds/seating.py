@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from competitions.models import Competition, Track
 from core.errors import Fault
-from leaderboards.selectors import counted_at, counting, ranks_at
+from leaderboards.selectors import counted_at, counting, places_at
 from rounds.licences import is_open_source
 from rounds.models import Round, RoundEntry
 
@@ -27,7 +27,7 @@ def seats(round: Round, at: datetime) -> list[RoundEntry]:
         by_track.setdefault(submission.repository.track, []).append(submission)
     entries = []
     for track, submissions in by_track.items():
-        by_prior = sorted(submissions, key=_prior_key(ranks_at(track, at)))
+        by_prior = sorted(submissions, key=_prior_key(places_at(track, at)))
         prior = {row.pk: place for place, row in enumerate(by_prior, 1)}
         entries += [
             _seat(round, submission, order, prior[submission.pk]) for order, submission in enumerate(submissions, 1)
@@ -46,12 +46,12 @@ def _newest(competition: Competition, at: datetime) -> list[Submission]:
     return sorted(newest.values(), key=lambda submission: submission.pk)
 
 
-def _prior_key(ranks: Mapping[int, int]) -> Callable[[Submission], tuple[bool, int, bool, int]]:
+def _prior_key(places: Mapping[int, int]) -> Callable[[Submission], tuple[bool, int, bool, int]]:
     """The order that seats the first panel: by the board; who is not on it after that, baselines first."""
 
     def key(submission: Submission) -> tuple[bool, int, bool, int]:
-        rank = ranks.get(submission.repository.entry_id)
-        return rank is None, rank or 0, not _player(submission).baseline, submission.pk
+        place = places.get(submission.repository.entry_id)
+        return place is None, place or 0, not _player(submission).baseline, submission.pk
 
     return key
 

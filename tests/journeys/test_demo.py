@@ -96,6 +96,7 @@ def test_a_season_is_played_published_released_and_verified(make_site: Callable[
     assert after is not None
     assert before[1] != after[1], "the round made no new pool"
     assert "The final is applied" in output
+    assert re.findall(r"validation set: (validation-\d), 6 images", output) == ["validation-2", "validation-3"]
     assert "is what was signed, and its results follow from its rows" in output
     forged = re.search(r"one digit changed in line (\d+)", output)
     assert forged is not None

@@ -20,6 +20,7 @@ from accounts.models import Team, User
 from accounts.selectors import teams_of
 from competitions.models import Track
 from core import clock, precision
+from evaluation.domain.digits import decimals
 from pages.axis import Axis
 
 register = template.Library()
@@ -120,6 +121,20 @@ def distance(value: float | None) -> str:
 
 
 @register.filter
+def digits(value: float | None, scored: Any) -> str:
+    """A distance in the digits that the interval of the score beside it (`scored.low`, `scored.high`) leaves."""
+    if value is None or scored.low is None or scored.high is None:
+        return distance(value)
+    return f"{precision.distance(value):.{decimals(scored.low, scored.high)}f}"
+
+
+@register.filter
+def accuracy(share: float | None) -> str:
+    """A share of samples that are right, "96.5 %"."""
+    return "" if share is None else f"{share:.1%}".replace("%", " %")
+
+
+@register.filter
 def queries(value: float | None) -> str:
     """A mean number of queries."""
     return "" if value is None else f"{precision.queries(value):,}"
@@ -140,14 +155,15 @@ def short(commit: str) -> str:
 @register.inclusion_tag("pages/parts/range.html")
 def interval(low: float, value: float, high: float, axis: Axis) -> Mapping[str, Any]:
     """A score and its interval, drawn on the axis of its table."""
+    written = decimals(low, high)
     low, value, high = map(precision.distance, (low, value, high))
     start = axis.at(low)
     return {
-        "axis": axis,
+        "ticks": axis.path,
         "start": f"{start:.2f}",
         "width": f"{max(axis.at(high) - start, 0):.2f}",
         "point": f"{axis.at(value):.2f}",
-        "words": f"interval {distance(low)} to {distance(high)}",
+        "words": f"interval {low:.{written}f} to {high:.{written}f}",
     }
 
 
@@ -163,9 +179,15 @@ def hardest(kind: str) -> str:
     return "Strongest opponent" if kind == Track.Kind.MODEL else "Hardest opponent"
 
 
+@register.simple_tag
+def withstood(kind: str) -> str:
+    """What pairs of opponent and sample without an adversarial are called: a model's merit, an attack's loss."""
+    return "Held" if kind == Track.Kind.MODEL else "Found nothing"
+
+
 @register.filter
 def share(failures: int, tries: int | None) -> str:
-    """Failures as a share of all tries, "8 of 80"; alone where it is not known how many there were."""
+    """Such pairs as a share of all, "8 of 80"; alone where it is not known how many there were."""
     return f"{intcomma(failures)} of {intcomma(tries)}" if tries else str(intcomma(failures))
 
 

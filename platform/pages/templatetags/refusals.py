@@ -24,6 +24,7 @@ _STAGES = {
     "overdue": "It was not over in time.",
     "lost": "The worker that had it was lost.",
     "fault": "Something of ours failed.",
+    "own_opponents": "All opponents are of its own team.",
 }
 
 

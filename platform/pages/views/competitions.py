@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.selectors import teams_of
 from competitions.models import Track
-from competitions.selectors import rules_in_force
+from competitions.rules import query_rules
 from core import clock
 from leaderboards import selectors as leaderboards
 from pages import live
@@ -16,8 +16,8 @@ from pages.access import competition_of
 from pages.axis import axis_to
 from pages.calendar import calendar
 from pages.rules_difference import differences
-from pages.rules_table import rows
-from pages.selectors import cards, own_entry, pools
+from pages.rules_table import rows, scale
+from pages.selectors import cards, line_below, own_entry, pools
 
 BOARD_EVERY = 10
 
@@ -81,14 +81,24 @@ def board(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
     track = get_object_or_404(Track.objects.select_related("competition"), competition=shown, kind=kind)
     still = not leaderboards.sees_live(request.user, shown)
     page = leaderboards.board(track, request.GET.get("page", "1"), still=still)
+    rules = shown.rules_versions.first()
+    # asked for only where something is told of it
+    pool = leaderboards.opposing_pool(track) if any(row.provisional for row in page.rows) or not page.rows else None
     context = {
         "competition": shown,
         "track": track,
+        "models": track.kind == Track.Kind.MODEL,
         "board": page,
-        "rules_in_force": rules_in_force(shown).version if page.rows else None,
-        "axis": axis_to(max((row.high for row in page.rows), default=1.0)),
+        "rules_in_force": rules.version if rules else None,
+        "pool_in_force": pool.number if pool else None,
+        "scale": scale(rules) if rules else "",
+        "line": line_below(page, query_rules(rules.values, rules.version).opponents) if rules else None,
+        "axis": axis_to(page.highest),
         "own": {team.slug for team in teams_of(request.user)},
-        "waits": not page.rows and leaderboards.opposing_pool(track) is None,
+        "luck": leaderboards.luck_on(
+            track, [row.team_slug for row in page.rows], until=page.still.since if page.still else None
+        ),
+        "waits": not page.rows and pool is None,
     }
     framed = live.part(request, "pages/parts/board.html", context, every=BOARD_EVERY)
     if live.asked(request):

@@ -18,6 +18,7 @@ from core.errors import Refusal
 from pages import live
 from pages.access import round_of
 from pages.rounds import files, results, under_way
+from pages.rules_table import scale
 from repositories.turns import RETRY_SECONDS, Busy
 from rounds.keys import all_keys, date_of, key_id, public_key
 from rounds.models import Release, Round
@@ -69,6 +70,7 @@ def _published(request: HttpRequest, shown: Round, tracks: list[Track]) -> dict[
     public = released(shown)
     return {
         "results": results(shown, tracks, track),
+        "scale": scale(shown.rules) if shown.rules else "",
         "own": {team.slug for team in teams_of(request.user)},
         "releases": public,
         "files": files(public.values()),

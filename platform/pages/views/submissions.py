@@ -17,6 +17,7 @@ from pages import live, notices
 from pages.access import belongs, person, sees_inside, submission_of
 from pages.axis import axis_to
 from pages.rounds import entries_shown
+from pages.rules_table import scale
 from pages.selectors import Stand, stand_of
 from pages.way import state_of, way
 from submissions import services
@@ -45,6 +46,7 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
         "stand": stand,
         "evaluation": stand.evaluation,
         "axis": axis_to(stand.evaluation.high or 0) if stand.evaluation else None,
+        "scale": scale(stand.evaluation.rules) if stand.evaluation else "",
         "state": state_of(shown, stand.evaluation),
         "way": way(shown, stand.evaluation, builds),
         "build": build,

@@ -15,7 +15,7 @@ from competitions import services as competitions
 from competitions.models import Track
 from competitions.selectors import invitations_of
 from core.errors import Refusal
-from leaderboards.selectors import rows_of, sees_live
+from leaderboards.selectors import luck_of, rows_of, sees_live
 from pages import notices
 from pages.access import belongs, competition_of, entry_of, own_entry_of, person, sees_inside
 from pages.calendar import calendar
@@ -48,6 +48,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "competition": entry.competition,
         "members": members,
         "standings": rows_of(entry, still=still),
+        "luck": luck_of(entry, inside=inside),
         "still_since": entry.competition.boards_still_since if still else None,
         "page": Paginator(sent, SUBMISSIONS_PER_PAGE).get_page(request.GET.get("page")),
         "inside": inside,

@@ -102,6 +102,8 @@ def test_a_tournament_makes_boards(
     boards = json.loads(out)["boards"]
     assert [board["track"] for board in boards] == ["model", "untargeted", "targeted"]
     assert {row["name"] for row in boards[1]["rows"]} == {"gaussian-noise", "salt-and-pepper"}
+    assert [(row["rank_low"], row["rank_high"]) for row in boards[0]["rows"]] == [(1, 1)]
+    assert "resampled" not in boards[0]["rows"][0]["score"]
     assert (tmp_path / "gaussian-noise--numpy-classifier" / "result.json").is_file()
 
 
@@ -115,6 +117,10 @@ def test_the_demo_draws_a_gallery(gauntlet: Callable[..., Any], tmp_path: Path) 
     status, out, err = gauntlet("demo", "--samples", 2, "--budget", 30, "--out", tmp_path)
     assert status == 0, err
     assert "Models, against the untargeted attacks" in out
+    for told in ("held", "found nothing", "strongest opponent"):
+        assert told in out
+    assert "failures" not in out
+    assert "do not compare two of them" in err
     with Picture.open(tmp_path / "gallery.png") as picture:
         assert picture.width > 500
         assert len(picture.getcolors(1 << 24) or []) > 50

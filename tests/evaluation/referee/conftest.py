@@ -30,6 +30,7 @@ class Wire:
 
     def __init__(self, connected: socket.socket) -> None:
         self.socket = connected
+        self.seed = 0
         self.samples: list[int] = []
         self.images: list[bytes] = []
 
@@ -57,7 +58,7 @@ class Wire:
         return self.receive()
 
     def sit_down_to_attack(self) -> None:
-        """HELLO, then the piece: fills `samples` and `images`."""
+        """HELLO, then the piece: fills `seed`, `samples` and `images`."""
         self.hello(ATTACK)
         self.take_piece()
 
@@ -65,6 +66,7 @@ class Wire:
         piece = self.receive()
         if piece.kind == BYE:
             raise ConnectionError("the match is over")
+        (self.seed,) = struct.unpack_from("<Q", piece.payload)
         pixels = 16 + 8 * piece.count
         size = (len(piece.payload) - pixels) // piece.count
         self.samples = [struct.unpack_from("<H", piece.payload, 16 + 8 * i)[0] for i in range(piece.count)]

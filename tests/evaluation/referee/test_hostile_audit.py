@@ -13,6 +13,7 @@ import pytest
 from evaluation.domain.players import Side
 from evaluation.domain.results import AuditReport, Outcome, Reason
 from evaluation.referee import audit, players
+from evaluation.referee.seeds import derive_seed
 from evaluation.sdk import serve_model
 
 Predict = Callable[[np.ndarray], np.ndarray]
@@ -246,6 +247,45 @@ def test_the_model_is_restarted_where_nobody_can_foresee(game: Any) -> None:
 
     places = [frames_before_the_restart(seed) for seed in range(12)]
     assert len(set(places)) > 4
+
+
+def test_an_attack_cannot_compute_from_its_seed_what_is_asked_again(game: Any, wire: Any) -> None:
+    """It knows the referee's code, the seed that it was given, and every frame that it sent."""
+    sent: list[tuple[bytes, int]] = []
+    told: list[int] = []
+    lives: list[set[bytes]] = []
+
+    def model(connected: socket.socket) -> None:
+        asked: set[bytes] = set()
+        lives.append(asked)
+
+        def predict(images: np.ndarray) -> np.ndarray:
+            asked.update(image.tobytes() for image in images)
+            return np.asarray(game.brightness(images))
+
+        serve_model(predict, connected=connected)
+
+    def attack(connected: socket.socket) -> None:
+        player = wire(connected)
+        player.sit_down_to_attack()
+        told.append(player.seed)
+        for sequence in range(1, 121):
+            place = sequence % len(player.samples)
+            image = player.brighter(place, sequence)
+            labels, _ = player.ask(sequence, [player.samples[place]], [image])
+            sent.append((image, labels[0]))
+        player.finish(121)
+        player.wait_for_the_end()
+
+    game.play(raw_model=model, raw_attack=attack)
+    foreseen = audit.Audit(derive_seed(told[0], "audit"), 3 * (1 + game.rules.query_budget))
+    clean = np.stack([sample.image.reshape(-1) for sample in game.samples(3)])
+    foreseen.watch(clean, [3] * 3, [0.0] * 3, whole=False)
+    for image, label in sent:
+        foreseen.watch(np.frombuffer(image, np.uint8)[np.newaxis], [label], [1.0])
+    frames = {frame.images.tobytes() for frame in foreseen.fresh_frames()}
+    assert len(frames) == game.audit.fresh == 32
+    assert not frames <= lives[-1]
 
 
 def test_a_fresh_model_gets_nothing_but_replays(game: Any) -> None:

@@ -11,7 +11,7 @@ from django.test import Client
 from accounts.models import AccessToken, Invitation, User
 from competitions.models import FreezeWindow, RulesVersion, SampleSet, Track
 from core import events
-from leaderboards.models import Evaluation, Pool, PoolPlace, Rejudging, Snapshot, Standing
+from leaderboards.models import Evaluation, Pool, PoolPlace, Rejudging, Resamples, Snapshot, Standing
 from matches.models import Match, Piece, SampleResult, Worker
 from repositories.models import Repository
 from rounds.models import Decision, Release, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning, SigningKey
@@ -159,6 +159,7 @@ class Rows:
             value=0.5,
         )
         evaluation.matches.add(match)
+        Resamples.objects.create(evaluation=evaluation, medians=bytes(16))
         Snapshot.objects.create(track=track, made_at=self.at, reason="the final", rows=[])
         Rejudging.objects.create(competition=track.competition, reason="a broken worker", made_at=self.at)
         return evaluation

@@ -26,7 +26,8 @@ def test_it_works(program: Any, scored: Submission) -> None:
     assert (board["page"], board["pages"], board["total"]) == (1, 1, 1)
     row = board["rows"][0]
     assert (row["rank"], row["team"], row["value"], row["submission"]) == (1, "owls", 0.5, scored.pk)
-    assert (row["provisional"], board["still_since"]) == (False, None)
+    assert (row["provisional"], row["pool"], board["still_since"]) == (False, 1, None)
+    assert {"rank_low", "rank_high", "met", "opponents", "value_all", "held", "clean_wrong"} <= row.keys()
     shown = anyone.get(f"/api/submissions/{scored.pk}").json()
     assert shown["evaluation"]["value"] == 0.5
     assert not shown.keys() & INSIDE
@@ -75,11 +76,11 @@ def test_numbers_that_an_attack_can_choose_are_as_short_as_on_the_page(
     row = {"player": 1, "title": "An attack", "median": 1.23456789, "failures": 0}
     ended = evaluation.created_at.replace(microsecond=123456)
     Evaluation.objects.update(
-        value=9.87654321, low=9.1 + 0.2, high=10 / 3, median_seconds=0.0123456, mean_queries=812.3456,
-        per_opponent=[row], finished_at=ended,
+        value=9.87654321, low=9.87, high=9.8799999, value_all=9.87777777, median_seconds=0.0123456,
+        mean_queries=812.3456, per_opponent=[row], finished_at=ended,
     )  # fmt: skip
     shown = program().get(f"/api/submissions/{scored.pk}").json()["evaluation"]
-    assert (shown["value"], shown["low"], shown["high"]) == (9.877, 9.3, 3.333)
+    assert (shown["value"], shown["low"], shown["high"], shown["value_all"]) == (9.877, 9.87, 9.88, 9.878)
     assert (shown["median_seconds"], shown["mean_queries"]) == (0.012, 812)
     assert shown["per_opponent"] == [{**row, "median": 1.235}]
     assert "." not in shown["finished_at"]

@@ -30,14 +30,16 @@ class Arena:
     sample_set: SampleSet
     numbers: count[int]
 
-    def player(self, kind: str, title: str) -> Player:
+    def player(self, kind: str, title: str, repository: Repository | None = None) -> Player:
+        """A baseline, or what a team sent from its repository."""
         return Player.objects.create(
             competition=self.competition,
             kind=kind,
             digest=f"sha256:{next(self.numbers):064x}",
             title=title,
             command=["python", "main.py"],
-            baseline=title,
+            baseline="" if repository else title,
+            repository=repository,
             created_at=clock.now(),
         )
 
@@ -64,7 +66,7 @@ class Arena:
             licence="MIT",
             state=Submission.State.READY,
             state_since=now,
-            player=self.player(kind, f"{entry.team.slug} {number}"),
+            player=self.player(kind, f"{entry.team.slug} {number}", repository),
         )
         QuotaSlot.objects.create(**names, reserved_by=by, reserved_at=now, state="used", submission=submission)
         return submission
@@ -107,9 +109,9 @@ class Arena:
         evaluation.refresh_from_db()
         return evaluation
 
-    def table(self, kind: str) -> list[tuple[int, str, int | None]]:
+    def table(self, kind: str) -> list[tuple[int | None, str, int | None]]:
         """The stored board: rank, team, previous rank."""
-        rows = self.tracks[kind].standings.order_by("rank", "entry__team__slug")
+        rows = self.tracks[kind].standings.order_by("place", "entry__team__slug")
         return list(rows.values_list("rank", "entry__team__slug", "previous_rank"))
 
 

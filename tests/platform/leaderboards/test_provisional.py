@@ -10,9 +10,9 @@ import pytest
 from accounts.models import User
 from competitions.models import Competition
 from core import clock
-from leaderboards import terms
+from leaderboards import services, terms
 from leaderboards.models import Evaluation, Pool
-from leaderboards.selectors import board, unmeasured, unrefined
+from leaderboards.selectors import board, places_at, unmeasured, unrefined
 from leaderboards.tasks import sweep
 from matches.models import Match, Piece, Worker
 from submissions.models import Player, Submission
@@ -67,18 +67,64 @@ def test_it_works(arena: Arena, ranked: list[Submission], worker: Worker) -> Non
     sweep()
     assert provisional(arena) == ["team-3", "team-4", "team-5"]
     for place in (3, 4, 5):
-        assert [again(each) for each in ranked] == [number <= place for number in range(1, 6)], "one at a time, by rank"
+        assert [again(each) for each in ranked] == [number <= place for number in range(1, 6)], (
+            "one at a time, in order"
+        )
         play_open(arena, 6.5 - place)
         sweep()
     assert provisional(arena) == []
     assert unrefined() is None
 
 
-def test_whoever_comes_up_among_the_best_is_measured_at_once(arena: Arena, ranked: list[Submission]) -> None:
+def test_the_best_of_the_old_board_are_measured_at_once_whatever_they_score_then(
+    arena: Arena, ranked: list[Submission]
+) -> None:
     sweep()
     play_open(arena, 0.5)
     sweep()
-    assert [again(each) for each in ranked] == [True, True, True, True, False]
+    assert [again(each) for each in ranked] == [True, True, False, False, False]
+
+
+def test_a_score_under_earlier_terms_has_no_rank(arena: Arena, ranked: list[Submission]) -> None:
+    assert [(row.rank, row.change) for row in board(arena.tracks["model"]).rows] == [(None, None)] * 5
+    sweep()
+    play_open(arena, 0.5)
+    sweep()
+    rows = board(arena.tracks["model"]).rows
+    assert [(row.team_slug, row.rank, row.value) for row in rows] == [
+        ("team-1", 1, 0.5),
+        ("team-2", 1, 0.5),
+        ("team-3", None, 4.0),
+        ("team-4", None, 3.0),
+        ("team-5", None, 2.0),
+    ]
+    assert [row.pool for row in rows] == [2, 2, 1, 1, 1]
+    assert arena.table("model") == [
+        (1, "team-1", None),
+        (1, "team-2", None),
+        *((None, f"team-{n}", None) for n in (3, 4, 5)),
+    ]
+
+
+def test_boards_follow_new_terms_without_a_score(arena: Arena, ranked: list[Submission]) -> None:
+    assert None not in [rank for rank, *_ in arena.table("model")]
+    services.refresh_boards()
+    assert [row[:2] for row in arena.table("model")] == [(None, f"team-{n}") for n in range(1, 6)]
+
+
+def test_a_round_seats_by_rank_and_then_by_the_old_board(
+    the_clock: FakeClock, arena: Arena, ranked: list[Submission]
+) -> None:
+    before = places_at(arena.tracks["model"], clock.now())
+    the_clock.forward(hours=1)
+    sweep()
+    for match, distance in zip(Match.objects.filter(state="waiting").order_by("pk"), (0.5, 0.7), strict=True):
+        arena.play(match, [distance] * 6)
+    sweep()
+    first, second, third, *rest = (each.repository.entry_id for each in ranked)
+    places = places_at(arena.tracks["model"], clock.now())
+    assert sorted(before, key=before.__getitem__) == [first, second, third, *rest]
+    assert sorted(places, key=places.__getitem__) == [second, first, third, *rest]
 
 
 @pytest.mark.parametrize("lacks", ["worker", "life", "hands"])

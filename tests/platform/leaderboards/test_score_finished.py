@@ -73,12 +73,25 @@ def test_it_works(arena: Arena, model: Evaluation) -> None:
     assert arena.table("model") == [(1, "owls", None)]
 
 
+def test_a_model_is_told_what_it_held_and_what_it_got_wrong_without_an_attack(arena: Arena, model: Evaluation) -> None:
+    first, second = model.matches.all()
+    # the fifth sample is wrong in one match alone: the model was lost in it
+    arena.play(first, [-1, -1, 0, 0, 5, 6])
+    arena.play(second, [-1, 2, 0, 0, 0, -1])
+    services.score_finished()
+    model.refresh_from_db()
+    assert (model.held, model.clean_wrong, model.clean_accuracy, model.met) == (1, 2, 1 - 2 / 6, 2)
+    assert not model.not_broken
+    assert (model.failures, model.tries) == (4, 12)
+
+
 def test_an_attack_is_scored_over_all_samples_and_models(arena: Arena, attack: Evaluation) -> None:
     play_both(arena, attack)
     services.score_finished()
     attack.refresh_from_db()
     # all twelve in order: 0 1 2 2 2 2 3 4 5 6 7 9
     assert (attack.value, attack.failures) == (2.5, 1)
+    assert (attack.met, attack.value_all, attack.held, attack.clean_wrong) == (2, None, None, None)
     assert attack.worst_opponent is not None
     assert attack.worst_opponent.title == "plain", "the larger median is the worse for an attack"
     assert [row["median"] for row in attack.per_opponent] == [3.5, 2.0]

@@ -99,7 +99,7 @@ TEXTS = [
     ("submission", "refused", "submission-2", ("bob", "olga")),
     ("submission", "building", "Must be over by", ("bob", "olga")),
     ("submission", "building", "Yes, withdraw", ("bob",)),
-    ("submission", "scored", "1.250", ROLES),
+    ("submission", "scored", "1.25<", ROLES),
     ("submission", "scored", "Boundary attack", ROLES),
     ("submission", "scored", "0000000001", ("bob", "olga")),
     ("submission", "scored", "Disqualified on", ROLES),

@@ -28,7 +28,15 @@ def add_lines(build: Build, first: int, count: int) -> None:
 
 def test_it_works(client: Client, shown: dict[str, Submission]) -> None:
     page = client.get(page_of(shown["scored"])).content.decode()
-    for text in ("1.250", "1.125 to 1.500", "Boundary attack", "strongest opponent", "2 of 6", "version 1", "The Owls"):
+    for text in (
+        "<b>1.25</b>",
+        "1.12 to 1.50",
+        "Boundary attack",
+        "strongest opponent",
+        "2 of 6",
+        "version 1",
+        "The Owls",
+    ):
         assert text in page
     assert "hx-get" not in page
 

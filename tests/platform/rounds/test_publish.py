@@ -10,13 +10,19 @@ import pytest
 from django.db import connections, transaction
 from rich.console import Console
 
+from competitions.models import Competition, SampleSet
+from competitions.rules import query_rules
+from competitions.samples import keep_samples
+from competitions.selectors import overlapping, rules_in_force, sample_set_for
 from core.errors import Refusal
 from core.models import Event
 from demo.boards import print_preview
 from leaderboards.models import Snapshot
+from leaderboards.selectors import terms_in_force
 from leaderboards.services import set_pool
 from matches.models import Match
 from rounds import services
+from rounds.cockpit import cockpit
 from rounds.models import Decision, Round
 from rounds.selectors import preview
 from submissions import services as submissions
@@ -136,3 +142,58 @@ def test_it_changes_nothing_where_one_pool_cannot_be_made(hall: Hall) -> None:
     round.refresh_from_db()
     assert round.state == "scored"
     assert hall.pool("model") == []
+
+
+def test_with_the_pools_a_new_validation_set_comes_into_force(hall: Hall) -> None:
+    hall.field(3, 3)
+    before = terms_in_force(hall.tracks["model"])
+    round = hall.scored(hall.plan(samples=8))
+    services.publish(round=round, by=hall.organiser)
+    assert before is None
+    terms = terms_in_force(hall.tracks["model"])
+    assert terms is not None
+    assert (terms.sample_set.name, terms.sample_set.replaces) == ("validation-2", hall.sources["validation"])
+    secret = [row for row in hall.competition.sample_sets.all() if row != terms.sample_set]
+    assert len(secret) == 5
+    assert overlapping(terms.sample_set, secret) is None
+    assert round.problem == ""
+
+
+def test_a_result_is_applied_where_the_data_set_has_no_further_images(hall: Hall) -> None:
+    hall.field(3, 3)
+    digest, _ = keep_samples(
+        source="digits",
+        split="validation",
+        count=200,
+        target_seed=7,
+        rules=query_rules(rules_in_force(hall.competition).values, 2),
+    )
+    SampleSet.objects.filter(name="validation").update(digest=digest, count=200)
+    round = hall.scored(hall.plan(samples=8))
+    services.publish(round=round, by=hall.organiser)
+    assert round.state == "published"
+    assert hall.pool("model") != []
+    assert sample_set_for(hall.competition, "validation") == hall.sources["validation"]
+    why = "the split 'validation' of digits has 0 images that are in no sample set, and 200 are needed"
+    assert why in round.problem
+    assert why in Event.objects.get(verb="keep_validation_set").reason
+    assert cockpit(round).problem == round.problem
+
+
+def test_a_competition_can_keep_its_validation_set(hall: Hall) -> None:
+    hall.field(3, 3)
+    Competition.objects.update(new_validation_set=False)
+    round = hall.scored(hall.plan(samples=8))
+    services.publish(round=round, by=hall.organiser)
+    assert sample_set_for(hall.competition, "validation") == hall.sources["validation"]
+    assert (round.state, round.problem) == ("published", "")
+
+
+def test_nothing_is_drawn_for_a_result_that_cannot_be_applied(hall: Hall) -> None:
+    hall.field(3, 3)
+    round = hall.scored(hall.plan(samples=8))
+    for entry in round.entries.filter(track__kind="untargeted"):
+        Submission.objects.filter(pk=entry.submission_id).update(state="withdrawn")
+    with pytest.raises(Refusal, match="nobody is left for the pool of the untargeted"):
+        services.publish(round=round, by=hall.organiser)
+    assert sample_set_for(hall.competition, "validation") == hall.sources["validation"]

@@ -29,13 +29,26 @@ def test_it_works(client: Client, play: Play) -> None:
     page = page_of(client)
     for text in ("Round 1", "published", "Team of model-1", "Team of untargeted-5", "Team of targeted-5", "model-30"):
         assert text in page
-    assert "1.880 to 2.080" in page, "the interval of the second model"
+    assert "1.88 to 2.08" in page, "the interval of the second model"
     assert "(2 to 3)" in page, "its rank interval"
     assert "The fifth <b>is not</b> separated from the sixth." in page
     assert "cut in stage 1 on 8 samples: mean rank 22.5, the line was at 11.25" in page
     assert "Player untargeted-30 by Team of untargeted-30, against Player model-1 by Team of model-1" in page
     assert "on 6 of 8 samples" in page
     assert "0dd0dd" in page
+
+
+def test_it_says_what_its_numbers_mean(client: Client, play: Play) -> None:
+    play(10)
+    page = page_of(client)
+    for text in (
+        "in its 95 % interval over samples, against the opponents that counted. Do not compare two intervals.",
+        "(L2 of pixels / 255, from 0 to ",
+        ">Held</th>",
+        "on more than half of the samples. The score is then one of the worst cases, and says little",
+    ):
+        assert text in page
+    assert ">Found nothing</th>" in page_of(client, "untargeted")
 
 
 def test_failures_are_a_share_and_bars_stand_on_one_axis(client: Client, play: Play) -> None:
@@ -57,7 +70,7 @@ def test_an_attack_is_not_scored_by_a_model_of_its_own_team(client: Client, play
     page = page_of(client, "untargeted")
     assert page.count(f"3 of {samples * 4:,}<") == 1
     assert page.count(f"3 of {samples * 5:,}<") == 9
-    assert "met 4 of 5; 1.234 against all 5" in page
+    assert "met 4 of 5; 1.23 against all 5" in page
     assert "<b>Met 4 of 5</b>" in page
     assert page.count("For prizes: place 1<") == 1
 

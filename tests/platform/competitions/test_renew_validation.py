@@ -1,0 +1,164 @@
+"""A new validation set: of the same split, and of images that are in no set."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from competitions.models import Competition, RulesVersion, SampleSet
+from competitions.rules import query_rules
+from competitions.samples import image_hashes, keep_samples, samples_of
+from competitions.selectors import described_sets, sample_set_for
+from competitions.services import (
+    draw_samples,
+    draw_validation_set,
+    export_competition,
+    import_competition,
+    keep_validation_set,
+)
+from core.errors import Refusal
+from core.models import Event
+
+KeepSet = Callable[..., SampleSet]
+
+
+def renewed(competition: Competition) -> SampleSet:
+    return keep_validation_set(draw_validation_set(competition))
+
+
+def test_it_works(competition: Competition, keep_set: KeepSet) -> None:
+    before = keep_set("validation", "validation", "validation", 20)
+    after = renewed(competition)
+    assert (after.name, after.purpose, after.split, after.count) == ("validation-2", "validation", "validation", 20)
+    assert after.replaces == before
+    assert sample_set_for(competition, "validation") == after
+    assert len(image_hashes(after)) == 20
+    assert not image_hashes(after) & image_hashes(before)
+    assert [sample.number for sample in samples_of(after)] == list(range(20))
+    assert all(sample.target not in (None, sample.label) for sample in samples_of(after))
+    assert Event.objects.get(verb="draw").subject == f"sampleset:{after.pk}"
+    third = renewed(competition)
+    assert (third.name, third.replaces) == ("validation-3", after)
+
+
+def test_the_split_of_the_digits_lasts_for_nine_further_sets_of_twenty(
+    competition: Competition, keep_set: KeepSet
+) -> None:
+    seen = set(image_hashes(keep_set("validation", "validation", "validation", 20)))
+    for _ in range(9):
+        images = image_hashes(renewed(competition))
+        assert len(images) == 20
+        assert not images & seen
+        seen |= images
+    with pytest.raises(Refusal, match="has 0 images that are in no sample set, and 20 are needed") as refused:
+        draw_validation_set(competition)
+    assert refused.value.fix == "add images to it, or import another validation set"
+
+
+def test_nothing_that_any_set_holds_is_drawn(competition: Competition, keep_set: KeepSet) -> None:
+    keep_set("validation", "validation", "validation", 100)
+    other = keep_set("everything", "validation", "development", 198)  # of the same split, and public elsewhere
+    other.competition = Competition.objects.create(
+        slug="other",
+        title="Other",
+        starts_at=competition.starts_at,
+        ends_at=competition.ends_at,
+        created_at=competition.created_at,
+    )
+    other.save()
+    with pytest.raises(Refusal, match="has 2 images that are in no sample set, and 100 are needed"):
+        draw_validation_set(competition)
+
+
+def test_which_images_are_drawn_follows_from_nothing_that_teams_know(
+    competition: Competition, keep_set: KeepSet
+) -> None:
+    keep_set("validation", "validation", "validation", 6)
+    drawn = [draw_validation_set(competition).sample_set for _ in range(2)]
+    assert drawn[0].digest != drawn[1].digest
+    assert drawn[0].target_seed != drawn[1].target_seed
+
+
+def test_no_round_is_drawn_from_a_set_that_shares_its_images(competition: Competition, keep_set: KeepSet) -> None:
+    keep_set("validation", "validation", "validation", 20)
+    renewed(competition)
+    late = keep_set("test", "validation", "test", 200)
+    with pytest.raises(Refusal, match="which are secret no more"):
+        draw_samples(source=late, count=10, salt="salt")
+
+
+def test_a_set_that_was_imported_since_the_draw_is_in_force(competition: Competition, keep_set: KeepSet) -> None:
+    keep_set("validation", "validation", "validation", 20)
+    drawn = draw_validation_set(competition)
+    imported = keep_set("better", "test-1", "validation", 20)
+    with pytest.raises(Refusal, match="better came into force meanwhile"):
+        keep_validation_set(drawn)
+    assert sample_set_for(competition, "validation") == imported
+
+
+def test_it_rejects_what_a_set_imported_since_the_draw_holds(competition: Competition, keep_set: KeepSet) -> None:
+    keep_set("validation", "validation", "validation", 20)
+    drawn = draw_validation_set(competition)
+    keep_set("all", "validation", "test", 200)
+    with pytest.raises(Refusal, match="digits/all was imported meanwhile and shares images with it"):
+        keep_validation_set(drawn)
+
+
+def test_it_rejects_a_data_set_that_is_not_on_this_host(
+    competition: Competition, rules: RulesVersion, tmp_path: Path
+) -> None:
+    folder = tmp_path / "images"
+    for number in range(20):
+        path = folder / f"class-{number % 10}" / f"{number}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.full((64, 64, 3), number, np.uint8)).save(path)
+    source = f"folder:{folder}"
+    engine = query_rules(rules.values, rules.version)
+    digest, names = keep_samples(source=source, split="all", count=5, target_seed=1, rules=engine)
+    SampleSet.objects.create(
+        competition=competition,
+        name="validation",
+        purpose="validation",
+        source=source,
+        split="all",
+        count=5,
+        target_seed=1,
+        digest=digest,
+        class_names=list(names),
+        imported_at=competition.created_at,
+    )
+    assert renewed(competition).count == 5
+    shutil.rmtree(folder)
+    with pytest.raises(Refusal, match="is not a folder"):
+        draw_validation_set(competition)
+
+
+def test_the_file_describes_imported_sets_only(competition: Competition, keep_set: KeepSet) -> None:
+    keep_set("development", "dev", "development")
+    keep_set("validation", "validation", "validation")
+    written = export_competition(competition)
+    renewed(competition)
+    assert export_competition(competition) == written
+    import_competition(written)
+    assert sample_set_for(competition, "validation").name == "validation-2"
+    assert [row.name for row in described_sets(competition)] == ["development", "validation"]
+    written["sample_sets"].append({**written["sample_sets"][-1], "name": "validation-2"})
+    with pytest.raises(Refusal, match="the site drew a validation set of this name"):
+        import_competition(written)
+
+
+def test_the_setting_travels_in_the_file(competition: Competition, keep_set: KeepSet) -> None:
+    keep_set("development", "dev", "development")
+    keep_set("validation", "validation", "validation")
+    assert competition.new_validation_set
+    assert "new_validation_set" not in export_competition(competition)["competition"]
+    written = export_competition(competition)
+    written["competition"]["new_validation_set"] = False
+    again = import_competition(written)
+    assert not again.new_validation_set
+    assert export_competition(again)["competition"]["new_validation_set"] is False

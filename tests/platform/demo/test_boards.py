@@ -1,0 +1,40 @@
+"""The boards that the demo prints."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+
+from accounts.models import Team
+from competitions.models import Entry, Track
+from demo.boards import print_boards
+from leaderboards.models import Evaluation, Standing
+from submissions.models import Player
+
+
+def row(kind: str, **ranks: int | None) -> Standing:
+    evaluation = Evaluation(
+        value=9.86, low=6.72, high=12.51, samples=20, failures=6, met=2, worst_opponent=Player(title="Boundary")
+    )
+    return Standing(track=Track(kind=kind), entry=Entry(team=Team(name="The Owls")), evaluation=evaluation, **ranks)
+
+
+def printed(*rows: Standing) -> str:
+    out = io.StringIO()
+    print_boards({"Board": rows}, Console(file=out, width=100))
+    return " ".join(out.getvalue().split())
+
+
+def test_a_rank_stands_with_the_ranks_that_fit_too_and_digits_follow_the_interval() -> None:
+    text = printed(row("model", rank=2, rank_low=2, rank_high=8), row("model", rank=9, rank_low=3, rank_high=None))
+    assert "2 (2 to 8)" in text
+    assert "9 (from 3)" in text
+    assert "9.9 │ 6.7 to 12.5" in text
+    assert "6 of 40" in text
+    assert "held" in text
+    assert "found nothing" in printed(row("untargeted", rank=1))
+
+
+def test_who_has_no_rank_is_there_without_one() -> None:
+    assert "none yet" in printed(row("targeted", rank=None))

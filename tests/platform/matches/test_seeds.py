@@ -1,0 +1,132 @@
+"""Seeds of matches: nobody redraws them for free, and nobody outside the site computes them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib import import_module
+from itertools import count
+
+import pytest
+from django.apps import apps
+from django.db import connection
+from django.test import Client
+
+from accounts.models import Team, User
+from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
+from competitions.services import export_competition
+from matches.models import Match
+from matches.services import ask, ensure_match, match_seed
+from repositories.models import Repository
+from submissions.models import Player
+
+MakePlayer = Callable[..., Player]
+Seed = Callable[[Player, Player], int]
+
+
+@pytest.fixture
+def sent(competition: Competition, tracks: dict[str, Track]) -> MakePlayer:
+    """Makes a player that a team sent to a track, each with content of its own."""
+    digests = count(1)
+
+    def send(slug: str, kind: str) -> Player:
+        at = competition.created_at
+        team, _ = Team.objects.get_or_create(slug=slug, defaults={"name": slug, "created_at": at})
+        entry, _ = Entry.objects.get_or_create(team=team, defaults={"competition": competition, "joined_at": at})
+        repository, _ = Repository.objects.get_or_create(entry=entry, track=tracks[kind], defaults={"created_at": at})
+        number = next(digests)
+        return Player.objects.create(
+            competition=competition,
+            kind=kind,
+            digest=f"sha256:{number:064x}",
+            title=f"submission {number}",
+            command=["python"],
+            repository=repository,
+            commit=f"{number:040x}",
+            created_at=at,
+        )
+
+    return send
+
+
+@pytest.fixture
+def seed(rules: RulesVersion, sample_sets: dict[str, SampleSet]) -> Seed:
+    """The seed of a pair on the validation samples."""
+
+    def of(model: Player, attack: Player) -> int:
+        return match_seed(rules=rules, sample_set=sample_sets["validation"], model=model, attack=attack)
+
+    return of
+
+
+def test_another_comment_draws_no_other_randomness(seed: Seed, sent: MakePlayer, model: Player, attack: Player) -> None:
+    assert seed(sent("owls", "model"), attack) == seed(sent("owls", "model"), attack)
+    assert seed(model, sent("owls", "untargeted")) == seed(model, sent("owls", "untargeted"))
+
+
+def test_teams_tracks_and_opponents_have_randomness_of_their_own(
+    seed: Seed, sent: MakePlayer, model: Player, attack: Player
+) -> None:
+    owls = sent("owls", "model")
+    seeds = [
+        seed(model, attack),
+        seed(owls, attack),
+        seed(sent("bats", "model"), attack),
+        seed(owls, sent("bats", "untargeted")),
+        seed(owls, sent("owls", "untargeted")),
+        seed(owls, sent("bats", "targeted")),
+    ]
+    assert len(set(seeds)) == len(seeds)
+
+
+def test_another_sample_set_and_other_rules_draw_anew(
+    seed: Seed, rules: RulesVersion, sample_sets: dict[str, SampleSet], model: Player, attack: Player
+) -> None:
+    elsewhere = match_seed(rules=rules, sample_set=sample_sets["development"], model=model, attack=attack)
+    further = RulesVersion(competition=rules.competition, version=rules.version + 1, values=rules.values)
+    later = match_seed(rules=further, sample_set=sample_sets["validation"], model=model, attack=attack)
+    assert len({seed(model, attack), elsewhere, later}) == 3
+
+
+def test_it_hangs_on_a_salt_that_each_competition_has_for_itself(
+    seed: Seed, competition: Competition, rules: RulesVersion, model: Player, attack: Player
+) -> None:
+    other = Competition.objects.create(
+        slug="other",
+        title="Other",
+        starts_at=competition.starts_at,
+        ends_at=competition.ends_at,
+        created_at=competition.created_at,
+    )
+    assert len(competition.seed_salt) == len(other.seed_salt) == 64
+    before = seed(model, attack)
+    rules.competition.seed_salt = other.seed_salt
+    assert seed(model, attack) != before
+
+
+def test_competitions_that_were_there_before_get_a_salt_each(competition: Competition) -> None:
+    salt = competition.seed_salt
+    competition.pk, competition.slug = None, "other"
+    competition.save()
+    migration = import_module("competitions.migrations.0004_seed_salt_and_new_validation_set")
+    migration.give_each_a_salt(apps, connection.schema_editor())
+    salts = list(Competition.objects.values_list("seed_salt", flat=True))
+    assert len({salt, *salts}) == 3
+
+
+def test_the_salt_is_shown_to_nobody(competition: Competition, root_user: User, client: Client) -> None:
+    client.force_login(root_user)
+    page = client.get(f"/admin/competitions/competition/{competition.pk}/change/")
+    assert page.status_code == 200
+    assert competition.seed_salt not in page.content.decode()
+    assert competition.seed_salt not in json.dumps(export_competition(competition), default=str)
+
+
+def test_a_rejudging_plays_with_the_seed_of_what_it_plays_once_more(
+    rules: RulesVersion, sample_sets: dict[str, SampleSet], model: Player, attack: Player
+) -> None:
+    validation = sample_sets["validation"]
+    first = ensure_match(rules=rules, sample_set=validation, model=model, attack=attack)
+    Match.objects.filter(pk=first.pk).update(seed=5)  # as by an earlier version of the site
+    (again,) = ask(rules=rules, sample_set=validation, pairs=[(model, attack)], upto=validation.count, take=7)
+    assert (again.take, again.seed) == (7, 5)
