@@ -44,7 +44,7 @@ class PlanForm(ReasonForm):
     schedule = ChoiceField(
         choices=Round.Schedule.choices,
         widget=UnfoldAdminSelectWidget,
-        help_text="The panel ladder costs about two fifths of halving and finds as much.",
+        help_text="The panel ladder costs about two fifths of halving.",
     )
     guard = BooleanField(
         required=False,
