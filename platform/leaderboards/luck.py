@@ -11,7 +11,6 @@ from django.core.cache import cache
 from django.db.models import Count, QuerySet
 
 from competitions.models import Entry, Track
-from core.errors import Fault
 from evaluation.domain.players import Side
 from evaluation.domain.players import Track as EngineTrack
 from evaluation.domain.results import Outcome
@@ -21,7 +20,7 @@ from evaluation.scoring.paired import Difference, paired_difference
 from leaderboards.models import Evaluation
 from leaderboards.owning import left_out
 from leaderboards.standings import SEED
-from leaderboards.terms import COUNTED, Terms, terms_in_force
+from leaderboards.terms import COUNTED, Terms, ranked_under
 from matches.models import SampleResult
 
 EXAMPLES = (5, 35, 150)
@@ -71,12 +70,15 @@ class TrackLuck:
     compared: Compared | None
 
 
-def luck_on(track: Track, teams: Collection[str], *, until: datetime | None = None) -> BoardLuck | None:
+def luck_on(
+    track: Track, teams: Collection[str], *, until: datetime | None = None, terms: Terms | None = None
+) -> BoardLuck | None:
     """What the board of a track says of luck, for the teams with these slugs; None before anything can be measured.
 
-    `until`: what was scored later is not counted, as where the board stands still since then.
+    `until`: what was scored later is not counted, as where the board stands still since then. `terms`: those in
+    force, where they are known.
     """
-    terms = _terms(track)
+    terms = terms or ranked_under(track)
     if terms is None:
         return None
     by_team = _scored(track, until).filter(
@@ -97,7 +99,7 @@ def luck_of(entry: Entry, *, inside: bool) -> list[TrackLuck]:
     found = []
     until = None if inside else entry.competition.boards_still_since
     for track in entry.competition.tracks.all():
-        terms, side = _terms(track), EngineTrack(track.kind).side
+        terms, side = ranked_under(track), EngineTrack(track.kind).side
         if terms is None:
             continue
         own = _scored(track, until).filter(submission__repository__entry=entry)
@@ -115,14 +117,6 @@ def _scored(track: Track, until: datetime | None) -> QuerySet[Evaluation]:
     rows = Evaluation.objects.filter(COUNTED, submission__repository__track=track, state=Evaluation.State.SCORED)
     known = rows if until is None else rows.filter(finished_at__lte=until)
     return known.select_related("submission__repository")
-
-
-def _terms(track: Track) -> Terms | None:
-    """The terms in force; None before there is a pool, and where the competition is not complete."""
-    try:
-        return terms_in_force(track)
-    except Fault:
-        return None
 
 
 def _chance(side: Side, submissions: int, samples: int) -> Chance:

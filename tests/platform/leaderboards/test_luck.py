@@ -19,7 +19,6 @@ from leaderboards import services
 from leaderboards.models import Evaluation, Pool
 from leaderboards.selectors import luck_of, luck_on
 from matches.models import Match
-from repositories.models import Repository
 from submissions.models import Submission
 
 if TYPE_CHECKING:
@@ -132,10 +131,9 @@ def test_a_new_validation_set_begins_the_count_again(arena: Arena, attack_pool: 
 
 def test_a_model_of_the_own_team_decides_nothing_for_an_attack(arena: Arena, model_pool: Pool, alice: User) -> None:
     owls = arena.entry("owls")
-    own_model = model_pool.places.get(place=1).player
-    repository = Repository.objects.create(entry=owls, track=arena.tracks["model"], created_at=owls.joined_at)
-    own_model.repository, own_model.baseline = repository, ""
-    own_model.save()
+    own_model = arena.submission(owls, "model", alice).player
+    assert own_model is not None
+    services.set_pool(track=arena.tracks["model"], players=[own_model, *model_pool.players.all()], reason="a test")
     for on_own in (1.0, 9.0):
         evaluation = services.evaluate(arena.submission(owls, "untargeted", alice))
         assert evaluation is not None
