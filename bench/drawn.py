@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from evaluation.domain.players import Track
 from evaluation.domain.results import Outcome
 from evaluation.tournament.rounds import Request, RoundEntrant, RoundFacts, SampleRow
-from evaluation.tournament.simulation import REGIMES, World
+from evaluation.tournament.worlds import REGIMES, World
 
 SAMPLES = 200
 SIDES = {Track.MODEL: 100, Track.UNTARGETED: 100, Track.TARGETED: 20}

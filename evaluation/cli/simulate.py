@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import argparse
 import os
-from dataclasses import asdict
 from typing import Any
 
 from evaluation.cli.options import positive
-from evaluation.cli.output import print_json, print_table, progress_bar
-from evaluation.tournament.simulation import REGIMES, Finding, averages, simulate
+from evaluation.cli.output import OUT, print_json, print_table, progress_bar
+from evaluation.tournament.estimates import Estimate, Line, averages, differences
+from evaluation.tournament.simulation import SAMPLES, TRUTH_SAMPLES, simulate
+from evaluation.tournament.worlds import REGIMES
 
-_COLUMNS = (
-    "schedule",
-    "GPU-days",
-    "recall models",
-    "recall attacks",
-    "rank 1 models",
-    "rank 1 attacks",
-    "loss % models",
-    "loss % attacks",
-)
+_COLUMNS = ("schedule", "GPU-days", "true five found", "true first is first", "loss, %", "agreement")
+
+_NOTES = f"""\
+True five found: the share, where the truth is measured on {TRUTH_SAMPLES:,} fresh samples of the same players. The line
+`truth-again` is a second such measurement: nothing can be expected to find more. True first is first: how often.
+Loss: by how many per cent the five found are worse than the true five (geometric mean of true scores). Agreement:
+the share found of the five that everybody against everybody finds on the same {SAMPLES} samples. In brackets: standard
+errors over tournaments; differences are paired, and they, not the errors of two lines, tell schedules apart.
+"""
 
 
 def add_parser(subcommands: Any) -> None:
@@ -45,28 +45,36 @@ def run(given: argparse.Namespace) -> int:
         findings = simulate(
             given.regimes, given.tournaments, jobs=given.jobs, seed=given.seed, on_tournament=lambda: bar.step()
         )
-    tables = {"all regimes": averages(findings)}
-    if given.per_regime:
-        tables |= {f"regime {regime}": averages(findings, regime) for regime in given.regimes}
+    groups = {"all regimes": None} | ({name: name for name in given.regimes} if given.per_regime else {})
+    lines = {title: (averages(findings, name), differences(findings, name)) for title, name in groups.items()}
     if given.json:
-        print_json([asdict(row) for rows in tables.values() for row in rows])
+        print_json([_flat(line) for both in lines.values() for part in both for line in part])
         return 0
-    for title, rows in tables.items():
-        print_table(f"{title}, {given.tournaments} tournaments each", _COLUMNS, [_cells(row) for row in rows], text=[0])
+    for title, (means, compared) in lines.items():
+        for side in ("models", "attacks"):
+            heading = f"{title}, {given.tournaments} tournaments each: {side}"
+            print_table(heading, _COLUMNS, [_cells(line, side, ".3f") for line in means], text=[0])
+            print_table(f"{heading}, difference", _COLUMNS, [_cells(line, side, "+.3f") for line in compared], text=[0])
+    OUT.print(_NOTES, markup=False, highlight=False)
     return 0
 
 
-def _cells(row: Finding) -> tuple[str, ...]:
-    return (
-        row.schedule,
-        f"{row.gpu_days:.1f}",
-        f"{row.recall_models:.3f}",
-        f"{row.recall_attacks:.3f}",
-        f"{row.rank1_models:.2f}",
-        f"{row.rank1_attacks:.2f}",
-        f"{row.loss_models:.2f}",
-        f"{row.loss_attacks:.2f}",
-    )
+def _flat(line: Line) -> dict[str, Any]:
+    """The means by their names, and each standard error beside its mean."""
+    numbers = {name: estimate.mean for name, estimate in line.estimates.items()}
+    errors = {f"{name}_error": estimate.error for name, estimate in line.estimates.items()}
+    return {"regime": line.regime, "schedule": line.schedule, **numbers, **errors}
+
+
+def _cells(line: Line, side: str, form: str) -> tuple[str, ...]:
+    measured = (f"{name}_{side}" for name in ("recall", "rank1", "loss", "agreement"))
+    days = f"{line.estimates['gpu_days'].mean:{form.replace('3', '1')}}"
+    return (line.schedule, days, *(_with_error(line.estimates[name], form) for name in measured))
+
+
+def _with_error(estimate: Estimate, form: str) -> str:
+    error = "" if estimate.error is None else f" ({estimate.error:.3f})"
+    return f"{estimate.mean:{form}}{error}"
 
 
 def _regimes(text: str) -> tuple[str, ...]:

@@ -2,16 +2,21 @@
 
 | stage | samples | places kept of N      | panel |
 |-------|---------|-----------------------|-------|
-| 1     | 8       | half, at least 20     | 5     |
-| 2     | 16      | a quarter, at least 16| 5     |
-| 3     | 40      | a seventh, at least 14| 6     |
-| 4     | 100     | 10                    | 7     |
+| 1     | 8       | half, at least 20     | 10    |
+| 2     | 16      | a quarter, at least 16| 10    |
+| 3     | 40      | a seventh, at least 14| 10    |
+| 4     | 100     | 10                    | 10    |
 | last  | all     | everybody stays       | all   |
 
 Each side has its places from its own N. A stage that would cut nobody on either side is left out, and sample counts
-end at those of the field. A stage seats the panels (the five best so far, then members of the panel before, then the
-next best), plays, takes the recursive top five of the panels (`counting`) and orders each side against it by mean rank
-within samples. In the last stage everybody still in meets everybody, ordered by the paper's medians.
+end at those of the field. A stage seats the panels, plays, takes the recursive top five of the panels (`counting`) and
+orders each side against it by mean rank within samples. In the last stage everybody still in meets everybody, ordered
+by the paper's medians.
+
+A panel is the five best so far, and then, one by one, whoever is ahead of the whole panel on most pairs of opponent and
+sample of the stage before: attacks that are near where the others are far, models that hold where the others fall.
+Five alone are of too few kinds where an attack suits some models and not others (`docs/statistics.md`). The prior seats
+the first panels and eliminates nobody.
 
 In the first stage played, panels are seated anew, once, where no member of one of them is among the new first five, or
 where a whole side ties: it met nobody who tells its players apart. The tie is our one addition to the report: a panel
@@ -19,7 +24,6 @@ of dead attacks would else let entry cut models where fewer than five attacks li
 
 The guard keeps, at a cut, everybody down to the last who does not lose to the fifth by a one-sided sign test over the
 samples, those between the cut and that one too, up to 30 % more places; it never spares a player that met nobody.
-A prior seats the first panels and eliminates nobody.
 
 A side of ten or fewer is never cut, and where both are so small the last stage is the only one. Where all attacks are
 dead, all values are equal and entry decides, on both sides. With given models there are no panels: every attack still
@@ -62,7 +66,7 @@ class _Step:
         return max(self.least, share)
 
 
-_STEPS = (_Step(8, 2, 20, 5), _Step(16, 4, 16, 5), _Step(40, 7, 14, 6), _Step(100, None, FINALISTS, 7))
+_STEPS = (_Step(8, 2, 20, 10), _Step(16, 4, 16, 10), _Step(40, 7, 14, 10), _Step(100, None, FINALISTS, 10))
 
 
 @dataclass(frozen=True)
@@ -75,16 +79,15 @@ class Ladder:
         """Where the tournament stands, given everything played so far (in whatever order it arrived)."""
         replay = Replay(field, played)
         began = {Side.MODEL: len(field.models), Side.ATTACK: len(field.attacks)}
-        before: tuple[Sequence[int], Sequence[int]] = ((), ())
-        first = True
+        before: Measured | None = None
         for step in _steps(len(field.models), len(field.attacks), field.models_given):
-            measured, renewed = _stage(replay, step, before, may_renew=first and not field.models_given)
+            measured, renewed = _stage(replay, played, step, before)
             if measured is None:
                 return replay.plan()
             cut_models = self._cut(measured.models, step.places(began[Side.MODEL])) if measured.models else None
             cut_attacks = self._cut(measured.attacks, step.places(began[Side.ATTACK]))
             replay.close(measured, cut_models, cut_attacks, renewed=renewed)
-            before, first = (measured.panel_models, measured.panel_attacks), False
+            before = measured
         measured = replay.measure(replay.models, replay.attacks, field.samples, OrderedBy.MEDIAN)
         if measured is not None:
             replay.close(measured, None, None)
@@ -99,7 +102,7 @@ class Ladder:
 
         Only where all models of a panel leave as inconsistent, and another one is seated, can it be more.
 
-        69,860 for 100 and 100 on 200 samples without the guard. With given models: what is played where no pair is of
+        100,800 for 100 and 100 on 200 samples without the guard. With given models: what is played where no pair is of
         one team.
         """
         total, before, factor = 0, 0, 2
@@ -122,7 +125,7 @@ class Ladder:
         players = len(order.players)
         if places >= players or not self.guard:
             return Cut(min(places, players))
-        last = max(_not_behind(order), default=0) + 1
+        last = max(not_behind(order), default=0) + 1
         return Cut(places, max(0, min(last, self._most(places)) - places))
 
     def _most(self, places: int) -> int:
@@ -136,20 +139,20 @@ def _steps(models: int, attacks: int, models_given: bool) -> Iterator[_Step]:
             yield step
 
 
-def _stage(
-    replay: Replay, step: _Step, before: tuple[Sequence[int], Sequence[int]], *, may_renew: bool
-) -> tuple[Measured | None, bool]:
+def _stage(replay: Replay, played: Played, step: _Step, before: Measured | None) -> tuple[Measured | None, bool]:
     """What a stage before the last measured, None where triples lack; and whether its panels were seated anew."""
-    samples = min(step.samples, replay.field.samples)
-    models = _seats(replay.models, before[0], step.panel)
-    attacks = _seats(replay.attacks, before[1], step.panel)
+    field, samples = replay.field, min(step.samples, replay.field.samples)
+    if field.models_given:
+        return replay.measure((), (), samples, OrderedBy.MEAN_RANK), False
+    models = _panel(field, played, Side.MODEL, replay.models, before, step.panel)
+    attacks = _panel(field, played, Side.ATTACK, replay.attacks, before, step.panel)
     measured = replay.measure(models, attacks, samples, OrderedBy.MEAN_RANK)
-    if not may_renew or measured is None or measured.models is None:
+    if before is not None or measured is None or measured.models is None:
         return measured, False
     sides = ((measured.models, measured.panel_models), (measured.attacks, attacks))
     if not any(set(panel).isdisjoint(order.players[:TOP]) or _ties(order) for order, panel in sides):
         return measured, False
-    anew = [_seats(order.players, panel, step.panel) for order, panel in sides]
+    anew = [_panel(field, played, order.side, order.players, measured, step.panel) for order, _ in sides]
     if all(set(panel) == set(seats) for (_, panel), seats in zip(sides, anew, strict=True)):
         return measured, False
     return replay.measure(anew[0], anew[1], samples, OrderedBy.MEAN_RANK), True
@@ -161,13 +164,31 @@ def _ties(order: Ranked) -> bool:
     return len(values) > 1 and len(set(values)) == 1
 
 
-def _seats(order: Sequence[int], before: Sequence[int], seats: int) -> tuple[int, ...]:
-    """The panel: the five best of `order`, then those of the panel before, then the next best."""
-    five, rest = order[:TOP], order[TOP:]
-    return tuple((*five, *sorted(rest, key=lambda player: player not in before))[:seats])
+def _panel(
+    field: Field, played: Played, side: Side, order: Sequence[int], before: Measured | None, seats: int
+) -> tuple[int, ...]:
+    """The five best of `order`, then one by one whoever was ahead of the whole panel most often in stage `before`."""
+    if before is None:
+        return tuple(order[:seats])
+    if side is Side.MODEL:
+        distances = -played[:, :, : before.samples][np.ix_(order, before.panel_attacks)]
+    else:
+        distances = played[:, :, : before.samples][np.ix_(before.panel_models, order)]
+        distances[field.own_pairs()[np.ix_(before.panel_models, order)]] = np.inf
+        distances = distances.transpose(1, 0, 2)
+    # (players, pairs of opponent and sample), where the smallest is ahead
+    values = distances.reshape(len(order), -1)
+    chosen, rest = list(range(len(order[:TOP]))), list(range(TOP, len(order)))
+    ahead = values[chosen].min(axis=0)
+    while rest and len(chosen) < seats:
+        # the better placed of equals: the first that has the largest count
+        best = rest.pop(int(np.argmax(np.count_nonzero(values[rest] < ahead, axis=1))))
+        ahead = np.minimum(ahead, values[best])
+        chosen.append(best)
+    return tuple(order[row] for row in chosen)
 
 
-def _not_behind(order: Ranked) -> Iterator[int]:
+def not_behind(order: Ranked) -> Iterator[int]:
     """Which of `order` are not worse than the fifth on too many samples to be chance; nobody that met nobody."""
     series = order.per_sample()
     ahead = series - series[TOP - 1]

@@ -1,18 +1,19 @@
-"""What the schedules cost and find in simulated tournaments whose truth is known: 100 + 100 players, 200 samples.
+"""What the schedules cost and find in simulated tournaments (`worlds`) whose truth is known: 100 + 100 players.
 
-The logarithm of a distance is `log 3 + model + sample - attack + model x sample + attack x sample + model x attack +
-rest`, all of them normal, at most the distance to uniform grey (around 18). A triple fails with a chance that depends
-on attack and model, and then takes that bound. The truth is everybody against everybody on all samples, ordered by the
-paper's medians after the recursive top five. The schedules are those that rounds run; the world is plausible, not
-fitted to a competition.
+The truth is measured on fresh samples: the same players, other samples than those that the schedules play, and many
+more of them. So what 200 samples get wrong counts against every schedule, and against everybody playing everybody, too.
+How far a schedule agrees with everybody against everybody on its own 200 samples is reported beside it, as agreement:
+it tells what a schedule loses by not playing everything, and nothing of how good 200 samples are.
+
+The schedules are those that rounds run; orders are by the paper's medians after the recursive top five.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from multiprocessing import get_context
 
 import numpy as np
@@ -23,137 +24,69 @@ from evaluation.tournament.counting import counted
 from evaluation.tournament.field import TOP, Entrant, Field
 from evaluation.tournament.halving import Halving
 from evaluation.tournament.ladder import Ladder
-from evaluation.tournament.ordering import Ranked, ranked
-from evaluation.tournament.plan import Demand, OrderedBy, Plan
+from evaluation.tournament.ordering import ranked
+from evaluation.tournament.plan import Demand, OrderedBy, Plan, Schedule
+from evaluation.tournament.worlds import EVERYBODY, PLAYERS, World, tournament_world
 
-PLAYERS = 100
 SAMPLES = 200
+TRUTH_SAMPLES = 2000
+"""Fresh samples behind a truth. The line `truth-again` shows the noise that is left in it."""
+
+CANDIDATES = 40
+"""The truth is among so many of each side, the best on the samples played, and whoever a schedule found."""
+
 GPU_DAYS_PER_TRIPLE = 40 / 86_400
 """A triple is 1,000 queries of 40 ms (seed 000, 4.1.3)."""
 
-_EVERYBODY = tuple(range(PLAYERS))
-_PRIOR_SAMPLES = 50
+_CHUNK = 250
+"""Samples that are drawn at a time for the truth, so that memory stays flat."""
 
+_LONGER = 285
+"""Samples with which a round by the ladder costs about what the guard costs on 200."""
 
-@dataclass(frozen=True)
-class Regime:
-    """A kind of field: standard deviations of the effects, and the mean of the logit of a failure.
-
-    `clones`: the share of each side that are near-copies of five baselines. `dead`: the share of attacks that never
-    succeed and of models that fall at once. `split`: the share of models that are robust on about half of the samples.
-    """
-
-    model: float = 0.45
-    attack: float = 0.50
-    sample: float = 0.6
-    model_sample: float = 0.35
-    attack_sample: float = 0.15
-    pair: float = 0.15
-    rest: float = 0.35
-    failure: float = -2.5
-    clones: float = 0.0
-    dead: float = 0.0
-    split: float = 0.0
-
-
-REGIMES = {
-    "base": Regime(),
-    "tight": Regime(model=0.18, attack=0.20),
-    "noisy": Regime(sample=0.8, model_sample=0.60, attack_sample=0.40, rest=0.80, failure=-1.0),
-    "interact": Regime(pair=0.50),
-    "crowded": Regime(clones=0.5),
-    "broken": Regime(dead=0.2),
-    "bimodal": Regime(split=0.25),
+LADDER_LONGER = f"ladder-{_LONGER}"
+_SCHEDULES: Mapping[str, tuple[Schedule, int]] = {
+    "halving": (Halving(), SAMPLES),
+    "ladder": (Ladder(), SAMPLES),
+    "ladder-guard": (Ladder(guard=True), SAMPLES),
+    LADDER_LONGER: (Ladder(), _LONGER),
 }
+"""What is tried, each on how many samples."""
 
-_Floats = NDArray[np.float32]
-
-
-class World:
-    """The hidden strengths of one tournament's players; `draw` makes distances on fresh samples."""
-
-    def __init__(self, seed: int, regime: Regime) -> None:
-        self._regime = regime
-        self._random = np.random.default_rng(seed)
-        self.model = self._hidden(regime.model, PLAYERS)
-        self.attack = self._hidden(regime.attack, PLAYERS)
-        self._pair = self._hidden(regime.pair, PLAYERS, PLAYERS)
-        self._failure = self._hidden(1.0, PLAYERS) + regime.failure
-        if regime.clones:
-            self._clone(self.model, regime.model)
-            self._clone(self.attack, regime.attack)
-        if regime.dead:
-            self._failure[self._random.random(PLAYERS) < regime.dead] = 50
-            self.model[self._random.random(PLAYERS) < regime.dead] -= 3
-        self._split = self._random.random(PLAYERS) < regime.split
-        self._robust_share = self._random.uniform(0.4, 0.65, PLAYERS)
-
-    def draw(self, models: Sequence[int], attacks: Sequence[int], samples: int) -> NDArray[np.float64]:
-        """(models, attacks, samples): distances."""
-        regime, at, by = self._regime, np.array(models), np.array(attacks)
-        logs = self._noise(regime.rest, len(at), len(by), samples)
-        logs += (math.log(3) + self.model[at][:, None] - self.attack[by] + self._pair[np.ix_(at, by)])[:, :, None]
-        logs += (self._noise(regime.sample, samples) + self._noise(regime.model_sample, len(at), samples))[:, None, :]
-        logs += self._noise(regime.attack_sample, len(by), samples)
-        if self._split.any():
-            robust = self._random.random((len(at), samples)) < self._robust_share[at][:, None]
-            shift = self._split[at][:, None] * np.where(robust, 0.5, -1.5)
-            logs += shift.astype(np.float32)[:, None, :]
-        bound = math.log(18) + self._noise(0.25, samples)
-        chance = 1 / (1 + np.exp(-(self._failure[by][None, :] + 0.8 * self.model[at][:, None])))
-        failed = self._random.random(logs.shape, dtype=np.float32) < chance[:, :, None]
-        distances: NDArray[np.float64] = np.exp(np.where(failed, bound, np.minimum(logs, bound)).astype(np.float64))
-        return distances
-
-    def prior(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """What continuous evaluation knew: 50 other samples against a stale top five, drawn from the best twenty."""
-        attacks = self._random.choice(np.argsort(-self.attack)[:20], TOP, replace=False).tolist()
-        models = self._random.choice(np.argsort(-self.model)[:20], TOP, replace=False).tolist()
-        before_attacks = self.draw(_EVERYBODY, attacks, _PRIOR_SAMPLES)
-        before_models = self.draw(models, _EVERYBODY, _PRIOR_SAMPLES).transpose(1, 0, 2)
-        return (
-            ranked(Side.MODEL, _EVERYBODY, before_attacks, OrderedBy.MEDIAN).players,
-            ranked(Side.ATTACK, _EVERYBODY, before_models, OrderedBy.MEDIAN).players,
-        )
-
-    def _hidden(self, deviation: float, *shape: int) -> _Floats:
-        return (deviation * self._random.standard_normal(shape)).astype(np.float32)
-
-    def _noise(self, deviation: float, *shape: int) -> _Floats:
-        return np.float32(deviation) * self._random.standard_normal(shape, dtype=np.float32)
-
-    def _clone(self, strengths: _Floats, deviation: float) -> None:
-        who = self._random.permutation(PLAYERS)[: int(self._regime.clones * PLAYERS)]
-        baselines = np.linspace(0.4, 1.6, TOP)[self._random.integers(0, TOP, len(who))]
-        strengths[who] = deviation * baselines + 0.02 * self._random.standard_normal(len(who))
+Five = Mapping[Side, Sequence[int]]
+"""The order of each side, best first; only the first five of it are looked at."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a schedule cost and found, in one tournament or on the average of several.
-
-    `recall`: the share of the true five that it found. `rank1`: whether its first is the true first. `loss`: by how
-    many per cent its five are worse than the true five, in the geometric mean of true scores.
-    """
+    """What a schedule cost and found in one tournament; `measures` are named by `MEASURES`."""
 
     regime: str
     schedule: str
-    gpu_days: float
-    recall_models: float
-    recall_attacks: float
-    rank1_models: float
-    rank1_attacks: float
-    loss_models: float
-    loss_attacks: float
+    measures: Mapping[str, float]
 
 
-_MEASURES = tuple(column.name for column in fields(Finding) if column.name not in {"regime", "schedule"})
+MEASURES = (
+    "gpu_days",
+    *(f"{name}_{side}" for name in ("recall", "rank1", "loss", "agreement") for side in ("models", "attacks")),
+)
+"""`recall`: the share of the true five that was found. `rank1`: whether the true first was found first. `loss`: by how
+many per cent the five found are worse than the true five, in the geometric mean of true scores. `agreement`: the share
+found of the five that everybody against everybody finds on the same samples."""
 
 
 @dataclass(frozen=True)
 class _Task:
     regime: str
     seed: int
+    number: int
+
+
+@dataclass(frozen=True)
+class _Truth:
+    orders: Five
+    logs: Mapping[Side, Mapping[int, float]]
+    """Of each player looked at, the logarithm of its true score."""
 
 
 def simulate(
@@ -163,23 +96,12 @@ def simulate(
 
     The same arguments make the same findings, whatever `jobs` is. Raises `KeyError` for a regime that does not exist.
     """
-    tasks = [_Task(regime, 1000 * number + seed) for regime in regimes for number in range(tournaments)]
+    tasks = [_Task(regime, seed, number) for regime in regimes for number in range(tournaments)]
     findings: list[Finding] = []
     for found in _spread(tasks, min(jobs, len(tasks))):
         findings += found
         on_tournament()
     return findings
-
-
-def averages(findings: Sequence[Finding], regime: str | None = None) -> list[Finding]:
-    """One line per schedule over all regimes (called `all`), or over one."""
-    chosen = [finding for finding in findings if regime in (None, finding.regime)]
-    rows = []
-    for schedule in dict.fromkeys(finding.schedule for finding in chosen):
-        of_it = [finding for finding in chosen if finding.schedule == schedule]
-        means = {name: math.fsum(getattr(one, name) for one in of_it) / len(of_it) for name in _MEASURES}
-        rows.append(Finding(regime=regime or "all", schedule=schedule, **means))
-    return rows
 
 
 def _spread(tasks: Sequence[_Task], jobs: int) -> Iterator[list[Finding]]:
@@ -192,40 +114,80 @@ def _spread(tasks: Sequence[_Task], jobs: int) -> Iterator[list[Finding]]:
 
 def _play(task: _Task) -> list[Finding]:
     """One tournament under all schedules. `halving` pays each of its rounds in full, as the paper counts."""
-    world = World(task.seed, REGIMES[task.regime])
-    distances = world.draw(_EVERYBODY, _EVERYBODY, SAMPLES)
-    who = counted(distances, _EVERYBODY, _EVERYBODY, OrderedBy.MEDIAN)
-    models = ranked(Side.MODEL, _EVERYBODY, distances[:, who.attacks], OrderedBy.MEDIAN)
-    attacks = ranked(Side.ATTACK, _EVERYBODY, distances[list(who.models)].transpose(1, 0, 2), OrderedBy.MEDIAN)
-    entrants = tuple(Entrant(str(number)) for number in _EVERYBODY)
-    model_prior, attack_prior = world.prior()
-    field = Field(entrants, entrants, model_prior, attack_prior, SAMPLES)
-    findings = []
-    for name, schedule in (("halving", Halving()), ("ladder", Ladder()), ("ladder-guard", Ladder(guard=True))):
-        plan = schedule.plan(field, distances)
-        reused = _triples_reused(plan.demands)
-        prices = {"halving": _triples_in_full(plan.demands), "halving-reused": reused}
-        for label, triples in prices.items() if name == "halving" else ((name, reused),):
-            findings.append(_finding(task.regime, label, triples, plan, (models, attacks)))
-    return findings
+    world = tournament_world(task.regime, task.seed, task.number)
+    distances = world.draw(EVERYBODY, EVERYBODY, max(samples for _, samples in _SCHEDULES.values()))
+    priors = world.prior()
+    everybody = _all_against_all(distances[:, :, :SAMPLES], EVERYBODY, EVERYBODY)[0]
+    found: dict[str, tuple[int, Five]] = {"everybody": (PLAYERS * PLAYERS * SAMPLES, everybody)}
+    for name, (schedule, samples) in _SCHEDULES.items():
+        plan = _planned(schedule, priors, distances[:, :, :samples])
+        if name == "halving":
+            found["halving-in-full"] = _triples_in_full(plan.demands), _five(plan)
+        found[name] = _triples_reused(plan.demands), _five(plan)
+    looked_at = {
+        side: sorted({*everybody[side][:CANDIDATES], *(one for _, five in found.values() for one in five[side][:TOP])})
+        for side in Side
+    }
+    truth = _truth(world, looked_at)
+    found["truth-again"] = PLAYERS * PLAYERS * TRUTH_SAMPLES, _truth(world, looked_at).orders
+    return [
+        Finding(task.regime, name, _measures(triples, five, truth, everybody))
+        for name, (triples, five) in found.items()
+    ]
 
 
-def _finding(regime: str, schedule: str, triples: int, plan: Plan, truth: tuple[Ranked, Ranked]) -> Finding:
+def _planned(
+    schedule: Schedule, priors: tuple[tuple[int, ...], tuple[int, ...]], distances: NDArray[np.float64]
+) -> Plan:
+    entrants = tuple(Entrant(str(number)) for number in EVERYBODY)
+    return schedule.plan(Field(entrants, entrants, *priors, distances.shape[2]), distances)
+
+
+def _five(plan: Plan) -> Five:
     assert plan.result is not None  # noqa: S101 - everything was played
-    models, attacks = truth
-    found_models = [int(name) for name in plan.result.models]
-    found_attacks = [int(name) for name in plan.result.attacks]
-    return Finding(
-        regime=regime,
-        schedule=schedule,
-        gpu_days=triples * GPU_DAYS_PER_TRIPLE,
-        recall_models=_recall(models, found_models),
-        recall_attacks=_recall(attacks, found_attacks),
-        rank1_models=float(found_models[0] == models.players[0]),
-        rank1_attacks=float(found_attacks[0] == attacks.players[0]),
-        loss_models=_loss(models, found_models),
-        loss_attacks=_loss(attacks, found_attacks),
+    return {
+        Side.MODEL: [int(name) for name in plan.result.models[:TOP]],
+        Side.ATTACK: [int(name) for name in plan.result.attacks[:TOP]],
+    }
+
+
+def _truth(world: World, among: Five) -> _Truth:
+    models, attacks = among[Side.MODEL], among[Side.ATTACK]
+    distances = np.empty((len(models), len(attacks), TRUTH_SAMPLES))
+    for start in range(0, TRUTH_SAMPLES, _CHUNK):
+        end = min(start + _CHUNK, TRUTH_SAMPLES)
+        distances[:, :, start:end] = world.draw(models, attacks, end - start)
+    return _Truth(*_all_against_all(distances, models, attacks))
+
+
+def _all_against_all(
+    distances: NDArray[np.float64], models: Sequence[int], attacks: Sequence[int]
+) -> tuple[Five, Mapping[Side, Mapping[int, float]]]:
+    """The order of both sides after everybody met everybody, and the logarithms of their scores."""
+    who = counted(distances, models, attacks, OrderedBy.MEDIAN)
+    rows = [models.index(model) for model in who.models]
+    columns = [attacks.index(attack) for attack in who.attacks]
+    orders = (
+        ranked(Side.MODEL, models, distances[:, columns], OrderedBy.MEDIAN),
+        ranked(Side.ATTACK, attacks, distances[rows].transpose(1, 0, 2), OrderedBy.MEDIAN),
     )
+    logs = {
+        order.side: {
+            player: math.log(value) for player, value in zip(order.players, order.values, strict=True) if value
+        }
+        for order in orders
+    }
+    return {order.side: order.players for order in orders}, logs
+
+
+def _measures(triples: int, found: Five, truth: _Truth, everybody: Five) -> Mapping[str, float]:
+    values = [triples * GPU_DAYS_PER_TRIPLE]
+    sides = (Side.MODEL, Side.ATTACK)
+    values += [_shared(truth.orders[side], found[side]) for side in sides]
+    values += [float(truth.orders[side][0] == found[side][0]) for side in sides]
+    values += [_loss(truth, found, side) for side in sides]
+    values += [_shared(everybody[side], found[side]) for side in sides]
+    return dict(zip(MEASURES, values, strict=True))
 
 
 def _triples_in_full(demands: Sequence[Demand]) -> int:
@@ -240,12 +202,12 @@ def _triples_reused(demands: Sequence[Demand]) -> int:
     return int(played.sum())
 
 
-def _recall(truth: Ranked, found: Sequence[int]) -> float:
-    return len(set(found[:TOP]) & set(truth.players[:TOP])) / TOP
+def _shared(first: Sequence[int], second: Sequence[int]) -> float:
+    return len(set(first[:TOP]) & set(second[:TOP])) / TOP
 
 
-def _loss(truth: Ranked, found: Sequence[int]) -> float:
+def _loss(truth: _Truth, found: Five, side: Side) -> float:
     """In per cent."""
-    scores = {player: math.log(value) for player, value in zip(truth.players, truth.values, strict=True) if value}
-    best, chosen = (math.fsum(scores[player] for player in five[:TOP]) / TOP for five in (truth.players, found))
-    return 100 * math.expm1(best - chosen if truth.side is Side.MODEL else chosen - best)
+    logs = truth.logs[side]
+    best, chosen = (math.fsum(logs[player] for player in five[side][:TOP]) / TOP for five in (truth.orders, found))
+    return 100 * math.expm1(best - chosen if side is Side.MODEL else chosen - best)

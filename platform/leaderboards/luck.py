@@ -8,9 +8,10 @@ from datetime import datetime
 
 import numpy as np
 from django.core.cache import cache
-from django.db.models import Count, QuerySet
+from django.db.models import Count, QuerySet, Subquery
 
-from competitions.models import Entry, Track
+from competitions.models import Entry, SampleSet, Track
+from competitions.selectors import imported_sets
 from evaluation.domain.players import Side
 from evaluation.domain.players import Track as EngineTrack
 from evaluation.domain.results import Outcome
@@ -20,7 +21,7 @@ from evaluation.scoring.paired import Difference, paired_difference
 from leaderboards.models import Evaluation
 from leaderboards.owning import left_out
 from leaderboards.standings import SEED
-from leaderboards.terms import COUNTED, Terms, ranked_under
+from leaderboards.terms import COUNTED, ranked_under
 from matches.models import SampleResult
 
 EXAMPLES = (5, 35, 150)
@@ -70,25 +71,24 @@ class TrackLuck:
     compared: Compared | None
 
 
-def luck_on(
-    track: Track, teams: Collection[str], *, until: datetime | None = None, terms: Terms | None = None
-) -> BoardLuck | None:
-    """What the board of a track says of luck, for the teams with these slugs; None before anything can be measured.
+def luck_on(track: Track, teams: Collection[str], *, until: datetime | None = None) -> BoardLuck | None:
+    """What the board of a track says of luck, for the teams with these slugs, in one query.
 
-    `until`: what was scored later is not counted, as where the board stands still since then. `terms`: those in
-    force, where they are known.
+    None where nothing of them was measured on the validation set in force. `until`: what was scored later is not
+    counted, as where the board stands still since then.
     """
-    terms = terms or ranked_under(track)
-    if terms is None:
-        return None
-    by_team = _scored(track, until).filter(
-        sample_set=terms.sample_set, submission__repository__entry__team__slug__in=teams
+    sets = imported_sets(track.competition).filter(purpose=SampleSet.Purpose.VALIDATION).order_by("-pk")
+    slug = "submission__repository__entry__team__slug"
+    rows = _scored(track, until).filter(sample_set=Subquery(sets.values("pk")[:1]), **{f"{slug}__in": teams})
+    counts = (
+        rows.order_by().values_list(slug, "sample_set__count").annotate(measured=Count("submission", distinct=True))
     )
-    counts = by_team.order_by().values_list("submission__repository__entry__team__slug")
-    measured = dict(counts.annotate(measured=Count("submission", distinct=True)))
-    samples, side = terms.sample_set.count, EngineTrack(track.kind).side
+    found = list(counts)
+    if not found:
+        return None
+    samples, side = found[0][1], EngineTrack(track.kind).side
     chances = tuple(_chance(side, count, samples) for count in EXAMPLES)
-    return BoardLuck(samples, chances, measured)
+    return BoardLuck(samples, chances, {team: measured for team, _, measured in found})
 
 
 def luck_of(entry: Entry, *, inside: bool) -> list[TrackLuck]:
@@ -115,8 +115,7 @@ def luck_of(entry: Entry, *, inside: bool) -> list[TrackLuck]:
 
 def _scored(track: Track, until: datetime | None) -> QuerySet[Evaluation]:
     rows = Evaluation.objects.filter(COUNTED, submission__repository__track=track, state=Evaluation.State.SCORED)
-    known = rows if until is None else rows.filter(finished_at__lte=until)
-    return known.select_related("submission__repository")
+    return rows if until is None else rows.filter(finished_at__lte=until)
 
 
 def _chance(side: Side, submissions: int, samples: int) -> Chance:
@@ -144,7 +143,7 @@ def _compared(newest: Evaluation, own: QuerySet[Evaluation], side: Side) -> Comp
 def _distances(evaluation: Evaluation, side: Side) -> Distances:
     """(opponents, samples): the scored distances that the score follows from, in the order of the opponents' keys.
 
-    A model of an attack's own team counts for nothing in the attack's score.
+    What the score leaves out, as of an attack the models of its own team, is left out.
     """
     opponent = "match__attack" if side is Side.MODEL else "match__model"
     rows = SampleResult.objects.filter(match__evaluations=evaluation).order_by(opponent, "sample")

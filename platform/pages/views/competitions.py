@@ -95,7 +95,7 @@ def board(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
         "axis": axis_to(page.highest),
         "own": {team.slug for team in teams_of(request.user)},
         "luck": leaderboards.luck_on(
-            track, [row.team_slug for row in page.rows], until=page.still.since if page.still else None, terms=terms
+            track, [row.team_slug for row in page.rows], until=page.still.since if page.still else None
         ),
         "waits": not page.rows and terms is None and leaderboards.opposing_pool(track) is None,
     }

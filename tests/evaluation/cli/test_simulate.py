@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+
+from evaluation.tournament.ladder import Ladder
+from evaluation.tournament.simulation import GPU_DAYS_PER_TRIPLE, LADDER_LONGER
 
 
 def test_it_works(gauntlet: Callable[..., Any]) -> None:
@@ -14,28 +18,37 @@ def test_it_works(gauntlet: Callable[..., Any]) -> None:
     status, out, err = gauntlet(*words, "--jobs", 1)
     assert status == 0, err
     rows = {row["schedule"]: row for row in json.loads(out)}
-    assert list(rows) == ["halving", "halving-reused", "ladder", "ladder-guard"]
-    # 195,000 and 153,500 triples of 40 s, and no more than 69,860
-    assert rows["halving"]["gpu_days"] == pytest.approx(90.28, abs=0.01)
-    assert rows["halving-reused"]["gpu_days"] == pytest.approx(71.06, abs=0.01)
-    assert 15 < rows["ladder"]["gpu_days"] < 32.4
-    for row in rows.values():
-        assert all(0.6 <= row[name] <= 1 for name in ("recall_models", "recall_attacks"))
+    alone = [name for name in rows if " - " not in name]
+    assert alone == ["everybody", "halving-in-full", "halving", "ladder", "ladder-guard", LADDER_LONGER, "truth-again"]
+    # 2,000,000, 195,000 and 153,500 triples of 40 s
+    assert rows["everybody"]["gpu_days"] == pytest.approx(925.93, abs=0.01)
+    assert rows["halving-in-full"]["gpu_days"] == pytest.approx(90.28, abs=0.01)
+    assert rows["halving"]["gpu_days"] == pytest.approx(71.06, abs=0.01)
+    assert 15 < rows["ladder"]["gpu_days"] < Ladder().ceiling(100, 100, 200) * GPU_DAYS_PER_TRIPLE
+    for row in (rows[name] for name in alone):
+        shares = (f"{name}_{side}" for name in ("recall", "agreement") for side in ("models", "attacks"))
+        assert all(0.4 <= row[name] <= 1 for name in shares)
         assert all(row[name] in (0, 1) for name in ("rank1_models", "rank1_attacks"))
-        assert all(0 <= row[name] < 5 for name in ("loss_models", "loss_attacks"))
+        assert all(0 <= row[name] < 8 for name in ("loss_models", "loss_attacks"))
+        assert row["recall_models_error"] is None
+    gap = rows["ladder - everybody"]["recall_models"]
+    assert gap == pytest.approx(rows["ladder"]["recall_models"] - rows["everybody"]["recall_models"])
 
 
 def test_processes_change_nothing(gauntlet: Callable[..., Any]) -> None:
-    words = ("simulate", "--json", "--tournaments", 2, "--regimes", "bimodal,broken", "--per-regime")
+    words = ("simulate", "--json", "--tournaments", 1, "--regimes", "bimodal,broken", "--per-regime")
     alone, spread = (gauntlet(*words, "--jobs", jobs)[1] for jobs in (1, 2))
     assert alone == spread
     assert {row["regime"] for row in json.loads(alone)} == {"all", "bimodal", "broken"}
 
 
-def test_it_prints_a_table(gauntlet: Callable[..., Any]) -> None:
-    status, out, _ = gauntlet("simulate", "--tournaments", 1, "--regimes", "crowded", "--jobs", 1)
+def test_it_prints_tables_with_standard_errors(gauntlet: Callable[..., Any]) -> None:
+    status, out, _ = gauntlet("simulate", "--tournaments", 2, "--regimes", "crowded", "--jobs", 1)
     assert status == 0
-    assert "ladder-guard" in out
+    assert [words for words in ("models", "attacks") if f"2 tournaments each: {words}, difference" in out]
+    assert re.search(r"^ ladder-guard +\d+\.\d( +[01]\.\d{3} \(\d\.\d{3}\)){2} ", out, re.MULTILINE)
+    assert re.search(r"^ ladder - everybody +-\d+\.\d +[+-]\d\.\d{3} \(\d\.\d{3}\) ", out, re.MULTILINE)
+    assert "2,000 fresh samples" in out
 
 
 @pytest.mark.parametrize("words", [("--regimes", "easy"), ("--tournaments", 0), ("--seed", -1)])

@@ -159,15 +159,15 @@ def test_no_more_is_played_where_a_member_of_a_panel_leaves() -> None:
         audits = {pair: on for number in range(left) for pair, on in failing(f"m{number:02}", TOP_ATTACKS).items()}
         over, state = played_out(replace(known, failed_audits=audits))
         assert sum(demanded(over, state).values()) <= most
-        assert len(state.brackets[0].plan.stages[0].panel_models) == 5 - left
+        assert len(state.brackets[0].plan.stages[0].panel_models) == 10 - left
 
 
 def test_where_a_whole_panel_leaves_the_next_best_take_its_seats() -> None:
-    audits = {pair: on for number in range(5) for pair, on in failing(f"m{number:02}", TOP_ATTACKS).items()}
+    audits = {pair: on for number in range(10) for pair, on in failing(f"m{number:02}", TOP_ATTACKS).items()}
     _, state = played_out(replace(facts(40, 40, schedule="ladder"), failed_audits=audits))
-    assert state.brackets[0].plan.stages[0].panel_models == ("m05", "m06", "m07", "m08", "m09")
-    assert models_of(state)[0] == "m05"
-    assert set(models_of(state)[-5:]) == {"m00", "m01", "m02", "m03", "m04"}
+    assert state.brackets[0].plan.stages[0].panel_models == tuple(f"m{number}" for number in range(10, 20))
+    assert models_of(state)[0] == "m10"
+    assert set(models_of(state)[-10:]) == {f"m{number:02}" for number in range(10)}
 
 
 def test_it_leaves_the_bracket_of_the_targeted_attacks_and_wins_nothing() -> None:

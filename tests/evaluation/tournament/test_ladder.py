@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,11 @@ def test_it_works(make_field: Any, play_out: Any) -> None:
     plan, _ = play_out(Ladder(), make_field((11, 1, 2)), distances, 1)
 
     first, last = plan.stages
-    # eleven are cut by the stage of 100 samples alone, and there are only 2. Its panel of seven: 0 to 6.
+    # eleven are cut by the stage of 100 samples alone, and there are only 2. Its panel of ten: 0 to 9.
     assert (first.number, first.samples, first.ordered_by, first.renewed) == (1, 2, OrderedBy.MEAN_RANK, False)
-    assert first.panel_models == ("m0", "m1", "m2", "m3", "m4", "m5", "m6")
-    # of these 6 5 4 3 2 are the best
-    assert (first.counted_models, first.counted_attacks) == (("m6", "m5", "m4", "m3", "m2"), ("a0",))
+    assert first.panel_models == tuple(f"m{number}" for number in range(10))
+    # of these 9 8 7 6 5 are the best
+    assert (first.counted_models, first.counted_attacks) == (("m9", "m8", "m7", "m6", "m5"), ("a0",))
     # ranks of model m: 11 - m and 10 - m, mean 10.5 - m; of model 10: 1 and 11, mean 6
     names = ["m9", "m8", "m7", "m6", "m5", "m10", "m4", "m3", "m2", "m1", "m0"]
     assert [one.name for one in first.decisions[:11]] == names
@@ -39,37 +40,59 @@ def test_it_works(make_field: Any, play_out: Any) -> None:
     assert plan.result.models == ("m10", "m9", "m8", "m7", "m6", "m5", "m4", "m3", "m2", "m1", "m0")
     assert plan.demands == (
         Demand(tuple(range(11)), (0,), 2),
-        Demand(tuple(range(7)), (0,), 2),
+        Demand(tuple(range(10)), (0,), 2),
         Demand(tuple(range(1, 11)), (0,), 2),
     )
 
 
 def test_a_dead_first_panel_is_seated_anew(make_field: Any, play_out: Any) -> None:
-    # attacks 0 to 6 never succeed, and the prior seats just them; 7 to 11 leave 5 4 3 2 1
-    row = np.array([50.0] * 7 + [5.0, 4.0, 3.0, 2.0, 1.0])
-    distances = np.broadcast_to(row[None, :, None], (1, 12, 3))
-    plan, _ = play_out(Ladder(), make_field((1, 12, 3)), distances, 2)
+    # attacks 0 to 9 never succeed, and the prior seats just them; 10 to 14 leave 5 4 3 2 1
+    row = np.array([50.0] * 10 + [5.0, 4.0, 3.0, 2.0, 1.0])
+    distances = np.broadcast_to(row[None, :, None], (1, 15, 3))
+    plan, _ = play_out(Ladder(), make_field((1, 15, 3)), distances, 2)
     first = plan.stages[0]
     assert first.renewed
-    # the five best, then two of the panel before
-    assert first.panel_attacks == ("a11", "a10", "a9", "a8", "a7", "a0", "a1")
-    assert first.counted_attacks == ("a11", "a10", "a9", "a8", "a7")
-    # the dead share the ranks 6 to 12, mean 9, and equal distances: entry decides, 5 and 6 go
+    # the five best, then, as nobody is ahead of these, the next best
+    assert first.panel_attacks == ("a14", "a13", "a12", "a11", "a10", "a0", "a1", "a2", "a3", "a4")
+    assert first.counted_attacks == ("a14", "a13", "a12", "a11", "a10")
+    # the dead share the ranks 6 to 15, mean 10.5, and equal distances: entry decides, and 9 goes
     attacks = first.decisions[1:]
-    assert [one.value for one in attacks] == [1.0, 2.0, 3.0, 4.0, 5.0] + [9.0] * 7
-    assert [one.name for one in attacks if not one.kept] == ["a5", "a6"]
-    assert plan.result.attacks == ("a11", "a10", "a9", "a8", "a7", "a0", "a1", "a2", "a3", "a4", "a5", "a6")
+    assert [one.value for one in attacks] == [1.0, 2.0, 3.0, 4.0, 5.0] + [10.5] * 10
+    assert [one.name for one in attacks if not one.kept] == ["a9"]
+    assert plan.result.attacks == tuple(f"a{number}" for number in (14, 13, 12, 11, 10, *range(10)))
+
+
+@pytest.mark.parametrize(("of_one_team", "sixth"), [(False, "a44"), (True, "a5")])
+def test_a_panel_seats_an_attack_of_another_kind(make_field: Any, of_one_team: bool, sixth: str) -> None:
+    # attack 44 comes after 0 to 13 on four models, and before all of them on the fifth, which may be of its team
+    distances = np.tile(np.arange(10.0, 55.0)[None, :, None], (5, 1, 16))
+    distances[:, 44] = np.array([23.5, 23.5, 23.5, 23.5, 1.0])[:, None]
+    distances *= 1.01 ** np.arange(5)[:, None, None]  # so that the models do not tie
+    teams = {"model_teams": [0, 1, 2, 3, 4], "attack_teams": [*range(5, 49), 4 if of_one_team else 49]}
+    first, second, *_ = Ladder().plan(make_field((5, 45, 16), **teams), distances).stages
+    assert first.panel_attacks == tuple(f"a{number}" for number in range(10))
+    assert [one.place for one in first.decisions if one.name == "a44"] == [15 if of_one_team else 12]
+    assert second.panel_attacks[:6] == ("a0", "a1", "a2", "a3", "a4", sixth)
+    assert len(second.panel_attacks) == 10
+
+
+def test_a_panel_seats_a_model_of_another_kind(make_field: Any) -> None:
+    # model 44 comes after 0 to 13, but no other one holds as well against the last attack
+    distances = np.tile(np.arange(60.0, 15.0, -1.0)[:, None, None], (1, 5, 16))
+    distances[44] = np.array([46.5, 46.5, 46.5, 46.5, 99.0])[:, None]
+    stages = Ladder().plan(make_field((45, 5, 16)), distances).stages
+    assert stages[1].panel_models == ("m0", "m1", "m2", "m3", "m4", "m44", "m5", "m6", "m7", "m8")
 
 
 def test_a_dead_first_panel_is_seated_anew_though_fewer_than_five_attacks_live(make_field: Any, play_out: Any) -> None:
-    # the best models enter last; only attacks 21 to 23 live, and the prior seats 0 to 4. Attacks 0 and 1 are of the new
+    # the best models enter last; only attacks 21 to 23 live, and the prior seats 0 to 9. Attacks 0 and 1 are of the new
     # first five, but before them all models are level: entry would cut the best four
     distances = np.full((24, 24, 8), 50.0)
     distances[:, 21:] = np.arange(1.0, 25.0)[:, None, None]
     plan, _ = play_out(Ladder(), make_field((24, 24, 8)), distances, 5)
     first = plan.stages[0]
     assert first.renewed
-    assert first.panel_attacks == ("a21", "a22", "a23", "a0", "a1")
+    assert first.panel_attacks == ("a21", "a22", "a23", "a0", "a1", "a2", "a3", "a4", "a5", "a6")
     assert plan.result.models == tuple(f"m{number}" for number in reversed(range(24)))
 
 
@@ -129,9 +152,9 @@ def test_given_models_are_met_by_every_attack(make_field: Any, play_out: Any) ->
     assert plan.result.attacks == tuple(f"a{number}" for number in range(40))
 
 
-def test_the_ceiling_of_the_report() -> None:
-    assert Ladder().ceiling(100, 100, 200) == 69_860
-    # a small field: everybody before everybody on everything is less than a panel of seven twice
+def test_the_ceiling() -> None:
+    assert Ladder().ceiling(100, 100, 200) == 100_800
+    # a small field: everybody before everybody on everything is less than panels of ten
     assert Ladder().ceiling(12, 12, 200) == 12 * 12 * 200
     # 5 models: 40 x 8, 20 x 8 more, 16 x 24 more, 14 x 60 more, 10 x 20 more
     assert Ladder().ceiling(5, 40, 120, models_given=True) == 5 * (320 + 160 + 384 + 840 + 200)
@@ -141,7 +164,7 @@ def test_the_ceiling_of_the_report() -> None:
 
 @pytest.mark.parametrize("guard", [False, True])
 @pytest.mark.parametrize(("players", "seed"), [(16, 1), (28, 2), (45, 3), (100, 4)])
-def test_it_agrees_with_the_report(make_field: Any, players: int, seed: int, guard: bool) -> None:
+def test_it_agrees_with_another_implementation(make_field: Any, players: int, seed: int, guard: bool) -> None:
     random = np.random.default_rng(seed)
     strength = random.normal(0, 0.4, (2, players))
     logs = random.normal(0, 0.4, (players, players, 200)) + strength[0][:, None, None] - strength[1][None, :, None]
@@ -157,15 +180,18 @@ def test_it_agrees_with_the_report(make_field: Any, players: int, seed: int, gua
 
 
 def reference_ladder(D: NDArray[np.float64], field: Field, guard: bool) -> list[tuple[int, ...]]:  # noqa: N803
-    """The report's simulator in short, with exact mean ranks and our ties; everybody meets in the last stage."""
+    """The ladder in short, by loops, with exact mean ranks; everybody meets in the last stage."""
     n = len(D)
-    cuts = [(8, max(20, -(-n // 2)), 5), (16, max(16, -(-n // 4)), 5), (40, max(14, -(-n // 7)), 6), (100, 10, 7)]
+    cuts = [(8, max(20, -(-n // 2))), (16, max(16, -(-n // 4))), (40, max(14, -(-n // 7))), (100, 10)]
     models, attacks = list(field.model_prior), list(field.attack_prior)
-    old: tuple[list[int], list[int]] = ([], [])
+    panels = models[:10], attacks[:10]
     out: tuple[list[int], list[int]] = ([], [])
-    for samples, keep, k in [cut for cut in cuts if cut[1] < n] + [(200, 0, n)]:
+    before = 0
+    for samples, keep in [cut for cut in cuts if cut[1] < n] + [(200, 0)]:
         again = 2 if keep and len(models) == n else 1
-        panels = reference_panel(models, old[0], k), reference_panel(attacks, old[1], k)
+        if before:
+            panels = reference_panels(D[:, :, :before], panels, models, attacks) if keep else (models, attacks)
+        before = samples
         for _ in range(again):
             m5, a5 = reference_recursion(D, *panels, samples, bool(keep))
             model_values, attack_values = D[:, a5, :samples].min(1), D[m5][:, :, :samples].transpose(1, 0, 2)
@@ -174,9 +200,8 @@ def reference_ladder(D: NDArray[np.float64], field: Field, guard: bool) -> list[
             if set(models[:5]) & set(panels[0]) and set(attacks[:5]) & set(panels[1]):
                 break
             if again == 2:
-                again, old = 1, panels
-                panels = reference_panel(models, panels[0], k), reference_panel(attacks, panels[1], k)
-        old = panels
+                again = 1
+                panels = reference_panels(D[:, :, :samples], panels, models, attacks)
         if keep:
             stay = keep, keep
             if guard:
@@ -189,9 +214,25 @@ def reference_ladder(D: NDArray[np.float64], field: Field, guard: bool) -> list[
     return [tuple(models + out[0]), tuple(attacks + out[1])]
 
 
-def reference_panel(order: list[int], old: list[int], k: int) -> list[int]:
-    rest = order[5:]
-    return (order[:5] + [one for one in rest if one in old] + [one for one in rest if one not in old])[:k]
+def reference_panels(
+    D: NDArray[np.float64],  # noqa: N803
+    met: tuple[list[int], list[int]],
+    models: list[int],
+    attacks: list[int],
+) -> tuple[list[int], list[int]]:
+    """Five, then those who most often beat all of the panel before the panels that were met."""
+    panels = models[:5], attacks[:5]
+    for side, order in enumerate((models, attacks)):
+        panel = panels[side]
+        while len(panel) < min(10, len(order)):
+            wins = {one: 0 for one in order if one not in panel}
+            for one, opponent, sample in product(wins, met[1 - side], range(D.shape[2])):
+                mine, *theirs = (
+                    D[opponent, other, sample] if side else -D[other, opponent, sample] for other in (one, *panel)
+                )
+                wins[one] += all(mine < their for their in theirs)
+            panel.append(max(wins, key=lambda one: (wins[one], -order.index(one))))
+    return panels
 
 
 def reference_order(values: NDArray[np.float64], players: list[int], sign: int, rank: bool) -> list[int]:

@@ -1,0 +1,83 @@
+"""What the 5 % of the ladder's guard mean, among a hundred equal models: one test, and a cut.
+
+    python -m bench.guard_level [--fields 200] [--seed 7]
+
+For each stage of the ladder that cuts: how often an equal model loses the sign test to a given fifth, how often to the
+fifth of the order, who is chosen on the same samples, and where the last model stands that does not lose.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from statistics import mean, stdev
+
+import numpy as np
+
+from bench.report import table
+from evaluation.domain.players import Side
+from evaluation.tournament.field import TOP
+from evaluation.tournament.ladder import Ladder, not_behind
+from evaluation.tournament.ordering import Ranked, Seen, ranked
+from evaluation.tournament.plan import OrderedBy
+from evaluation.tournament.worlds import EVERYBODY, PLAYERS, Regime, World
+
+EQUAL = Regime(model=0, pair=0)
+SAMPLES = 200
+
+
+@dataclass(frozen=True)
+class Losses:
+    """In one field: shares that lose to a given and to the chosen fifth, and the place of the last who does not."""
+
+    to_a_given_fifth: float
+    to_the_chosen_fifth: float
+    last: float
+
+
+def losses(samples: int, seed: int, number: int) -> Losses:
+    """Of field `number`; equal arguments make equal losses."""
+    world = World(np.random.SeedSequence(seed, spawn_key=(samples, number)), EQUAL)
+    seen = world.draw(EVERYBODY, np.argsort(-world.attack)[:TOP].tolist(), samples)
+    order = ranked(Side.MODEL, EVERYBODY, seen, OrderedBy.MEAN_RANK)
+    stay = list(not_behind(order))
+    return Losses(
+        mean(_lose_in_any_order(np.roll(seen, shift, axis=0)) for shift in range(0, PLAYERS, 10)),
+        1 - sum(row >= TOP for row in stay) / (PLAYERS - TOP),
+        max(stay) + 1,
+    )
+
+
+def _lose_in_any_order(seen: Seen) -> float:
+    """The share that loses to the fifth of an order that the samples did not make."""
+    order = Ranked(Side.MODEL, EVERYBODY, (0.0,) * PLAYERS, seen)
+    return 1 - (len(list(not_behind(order))) - 1) / (PLAYERS - 1)
+
+
+def report(fields: int, seed: int) -> list[str]:
+    """The table, each number with its standard error over fields."""
+    rows = []
+    for samples in Ladder().samples_of_stages(SAMPLES)[:-1]:
+        found = [astuple(losses(samples, seed, number)) for number in range(fields)]
+        rows.append([str(samples), *map(_with_error, zip(*found, strict=True), (3, 3, 1))])
+    return table(
+        ["samples", "lose to a given fifth", "lose to the chosen fifth", "place of the last who does not"], rows
+    )
+
+
+def _with_error(values: Sequence[float], digits: int) -> str:
+    return f"{mean(values):.{digits}f} ({stdev(values) / math.sqrt(len(values)):.{digits}f})"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.guard_level", description="What the guard's 5 % mean.")
+    parser.add_argument("--fields", type=int, default=200, metavar="N", help="fields of equal models, 2 or more")
+    parser.add_argument("--seed", type=int, default=7, help="repeats the fields exactly")
+    given = parser.parse_args()
+    print("\n".join(report(given.fields, given.seed)))
+
+
+if __name__ == "__main__":
+    main()
