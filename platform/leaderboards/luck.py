@@ -12,7 +12,6 @@ from django.db.models import Count, QuerySet, Subquery
 
 from competitions.models import Entry, SampleSet, Track
 from competitions.selectors import imported_sets
-from core.errors import Fault
 from evaluation.domain.players import Side
 from evaluation.domain.players import Track as EngineTrack
 from evaluation.domain.results import Outcome
@@ -22,7 +21,7 @@ from evaluation.scoring.paired import Difference, paired_difference
 from leaderboards.models import Evaluation
 from leaderboards.owning import left_out
 from leaderboards.standings import SEED
-from leaderboards.terms import COUNTED, Terms, terms_in_force
+from leaderboards.terms import COUNTED, ranked_under
 from matches.models import SampleResult
 
 EXAMPLES = (5, 35, 150)
@@ -100,7 +99,7 @@ def luck_of(entry: Entry, *, inside: bool) -> list[TrackLuck]:
     found = []
     until = None if inside else entry.competition.boards_still_since
     for track in entry.competition.tracks.all():
-        terms, side = _terms(track), EngineTrack(track.kind).side
+        terms, side = ranked_under(track), EngineTrack(track.kind).side
         if terms is None:
             continue
         own = _scored(track, until).filter(submission__repository__entry=entry)
@@ -117,14 +116,6 @@ def luck_of(entry: Entry, *, inside: bool) -> list[TrackLuck]:
 def _scored(track: Track, until: datetime | None) -> QuerySet[Evaluation]:
     rows = Evaluation.objects.filter(COUNTED, submission__repository__track=track, state=Evaluation.State.SCORED)
     return rows if until is None else rows.filter(finished_at__lte=until)
-
-
-def _terms(track: Track) -> Terms | None:
-    """The terms in force; None before there is a pool, and where the competition is not complete."""
-    try:
-        return terms_in_force(track)
-    except Fault:
-        return None
 
 
 def _chance(side: Side, submissions: int, samples: int) -> Chance:

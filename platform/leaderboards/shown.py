@@ -22,7 +22,7 @@ from competitions.models import Competition, Entry, Track
 from competitions.selectors import may_organise
 from leaderboards.board import COMPARED
 from leaderboards.models import Evaluation, PoolPlace, Standing
-from leaderboards.terms import COUNTED, measured_in_force
+from leaderboards.terms import COUNTED, Terms, key_in_force, measured_under
 from submissions.models import Submission
 
 PAGE_ROWS = 100
@@ -150,18 +150,25 @@ def sees_live(user: User | AnonymousUser, competition: Competition) -> bool:
     return competition.boards_still_since is None or may_organise(user, competition)
 
 
-def board(track: Track, page: int | str = 1, *, still: bool | None = None, page_rows: int = PAGE_ROWS) -> BoardPage:
+def board(
+    track: Track,
+    page: int | str = 1,
+    *,
+    still: bool | None = None,
+    page_rows: int = PAGE_ROWS,
+    terms: Terms | None = None,
+) -> BoardPage:
     """A page of the track's leaderboard in a few queries; a number that is no page gives the nearest one.
 
     As everybody sees it; with `still` False as it is now, for those of whom `sees_live` is true. Within a tie teams are
-    listed by their slug, which is no ranking.
+    listed by their slug, which is no ranking. `terms`: what `ranked_under` gives, where it is known.
     """
     stillness, frozen = _frozen(track, still)
     if stillness is not None:
         chosen = Paginator(frozen, page_rows).get_page(page)
         highest = max((row.high for row in map(_kept_row, frozen) if not row.not_broken), default=0.0)
     else:
-        paginator = Paginator(_standings(track), page_rows)
+        paginator = Paginator(_standings(track, terms), page_rows)
         broken = Q(evaluation__held__isnull=True) | Q(evaluation__samples__gte=2 * F("evaluation__held"))
         highest_of = Max("evaluation__high", filter=broken)
         known = Standing.objects.filter(track=track).aggregate(count=Count("pk"), highest=highest_of)
@@ -232,8 +239,9 @@ def _frozen(track: Track, still: bool | None) -> tuple[Stillness | None, list[di
     return Stillness(since, snapshot.reason), snapshot.rows
 
 
-def _standings(track: Track) -> QuerySet[Standing, Any]:
-    provisional = Case(When(measured_in_force(track), then=Value(False)), default=Value(True))
+def _standings(track: Track, terms: Terms | None = None) -> QuerySet[Standing, Any]:
+    in_force = terms.key if terms else key_in_force(track)
+    provisional = Case(When(measured_under(in_force), then=Value(False)), default=Value(True))
     ranks = ("rank", "previous_rank", "rank_low", "rank_high", "separated")
     rows: QuerySet[Standing, Any] = Standing.objects.filter(track=track).values(
         *ranks, provisional=provisional, **_COLUMNS

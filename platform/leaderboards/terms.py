@@ -70,27 +70,26 @@ def terms_in_force(track: Track) -> Terms | None:
     return Terms(pool, rules_in_force(track.competition), sample_set_for(track.competition, "validation"))
 
 
-def key_in_force(track: Track) -> TermsKey | None:
+def ranked_under(track: Track) -> Terms | None:
     """The terms that scores on the board of the track are ranked under; None where nothing can be measured."""
     try:
-        terms = terms_in_force(track)
+        return terms_in_force(track)
     except Fault:
         return None
+
+
+def key_in_force(track: Track) -> TermsKey | None:
+    """The key of `ranked_under`."""
+    terms = ranked_under(track)
     return terms.key if terms else None
 
 
-def measured_in_force(track: Track) -> Q:
-    """Whether the evaluation of a standing of the track was measured under the terms in force, asked in its query."""
-    rules = RulesVersion.objects.filter(competition=track.competition_id).order_by("-version")
-    try:
-        sample_set = sample_set_for(track.competition, "validation")
-    except Fault:
+def measured_under(key: TermsKey | None) -> Q:
+    """Whether the evaluation of a standing was measured under the terms with this key."""
+    if key is None:
         return Q(pk__in=[])
-    return Q(
-        evaluation__pool=opposing_pools(track).values("pk")[:1],
-        evaluation__rules=rules.values("pk")[:1],
-        evaluation__sample_set=sample_set,
-    )
+    names = ("evaluation__pool", "evaluation__rules", "evaluation__sample_set")
+    return Q(**dict(zip(names, key, strict=True)))
 
 
 def counting(seen: Q = COUNTED) -> QuerySet[Submission]:

@@ -80,17 +80,16 @@ def board(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
     shown = competition_of(request, slug)
     track = get_object_or_404(Track.objects.select_related("competition"), competition=shown, kind=kind)
     still = not leaderboards.sees_live(request.user, shown)
-    page = leaderboards.board(track, request.GET.get("page", "1"), still=still)
-    rules = shown.rules_versions.first()
-    # asked for only where something is told of it
-    pool = leaderboards.opposing_pool(track) if any(row.provisional for row in page.rows) or not page.rows else None
+    terms = leaderboards.ranked_under(track)
+    page = leaderboards.board(track, request.GET.get("page", "1"), still=still, terms=terms)
+    rules = terms.rules if terms else shown.rules_versions.first()
     context = {
         "competition": shown,
         "track": track,
         "models": track.kind == Track.Kind.MODEL,
         "board": page,
         "rules_in_force": rules.version if rules else None,
-        "pool_in_force": pool.number if pool else None,
+        "pool_in_force": terms.pool.number if terms else None,
         "scale": scale(rules) if rules else "",
         "line": line_below(page, query_rules(rules.values, rules.version).opponents) if rules else None,
         "axis": axis_to(page.highest),
@@ -98,7 +97,7 @@ def board(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
         "luck": leaderboards.luck_on(
             track, [row.team_slug for row in page.rows], until=page.still.since if page.still else None
         ),
-        "waits": not page.rows and pool is None,
+        "waits": not page.rows and terms is None and leaderboards.opposing_pool(track) is None,
     }
     framed = live.part(request, "pages/parts/board.html", context, every=BOARD_EVERY)
     if live.asked(request):
