@@ -194,13 +194,14 @@ def _seats(facts: RoundFacts) -> Iterator[tuple[str, int, int, str]]:
 
 
 def _entrants(record: Record) -> Iterator[dict[str, Any]]:
-    teams = {entrant.player: entrant.teams for entrant in record.facts.entrants}
+    known = {entrant.player: entrant for entrant in record.facts.entrants}
     for track, order, prior, player in _seats(record.facts):
         yield {
             "kind": "entrant",
             "track": track,
             "player": player,
-            "teams": list(teams[player]),
+            "teams": list(known[player].teams),
+            "bundled": known[player].bundled,
             "order": order,
             "prior": prior,
             "submissions": [asdict(one) for one in record.submissions.get(player, ())],

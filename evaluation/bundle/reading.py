@@ -50,7 +50,7 @@ _HEAD = {
     *("format", "competition", "round", "title", "round_kind", "schedule", "guard", "sweep"),
     *("samples", "rules_version", "rules", "commitment", "field_salt", "field_commitment"),
 }
-_ENTRANT = {"track", "player", "teams", "order", "prior", "submissions"}
+_ENTRANT = {"track", "player", "teams", "bundled", "order", "prior", "submissions"}
 _SAMPLE = {"sample", "hash", "worst_case"}
 _SUBMISSION = {"team", "commit", "title", "licence", "eligible", "why"}
 _RESULTS = {"model", "attack", "seed", "outcomes", "distances", "queries", "pieces"}
@@ -232,7 +232,7 @@ class _Reading:
         teams = tuple(line.texts("teams"))
         if teams != tuple(one.team for one in submissions) or len(set(teams)) < len(teams) or not teams:
             raise line.refusal("its teams must be those of its submissions, at least one, in their order, each once")
-        self._entrants.append(RoundEntrant(track, player, teams))
+        self._entrants.append(RoundEntrant(track, player, teams, line.flag("bundled")))
 
     def _result(self, line: Fields) -> None:
         pair = line.text("model"), line.text("attack")

@@ -40,12 +40,18 @@ class RoundEntrant:
     """One player of a track, by its digest, and the teams that sent it in order of entry.
 
     They share its place, but the first alone owns it: else a team could keep an attack from being scored by its model,
-    with a copy of the attack.
+    with a copy of the attack. What is `bundled` belongs to nobody, whoever sends a copy.
     """
 
     track: Track
     player: str
     teams: tuple[str, ...]
+    bundled: bool = False
+
+    @property
+    def owners(self) -> frozenset[str]:
+        """The team whose attacks and models are compared with it as own pairs; none of what is bundled."""
+        return frozenset() if self.bundled else frozenset(self.teams[:1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,8 +236,8 @@ def _field(facts: RoundFacts, track: Track, models: Sequence[str]) -> Field:
     if len({entrant.player for entrant in facts.entrants}) < len(facts.entrants):
         raise ValueError("a player is in the round twice")
     return Field(
-        models=tuple(Entrant(entrant.player, frozenset(entrant.teams[:1])) for entrant in seats),
-        attacks=tuple(Entrant(entrant.player, frozenset(entrant.teams[:1])) for entrant in rivals),
+        models=tuple(Entrant(entrant.player, entrant.owners) for entrant in seats),
+        attacks=tuple(Entrant(entrant.player, entrant.owners) for entrant in rivals),
         model_prior=_positions(seats, models if given else facts.priors.get(Track.MODEL, ())),
         attack_prior=_positions(rivals, facts.priors.get(track, ())),
         samples=facts.samples,

@@ -162,6 +162,7 @@ def _facts(round: Round, entries: Iterable[RoundEntry], results: Results) -> Rou
     teams: dict[tuple[Track, str], dict[str, None]] = {}
     prior: dict[tuple[Track, str], int] = {}
     kept: dict[str, str] = {}
+    bundled = {entry.player.digest for entry in entries if entry.player.baseline}
     for entry in sorted(entries, key=lambda entry: entry.order):
         key = Track(entry.track.kind), entry.player.digest
         teams.setdefault(key, {})[entry.submission.repository.entry.team.slug] = None
@@ -174,7 +175,7 @@ def _facts(round: Round, entries: Iterable[RoundEntry], results: Results) -> Rou
         samples=round.sample_set.count,
         sweep=round.kind == Round.Kind.FINAL,
         entrants=tuple(
-            RoundEntrant(track, player, tuple(of))
+            RoundEntrant(track, player, tuple(of), player in bundled)
             for wanted in Track
             for (track, player), of in teams.items()
             if track is wanted
