@@ -20,7 +20,7 @@ import pytest
 import redis
 import requests
 
-BOARD_LINE = re.compile(r"^\s+\d+ │ .*$", re.MULTILINE)
+BOARD_LINE = re.compile(r"^\s+\d+(?: \(.+?\))? │ .*$", re.MULTILINE)
 
 
 class Site:
@@ -153,8 +153,14 @@ def make_site(root: Path, tmp_path: Path, make_database: Callable[[], str]) -> I
 
 @pytest.fixture
 def board_rows() -> Callable[[str], list[str]]:
-    """The rows of all boards in what the demo printed, in order."""
-    return lambda output: [line.strip() for line in BOARD_LINE.findall(output)]
+    """The rows of all boards in what the demo printed, in order; fails where there is none."""
+
+    def read(output: str) -> list[str]:
+        rows = [line.strip() for line in BOARD_LINE.findall(output)]
+        assert rows, "no row of a board was printed"
+        return rows
+
+    return read
 
 
 @pytest.fixture
