@@ -132,7 +132,7 @@ def play_round(
         for number, moment in enumerate(sorted(random.Random(4).sample(range(2, 60), MOMENTS))):
             wait(f"{moment} pieces played", lambda moment=moment: database.played() >= moment)
             disturb(programs, database, number)
-        wait("the end of the round", database.outcome, seconds=120.0)
+        wait("the end of the round", database.outcome, seconds=240.0)
         return Outcome(database.outcome(), database.rows())
 
     yield play
