@@ -11,6 +11,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
+from django.db import connection
 
 from accounts.models import Team, User
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
@@ -159,6 +160,9 @@ class Hall:
 
     def play(self, worker: Worker | None = None) -> int:
         """Play all pieces that wait; how many."""
+        with connection.cursor() as cursor:
+            # PostgreSQL may know these tables from when they were empty, and then plans for hundreds of rows badly
+            cursor.execute("ANALYZE")
         played = 0
         while claim := queue.claim(worker or self.worker()):
             queue.commit(claim, self.played(claim))
