@@ -150,6 +150,9 @@ class SampleSet(models.Model):
     """The validation set in whose place the site drew this one, from further images of the same split, after a round.
     `skip` is empty for it: its images follow from the site's randomness."""
 
+    images_public_since = models.DateTimeField(null=True, blank=True, editable=False)
+    """Since when its images are public. They stay so, whatever is withdrawn: they are never secret samples again."""
+
     class Meta:
         ordering = ["pk"]
         constraints = [UniqueConstraint(fields=["competition", "name"], name="sample_set_name_once")]

@@ -18,7 +18,7 @@ from competitions.opponents import keep_opponent
 from competitions.renewing import draw_validation_set, keep_validation_set
 from competitions.rules import query_rules
 from competitions.samples import keep_samples
-from competitions.selectors import described_sets, other_team, standing_windows
+from competitions.selectors import described_sets, other_team, overlapping, standing_windows
 from competitions.windows import (
     call_off_window,
     change_window,
@@ -77,7 +77,10 @@ def import_competition(document: Mapping[str, Any], *, by: User | None = None) -
         for values in read.sample_sets:
             if not competition.sample_sets.filter(name=values["name"]).exists():
                 digest, class_names = kept[values["name"]]
-                competition.sample_sets.create(**values, digest=digest, class_names=list(class_names), imported_at=now)
+                row = competition.sample_sets.create(
+                    **values, digest=digest, class_names=list(class_names), imported_at=now
+                )
+                _require_secret_images(row)
         _put_windows(competition, read)
         events.record("import", competition, by=by, slug=read.slug)
     return competition
@@ -179,6 +182,17 @@ def _keep_new_samples(read: file.Document) -> dict[str, tuple[str, tuple[str, ..
         elif _values(row, file.SAMPLE_SET) != values:
             raise Refusal(f"{place}: imported sets never change", fix="give it another name")
     return kept
+
+
+def _require_secret_images(row: SampleSet) -> None:
+    """Raise `Refusal` where a secret set shares images with one whose images were released."""
+    public = SampleSet.objects.exclude(images_public_since=None)
+    if row.secret and (other := overlapping(row, public)):
+        raise Refusal(
+            f"[[sample_sets]] {row.name}: it shares images with {other}, which are public since "
+            f"{other.images_public_since:%Y-%m-%d}",
+            fix="take other samples: another split, or more to skip",
+        )
 
 
 def _keep_opponent(read: file.Document) -> str:

@@ -21,6 +21,7 @@ from core.errors import Fault, Refusal
 from leaderboards.models import Evaluation, Rejudging
 from leaderboards.scoring import recompute
 from leaderboards.selectors import COUNTED
+from leaderboards.stillness import time_of_a_result
 from matches.models import Match
 from matches.services import ask, cancel, replay_failed
 from submissions.models import Player, Submission
@@ -113,7 +114,8 @@ def apply_rejudging(*, rejudging: Rejudging, by: User, reason: str) -> None:
         locked = Track.objects.select_for_update(no_key=True).filter(pk__in=touched.values("pk"))
         tracks = list(locked.order_by("pk"))
         # read under their locks: boards that came to stand still meanwhile hide what is applied now
-        Rejudging.objects.filter(pk=held.pk).update(state=Rejudging.State.APPLIED, settled_at=clock.now())
+        at = time_of_a_result(held.competition_id)
+        Rejudging.objects.filter(pk=held.pk).update(state=Rejudging.State.APPLIED, settled_at=at)
         changed = {track.kind: recompute(track) for track in tracks}
         events.record("apply", held, by=by, reason=reason, changed_places=changed)
     rejudging.refresh_from_db()

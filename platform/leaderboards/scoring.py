@@ -22,6 +22,7 @@ from leaderboards.models import Evaluation, Resamples, Standing
 from leaderboards.owning import left_out
 from leaderboards.selectors import COUNTED, key_in_force, over, scored_rows
 from leaderboards.standings import Opponent, PlayedSample, Scores, score_columns
+from leaderboards.stillness import time_of_a_result
 from matches.models import Match, SampleResult
 from submissions.models import Submission
 from submissions.services import refund
@@ -193,7 +194,7 @@ def _end(evaluation: Evaluation, ending: _Ending, due: QuerySet[Evaluation]) -> 
     """Write the ending, unless it is no longer `due`: somebody else did, or a match is being played again."""
     written = due.filter(pk=evaluation.pk).update(
         state=ending.state,
-        finished_at=clock.now(),
+        finished_at=time_of_a_result(evaluation.submission.repository.track.competition_id),
         cause=ending.cause,
         reason=ending.reason,
         problem=ending.problem,

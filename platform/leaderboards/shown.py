@@ -214,13 +214,16 @@ def evaluation_of(submission: Submission) -> Evaluation | None:
 
 
 def public_evaluation_of(submission: Submission) -> Evaluation | None:
-    """What everybody sees of `evaluation_of`: while the boards stand still, the newest that was known before."""
+    """What everybody sees of `evaluation_of`: while the boards stand still, the newest that was known before.
+
+    One that is played now is seen only where nothing was known: else a score would vanish while it is measured again.
+    """
     since = submission.repository.entry.competition.boards_still_since
     if since is None:
         return evaluation_of(submission)
-    ended = Q(finished_at__isnull=True) | Q(finished_at__lte=since)
     applied = Q(rejudging__isnull=True) | Q(rejudging__settled_at__lte=since)
-    return _newest(submission, ended & applied)
+    known = _newest(submission, Q(finished_at__lte=since) & applied)
+    return known or _newest(submission, Q(finished_at__isnull=True) & applied)
 
 
 def _newest(submission: Submission, shown: Q) -> Evaluation | None:

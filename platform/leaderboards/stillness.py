@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from django.db import transaction
+from django.db.models import Max
 
 from competitions.models import Competition, Track
 from competitions.selectors import may_organise
 from core import clock, events
 from core.errors import Refusal
-from leaderboards.models import Snapshot
+from leaderboards.models import Evaluation, Rejudging, Snapshot
 from leaderboards.selectors import rows_now
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def still_boards(*, competition: Competition, by: User, reason: str) -> None:
             raise Refusal("the boards stand still already", fix="there is nothing to do")
         # whoever scores holds the lock of a track: what ended before `now` is in the snapshots, what ends later is not
         tracks = list(Track.objects.select_for_update(no_key=True).filter(competition=held).order_by("pk"))
-        now = clock.now()
+        now = max([clock.now(), *_last_known(held)])
         for track in tracks:
             _snapshot(track, reason, now)
         _set_since(competition, now)
@@ -57,6 +58,23 @@ def move_boards(*, competition: Competition, by: User, reason: str) -> None:
             raise Refusal("the boards do not stand still", fix="there is nothing to do")
         _set_since(competition, None)
         events.record("move", held, by=by, reason=reason, since=held.boards_still_since.isoformat())
+
+
+def time_of_a_result(competition: int) -> datetime:
+    """When what ends now becomes known: after the boards stood still, if they do, whatever this host's clock says.
+
+    To be asked under the lock of a track, which `still_boards` takes too.
+    """
+    since = Competition.objects.values_list("boards_still_since", flat=True).get(pk=competition)
+    now = clock.now()
+    return now if since is None else max(now, since + timedelta(microseconds=1))
+
+
+def _last_known(competition: Competition) -> list[datetime]:
+    """When the last results became known by the clocks of the hosts that wrote them, which may be ahead of this one."""
+    scored = Evaluation.objects.filter(sample_set__competition=competition).aggregate(last=Max("finished_at"))
+    applied = Rejudging.objects.filter(competition=competition).aggregate(last=Max("settled_at"))
+    return [last for last in (scored["last"], applied["last"]) if last is not None]
 
 
 def _held(competition: Competition, by: User) -> Competition:

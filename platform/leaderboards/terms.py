@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db.models import BooleanField, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from competitions.models import RulesVersion, SampleSet, Track
 from competitions.selectors import rules_in_force, sample_set_for
@@ -113,7 +114,9 @@ def scored_rows(track: Track, seen: Q = COUNTED) -> list[Scored]:
     rows = Evaluation.objects.filter(
         seen, submission__in=counting(seen).filter(repository__track=track), state=Evaluation.State.SCORED
     )
-    columns = ("submission__repository__entry", "submission", "pk", "finished_at", "value")
+    # what a rejudging made is known since it was applied, not since it was played
+    known_at = Coalesce("rejudging__settled_at", "finished_at")
+    columns = ("submission__repository__entry", "submission", "pk", known_at, "value")
     found = rows.values_list(*columns, "pool", "rules", "sample_set")
     return [
         Scored(entry, submission, pk, at, value, (pool, rules, sample_set))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from competitions.models import Track
 from rounds.selectors import BracketView, Line, Name, StageView, StandingRow
@@ -22,7 +22,10 @@ class Opponent:
 
 @dataclass(frozen=True)
 class Column:
-    """A stage, as one track saw it: `met` players, of whom `kept` stayed. `cut_line` is "" where nobody was cut."""
+    """A stage, as one track saw it: `met` players, of whom `kept` stayed. `cut_line` is "" where nobody was cut.
+
+    `panel` is None where it is not to be seen yet.
+    """
 
     number: int
     samples: int
@@ -30,7 +33,7 @@ class Column:
     met: int
     kept: int
     cut_line: str
-    panel: Sequence[Opponent]
+    panel: Sequence[Opponent] | None
     loop: int
     renewed: bool
 
@@ -65,12 +68,19 @@ class Bracket:
     cuts: Mapping[int, str]
 
 
-def bracket(brackets: Sequence[BracketView], kind: str, rows: Sequence[StandingRow]) -> Bracket:
-    """The bracket of the track `kind`, whose standings are `rows`."""
+def bracket(
+    brackets: Sequence[BracketView], kind: str, rows: Sequence[StandingRow], *, without_first_panel: bool = False
+) -> Bracket:
+    """The bracket of the track `kind`, whose standings are `rows`.
+
+    `without_first_panel`: that of stage 1 is left out, which is seated in the order of the leaderboards.
+    """
     arena = Track.Kind.TARGETED if kind == Track.Kind.TARGETED else Track.Kind.UNTARGETED
     stages = next((each.stages for each in brackets if each.kind == arena), ())
     lines = [_lines(stage, kind) for stage in stages]
     columns = [_column(stage, kind, decided) for stage, decided in zip(stages, lines, strict=True)]
+    if without_first_panel and columns and arena == Track.Kind.UNTARGETED:
+        columns[0] = replace(columns[0], panel=None)
     cells = [
         {line.name.player: (line.name, _cell(line, by_median=column.by_median)) for line in decided}
         for column, decided in zip(columns, lines, strict=True)

@@ -116,12 +116,18 @@ def _is_last(stage: RoundStage, played: Round) -> bool:
     return stage.samples == played.sample_set.count and stage.ordered_by == "median"
 
 
-def results(played: Round, tracks: Sequence[Track], shown: Track) -> Results:
-    """What a published round says, the track `shown` in full, in five queries."""
+def results(played: Round, tracks: Sequence[Track], shown: Track, *, sees_live: bool) -> Results:
+    """What a published round says, the track `shown` in full, in five queries.
+
+    While the boards stand still, only those who see them live (`sees_live`) see a first panel that was seated in the
+    order of boards that stood still already.
+    """
+    since = played.competition.boards_still_since
+    hidden = since is not None and since <= played.window.starts_at and not sees_live
     standings = selectors.standings(played)
     rows = standings[shown.kind]
     stages = selectors.stages(played)
-    drawn = bracket(stages, shown.kind, rows)
+    drawn = bracket(stages, shown.kind, rows, without_first_panel=hidden)
     tries = _tries(stages, shown.kind, rows)
     sharing = Counter(row.player for row in rows)
     return Results(

@@ -65,12 +65,16 @@ def preview(round: Round) -> list[Preview]:
     standing = Standing.objects.filter(track__competition=round.competition_id)
     ranks = {(track, entry): rank for track, entry, rank in standing.values_list("track", "entry", "rank") if rank}
     (words, unmet), failed = _reasons(round), _failed_audits(round)
+    tracks = list(round.competition.tracks.all())
+    pools = {track.pk: _pool(track) for track in tracks}
+    left = _left([player for pool in pools.values() for player in pool])
     views = []
-    for track in round.competition.tracks.all():
+    for track in tracks:
         own = [entry for entry in entries if entry.track_id == track.pk]
-        before = _pool(track)
+        before = pools[track.pk]
         rows = [_moved(entry, ranks, words, failed) for entry in own]
-        views.append(Preview(track, before, _pool_after(own, before, unmet, most), rows))
+        stays = [player for player in before if player.pk not in left]
+        views.append(Preview(track, before, _pool_after(own, stays, unmet, most), rows))
     return views
 
 
@@ -92,6 +96,13 @@ def _matches(number: int) -> str:
 def _pool(track: Track) -> list[Player]:
     pool = pool_in_force(track)
     return [place.player for place in PoolPlace.objects.filter(pool=pool).select_related("player")] if pool else []
+
+
+def _left(players: Sequence[Player]) -> set[int]:
+    """Those of `players` that teams sent, and of which every submission is disqualified or withdrawn."""
+    standing = Submission.objects.filter(disqualified_at=None).exclude(state=Submission.State.WITHDRAWN)
+    sent = Player.objects.filter(pk__in=[player.pk for player in players], baseline="", submissions__isnull=False)
+    return set(sent.exclude(submissions__in=standing).values_list("pk", flat=True))
 
 
 def _pool_after(

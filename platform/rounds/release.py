@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING
 from django.db import transaction
 from django.db.models import QuerySet
 
-from competitions.models import Competition
+from competitions.models import Competition, SampleSet
 from core import clock, events, store
 from core.errors import Fault, Refusal
 from core.models import Event
@@ -66,10 +66,14 @@ def release(*, round: Round, part: str, by: User, reason: str) -> Release:
     content = _made(round, part)
     with transaction.atomic():
         _lock(round)
-        _check_is_not_public(round, part)
+        # asked once more: boards may stand still by now, or the images be in use again
+        _check_may_be_public(round, part)
         row = Release.objects.create(
             round=round, part=part, released_at=clock.now(), released_by=by, content=content, key=key
         )
+        if part in (Release.Part.IMAGES, Release.Part.PERTURBED):
+            shown = SampleSet.objects.filter(pk=round.sample_set_id, images_public_since=None)
+            shown.update(images_public_since=row.released_at)
         if part == Release.Part.CODE:
             # of those disqualified too, as one may be reinstated: each request asks anew whose tags are released
             opened = [entry.submission.repository_id for entry in _open_source(RoundEntry.objects.filter(round=round))]

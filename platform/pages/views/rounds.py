@@ -15,6 +15,7 @@ from accounts.selectors import teams_of
 from competitions.models import Competition, Track
 from competitions.selectors import may_organise
 from core.errors import Refusal
+from leaderboards.selectors import sees_live
 from pages import live
 from pages.access import round_of
 from pages.rounds import files, results, under_way
@@ -69,7 +70,7 @@ def _published(request: HttpRequest, shown: Round, tracks: list[Track]) -> dict[
         raise Http404("no such track")
     public = released(shown)
     return {
-        "results": results(shown, tracks, track),
+        "results": results(shown, tracks, track, sees_live=sees_live(request.user, shown.competition)),
         "scale": scale(shown.rules) if shown.rules else "",
         "own": {team.slug for team in teams_of(request.user)},
         "releases": public,

@@ -88,6 +88,16 @@ def test_it_works(stage: Stage, olga: User) -> None:
     assert [(event.verb, event.by) for event in events] == [("rejudge", olga), ("compare", None), ("apply", olga)]
 
 
+def test_a_rank_changes_when_a_set_is_applied_and_not_when_it_was_played(
+    stage: Stage, olga: User, the_clock: FakeClock
+) -> None:
+    stage.play([3.0] * 6)
+    the_clock.forward(hours=30)
+    services.apply_rejudging(rejudging=stage.rejudging, by=olga, reason="it is right now")
+    ranks = Standing.objects.order_by("rank").values_list("entry__team__slug", "rank", "previous_rank")
+    assert list(ranks) == [("owls", 1, 2), ("doves", 2, 1)]
+
+
 def test_a_dropped_one_changes_nothing_and_keeps_its_rows(stage: Stage, olga: User) -> None:
     before = list(Standing.objects.order_by("pk").values())
     first, second = stage.new().matches.all()

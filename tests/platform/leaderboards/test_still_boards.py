@@ -133,6 +133,39 @@ def test_it_works(stage: Stage, client: Client, olga: User) -> None:
     assert [(event.verb, event.reason) for event in events] == [("still", "The final is near"), ("move", "It is over")]
 
 
+def test_a_score_does_not_vanish_while_it_is_measured_again(stage: Stage, client: Client) -> None:
+    address = f"/api/submissions/{stage.old.pk}"
+    before = client.get(address).json()
+    assert before["evaluation"]["value"] == 1.25
+    stage.arena.pool("untargeted", "strongest")
+    evaluation = services.evaluate(stage.old)
+    assert evaluation is not None
+    assert client.get(address).json() == before
+
+
+@pytest.mark.parametrize("skew", [-2, 2])
+def test_clocks_of_hosts_that_differ_leak_and_hide_nothing(
+    arena: Arena,
+    the_clock: FakeClock,
+    entry: Entry,
+    alice: User,
+    olga: User,
+    attack_pool: Pool,
+    client: Client,
+    skew: int,
+) -> None:
+    """What was scored before the boards stood still is public, and what is scored later is not."""
+    old = arena.submission(entry, "model", alice)
+    arena.score(old, 1.25)
+    the_clock.forward(seconds=skew if skew < 0 else 0)
+    services.still_boards(competition=arena.competition, by=olga, reason="The final is near")
+    the_clock.forward(seconds=-2)
+    new = arena.submission(entry, "model", alice)
+    arena.score(new, 3.875)
+    assert client.get(f"/api/submissions/{old.pk}").json()["evaluation"]["value"] == 1.25
+    assert "3.87" not in client.get(f"/api/submissions/{new.pk}").content.decode()
+
+
 def test_a_snapshot_is_the_board_to_the_last_bit_and_never_changes(
     arena: Arena, the_clock: FakeClock, entry: Entry, alice: User, olga: User, attack_pool: Pool
 ) -> None:

@@ -26,7 +26,7 @@ from rounds.cockpit import cockpit
 from rounds.models import Decision, Round
 from rounds.selectors import preview
 from submissions import services as submissions
-from submissions.models import Submission
+from submissions.models import Player, Submission
 
 if TYPE_CHECKING:
     from tests.platform.rounds.conftest import Hall
@@ -67,6 +67,20 @@ def test_whoever_is_gone_since_the_freeze_comes_into_no_pool(hall: Hall) -> None
     assert gone == {"mo-0 0": "withdrawn", "mo-1 1": "disqualified", "mo-2 2": "withdrawn"}
     services.publish(round=round, by=hall.organiser)
     assert hall.pool("model") == [player.title for player in models.pool_after]
+
+
+@pytest.mark.parametrize("gone", ["disqualified", "withdrawn"])
+def test_who_was_gone_before_the_freeze_does_not_return_by_filling_up_a_pool(hall: Hall, gone: str) -> None:
+    old = hall.submission("owls", "model", 9)
+    Player.objects.filter(submissions=old).update(repository=old.repository, baseline="")
+    set_pool(track=hall.tracks["model"], players=[hall.player("model", n) for n in (9, 8)], reason="a test")
+    if gone == "withdrawn":
+        Submission.objects.filter(pk=old.pk).update(state=Submission.State.WITHDRAWN)
+    else:
+        submissions.disqualify(submission=old, by=hall.organiser, reason="it cheats")
+    hall.field(2, 2)
+    round = hall.scored(hall.plan(samples=8))
+    assert after(round)["model"] == ["model 0", "model 1", "model 8"]
 
 
 def test_the_pool_in_force_goes_before_who_met_nobody(hall: Hall) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 from django.test import Client
@@ -95,6 +96,24 @@ def test_the_bracket_stands_stage_beside_stage(client: Client, play: Play) -> No
     assert bracket.count('class="cut"') == 90
     assert "Team of targeted-7" not in page
     assert "Team of targeted-7" in page_of(client, "targeted")
+
+
+def test_the_first_panel_does_not_tell_the_order_of_boards_that_stand_still(
+    client: Client, play: Play, olga: User
+) -> None:
+    played = play(30)
+    panel = "<li><b>Player untargeted-1</b></li>"
+    shown = page_of(client).count(panel)
+    window = played.window
+    Competition.objects.update(boards_still_since=window.starts_at + timedelta(seconds=1))
+    assert page_of(client).count(panel) == shown, "the boards were public when the round was frozen"
+    Competition.objects.update(boards_still_since=window.starts_at)
+    assert page_of(client).count(panel) == shown - 1
+    client.force_login(olga)
+    assert page_of(client).count(panel) == shown
+    Competition.objects.update(boards_still_since=None)
+    client.logout()
+    assert page_of(client).count(panel) == shown
 
 
 def test_a_model_that_nobody_broke_claims_no_rank(client: Client, play: Play) -> None:

@@ -11,11 +11,14 @@ from django.test import Client
 
 from accounts.models import User
 from competitions.models import Competition, FreezeWindow, SampleSet
+from competitions.services import export_competition, import_competition
 from core import clock, events, store
 from core.errors import Refusal
 from core.models import Event
+from leaderboards.services import still_boards
 from matches.models import Match, SampleResult
 from repositories.turns import ANYBODY, TURNS
+from rounds import release as releasing
 from rounds.files import bundle_of, images_zip
 from rounds.models import Release, Round, RoundEntry, RoundMatch
 from rounds.release import open_part, release, released, released_entries, released_tags, withdraw
@@ -188,6 +191,44 @@ def test_it_rejects_a_bundle_while_the_boards_stand_still(published: Final, olga
     assert caught.value.fix == "let the boards move first"
     Competition.objects.update(boards_still_since=None)
     release(round=published.round, part="bundle", by=olga, reason="the end")
+
+
+@pytest.mark.parametrize("part", ["bundle", "images"])
+def test_what_happens_while_the_file_is_made_is_seen(
+    published: Final, olga: User, keep: Keep, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    maker = "bundle_of" if part == "bundle" else "images_zip"
+    make = getattr(releasing, maker)
+
+    def meanwhile(round: Round) -> Any:
+        if part == "bundle":
+            still_boards(competition=round.competition, by=olga, reason="The next round is near")
+        else:
+            keep("newer", "validation", "final")
+        return make(round)
+
+    monkeypatch.setattr(releasing, maker, meanwhile)
+    with pytest.raises(Refusal, match="boards that stand still" if part == "bundle" else "shares images"):
+        release(round=published.round, part=part, by=olga, reason="the end")
+    assert released(published.round) == {}
+
+
+@pytest.mark.parametrize("part", ["images", "perturbed"])
+def test_released_images_are_never_secret_samples_again(
+    published: Final, olga: User, competition: Competition, keep: Keep, part: str
+) -> None:
+    for purpose, split in (("development", "dev"), ("validation", "validation")):
+        keep(purpose, purpose, split)
+    release(round=published.round, part=part, by=olga, reason="the end")
+    withdraw(release=published.round.releases.get(), by=olga, reason="too early")
+    further = {"name": "further", "purpose": "validation", "source": "digits", "split": "final", "count": 20}
+    document = export_competition(competition)
+    document["sample_sets"].append({**further, "target_seed": 5})
+    with pytest.raises(Refusal, match="further: it shares images with digits/round-1, which are public since"):
+        import_competition(document)
+    assert not competition.sample_sets.filter(name="further").exists()
+    document["sample_sets"][-1]["purpose"] = "development"
+    import_competition(document)
 
 
 def test_images_of_sets_that_are_used_up_are_released(
