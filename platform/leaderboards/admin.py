@@ -14,7 +14,8 @@ from core.administration.columns import labelled, link_to, linked
 from core.administration.rows import ReadOnlyAdmin
 from leaderboards import services
 from leaderboards.models import Evaluation, Pool, PoolPlace, Rejudging, Resamples, Snapshot, Standing
-from leaderboards.selectors import Compared, comparison
+from leaderboards.selectors import Compared, comparison, scored_again
+from submissions.models import Submission
 
 CHANGES = ("Submission", "Team", "Score", "New score", "Rank", "New rank", "Changed samples", "Problem")
 """What the page of a rejudging tells of each submission."""
@@ -202,7 +203,8 @@ class RejudgingAdmin(ReadOnlyAdmin):
     )
 
     def changes(self, row: Rejudging) -> str:
-        """Each submission without the set and with it."""
+        """Each submission without the set and with it, and the others that are scored again with it."""
+        compared, others = _compared_once(row)
         lines = (
             (
                 link_to(each.submission),
@@ -212,21 +214,24 @@ class RejudgingAdmin(ReadOnlyAdmin):
                 each.changed,
                 each.problem,
             )
-            for each in _compared_once(row)
+            for each in compared
         )
+        also = format_html_join(", ", "{}", ((link_to(each),) for each in others))
         return format_html(
-            '<table class="w-full"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>',
+            '<table class="w-full"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>{}',
             format_html_join("", '<th class="px-2 text-left">{}</th>', ((title,) for title in CHANGES)),
             format_html_join("", "<tr>" + '<td class="px-2">{}</td>' * len(CHANGES) + "</tr>", lines),
+            format_html('<p class="px-2">Scored again as well, by the new matches: {}</p>', also) if also else "",
         )
 
 
-def _compared_once(row: Rejudging) -> list[Compared]:
+def _compared_once(row: Rejudging) -> tuple[list[Compared], list[Submission]]:
     """The template asks for a column several times."""
     known = vars(row)
     if "_compared" not in known:
-        known["_compared"] = comparison(row)
-    return list(known["_compared"])
+        known["_compared"] = comparison(row), scored_again(row)
+    compared: tuple[list[Compared], list[Submission]] = known["_compared"]
+    return compared
 
 
 def _pair(before: float | None, after: float | None) -> tuple[str, str]:

@@ -57,8 +57,8 @@ class Place(NamedTuple):
 def places(rows: Iterable[Scored], kind: str, in_force: TermsKey | None) -> dict[int, Place]:
     """The board of the track `kind` by entry, from rows in any order.
 
-    Of each entry the newest scored submission counts, and of that its newest evaluation. Only those measured under the
-    terms `in_force` have a rank; the others are listed below, the latest terms first.
+    Of each entry the newest scored submission counts, and of that the newest evaluation under the latest terms. Only
+    those measured under the terms `in_force` have a rank; the others are listed below, the latest terms first.
     """
     rows = list(rows)
     if not rows:
@@ -99,9 +99,13 @@ def _counting(rows: Iterable[Scored]) -> dict[int, Scored]:
     chosen: dict[int, Scored] = {}
     for row in rows:
         rival = chosen.get(row.entry)
-        if rival is None or (row.submission, row.evaluation) > (rival.submission, rival.evaluation):
+        if rival is None or _recency(row) > _recency(rival):
             chosen[row.entry] = row
     return chosen
+
+
+def _recency(row: Scored) -> tuple[int, TermsKey, int]:
+    return row.submission, row.terms, row.evaluation
 
 
 def _places(counting: dict[int, Scored], kind: str, in_force: TermsKey | None) -> dict[int, int]:

@@ -21,7 +21,7 @@ from evaluation.scoring.paired import Difference, paired_difference
 from leaderboards.models import Evaluation
 from leaderboards.owning import left_out
 from leaderboards.standings import SEED
-from leaderboards.terms import COUNTED, ranked_under
+from leaderboards.terms import COUNTED, NEWEST, ranked_under
 from matches.models import SampleResult
 
 EXAMPLES = (5, 35, 150)
@@ -104,7 +104,7 @@ def luck_of(entry: Entry, *, inside: bool) -> list[TrackLuck]:
             continue
         own = _scored(track, until).filter(submission__repository__entry=entry)
         count = own.filter(sample_set=terms.sample_set).values("submission").distinct().count()
-        newest = own.order_by("-submission_id", "-pk").first() if inside else None
+        newest = own.order_by("-submission_id", *NEWEST).first() if inside else None
         if count or newest:
             chance = _chance(side, count, terms.sample_set.count)
             compared = _compared(newest, own, side) if newest else None

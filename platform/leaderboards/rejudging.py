@@ -1,8 +1,8 @@
 """Submissions that are played once more, to be compared, and applied or dropped as a whole. Part of the services.
 
 Nothing that a rejudging makes is seen by a board, a team or a slot before it is applied. It measures on the terms of
-what it replaces: where other terms came into force meanwhile, it still stands when it is applied, until the measuring
-under those terms supersedes it as it would have superseded the old score.
+what it replaces. From then on its matches count instead of those that they replace, for every score that rests on them:
+those of other submissions and those under terms that came into force meanwhile, too (`leaderboards.superseding`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from core.doorbell import ring
 from core.errors import Fault, Refusal
 from leaderboards.models import Evaluation, Rejudging
 from leaderboards.scoring import recompute
-from leaderboards.selectors import COUNTED
+from leaderboards.selectors import COUNTED, NEWEST
 from leaderboards.stillness import time_of_a_result
+from leaderboards.superseding import supersede_in
 from matches.models import Match
 from matches.services import ask, cancel, replay_failed
 from submissions.models import Player, Submission
@@ -109,15 +110,20 @@ def apply_rejudging(*, rejudging: Rejudging, by: User, reason: str) -> None:
                 f"our side failed on submission {failed.submission_id}: {failed.problem}",
                 fix="have what failed played again (act Replay), or drop the set",
             )
+        # 1. from here on nobody chooses matches that the set replaces
+        Competition.objects.select_for_update(no_key=True).get(pk=held.competition_id)
         held.evaluations.update(counts=True)
+        Rejudging.objects.filter(pk=held.pk).update(state=Rejudging.State.APPLIED)
+        # 2. what was begun or scored by them meanwhile, or meets the same players on another board, follows
+        concerned = supersede_in(held.competition)
+        # 3. the boards, read under their locks: those that came to stand still meanwhile hide what is applied now
         touched = Track.objects.filter(repositories__submissions__evaluations__rejudging=held).order_by()
         locked = Track.objects.select_for_update(no_key=True).filter(pk__in=touched.values("pk"))
         tracks = list(locked.order_by("pk"))
-        # read under their locks: boards that came to stand still meanwhile hide what is applied now
-        at = time_of_a_result(held.competition_id)
-        Rejudging.objects.filter(pk=held.pk).update(state=Rejudging.State.APPLIED, settled_at=at)
+        Rejudging.objects.filter(pk=held.pk).update(settled_at=time_of_a_result(held.competition_id))
         changed = {track.kind: recompute(track) for track in tracks}
-        events.record("apply", held, by=by, reason=reason, changed_places=changed)
+        scored_again = sorted({row.submission_id for row in concerned})
+        events.record("apply", held, by=by, reason=reason, changed_places=changed, scored_again=scored_again)
     rejudging.refresh_from_db()
 
 
@@ -160,7 +166,8 @@ def _replaced(competition: Competition, submission: Submission) -> Evaluation:
         raise Refusal(f"{submission} is not ready, or disqualified", fix="choose submissions that count")
     if submission.evaluations.filter(rejudging__state__in=OPEN).exists():
         raise Refusal(f"{submission} is being rejudged", fix="apply or drop that set first")
-    newest = submission.evaluations.filter(COUNTED).select_related("rules", "sample_set", "pool").first()
+    counted = submission.evaluations.filter(COUNTED).order_by(*NEWEST)
+    newest = counted.select_related("rules", "sample_set", "pool").first()
     if newest is None:
         raise Refusal(f"{submission} was never measured", fix="choose submissions that were")
     if newest.state == Evaluation.State.PLAYING:

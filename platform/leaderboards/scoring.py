@@ -95,7 +95,8 @@ def _end_all(track: int, evaluations: Sequence[Evaluation]) -> int:
     endings = []
     for evaluation in evaluations:
         try:
-            endings.append((evaluation, _ending(evaluation)))
+            matches = _matches_of(evaluation)
+            endings.append((evaluation, matches, _ending(evaluation)))
         except Exception:  # whatever it is, the others are scored
             log.exception("%s cannot be ended", evaluation)
     keys = {evaluation.submission_id for evaluation in evaluations}
@@ -103,10 +104,19 @@ def _end_all(track: int, evaluations: Sequence[Evaluation]) -> int:
         # before the track, as in rounds: what is withdrawn at this moment either was scored before, or is not `over`
         list(Submission.objects.select_for_update(no_key=True).filter(pk__in=keys).order_by("pk").values_list("pk"))
         locked = Track.objects.select_for_update(no_key=True).get(pk=track)
-        ended = [evaluation for evaluation, ending in endings if _try_to_end(evaluation, ending, over())]
+        ended = [
+            evaluation
+            for evaluation, matches, ending in endings
+            # a rejudging that was applied meanwhile exchanges matches, which is scored next time
+            if matches == _matches_of(evaluation) and _try_to_end(evaluation, ending, over())
+        ]
         if any(evaluation.counts for evaluation in ended):
             recompute(locked)
     return len(ended)
+
+
+def _matches_of(evaluation: Evaluation) -> set[int]:
+    return set(evaluation.matches.values_list("pk", flat=True))
 
 
 def _try_to_end(evaluation: Evaluation, ending: _Ending, due: QuerySet[Evaluation]) -> bool:

@@ -6,7 +6,7 @@ rejudging changes in `leaderboards.comparing`, all reached through here.
 
 from __future__ import annotations
 
-from leaderboards.comparing import Compared, comparison
+from leaderboards.comparing import Compared, comparison, scored_again
 from leaderboards.first_pool import first_players
 from leaderboards.luck import BoardLuck, TrackLuck, luck_of, luck_on
 from leaderboards.shown import (
@@ -25,6 +25,7 @@ from leaderboards.shown import (
 from leaderboards.terms import (
     AT_ONCE,
     COUNTED,
+    NEWEST,
     Terms,
     counted_at,
     counting,
@@ -43,6 +44,7 @@ from leaderboards.terms import (
 __all__ = [
     "AT_ONCE",
     "COUNTED",
+    "NEWEST",
     "PAGE_ROWS",
     "BoardLuck",
     "BoardPage",
@@ -69,6 +71,7 @@ __all__ = [
     "ranked_under",
     "rows_now",
     "rows_of",
+    "scored_again",
     "scored_rows",
     "sees_live",
     "terms_in_force",

@@ -12,23 +12,26 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.db.models import Max, Q
 
-from competitions.models import Track
+from competitions.models import Competition, Track
 from competitions.rules import query_rules
 from competitions.selectors import may_organise, rules_in_force
 from core import clock, events
 from core.doorbell import ring
 from core.errors import Fault, GauntletError, Refusal
-from leaderboards.models import Evaluation, Pool, PoolPlace, Rejudging
+from leaderboards.models import Evaluation, Pool, PoolPlace
 from leaderboards.rejudging import (
+    OPEN,
     apply_rejudging,
     begin_rejudging,
     drop_rejudging,
     replay_rejudging,
     settle_rejudgings,
 )
+from leaderboards.replaced import published_matches
 from leaderboards.scoring import end_overdue, rebuild, recompute, refresh_boards, score_finished
 from leaderboards.selectors import COUNTED, Terms, first_players, terms_in_force
 from leaderboards.stillness import move_boards, still_boards, take_snapshot
+from leaderboards.superseding import supersede_replaced
 from leaderboards.withdrawing import end_withdrawn
 from matches.models import Match
 from matches.services import ensure_match, replay_failed
@@ -59,6 +62,7 @@ __all__ = [
     "set_pool",
     "settle_rejudgings",
     "still_boards",
+    "supersede_replaced",
     "take_snapshot",
 ]
 
@@ -177,7 +181,7 @@ def evaluate(submission: Submission) -> Evaluation | None:
     None where there is nothing to begin: no pool yet, already begun, not ready or disqualified. Safe to repeat.
     """
     with transaction.atomic():
-        submission = _locked(submission)
+        submission = _held(submission)
         terms = terms_in_force(submission.repository.track)
         if not _counts(submission) or terms is None:
             return None
@@ -192,7 +196,7 @@ def re_evaluate(*, submission: Submission, by: User, reason: str) -> Evaluation:
     Earlier evaluations are kept. Raises `Refusal` where `by` may not, or there is nothing that could be measured.
     """
     with transaction.atomic():
-        submission = _locked(submission)
+        submission = _held(submission)
         track = submission.repository.track
         if not may_organise(by, track.competition):
             raise Refusal("only organisers start an evaluation again", fix="ask an organiser of the competition")
@@ -200,6 +204,8 @@ def re_evaluate(*, submission: Submission, by: User, reason: str) -> Evaluation:
             raise Refusal(f"{submission} is not ready, or disqualified", fix="choose a submission that counts")
         if submission.evaluations.filter(COUNTED, state=Evaluation.State.PLAYING).exists():
             raise Refusal(f"{submission} is being evaluated", fix="wait until that is over")
+        if submission.evaluations.filter(rejudging__state__in=OPEN).exists():
+            raise Refusal(f"{submission} is being rejudged", fix="apply or drop that set first")
         terms = terms_in_force(track)
         if terms is None:
             raise Refusal(f"{track} has no opponents yet", fix="wait for the first pool")
@@ -210,7 +216,9 @@ def re_evaluate(*, submission: Submission, by: User, reason: str) -> Evaluation:
     return evaluation
 
 
-def _locked(submission: Submission) -> Submission:
+def _held(submission: Submission) -> Submission:
+    # the competition first: while a rejudging is applied, nobody chooses matches that it replaces
+    Competition.objects.select_for_update(no_key=True).get(pk=submission.repository.entry.competition_id)
     return (
         Submission.objects.select_for_update(of=("self",), no_key=True)
         .select_related("repository__track__competition", "player")
@@ -239,16 +247,7 @@ def _begin(submission: Submission, terms: Terms) -> Evaluation:
 
 def _match(terms: Terms, model: Player, attack: Player, delay: timedelta) -> Match:
     """The match to score by: where it was rejudged, that of the newest set that is applied."""
-    rejudged = Match.objects.filter(
-        rules=terms.rules,
-        sample_set=terms.sample_set,
-        model=model,
-        attack=attack,
-        take__gt=0,
-        state=Match.State.PLAYED,
-        evaluations__rejudging__state=Rejudging.State.APPLIED,
-    )
-    newest = rejudged.order_by("-take").first()
-    return newest or ensure_match(
+    published = published_matches().filter(rules=terms.rules, sample_set=terms.sample_set, model=model, attack=attack)
+    return published.first() or ensure_match(
         rules=terms.rules, sample_set=terms.sample_set, model=model, attack=attack, delay=delay
     )

@@ -22,7 +22,7 @@ from competitions.models import Competition, Entry, Track
 from competitions.selectors import may_organise
 from leaderboards.board import COMPARED
 from leaderboards.models import Evaluation, PoolPlace, Standing
-from leaderboards.terms import COUNTED, Terms, key_in_force, measured_under
+from leaderboards.terms import COUNTED, NEWEST, Terms, key_in_force, measured_under
 from submissions.models import Submission
 
 PAGE_ROWS = 100
@@ -228,7 +228,7 @@ def public_evaluation_of(submission: Submission) -> Evaluation | None:
 
 def _newest(submission: Submission, shown: Q) -> Evaluation | None:
     related = ("pool", "sample_set", "rules", "worst_opponent")
-    return submission.evaluations.filter(COUNTED, shown).select_related(*related).order_by("-pk").first()
+    return submission.evaluations.filter(COUNTED, shown).select_related(*related).order_by(*NEWEST).first()
 
 
 def _frozen(track: Track, still: bool | None) -> tuple[Stillness | None, list[dict[str, Any]]]:

@@ -47,6 +47,7 @@ def sweep() -> None:
     services.end_withdrawn()
     services.score_finished()
     services.settle_rejudgings()
+    services.supersede_replaced()
     services.fill_first_pools()
     for submission in list(unmeasured()):
         _try_to_evaluate(submission)

@@ -24,6 +24,13 @@ log = logging.getLogger(__name__)
 COUNTED = Q(counts=True)
 """Evaluations that boards see: all but those of a rejudging that is not applied."""
 
+TERMS = ("pool", "rules", "sample_set")
+"""The columns of an evaluation that say under which terms it was measured; their keys only grow."""
+
+NEWEST = ("-pool_id", "-rules_id", "-sample_set_id", "-pk")
+"""The evaluations of a submission, that which counts first: of those under the latest terms the last that began. One
+that began later under earlier terms follows what was published of those terms."""
+
 AT_ONCE = 20
 """Those who stood no lower on the board before new terms are measured at once; the others when workers are idle."""
 
@@ -100,13 +107,20 @@ def counting(seen: Q = COUNTED) -> QuerySet[Submission]:
     `seen` is which evaluations are looked at.
     """
     evaluations = Evaluation.objects.filter(seen)
-    scored_since = evaluations.filter(
-        submission=OuterRef("submission"), state=Evaluation.State.SCORED, pk__gt=OuterRef("pk")
-    )
+    scored_since = evaluations.filter(_newer(), submission=OuterRef("submission"), state=Evaluation.State.SCORED)
     void = evaluations.filter(~Exists(scored_since), state=Evaluation.State.VOID, cause=Submission.Cause.TEAM).values(
         "submission"
     )
     return _ready().filter(~Q(pk__in=void))
+
+
+def _newer() -> Q:
+    """Whether an evaluation comes before that of the outer query in the order of `NEWEST`."""
+    newer, equal = Q(), Q()
+    for name in (*TERMS, "pk"):
+        newer |= equal & Q(**{f"{name}__gt": OuterRef(name)})
+        equal &= Q(**{name: OuterRef(name)})
+    return newer
 
 
 def scored_rows(track: Track, seen: Q = COUNTED) -> list[Scored]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from core import clock, events
 from leaderboards.models import Evaluation
@@ -50,13 +51,13 @@ def _end(evaluation: Evaluation) -> bool:
     )
     if ended:
         events.record("void", evaluation, reason=WITHDRAWN, cause=Submission.Cause.TEAM)
-        _cancel_unneeded(evaluation)
+        cancel_unneeded(evaluation.matches.all())
     return ended == 1
 
 
-def _cancel_unneeded(evaluation: Evaluation) -> None:
-    """Cancel the matches of `evaluation` that no other one plays. Rounds play on samples of their own."""
-    unfinished = evaluation.matches.filter(state__in=OPEN_MATCH).order_by("pk")
+def cancel_unneeded(matches: QuerySet[Match]) -> None:
+    """Cancel those of `matches` that no evaluation plays. Rounds play on samples of their own."""
+    unfinished = matches.filter(state__in=OPEN_MATCH).order_by("pk")
     # locked before it is asked who needs them: whoever begins to need one at this moment holds its lock, or waits for
     # it and takes the match up again
     keys = list(unfinished.select_for_update(no_key=True, of=("self",)).values_list("pk", flat=True))

@@ -58,7 +58,7 @@ def test_it_works(
     for match in Match.objects.filter(take=rejudging.pk):
         arena.play(match, [3.0] * 6)
     sweep()
-    with django_assert_max_num_queries(15):
+    with django_assert_max_num_queries(17):
         page = admin.get(reverse("admin:leaderboards_rejudging_change", args=[rejudging.pk])).content.decode()
     for text in ("Changed samples", "The Owls", "Doves"):
         assert text in page

@@ -1,0 +1,76 @@
+"""Score again what was scored by matches that a published rejudging replaced. Part of the services.
+
+So one pair never has two results on two boards. Nothing is played for it: only scores are computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.db import transaction
+
+from competitions.models import Competition
+from core import clock, events
+from core.doorbell import ring
+from leaderboards.models import Evaluation
+from leaderboards.replaced import concerned_by, replaced_matches
+from leaderboards.withdrawing import cancel_unneeded
+from matches.models import Match
+from submissions.models import Submission
+
+
+def supersede_replaced() -> int:
+    """`supersede_in` for every competition, should anything have been missed; how many evaluations were concerned."""
+    found = 0
+    for competition in Competition.objects.filter(rejudgings__isnull=False).distinct():
+        # most often nothing is to be done, and then nothing is locked
+        if concerned_by(replaced_matches(competition)).exists():
+            found += len(supersede_in(competition))
+    return found
+
+
+def supersede_in(competition: Competition) -> list[Evaluation]:
+    """Let every evaluation in force that uses a replaced match use the one that counts; those concerned.
+
+    One that plays gets it in exchange. One that ended is kept, and another begins on its terms.
+    """
+    with transaction.atomic():
+        # 1. what is begun and what is ended at this moment waits: the former for this lock, the latter for the next
+        Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
+        replaced = replaced_matches(competition)
+        concerned = concerned_by(replaced)
+        submissions = Submission.objects.filter(pk__in=[row.submission_id for row in concerned]).order_by("pk")
+        keys = list(submissions.select_for_update(no_key=True).values_list("pk", flat=True))
+        # 2. read again under the locks: some ended meanwhile
+        found = list(concerned.filter(submission__in=keys).select_related("submission"))
+        for evaluation in found:
+            if evaluation.state == Evaluation.State.PLAYING:
+                _exchange(evaluation, replaced)
+            else:
+                _begin_superseding(evaluation, replaced)
+        if found:
+            ring("leaderboards.score")
+    return found
+
+
+def _exchange(evaluation: Evaluation, replaced: Mapping[int, Match]) -> None:
+    links = Evaluation.matches.through.objects.filter(evaluation=evaluation, match__in=list(replaced))
+    exchanged = {link.match_id: replaced[link.match_id].pk for link in links}
+    for link in links:
+        link.match = replaced[link.match_id]
+        link.save()
+    cancel_unneeded(Match.objects.filter(pk__in=exchanged))
+    events.record("exchange", evaluation, matches=exchanged)
+
+
+def _begin_superseding(ended: Evaluation, replaced: Mapping[int, Match]) -> None:
+    evaluation = Evaluation.objects.create(
+        submission=ended.submission,
+        pool=ended.pool,
+        rules=ended.rules,
+        sample_set=ended.sample_set,
+        replaces=ended,
+        created_at=clock.now(),
+    )
+    evaluation.matches.set([replaced.get(match.pk, match) for match in ended.matches.all()])
+    events.record("supersede", evaluation, replaces=ended.pk)
