@@ -20,7 +20,7 @@ from leaderboards.board import Place, places
 from leaderboards.intervals import with_intervals
 from leaderboards.models import Evaluation, Resamples, Standing
 from leaderboards.owning import left_out
-from leaderboards.selectors import COUNTED, key_in_force, over, scored_rows
+from leaderboards.selectors import COUNTED, OWN_OPPONENTS, key_in_force, over, scored_rows
 from leaderboards.standings import Opponent, PlayedSample, Scores, score_columns
 from leaderboards.stillness import time_of_a_result
 from matches.models import Match, SampleResult
@@ -31,9 +31,6 @@ log = logging.getLogger(__name__)
 
 OVERDUE = timedelta(days=7)
 """For so long an evaluation may play before it is void, by our cause."""
-
-OWN_OPPONENTS = "own_opponents"
-"""The reason of an attack's evaluation that ended without a score because all models of the pool are its own team's."""
 
 RANKS = Place._fields[2:]
 """The columns of a standing that follow from the whole board."""
