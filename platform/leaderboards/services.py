@@ -28,10 +28,12 @@ from leaderboards.rejudging import (
     settle_rejudgings,
 )
 from leaderboards.replaced import published_matches
-from leaderboards.scoring import end_overdue, rebuild, recompute, refresh_boards, score_finished
+from leaderboards.scoring import end_overdue, recompute, refresh_boards, score_finished
 from leaderboards.selectors import COUNTED, TERMS, Terms, first_players, terms_in_force, unresolved
+from leaderboards.slots import differing_slots
 from leaderboards.stillness import move_boards, still_boards, take_snapshot
 from leaderboards.superseding import supersede_replaced
+from leaderboards.verifying import Verified, verify_boards
 from leaderboards.withdrawing import end_withdrawn
 from matches.models import Match
 from matches.services import ensure_match, replay_failed
@@ -43,8 +45,10 @@ if TYPE_CHECKING:
     from submissions.models import Player
 
 __all__ = [
+    "Verified",
     "apply_rejudging",
     "begin_rejudging",
+    "differing_slots",
     "drop_rejudging",
     "end_overdue",
     "end_withdrawn",
@@ -54,7 +58,6 @@ __all__ = [
     "make_first_pools",
     "move_boards",
     "re_evaluate",
-    "rebuild",
     "recompute",
     "refresh_boards",
     "replay_rejudging",
@@ -65,6 +68,7 @@ __all__ = [
     "supersede_replaced",
     "take_snapshot",
     "try_again",
+    "verify_boards",
 ]
 
 LOW_PRIORITY = timedelta(hours=1)
