@@ -51,8 +51,7 @@ def test_it_finds_a_pool_in_another_order(hall: Hall, published: Round) -> None:
     PoolPlace.objects.filter(pk=second.pk).update(player=hall.player("model", 1))
     (difference,) = of_pools()
     assert difference.problem.endswith(
-        "it holds model 2, model 1, model 4, model 5, model 6, and R gives "
-        "model 2, model 3, model 4, model 5, model 6"
+        "it holds model 2, model 1, model 4, model 5, model 6, and R gives model 2, model 3, model 4, model 5, model 6"
     )
     PoolPlace.objects.filter(pk=second.pk).update(player=second.player)
     assert of_pools() == []
