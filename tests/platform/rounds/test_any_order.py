@@ -1,0 +1,579 @@
+"""Pushes, builds, matches, withdrawals, windows, rounds, rejudgings, frozen leaderboards and releases in any order.
+
+Beside the site stands a simple model of what must be seen by whom. `GAUNTLET_STEPS` says how many steps are taken, and
+`GAUNTLET_SEED` repeats a run.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.db import transaction
+from django.test import Client
+from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from accounts.models import Membership, User
+from competitions.models import Competition, FreezeWindow
+from competitions.services import plan_window
+from core import clock
+from core.errors import Refusal
+from core.models import Event
+from leaderboards import services as boards
+from leaderboards.models import Evaluation, Rejudging, Standing
+from leaderboards.selectors import NEWEST, board, public_evaluation_of, unresolved
+from leaderboards.tasks import sweep
+from matches import queue
+from matches.models import Match
+from matches.services import replay_failed
+from repositories.models import Repository
+from rounds import services as rounds
+from rounds.models import Release, Round
+from rounds.release import release
+from rounds.release import withdraw as take_back
+from rounds.selectors import preview
+from submissions import attempts, ledger
+from submissions import services as submissions
+from submissions.checks import check_turn
+from submissions.models import Player, QuotaSlot, Submission
+from tests.platform.rounds.conftest import Hall, digest_of, distance_of
+
+STEPS = int(os.environ.get("GAUNTLET_STEPS", "2000"))
+EACH = 50
+"""Steps from an empty competition on."""
+
+TEAMS = ("owls", "doves", "geese", "crows")
+KINDS = ("model", "untargeted")
+MANIFEST = """[submission]
+track = "{kind}"
+title = "{kind} {number}"
+licence = "MIT"
+run = "python main.py"
+"""
+COMMITS = 30
+"""Commits of each repository: more than any run of `EACH` steps pushes."""
+
+numbers = st.integers(0, 10**6)
+
+
+@pytest.fixture(scope="module")
+def commits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, list[str]]]:
+    """By kind a bare repository, and commits in it that differ."""
+    made = {}
+    for kind in KINDS:
+        path = tmp_path_factory.mktemp("git") / f"{kind}.git"
+        subprocess.run(["git", "init", "-q", "--bare", str(path)], check=True)
+        lines = []
+        for number in range(COMMITS):
+            files = {
+                "submission.toml": MANIFEST.format(kind=kind, number=number),
+                "main.py": f"print({number})\n",
+            }
+            by = f"committer A <a@example.org> {number} +0000"
+            lines.append(f"commit refs/heads/main\nmark :{number + 1}\n{by}\ndata 0\n")
+            lines += [f"M 100644 inline {name}\ndata {len(text)}\n{text}\n" for name, text in files.items()]
+        marks = path / "marks"
+        importing = ["git", "-C", str(path), "fast-import", "--quiet", f"--export-marks={marks}"]
+        subprocess.run(importing, input="".join(lines).encode(), check=True)
+        known = dict(line.split() for line in marks.read_text().splitlines())
+        made[kind] = (path, [known[f":{number + 1}"] for number in range(COMMITS)])
+    return made
+
+
+class Site(RuleBasedStateMachine):
+    """The site, with what the model remembers: who had left when, and what everybody saw when leaderboards froze."""
+
+    hall: Hall
+    commits: dict[str, tuple[Path, list[str]]]
+    client: Client
+    noon: datetime
+    factor = 1.0
+    happened: Counter[str]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.undo = transaction.atomic()
+        self.undo.__enter__()
+        cache.clear()
+        self.hall.clock.at = self.noon
+        self.captains = {slug: self._captain(slug) for slug in TEAMS}
+        self.pushed = dict.fromkeys(((slug, kind) for slug in TEAMS for kind in KINDS), 0)
+        self.late: list[tuple[Repository, str, str, User]] = []
+        self.players = count()
+        self.frozen: dict[object, Any] | None = None
+        self.ready: dict[int, datetime] = {}
+        self.takes: dict[tuple[int, int], int] = {}
+        Site.factor = 1.0
+
+    def teardown(self) -> None:
+        if not any(sys.exc_info()):
+            self.settle()
+        Site.happened.update(Event.objects.values_list("verb", flat=True))
+        transaction.set_rollback(True)
+        self.undo.__exit__(None, None, None)
+
+    def _captain(self, slug: str) -> User:
+        entry = self.hall.entry(slug)
+        user = User.objects.create_user(slug, f"{slug}@example.org", None)
+        Membership.objects.create(team=entry.team, user=user, role="captain", joined_at=clock.now())
+        for kind in KINDS:
+            repository = Repository.objects.create(entry=entry, track=self.hall.tracks[kind], created_at=clock.now())
+            repository.path.parent.mkdir(parents=True, exist_ok=True)
+            if repository.path.is_symlink():
+                repository.path.unlink()
+            repository.path.symlink_to(self.commits[kind][0])
+        return user
+
+    @initialize(baselines=st.booleans(), sent=st.lists(st.tuples(st.sampled_from(TEAMS), st.sampled_from(KINDS))))
+    def begin(self, baselines: bool, sent: list[tuple[str, str]]) -> None:
+        """Pools of two baselines each, or of the first submissions; some teams have scores already."""
+        if baselines:
+            for kind in KINDS:
+                players = [self.hall.player(kind, number) for number in (100, 101)]
+                boards.set_pool(track=self.hall.tracks[kind], players=players, reason="the bundled baselines")
+        for slug, kind in sent:
+            self.submit(slug, kind)
+        self.settle()
+
+    # what teams do
+
+    @rule(slug=st.sampled_from(TEAMS), kind=st.sampled_from(KINDS))
+    def submit(self, slug: str, kind: str) -> None:
+        """A push, and a builder that is at hand."""
+        self.push(slug, kind, late=False)
+        self.build("ready")
+
+    @rule(slug=st.sampled_from(TEAMS), kind=st.sampled_from(KINDS), late=st.booleans())
+    def push(self, slug: str, kind: str, late: bool) -> None:
+        """A push between whose hooks some time may pass."""
+        repository = Repository.objects.get(entry__team__slug=slug, track__kind=kind)
+        number = self.pushed[slug, kind]
+        commit, tag = self.commits[kind][1][number % COMMITS], f"submission-{number}"
+        may = self._may_push(repository)
+        with _refused(unless=may):
+            check_turn(repository, self.captains[slug], commit)
+            ledger.reserve(repository=repository, commit=commit, tag=tag, by=self.captains[slug])
+            self.pushed[slug, kind] += 1
+            self.late.append((repository, commit, tag, self.captains[slug]))
+        if not late and may:
+            self.arrive(-1)
+
+    @precondition(lambda self: self.late)
+    @rule(which=numbers)
+    def arrive(self, which: int) -> None:
+        """The second hook of a push: it needs a slot of its own where that of the first was given back."""
+        repository, commit, tag, user = self.late.pop(which % len(self.late))
+        slot = QuotaSlot.objects.get(repository=repository, tag=tag)
+        may = slot.state == "reserved" or self._may_push(repository)
+        with _refused(unless=may):
+            ledger.bind(repository=repository, commit=commit, tag=tag, by=user)
+
+    @rule(how=st.sampled_from(["ready", "ready", "refused", "fault"]))
+    def build(self, how: str) -> None:
+        """The oldest submission that waits is built: ready, refused, or failed by a platform error three times."""
+        submission = Submission.objects.filter(state="received").order_by("pk").first()
+        if submission is None:
+            return
+        for _ in range(attempts.MAX_FAULTS if how == "fault" else 1):
+            build = attempts.claim(submission.pk, "builder")
+            assert build is not None
+            if how == "fault":
+                attempts.give_back(build, "fault", "a full disk")
+            elif how == "refused":
+                attempts.refuse(build, "build_failed", "it does not build", "mend it")
+            else:
+                assert attempts.begin_checks(build, timedelta(minutes=5))
+                assert attempts.succeed(build, self._player(submission), [])
+                self.ready[submission.pk] = clock.now()
+
+    def _player(self, submission: Submission) -> Player:
+        kind = submission.repository.track.kind
+        return Player.objects.create(
+            competition=self.hall.competition,
+            kind=kind,
+            digest=digest_of(kind, next(self.players)),
+            title=f"{submission.repository} {submission.tag}",
+            command=["python", "main.py"],
+            repository=submission.repository,
+            created_at=clock.now(),
+        )
+
+    @rule(which=numbers)
+    def withdraw(self, which: int) -> None:
+        submission = _one(Submission.objects.exclude(state__in=["withdrawn", "refused"]), which)
+        if submission is not None:
+            submissions.withdraw(submission=submission, by=self.captains[submission.repository.entry.team.slug])
+
+    # what workers do
+
+    @rule(share=st.sampled_from([1, 3, 100]))
+    def play(self, share: int) -> None:
+        """Workers play some of the pieces that wait."""
+        for _ in range(share):
+            if (claim := queue.claim(self.hall.worker())) is None:
+                break
+            queue.commit(claim, self.hall.played(claim))
+
+    @rule()
+    def fail(self) -> None:
+        """A piece fails three times on a broken host."""
+        for pause in (*queue.PAUSES, timedelta(0)):
+            if claim := queue.claim(self.hall.worker()):
+                queue.give_back(claim, fault="a full disk")
+                self.hall.clock.forward(seconds=pause.total_seconds())
+
+    @rule(factor=st.sampled_from([1.0, 0.5, 2.0]))
+    def err(self, factor: float) -> None:
+        """From now on the workers measure wrong distances, or right ones again."""
+        Site.factor = factor
+
+    @rule()
+    def sweep(self) -> None:
+        ledger.settle_reservations()
+        sweep()
+        rounds.freeze_due()
+
+    @rule(minutes=st.sampled_from([1, 10, 60, 600, 1500]))
+    def wait(self, minutes: int) -> None:
+        self.hall.clock.forward(minutes=minutes)
+
+    # what organisers do
+
+    @rule(which=numbers, reinstated=st.booleans())
+    def judge(self, which: int, reinstated: bool) -> None:
+        submission = _one(Submission.objects.filter(disqualified_at__isnull=not reinstated), which)
+        if submission is not None:
+            act = submissions.reinstate if reinstated else submissions.disqualify
+            act(submission=submission, by=self.hall.organiser, reason="we looked into it")
+
+    @rule(which=numbers)
+    def re_evaluate(self, which: int) -> None:
+        submission = _one(Submission.objects.filter(state="ready"), which)
+        if submission is None:
+            return
+        held = submission.evaluations.filter(rejudging__state__in=["playing", "compared"]).exists()
+        try:
+            boards.re_evaluate(submission=submission, by=self.hall.organiser, reason="a test")
+        except Refusal:
+            return
+        assert not held, "what is rejudged is not measured beside it"
+
+    @rule(which=numbers, size=st.integers(1, 3))
+    def rejudge(self, which: int, size: int) -> None:
+        chosen = list(Submission.objects.filter(state="ready").order_by("pk"))
+        random.Random(which).shuffle(chosen)
+        before = Rejudging.objects.count()
+        try:
+            boards.begin_rejudging(
+                competition=self.hall.competition, submissions=chosen[:size], reason="a fault", by=self.hall.organiser
+            )
+        except Refusal:
+            assert Rejudging.objects.count() == before
+
+    @rule(which=numbers, how=st.sampled_from(["apply", "apply", "drop", "replay"]))
+    def end_rejudging(self, which: int, how: str) -> None:
+        boards.settle_rejudgings()
+        rejudging = _one(Rejudging.objects.filter(state__in=["playing", "compared"]), which)
+        if rejudging is None:
+            return
+        failed = rejudging.evaluations.filter(state="void", cause="platform").exists()
+        by: dict[str, Any] = {"rejudging": rejudging, "by": self.hall.organiser, "reason": "a test"}
+        if how == "drop":
+            boards.drop_rejudging(**by)
+        elif how == "replay":
+            with _refused(unless=failed):
+                boards.replay_rejudging(**by)
+        else:
+            with _refused(unless=rejudging.state == "compared" and not failed):
+                boards.apply_rejudging(**by)
+                for match in Match.objects.filter(take=rejudging.pk, state="played"):
+                    pair = match.model_id, match.attack_id
+                    self.takes[pair] = max(match.take, self.takes.get(pair, 0))
+
+    @rule(which=numbers, size=st.integers(1, 3))
+    def correct(self, which: int, size: int) -> None:
+        """A rejudging from its beginning to its end."""
+        self.rejudge(which, size)
+        self.play(100)
+        boards.score_finished()
+        self.end_rejudging(which, "apply")
+
+    @rule()
+    def stop_boards(self) -> None:
+        with _refused(unless=self.frozen is None):
+            seen = self._known()
+            boards.still_boards(competition=self.hall.competition, by=self.hall.organiser, reason="the final")
+            self.frozen = seen
+
+    @rule()
+    def move_boards(self) -> None:
+        with _refused(unless=self.frozen is not None):
+            boards.move_boards(competition=self.hall.competition, by=self.hall.organiser, reason="it is over")
+            self.frozen = None
+
+    @rule(hours=st.integers(1, 20))
+    def close(self, hours: int) -> None:
+        """A freeze window without a round."""
+        now = clock.now()
+        with _refused(unless=not self._overlaps(now, now + timedelta(hours=hours))):
+            plan_window(
+                competition=self.hall.competition,
+                starts_at=now,
+                ends_at=now + timedelta(hours=hours),
+                reason="maintenance",
+                by=self.hall.organiser,
+            )
+
+    @rule(source=st.sampled_from(["test", "test-2", "final"]))
+    def plan(self, source: str) -> None:
+        starts = clock.now() + timedelta(hours=1)
+        drawn = Round.objects.filter(sample_set__drawn_from=self.hall.sources[source]).exclude(state="cancelled")
+        played = Match.objects.filter(sample_set__drawn_from=self.hall.sources[source]).exists()
+        free = not drawn.exists() and not played and not self._overlaps(starts, starts + timedelta(hours=10))
+        with _refused(unless=free):
+            self.hall.plan("final" if source == "final" else "top-five", samples=8, source=source)
+
+    @rule(how=st.sampled_from(["go on", "go on", "go on", "pause", "cancel"]))
+    def conduct(self, how: str) -> None:
+        """The next step of the round that is under way."""
+        round = Round.objects.filter(state__in=Round.UNDER_WAY).first()
+        if round is None:
+            if planned := Round.objects.filter(state="planned").last():
+                self.hall.clock.at = max(self.hall.clock.at, planned.window.starts_at)
+                rounds.freeze_due()
+            return
+        by: dict[str, Any] = {"round": round, "by": self.hall.organiser, "reason": "a test"}
+        if how == "cancel":
+            rounds.cancel(**by)
+        elif round.state == "frozen":
+            rounds.start(**by)
+        elif round.state == "paused":
+            rounds.resume(**by)
+        elif round.state == "scored":
+            self._publish(round)
+        elif how == "pause":
+            rounds.pause(**by)
+        else:
+            for match in Match.objects.filter(round_match__round=round, state="failed"):
+                replay_failed(match, self.hall.organiser)
+            self.hall.run(round)
+
+    @rule(source=st.sampled_from(["test", "test-2", "final"]))
+    def hold(self, source: str) -> None:
+        """A round from its plan on, if the calendar is free."""
+        self.plan(source)
+        for _ in range(4):
+            self.conduct("go on")
+
+    def _publish(self, round: Round) -> None:
+        entries = list(round.entries.select_related("submission"))
+        late = [each for each in entries if self.ready[each.submission_id] > round.window.starts_at]
+        assert not late, "what was ready after the start of the window is in the round"
+        nobody = any(view.rows and not view.pool_after for view in preview(round))
+        with _refused(unless=not nobody):
+            rounds.publish(round=round, by=self.hall.organiser)
+        if nobody:
+            return
+        for track in {each.track for each in entries}:
+            pool = track.pools.first()
+            assert pool is not None
+            for player in pool.players.filter(baseline=""):
+                assert player.submissions.filter(disqualified_at=None).exclude(state="withdrawn").exists(), "gone"
+
+    @rule(which=numbers, part=st.sampled_from(Release.Part.values))
+    def release(self, which: int, part: str) -> None:
+        round = _one(Round.objects.filter(state="published"), which)
+        if round is None or part == "code":
+            return
+        out = round.releases.filter(part=part, withdrawn_at=None).first()
+        if out is not None:
+            take_back(release=out, by=self.hall.organiser, reason="a test")
+            return
+        with _refused(unless=part != "bundle" or self.frozen is None):
+            release(round=round, part=part, by=self.hall.organiser, reason="the end")
+
+    # what must be so
+
+    @invariant()
+    def steps_are_counted(self) -> None:
+        Site.happened["step"] += 1
+
+    @invariant()
+    def frozen_leaderboards_show_what_was_known(self) -> None:
+        if self.frozen is not None:
+            seen = self._public()
+            assert {key: seen[key] for key in self.frozen} == self.frozen
+            for key in seen.keys() - self.frozen.keys():
+                assert seen[key] is None, "a later score is shown"
+
+    @precondition(lambda self: self.frozen is not None)
+    @rule()
+    def look_at_rounds(self) -> None:
+        """The order of a hidden board is in the seats of the first panel, and nowhere else before a bundle."""
+        since = Competition.objects.get().boards_still_since
+        assert since is not None
+        for round in Round.objects.filter(state="published", window__starts_at__gt=since):
+            page = self.client.get(f"/competitions/digits/rounds/{round.number}?track=model")
+            assert page.status_code == 200
+            assert page.context["result"].bracket.columns[0].panel is None
+
+    @rule()
+    def settle(self) -> None:
+        """Let the site come to rest, without rounds, and compare it with the model."""
+        for _ in range(20):
+            before = list(Evaluation.objects.values_list("pk", "state")), Match.objects.filter(state="played").count()
+            ledger.settle_reservations()
+            sweep()
+            self.hall.play()
+            boards.score_finished()
+            if failed := list(unresolved()):
+                self.hall.clock.forward(hours=1)
+                for evaluation in failed:
+                    boards.re_evaluate(submission=evaluation.submission, by=self.hall.organiser, reason="a test")
+            if before == (
+                list(Evaluation.objects.values_list("pk", "state")),
+                Match.objects.filter(state="played").count(),
+            ):
+                break
+        else:
+            raise AssertionError("it does not come to rest")
+        boards.refresh_boards()
+        for kind in KINDS:
+            self._compare(kind)
+        assert rounds.verify().differences == ()
+
+    def _compare(self, kind: str) -> None:
+        """The board of a track: the newest submission of each team that counts, measured under the terms in force by
+        the newest published match of each pair, and ranked by value."""
+        pool = self.hall.tracks["untargeted" if kind == "model" else "model"].pools.first()
+        rows = list(Standing.objects.filter(track=self.hall.tracks[kind]).select_related("evaluation").order_by("rank"))
+        expected = {}
+        for submission in Submission.objects.filter(
+            repository__track__kind=kind, state="ready", disqualified_at=None
+        ).order_by("pk"):
+            expected[submission.repository.entry_id] = submission
+        if pool is None:
+            assert not rows
+            return
+        opponents = [place.player for place in pool.places.select_related("player__repository")]
+        if kind != "model":  # an attack is not measured by models of its own team alone
+            owners = [player.repository.entry_id if player.repository else None for player in opponents]
+            for entry in list(expected):
+                if set(owners) == {entry}:
+                    del expected[entry]
+                    rows = [row for row in rows if row.entry_id != entry]
+        assert {row.entry_id: row.evaluation.submission_id for row in rows} == {
+            entry: submission.pk for entry, submission in expected.items()
+        }
+        for row in rows:
+            own = expected[row.entry_id].player
+            assert own is not None
+            pairs = [(own.pk, other.pk) if kind == "model" else (other.pk, own.pk) for other in opponents]
+            played = row.evaluation.matches.values_list("model", "attack", "take")
+            assert row.evaluation.pool == pool
+            assert {(model, attack): take for model, attack, take in played} == {
+                pair: self.takes.get(pair, 0) for pair in pairs
+            }
+        values = [row.evaluation.value for row in rows]
+        assert None not in [row.rank for row in rows]
+        assert values == sorted(values, reverse=kind == "model")
+
+    def _public(self) -> dict[object, Any]:
+        """Of each track what everybody sees of its board, and of each submission its score."""
+        seen: dict[object, Any] = {}
+        for kind in KINDS:
+            track = self.hall.tracks[kind]
+            track.refresh_from_db()
+            seen[kind] = [(row.team, row.value, row.rank) for row in board(track).rows]
+        for submission in Submission.objects.select_related("repository__entry__competition"):
+            evaluation = public_evaluation_of(submission)
+            seen[submission.pk] = evaluation.value if evaluation else None
+        return seen
+
+    def _known(self) -> dict[object, Any]:
+        """`_public`, where a submission that is being measured has the score that it had before."""
+        seen = self._public()
+        for submission in Submission.objects.all():
+            ended = submission.evaluations.filter(counts=True, finished_at__isnull=False).order_by(*NEWEST).first()
+            seen[submission.pk] = ended.value if ended else None
+        return seen
+
+    def _may_push(self, repository: Repository) -> bool:
+        taken = QuotaSlot.objects.filter(repository=repository, reserved_at__gt=clock.now() - timedelta(hours=24))
+        closed = FreezeWindow.objects.filter(
+            starts_at__lte=clock.now(), ends_at__gt=clock.now(), called_off_at__isnull=True
+        )
+        return not closed.exists() and taken.exclude(state="refunded").count() < 5
+
+    def _overlaps(self, starts: datetime, ends: datetime) -> bool:
+        windows = FreezeWindow.objects.filter(called_off_at__isnull=True, ends_at__gt=clock.now())
+        return windows.filter(starts_at__lt=ends, ends_at__gt=starts).exists()
+
+
+def _one(rows: Any, which: int) -> Any:
+    """One of `rows`, or None."""
+    keys = list(rows.order_by("pk").values_list("pk", flat=True))
+    return rows.model.objects.get(pk=keys[which % len(keys)]) if keys else None
+
+
+@contextmanager
+def _refused(*, unless: bool) -> Iterator[None]:
+    """Whether the act within is refused must be as the model says."""
+    refused = None
+    try:
+        yield
+    except Refusal as refusal:
+        refused = refusal
+    assert (refused is None) is unless, refused or "not refused"
+
+
+@pytest.mark.timeout(7200)
+def test_whatever_happens_in_any_order_everybody_sees_what_the_model_says(
+    hall: Hall, commits: dict[str, tuple[Path, list[str]]], client: Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    number = int(os.environ.get("GAUNTLET_SEED") or random.SystemRandom().randrange(10**9))
+    with capsys.disabled():
+        sys.stdout.write(f"\nGAUNTLET_SEED={number} GAUNTLET_STEPS={STEPS}\n")
+    Site.hall, Site.commits, Site.client, Site.noon = hall, commits, client, hall.clock.at
+    hall.distance = lambda model, attack, sample: Site.factor * distance_of(_near(model), _near(attack), sample)
+    Site.happened = Counter()
+    Competition.objects.update(new_validation_set=False)  # each takes a second to draw
+    run_state_machine_as_test(
+        seed(number)(Site),
+        settings=settings(
+            max_examples=max(1, STEPS // EACH),
+            stateful_step_count=EACH,
+            deadline=None,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+            phases=[Phase.generate, *([Phase.shrink] if os.environ.get("GAUNTLET_SHRINK") else [])],
+            report_multiple_bugs=False,
+        ),
+    )
+    with capsys.disabled():
+        sys.stdout.write(f"{dict(Site.happened.most_common())}\n")
+
+
+def _near(digest: str) -> str:
+    """Players of all numbers are of about equal strength."""
+    return f"{digest[:-8]}{int(digest[-8:]) % 10:08d}"
