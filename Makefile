@@ -21,6 +21,8 @@ demo: setup ## start the whole site on this laptop, with virtual teams (ARGS=--e
 	@GAUNTLET_STATE="$${GAUNTLET_STATE:-.gauntlet/demo}" GAUNTLET_SANDBOX="$${GAUNTLET_SANDBOX:-process}" \
 	  $(BIN)/python manage.py demo $(ARGS)
 
+# the processes share the cores; threads of numpy and torch would fight for them
+test: export OMP_NUM_THREADS := 1
 test: setup ## run the tests, one process a core; ARGS are pytest's (make test ARGS="-k budget", ARGS=-n0: one process)
 	@if docker image inspect '$(BASE_IMAGE)' >/dev/null 2>&1; then \
 	  $(BIN)/python -m pytest -n auto $(ARGS); \
