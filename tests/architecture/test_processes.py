@@ -62,7 +62,7 @@ def run_tests(root: Path, tmp_path: Path) -> RunTests:
         folder.mkdir()
         shutil.copy(root / "tests" / "conftest.py", folder)
         (folder / "test_some.py").write_text(HEAD + source)
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=240)
 
     return run
 
