@@ -21,13 +21,15 @@ demo: setup ## start the whole site on this laptop, with virtual teams (ARGS=--e
 	@GAUNTLET_STATE="$${GAUNTLET_STATE:-.gauntlet/demo}" GAUNTLET_SANDBOX="$${GAUNTLET_SANDBOX:-process}" \
 	  $(BIN)/python manage.py demo $(ARGS)
 
-test: setup ## run the tests; ARGS are pytest's (make test ARGS="-k budget")
+# the processes share the cores; threads of numpy and torch would fight for them
+test: export OMP_NUM_THREADS := 1
+test: setup ## run the tests, one process a core; ARGS are pytest's (make test ARGS="-k budget", ARGS=-n0: one process)
 	@if docker image inspect '$(BASE_IMAGE)' >/dev/null 2>&1; then \
-	  $(BIN)/python -m pytest $(ARGS); \
+	  $(BIN)/python -m pytest -n auto $(ARGS); \
 	elif [ "$(CI)" = true ]; then \
 	  echo "make test: no Docker engine answers, or it has no image $(BASE_IMAGE); in CI that is an error" >&2; exit 1; \
 	else \
-	  status=0; $(BIN)/python -m pytest -m "not docker" $(ARGS) || status=$$?; \
+	  status=0; $(BIN)/python -m pytest -n auto -m "not docker" $(ARGS) || status=$$?; \
 	  echo "Left out: the tests of the Docker sandbox. Start a Docker engine, then: make base-image test"; exit $$status; \
 	fi
 

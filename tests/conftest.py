@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import gc
 import itertools
 import os
@@ -16,8 +17,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from evaluation.sandbox.bubblewrap import bubblewrap_works
+
+# a busy host is no failure
+settings.register_profile("any speed", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any speed")
 
 
 @pytest.fixture(scope="session")
@@ -30,6 +36,29 @@ def root() -> Path:
 def _hear_interrupts() -> None:
     """A shell starts background jobs with SIGINT ignored, and programs that tests start would inherit that."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_register(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A register of started players for each test process: a sweep finds what its own tests left, nobody else's."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+
+
+@pytest.fixture(autouse=True)
+def _share_engine(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Tests of the Docker engine run beside each other, but beside one that uses `engine_alone` no other does."""
+    if request.node.get_closest_marker("docker") is None:
+        yield
+        return
+    alone = "engine_alone" in request.fixturenames
+    with (Path(tempfile.gettempdir()) / f"gauntlet-tests-{os.getuid()}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        yield
+
+
+@pytest.fixture
+def engine_alone() -> None:
+    """For a test that counts what a sweep of the whole engine removes; see `_share_engine`."""
 
 
 class SandboxProgram:

@@ -150,7 +150,8 @@ def check(played: Played, wanted: dict[str, Any]) -> None:
 def test_it_is_stopped(
     hall: Hall, samples: list[Sample], temporary: Path, monkeypatch: pytest.MonkeyPatch, cheat: Path, sandbox: str
 ) -> None:
-    monkeypatch.setattr(players, "MODEL_GRACE_SECONDS", 1.5)
+    if "out_of_memory" not in reasons_of(expected(cheat)):  # it takes a busy host longer than this to fill the memory
+        monkeypatch.setattr(players, "MODEL_GRACE_SECONDS", 1.5)
     processes_before = processes_of_ours()
     played = meet(hall, cheat, sandbox, samples)
     check(played, expected(cheat))

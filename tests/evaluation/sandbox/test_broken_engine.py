@@ -55,6 +55,7 @@ def containers(sandbox: DockerSandbox, digest: str) -> list[Any]:
     return sandbox.client.containers.list(all=True, filters={"label": f"gauntlet.player={digest}"})
 
 
+@pytest.mark.usefixtures("engine_alone")
 def test_an_engine_that_is_gone_when_the_player_has_failed_is_the_hosts_cause(
     engine_proxy: Any, sandbox: DockerSandbox, seat: Callable[..., SandboxSeat], digest: str
 ) -> None:

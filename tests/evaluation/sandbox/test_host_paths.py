@@ -20,7 +20,6 @@ HOME = Path("/srv/checkouts/7-abc")
         (f'File "{HOME}/net/main.py", line 3', 'File "net/main.py", line 3'),
         (f"cd {HOME}", "cd ."),
         (f"{HOME}-other/main.py", f"{HOME}-other/main.py"),
-        (f"{state_directory('sdk')}/0a1b2c3d/evaluation/sdk/model.py", "evaluation/sdk/model.py"),
         (f"{tempfile.gettempdir()}/gauntlet-scratch-ab_1x/cache", "/tmp/cache"),
         (f"{tempfile.gettempdir()}/gauntlet-ab_1x/referee.sock", "referee.sock"),
         (f"{sys.executable}: can't open file '{HOME}/mian.py'", "python: can't open file 'mian.py'"),
@@ -30,3 +29,8 @@ HOME = Path("/srv/checkouts/7-abc")
 )
 def test_it_works(text: str, shown: str) -> None:
     assert HostPaths(HOME).hidden(text) == shown
+
+
+def test_the_sdk_is_named_from_its_top() -> None:
+    shown = HostPaths(HOME).hidden(f"{state_directory('sdk')}/0a1b2c3d/evaluation/sdk/model.py")
+    assert shown == "evaluation/sdk/model.py"

@@ -185,6 +185,7 @@ def runner_source(socket_directory: Path, digest: str) -> str:
     """
 
 
+@pytest.mark.usefixtures("engine_alone")
 def test_a_sweep_removes_what_a_killed_runner_left(
     docker_sandbox: DockerSandbox, digest: str, socket_directory: Path, start_runner: StartRunner
 ) -> None:

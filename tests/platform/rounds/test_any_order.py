@@ -549,11 +549,10 @@ def _refused(*, unless: bool) -> Iterator[None]:
 
 @pytest.mark.timeout(7200)
 def test_whatever_happens_in_any_order_everybody_sees_what_the_model_says(
-    hall: Hall, commits: dict[str, tuple[Path, list[str]]], client: Client, capsys: pytest.CaptureFixture[str]
+    hall: Hall, commits: dict[str, tuple[Path, list[str]]], client: Client
 ) -> None:
     number = int(os.environ.get("GAUNTLET_SEED") or random.SystemRandom().randrange(10**9))
-    with capsys.disabled():
-        sys.stdout.write(f"\nGAUNTLET_SEED={number} GAUNTLET_STEPS={STEPS}\n")
+    sys.stdout.write(f"GAUNTLET_SEED={number} GAUNTLET_STEPS={STEPS}\n")  # shown where it fails
     Site.hall, Site.commits, Site.client, Site.noon = hall, commits, client, hall.clock.at
     hall.distance = lambda model, attack, sample: Site.factor * distance_of(_near(model), _near(attack), sample)
     Site.happened = Counter()
@@ -570,8 +569,7 @@ def test_whatever_happens_in_any_order_everybody_sees_what_the_model_says(
             report_multiple_bugs=False,
         ),
     )
-    with capsys.disabled():
-        sys.stdout.write(f"{dict(Site.happened.most_common())}\n")
+    sys.stdout.write(f"{dict(Site.happened.most_common())}\n")
 
 
 def _near(digest: str) -> str:

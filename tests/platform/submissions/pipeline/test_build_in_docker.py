@@ -48,7 +48,11 @@ def test_it_works(submit: Submit, root: Path, track: str, name: str) -> None:
 
 
 def test_a_player_whose_image_is_gone_is_built_again(submit: Submit, root: Path, sandbox: DockerSandbox) -> None:
-    submission = submit("model", root / "tests/repos/players/honest-model")
+    files = {
+        file.name: file.read_text() for file in (root / "tests/repos/players/honest-model").iterdir() if file.is_file()
+    }
+    # an image of this test's own: others play with that of the same model without a change
+    submission = submit("model", files | {"unique.txt": uuid.uuid4().hex})
     player = builds.build(submission, lambda line: None)
     sandbox.client.images.remove(player.image, force=True)
     lines: list[str] = []
@@ -58,6 +62,7 @@ def test_a_player_whose_image_is_gone_is_built_again(submit: Submit, root: Path,
     assert ready.digest == player.digest
     assert lines[0].startswith("building ")
     assert sandbox.client.images.get(str(ready.image)).id == ready.image
+    sandbox.client.images.remove(str(ready.image), force=True)
 
 
 @pytest.fixture
