@@ -494,8 +494,8 @@ class Site(RuleBasedStateMachine):
             assert {(model, attack): take for model, attack, take in played} == {
                 pair: self.takes.get(pair, 0) for pair in pairs
             }
-        values = [row.evaluation.value for row in rows]
-        assert None not in [row.rank for row in rows]
+        assert all(row.rank for row in rows)
+        values = [row.evaluation.value or 0.0 for row in rows]
         assert values == sorted(values, reverse=kind == "model")
 
     def _public(self) -> dict[object, Any]:
