@@ -15,6 +15,7 @@ from typing import Any
 
 from django.db import transaction
 
+from competitions.models import Competition
 from core import clock, events
 from core.doorbell import ring
 from submissions import builds, deadlines, ledger
@@ -77,12 +78,24 @@ def begin_checks(build: Build, limit: timedelta) -> bool:
 
 
 def succeed(build: Build, player: Player, checks: Sequence[dict[str, Any]]) -> bool:
-    """The submission is ready as `player`; False where the build is not ours any more."""
+    """The submission is ready as `player`; False where the build is not ours any more.
+
+    Since when it is ready is read under the competition's lock, which a freeze holds too: a round has everything that
+    was ready when its window began, and what is committed after the freeze became ready after it.
+    """
+    with transaction.atomic():
+        # before the repository and the submission, as everybody locks
+        competition = build.submission.repository.track.competition_id
+        Competition.objects.select_for_update(no_key=True).get(pk=competition)
+        return _succeed(build, player, checks)
+
+
+def _succeed(build: Build, player: Player, checks: Sequence[dict[str, Any]]) -> bool:
     with _locked(build) as submission:
         if submission is None:
             return False
         _finish(build, READY, checks)
-        _move(submission, Submission.State.READY, player=player)
+        _move(submission, Submission.State.READY, player=player, state_since=clock.database_now())
         events.record("ready", submission, player=player.pk, attempt=build.attempt)
         ring("leaderboards.evaluate", submission=submission.pk)
     return True
@@ -184,7 +197,7 @@ def _finish(build: Build, outcome: str, checks: Sequence[dict[str, Any]] = ()) -
 
 
 def _move(submission: Submission, state: Submission.State, **values: Any) -> None:
-    changes = {"deadline": None} | values | {"state": state, "state_since": clock.now()}
+    changes = {"deadline": None, "state_since": clock.now()} | values | {"state": state}
     for name, value in changes.items():
         setattr(submission, name, value)
     submission.save(update_fields=list(changes))
