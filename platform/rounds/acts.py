@@ -11,7 +11,7 @@ from rounds import release as releasing
 from rounds import services
 from rounds.forms import PartForm
 from rounds.models import Release, Round
-from rounds.previews import preview, unfit
+from rounds.previews import pools_after, preview, preview_digest, unfit
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -64,7 +64,12 @@ CANCEL = Act(
 
 
 def _before_apply(row: Round) -> list[str]:
-    return unfit(preview(row)) if row.state == State.SCORED else []
+    views = preview(row) if row.state == State.SCORED else []
+    return [*pools_after(views), *unfit(views)]
+
+
+def _previewed(row: Round) -> str:
+    return preview_digest(row, preview(row)) if row.state == State.SCORED else ""
 
 
 APPLY = Act(
@@ -73,8 +78,9 @@ APPLY = Act(
     "pool, and everybody is measured anew against the new pools. Where the competition says so, a new validation set "
     "is drawn from further images of its split.",
     "applied",
-    lambda row, by, reason: services.publish(round=row, by=by, reason=reason),
+    lambda row, by, reason, seen: services.publish(round=row, by=by, reason=reason, previewed=seen),
     notes=_before_apply,
+    digest=_previewed,
 )
 RELEASE = Act(
     "Release",
