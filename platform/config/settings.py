@@ -186,6 +186,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 60.0,
         "options": {"expires": 60.0},
     },
+    "submissions.settle_late_tags": {
+        "task": "submissions.settle_late_tags",
+        "schedule": 60.0,
+        "options": {"expires": 60.0},
+    },
     "submissions.collect_images": {
         "task": "submissions.collect_images",
         "schedule": 3600.0,

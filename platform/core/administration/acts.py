@@ -57,8 +57,8 @@ class Act:
     notes: Callable[[Any], Sequence[str]] = lambda row: ()
     """What must be known of a row before it is done, in sentences."""
     digest: Callable[[Any], str] | None = None
-    """A digest of what the page that asks promises of a row. `call` gets that of the page that the person saw as `seen`,
-    empty where there is none, and refuses where it differs by then. Not for an act that is `together`."""
+    """A digest of what the page that asks promises of a row. `call` gets the one that the person saw as `seen`, empty
+    where there is none, and refuses where it differs by then. Not for an act that is `together`."""
 
 
 def confirmed(act: Act) -> Callable[..., HttpResponse | None]:
