@@ -9,6 +9,7 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 
+from celery.schedules import crontab
 from csp.constants import NONCE, SELF
 
 from config.env import Environment
@@ -191,6 +192,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 60.0,
         "options": {"expires": 60.0},
     },
+    "rounds.verify": {"task": "rounds.verify", "schedule": crontab(hour=3, minute=30), "options": {"expires": 3600.0}},
     "submissions.collect_images": {
         "task": "submissions.collect_images",
         "schedule": 3600.0,

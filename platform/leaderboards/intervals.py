@@ -13,7 +13,7 @@ def with_intervals(board: Mapping[int, Place], standing: Mapping[int, Place], ki
     """The board with the rank intervals of its first `COMPARED` ranked rows.
 
     Those of the stored rows `standing` are taken where the same scores are compared. There are none while the resamples
-    of one of them are missing, as scores from before these were kept have none until a rebuild.
+    of one of them are missing, as scores from before these were kept have none until `leaderboards verify --repair`.
     """
     ranked = sorted((row for row in board.values() if row.rank is not None), key=lambda row: (row.place, row.entry))
     compared = {row.evaluation: row for row in ranked[:COMPARED]}

@@ -128,7 +128,7 @@ def _compared(newest: Evaluation, own: QuerySet[Evaluation], side: Side) -> Comp
     older = own.filter(**terms, submission__lt=newest.submission_id).order_by("-submission_id", "-pk").first()
     if older is None:
         return None
-    # scores change with a rebuild alone, and then the key does
+    # scores change with a repair alone, and then the key does
     key = f"paired-difference:{newest.pk}:{newest.value!r}:{older.pk}:{older.value!r}"
     difference = cache.get(key)
     if difference is None:

@@ -11,7 +11,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import QuerySet
 
-from competitions.models import Competition, Track
+from competitions.models import Track
 from core import clock, events
 from core.errors import Fault
 from core.models import Event
@@ -20,7 +20,7 @@ from leaderboards.board import Place, places
 from leaderboards.intervals import with_intervals
 from leaderboards.models import Evaluation, Resamples, Standing
 from leaderboards.owning import left_out
-from leaderboards.selectors import COUNTED, key_in_force, over, scored_rows
+from leaderboards.selectors import COUNTED, OWN_OPPONENTS, key_in_force, over, scored_rows
 from leaderboards.standings import Opponent, PlayedSample, Scores, score_columns
 from leaderboards.stillness import time_of_a_result
 from matches.models import Match, SampleResult
@@ -31,9 +31,6 @@ log = logging.getLogger(__name__)
 
 OVERDUE = timedelta(days=7)
 """For so long an evaluation may play before it is void, by our cause."""
-
-OWN_OPPONENTS = "own_opponents"
-"""The reason of an attack's evaluation that ended without a score because all models of the pool are its own team's."""
 
 RANKS = Place._fields[2:]
 """The columns of a standing that follow from the whole board."""
@@ -53,16 +50,6 @@ class _Ending:
     problem: str = ""
 
 
-@dataclass(frozen=True)
-class Rebuilt:
-    """What a rebuild looked at and how much of it differed: 0 where all is well."""
-
-    scores: int
-    scores_differed: int
-    standings: int
-    standings_differed: int
-
-
 def score_finished() -> int:
     """Score or void every evaluation whose matches are over, and bring their boards up to date; how many ended.
 
@@ -79,7 +66,7 @@ def refresh_boards() -> None:
     """Bring the boards up to date that differ for another reason than a score, such as a disqualification."""
     for track in Track.objects.all():
         # most often nothing differs, and then nothing is locked
-        if any(_difference(track)):
+        if any(difference_of(track)):
             recompute(track)
 
 
@@ -154,7 +141,7 @@ def _ending(evaluation: Evaluation) -> _Ending:
     if unaudited:
         return _fault(f"The audit of match {unaudited[0].pk} was not completed.")
     try:
-        scores = _scores(evaluation)
+        scores = scores_of(evaluation)
     except Fault as fault:
         log.exception("%s cannot be scored", evaluation)
         return _fault(f"Our side failed to score it: {fault}.")
@@ -183,8 +170,8 @@ def _inconsistent(match: Match) -> bool:
     return match.state == Match.State.PLAYED and match.audit.get("passed") is False
 
 
-def _scores(evaluation: Evaluation) -> Scores:
-    """The score as the finished rows give it."""
+def scores_of(evaluation: Evaluation) -> Scores:
+    """The score as the finished rows give it; raises `Fault` where rows or whole matches are missing."""
     kind = evaluation.submission.repository.track.kind
     side = "attack" if kind == Track.Kind.MODEL else "model"
     match_of: dict[int, int] = dict(evaluation.matches.values_list(f"{side}_id", "pk"))
@@ -193,6 +180,8 @@ def _scores(evaluation: Evaluation) -> Scores:
     for match, *values in results.values_list("match", *PlayedSample._fields):
         rows[match].append(PlayedSample(*values))
     own = left_out(evaluation)
+    if missing := evaluation.pool.places.exclude(player__in=match_of).first():
+        raise Fault(f"it has no match with {missing.player}")
     opponents = [
         Opponent(place.player_id, place.player.title, rows[match_of[place.player_id]], place.player_id in own)
         for place in evaluation.pool.places.select_related("player")
@@ -217,13 +206,13 @@ def _end(evaluation: Evaluation, ending: _Ending, due: QuerySet[Evaluation]) -> 
     if ending.cause == Submission.Cause.PLATFORM and evaluation.counts:
         refund(submission=evaluation.submission, reason=ending.reason)
     if ending.state == Evaluation.State.SCORED:
-        _keep_resamples(evaluation, ending.resampled)
+        keep_resamples(evaluation, ending.resampled)
         for match in filter(_inconsistent, evaluation.matches.all()):
             record_once("inconsistent", match, problem=f"{match.model} of a pool did not pass its audit")
     return True
 
 
-def _keep_resamples(evaluation: Evaluation, resampled: bytes) -> None:
+def keep_resamples(evaluation: Evaluation, resampled: bytes) -> None:
     Resamples.objects.update_or_create(evaluation=evaluation, defaults={"medians": resampled})
 
 
@@ -240,7 +229,7 @@ def recompute(track: Track, *, again: bool = False) -> int:
     """
     with transaction.atomic():
         Track.objects.select_for_update(no_key=True).get(pk=track.pk)
-        changed, gone = _difference(track, again=again)
+        changed, gone = difference_of(track, again=again)
         Standing.objects.bulk_create(
             (
                 Standing(track=track, entry_id=place.entry, evaluation_id=place.evaluation, **_ranks_of(place))
@@ -258,7 +247,7 @@ def _ranks_of(place: Place) -> dict[str, Any]:
     return {name: getattr(place, name) for name in RANKS}
 
 
-def _difference(track: Track, *, again: bool = False) -> tuple[list[Place], list[int]]:
+def difference_of(track: Track, *, again: bool = False) -> tuple[list[Place], list[int]]:
     """The places that are missing or wrong in the track's standings, and the entries that should not be there."""
     columns = Standing.objects.filter(track=track).values_list(*Place._fields)
     standing = {row[0]: Place(*row) for row in columns}
@@ -266,31 +255,3 @@ def _difference(track: Track, *, again: bool = False) -> tuple[list[Place], list
     board = with_intervals(board, {} if again else standing, track.kind)
     changed = [place for entry, place in board.items() if standing.get(entry) != place]
     return changed, [entry for entry in standing if entry not in board]
-
-
-def rebuild(competition: Competition | None = None) -> Rebuilt:
-    """Derive every score and standing again from finished rows alone, of one competition or of all.
-
-    The site may go on meanwhile. Raises `Fault` where rows of a scored evaluation are missing.
-    """
-    tracks = Track.objects.all() if competition is None else Track.objects.filter(competition=competition)
-    scores = scores_differed = standings_differed = 0
-    for track in tracks:
-        scored = Evaluation.objects.filter(COUNTED, submission__repository__track=track, state=Evaluation.State.SCORED)
-        for evaluation in scored.select_related("submission__repository__track", "pool", "sample_set").order_by("pk"):
-            scores += 1
-            scores_differed += _rebuild_score(evaluation)
-        standings_differed += recompute(track, again=True)
-    return Rebuilt(scores, scores_differed, Standing.objects.filter(track__in=tracks).count(), standings_differed)
-
-
-def _rebuild_score(evaluation: Evaluation) -> bool:
-    scores = _scores(evaluation)
-    differs = any(getattr(evaluation, name) != value for name, value in scores.columns.items())
-    if differs:
-        Evaluation.objects.filter(pk=evaluation.pk).update(**scores.columns)
-    kept = Resamples.objects.filter(evaluation=evaluation).values_list("medians", flat=True).first()
-    if kept is None or bytes(kept) != scores.resampled:
-        _keep_resamples(evaluation, scores.resampled)
-        differs = True
-    return differs

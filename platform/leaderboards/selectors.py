@@ -26,6 +26,8 @@ from leaderboards.terms import (
     AT_ONCE,
     COUNTED,
     NEWEST,
+    OWN_OPPONENTS,
+    TERMS,
     Terms,
     counted_at,
     counting,
@@ -39,13 +41,16 @@ from leaderboards.terms import (
     terms_in_force,
     unmeasured,
     unrefined,
+    unresolved,
 )
 
 __all__ = [
     "AT_ONCE",
     "COUNTED",
     "NEWEST",
+    "OWN_OPPONENTS",
     "PAGE_ROWS",
+    "TERMS",
     "BoardLuck",
     "BoardPage",
     "BoardRow",
@@ -77,4 +82,5 @@ __all__ = [
     "terms_in_force",
     "unmeasured",
     "unrefined",
+    "unresolved",
 ]

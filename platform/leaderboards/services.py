@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from django.db import transaction
-from django.db.models import Max, Q
+from django.db.models import Exists, Max, OuterRef, Q
 
 from competitions.models import Competition, Track
 from competitions.rules import query_rules
@@ -28,10 +28,12 @@ from leaderboards.rejudging import (
     settle_rejudgings,
 )
 from leaderboards.replaced import published_matches
-from leaderboards.scoring import end_overdue, rebuild, recompute, refresh_boards, score_finished
-from leaderboards.selectors import COUNTED, Terms, first_players, terms_in_force
+from leaderboards.scoring import end_overdue, recompute, refresh_boards, score_finished
+from leaderboards.selectors import COUNTED, TERMS, Terms, first_players, terms_in_force, unresolved
+from leaderboards.slots import differing_slots
 from leaderboards.stillness import move_boards, still_boards, take_snapshot
 from leaderboards.superseding import supersede_replaced
+from leaderboards.verifying import Verified, verify_boards
 from leaderboards.withdrawing import end_withdrawn
 from matches.models import Match
 from matches.services import ensure_match, replay_failed
@@ -43,8 +45,10 @@ if TYPE_CHECKING:
     from submissions.models import Player
 
 __all__ = [
+    "Verified",
     "apply_rejudging",
     "begin_rejudging",
+    "differing_slots",
     "drop_rejudging",
     "end_overdue",
     "end_withdrawn",
@@ -54,7 +58,6 @@ __all__ = [
     "make_first_pools",
     "move_boards",
     "re_evaluate",
-    "rebuild",
     "recompute",
     "refresh_boards",
     "replay_rejudging",
@@ -64,10 +67,15 @@ __all__ = [
     "still_boards",
     "supersede_replaced",
     "take_snapshot",
+    "try_again",
+    "verify_boards",
 ]
 
 LOW_PRIORITY = timedelta(hours=1)
 """For so long the matches of a team of low priority give way to what is asked for meanwhile."""
+
+PAUSE = timedelta(hours=1)
+"""After so long what ended by a platform error is measured once more."""
 
 log = logging.getLogger(__name__)
 
@@ -209,10 +217,37 @@ def re_evaluate(*, submission: Submission, by: User, reason: str) -> Evaluation:
         terms = terms_in_force(track)
         if terms is None:
             raise Refusal(f"{track} has no opponents yet", fix="wait for the first pool")
-        evaluation = _begin(submission, terms)
-        for match in evaluation.matches.filter(state=Match.State.FAILED):
-            replay_failed(match, by)
-        events.record("re-evaluate", submission, by=by, reason=reason, evaluation=evaluation.pk)
+        return _begin_again(submission, terms, by=by, reason=reason)
+
+
+def try_again() -> int:
+    """Measure once more what ended by a platform error an hour ago: once under the same terms; how many.
+
+    What fails again waits for an organiser, whom `leaderboards.verifying` tells.
+    """
+    alike = Evaluation.objects.filter(
+        COUNTED, pk__lt=OuterRef("pk"), **{name: OuterRef(name) for name in ("submission", *TERMS)}
+    )
+    due = unresolved().filter(~Exists(alike), finished_at__lte=clock.now() - PAUSE)
+    return sum(_try_again(evaluation) for evaluation in due)
+
+
+def _try_again(evaluation: Evaluation) -> bool:
+    with transaction.atomic():
+        submission = _held(evaluation.submission)
+        terms = terms_in_force(submission.repository.track)
+        # asked again under the lock: an organiser, another worker or another set of terms may have been first
+        if terms is None or not unresolved().filter(pk=evaluation.pk).exists():
+            return False
+        _begin_again(submission, terms, by=None, reason="a platform error")
+    return True
+
+
+def _begin_again(submission: Submission, terms: Terms, *, by: User | None, reason: str) -> Evaluation:
+    evaluation = _begin(submission, terms)
+    for match in evaluation.matches.filter(state=Match.State.FAILED):
+        replay_failed(match, by)
+    events.record("re-evaluate", submission, by=by, reason=reason, evaluation=evaluation.pk)
     return evaluation
 
 

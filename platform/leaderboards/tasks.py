@@ -48,6 +48,7 @@ def sweep() -> None:
     services.score_finished()
     services.settle_rejudgings()
     services.supersede_replaced()
+    services.try_again()
     services.fill_first_pools()
     for submission in list(unmeasured()):
         _try_to_evaluate(submission)

@@ -31,6 +31,9 @@ NEWEST = ("-pool_id", "-rules_id", "-sample_set_id", "-pk")
 """The evaluations of a submission, that which counts first: of those under the latest terms the last that began. One
 that began later under earlier terms follows what was published of those terms."""
 
+OWN_OPPONENTS = "own_opponents"
+"""The reason of an attack's evaluation that ended without a score because all models of the pool are its own team's."""
+
 AT_ONCE = 20
 """Those who stood no lower on the board before new terms are measured at once; the others when workers are idle."""
 
@@ -180,6 +183,25 @@ def unmeasured() -> Iterator[Submission]:
         for submission in sorted(late, key=lambda row: (place[row.pk], row.pk)):
             if track.competition.rescore_all or place[submission.pk] <= AT_ONCE:
                 yield submission
+
+
+def unresolved() -> QuerySet[Evaluation]:
+    """Evaluations under the terms in force that ended by a platform error, of submissions that count and are the newest
+    of their repository, where nothing else was measured under these terms. Until one is measured again, an old score
+    stays provisional.
+
+    Those against models of their own team alone are none of them: the next pool measures them again.
+    """
+    found = Q(pk__in=[])
+    newest = counting().filter(repository=OuterRef("submission__repository")).order_by("-pk").values("pk")[:1]
+    for track in Track.objects.filter(repositories__isnull=False).select_related("competition").distinct():
+        if terms := ranked_under(track):
+            found |= Q(submission__repository__track=track, **terms._asdict())
+    alike = {name: OuterRef(name) for name in ("submission", *TERMS)}
+    by_platform = Q(state=Evaluation.State.VOID, cause=Submission.Cause.PLATFORM)
+    other = Evaluation.objects.filter(COUNTED, ~by_platform | Q(pk__gt=OuterRef("pk")), **alike)
+    rows = Evaluation.objects.filter(found, by_platform, COUNTED, ~Exists(other), submission=Subquery(newest))
+    return rows.exclude(reason=OWN_OPPONENTS).order_by("pk")
 
 
 def unrefined() -> Submission | None:

@@ -70,7 +70,7 @@ def _locked(matches: QuerySet[Match], states: list[Match.State]) -> list[int]:
     return list(chosen.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
 
 
-def replay_failed(match: Match, by: User, reason: str = "") -> None:
+def replay_failed(match: Match, by: User | None, reason: str = "") -> None:
     """Have the failed pieces of a failed match played again; what is played stays. One that is held waits until it is
     let go. Raises `Refusal` for any other."""
     with transaction.atomic():

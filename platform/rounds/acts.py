@@ -11,7 +11,7 @@ from rounds import release as releasing
 from rounds import services
 from rounds.forms import PartForm
 from rounds.models import Release, Round
-from rounds.previews import pools_after, preview, preview_digest, unfit
+from rounds.previews import pools_in_words, preview, preview_digest, unfit
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -65,7 +65,7 @@ CANCEL = Act(
 
 def _before_apply(row: Round) -> list[str]:
     views = preview(row) if row.state == State.SCORED else []
-    return [*pools_after(views), *unfit(views)]
+    return [*pools_in_words(views), *unfit(views)]
 
 
 def _previewed(row: Round) -> str:

@@ -66,7 +66,7 @@ def preview(round: Round) -> list[Preview]:
     )
     standing = Standing.objects.filter(track__competition=round.competition_id)
     ranks = {(track, entry): rank for track, entry, rank in standing.values_list("track", "entry", "rank") if rank}
-    (words, unmet), failed = _reasons(round), _failed_audits(round)
+    (words, unmet), failed = reasons_of(round), _failed_audits(round)
     tracks = list(round.competition.tracks.all())
     pools = {track.pk: _pool(track) for track in tracks}
     left = _left([player for pool in pools.values() for player in pool])
@@ -76,7 +76,8 @@ def preview(round: Round) -> list[Preview]:
         before = pools[track.pk]
         rows = [_moved(entry, ranks, words, failed) for entry in own]
         stays = [player for player in before if player.pk not in left]
-        views.append(Preview(track, before, _pool_after(own, stays, unmet, most), rows))
+        gone = {entry.pk for entry in own if _gone(entry)}
+        views.append(Preview(track, before, pool_after(own, stays, gone, unmet)[:most], rows))
     return views
 
 
@@ -97,7 +98,7 @@ def preview_digest(round: Round, views: Sequence[Preview]) -> str:
     return hashlib.sha256(json.dumps([round.outcome, promised]).encode()).hexdigest()
 
 
-def pools_after(views: Sequence[Preview]) -> list[str]:
+def pools_in_words(views: Sequence[Preview]) -> list[str]:
     """A sentence on the pool of each track that publishing makes, best first."""
     return [
         f"Pool of the {view.track.kind} track: {', '.join(player.title for player in view.pool_after)}."
@@ -133,19 +134,23 @@ def _left(players: Sequence[Player]) -> set[int]:
     return set(sent.exclude(submissions__in=standing).values_list("pk", flat=True))
 
 
-def _pool_after(
-    entries: Sequence[RoundEntry], before: Sequence[Player], unmet: Container[tuple[int, int]], most: int
+def pool_after(
+    entries: Sequence[RoundEntry],
+    before: Sequence[Player],
+    gone: Container[int],
+    unmet: Container[tuple[int, int]],
 ) -> list[Player]:
-    """The best that are not gone; a pool that stays short is filled up from the one in force, but not with these.
+    """Who comes into the pool of a track, in this order, for as many as the rules allow: the best entries that are not
+    `gone`, then those of the pool `before`; without entries nobody, as the pool stays.
 
-    Who met nobody, as all others were of its own teams, has shown nothing: it comes after all of them.
+    `unmet`: who met nobody, as all others were of its own teams, has shown nothing and comes after all of them.
     """
-    there = {entry.player_id: entry.player for entry in entries if not _gone(entry)}
-    gone = {entry.player_id for entry in entries} - there.keys()
+    there = {entry.player_id: entry.player for entry in entries if entry.pk not in gone}
+    left = {entry.player_id for entry in entries} - there.keys()
     last = {entry.player_id for entry in entries if (entry.track_id, entry.player_id) in unmet}
     chosen = {key: player for key, player in there.items() if key not in last}
-    filled = chosen | {player.pk: player for player in before if player.pk not in chosen.keys() | gone} | there
-    return list(filled.values())[:most] if entries else []
+    filled = chosen | {player.pk: player for player in before if player.pk not in chosen.keys() | left} | there
+    return list(filled.values()) if entries else []
 
 
 def _moved(
@@ -179,7 +184,7 @@ def _failed_audits(round: Round) -> dict[int, int]:
     return Counter(match.model_id for match in failed_audits(Match.objects.filter(round_match__round=round)))
 
 
-def _reasons(round: Round) -> tuple[dict[tuple[int, int], str], set[tuple[int, int]]]:
+def reasons_of(round: Round) -> tuple[dict[tuple[int, int], str], set[tuple[int, int]]]:
     """The sentence on each player's last stage, by track and player, and who met nobody in it.
 
     A model's are those of the first bracket, unless it left the other one as inconsistent.

@@ -18,6 +18,7 @@ from rounds.life import lock_competition, locked, move, note_problem, require_or
 from rounds.models import Round
 from rounds.planning import plan_round
 from rounds.prizes import confirm_licence, refuse_licence
+from rounds.verifying import verify
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -38,6 +39,7 @@ __all__ = [
     "refuse_licence",
     "resume",
     "start",
+    "verify",
 ]
 
 

@@ -10,6 +10,9 @@ from rounds import services
 from rounds.freezing import words
 from rounds.models import Round
 
+CONFIRM_SECONDS = 180
+"""When a difference is looked at once more: boards follow what changed within a minute."""
+
 log = logging.getLogger(__name__)
 
 
@@ -22,6 +25,22 @@ def conduct() -> None:
         except Exception as error:
             log.exception("%s cannot go on", round)
             services.note_problem(round, words(error))
+
+
+@shared_task(name="rounds.verify")  # type: ignore[untyped-decorator]
+def verify(*, confirm: bool = True) -> None:
+    """Log at the level CRITICAL everything shown that is not what it follows from.
+
+    What differs only until the boards follow a new pool is gone at a second look (`confirm`), some minutes later.
+    """
+    differences = [each for each in services.verify().differences if not each.repaired]
+    if differences and confirm:
+        verify.apply_async(kwargs={"confirm": False}, countdown=CONFIRM_SECONDS)
+        return
+    for difference in differences:
+        log.critical("%s", difference)
+    if differences:
+        log.critical("%d differences: see `manage.py leaderboards verify --repair`", len(differences))
 
 
 @shared_task(name="rounds.sweep")  # type: ignore[untyped-decorator]

@@ -115,11 +115,12 @@ def test_an_attack_that_meets_only_its_own_team_gets_no_score_until_the_next_poo
     assert (again.value, again.met) == (1.5, 1)
 
 
-def test_a_rebuild_gives_the_same(arena: Arena, entry: Entry, alice: User, own_model: Submission) -> None:
+def test_a_verification_gives_the_same(arena: Arena, entry: Entry, alice: User, own_model: Submission) -> None:
     in_pool(arena, "model", arena.player("model", "plain"), player_of(own_model))
     attack = arena.submission(entry, "untargeted", alice)
     played(arena, attack, {"plain": EASY, player_of(own_model).title: HARD})
     before = list(Evaluation.objects.values()), [bytes(row.medians) for row in Resamples.objects.all()]
     Evaluation.objects.update(met=None, value_all=None, value=9.0)
-    assert services.rebuild().scores_differed == 1
+    (difference,) = services.verify_boards(repair=True).differences
+    assert "value is 9.0 and should be" in difference.problem
     assert (list(Evaluation.objects.values()), [bytes(row.medians) for row in Resamples.objects.all()]) == before

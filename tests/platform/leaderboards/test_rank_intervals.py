@@ -11,8 +11,8 @@ from accounts.models import User
 from leaderboards import board as boards
 from leaderboards import intervals, services
 from leaderboards.models import Pool, Resamples, Standing
-from leaderboards.scoring import Rebuilt
 from leaderboards.selectors import board, rows_now
+from leaderboards.services import Verified
 from submissions.models import Submission
 
 if TYPE_CHECKING:
@@ -75,13 +75,13 @@ def test_they_are_kept_while_the_same_scores_are_compared(three: Arena, monkeypa
     assert services.recompute(three.tracks["model"]) == 0
 
 
-def test_a_rebuild_derives_them_again(three: Arena) -> None:
+def test_a_verification_finds_and_repairs_them(three: Arena) -> None:
     before = fits(three)
     Standing.objects.update(rank_low=1, rank_high=3, separated=True)
     Resamples.objects.all().delete()
-    assert services.rebuild() == Rebuilt(3, 3, 3, 3)
+    assert len(services.verify_boards(repair=True).differences) == 3 + 3
     assert fits(three) == before
-    assert services.rebuild() == Rebuilt(3, 0, 3, 0)
+    assert services.verify_boards() == Verified(3, 3, ())
 
 
 def test_there_are_none_while_resamples_are_missing(three: Arena) -> None:

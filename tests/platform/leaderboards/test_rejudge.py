@@ -81,7 +81,7 @@ def test_it_works(stage: Stage, olga: User) -> None:
     assert evaluation_of(stage.owls) == new
     stage.old.refresh_from_db()
     assert (stage.old.value, stage.old.counts) == (1.0, True), "the old result is kept"
-    assert services.rebuild().standings_differed == 0
+    assert services.verify_boards().differences == ()
     (row,) = comparison(stage.rejudging)
     assert (row.rank_before, row.rank_after) == (2, 1)
     events = Event.objects.filter(subject=f"rejudging:{stage.rejudging.pk}").order_by("pk")
@@ -120,7 +120,7 @@ def test_it_measures_nothing_by_itself_and_ends_nothing_else(stage: Stage) -> No
     assert set(unmeasured()) == {stage.owls, stage.doves}
     stage.play([3.0] * 6)
     assert evaluation_of(stage.owls) != stage.new()
-    assert services.rebuild().scores == 2
+    assert services.verify_boards().scores == 2
 
 
 def test_terms_that_came_meanwhile_supersede_it(stage: Stage, olga: User) -> None:

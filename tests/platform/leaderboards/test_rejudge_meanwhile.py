@@ -13,7 +13,7 @@ from competitions.models import Entry
 from core.errors import Refusal
 from core.models import Event
 from leaderboards import scoring, services
-from leaderboards.models import Evaluation, Pool, PoolPlace, Rejudging, Standing
+from leaderboards.models import Evaluation, Pool, PoolPlace, Rejudging, Resamples, Standing
 from leaderboards.selectors import comparison, evaluation_of, scored_again
 from leaderboards.tasks import sweep
 from matches.models import Match
@@ -255,6 +255,42 @@ def test_the_sweep_finds_what_was_missed_and_does_it_once(arena: Arena, owl: Sub
     count = Evaluation.objects.count()
     sweep()
     assert Evaluation.objects.count() == count
+
+
+def test_a_verification_finds_an_evaluation_that_brings_back_what_was_replaced(
+    arena: Arena, owl: Submission, olga: User
+) -> None:
+    old = owl.evaluations.get()
+    apply(begin(arena, olga, owl), olga)
+    assert services.verify_boards().differences == ()
+    # planted as it came to be before: one that began before the set was applied and was numbered later
+    later = Evaluation.objects.get(pk=old.pk)
+    later.pk = None
+    later.save()
+    later.matches.set(old.matches.all())
+    Resamples.objects.create(evaluation=later, medians=old.resamples.medians)
+    services.recompute(arena.tracks["model"])
+    assert shown(owl) == (1.0, 1)
+    (difference,) = services.verify_boards().differences
+    assert difference.subject == f"{later} of {owl}"
+    assert "it rests on what a rejudging replaced" in difference.problem
+    services.verify_boards(repair=True)
+    assert shown(owl) == (3.0, 1)
+    assert services.verify_boards().differences == ()
+
+
+def test_a_verification_finds_a_pair_with_two_results(
+    arena: Arena, both: tuple[Submission, Submission], olga: User
+) -> None:
+    model, attack = both
+    apply(begin(arena, olga, model), olga)
+    Standing.objects.filter(entry=attack.repository.entry).delete()
+    attack.evaluations.filter(replaces__isnull=False).delete()  # as the other board was left before
+    services.recompute(arena.tracks["untargeted"])
+    assert (shown(model), shown(attack)) == ((3.0, 1), (1.0, 1))
+    (difference,) = services.verify_boards(repair=True).differences
+    assert f"of {attack}" in difference.subject
+    assert (shown(model), shown(attack)) == ((3.0, 1), (3.0, 1))
 
 
 def test_the_comparison_names_what_is_scored_again(

@@ -59,7 +59,7 @@ def test_new_rules_measure_again_and_the_old_score_stands_until_then(
         arena.play(match, [1.0] * 6)
     sweep()
     assert [(row.value, row.rules) for row in board(arena.tracks["model"]).rows] == [(1.0, 2)]
-    assert services.rebuild().standings_differed == 0
+    assert services.verify_boards().differences == ()
 
 
 def test_a_new_validation_set_measures_again(arena: Arena, entry: Entry, alice: User, attack_pool: Pool) -> None:

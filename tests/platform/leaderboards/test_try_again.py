@@ -1,0 +1,86 @@
+"""Evaluations that ended by a platform error are measured once more by themselves, and then wait for an organiser."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from accounts.models import User
+from competitions.models import Entry
+from leaderboards import services
+from leaderboards.models import Evaluation, Pool, Standing
+from leaderboards.selectors import evaluation_of, unresolved
+from leaderboards.tasks import sweep
+from submissions.models import Submission
+
+if TYPE_CHECKING:
+    from tests.platform.conftest import FakeClock
+    from tests.platform.leaderboards.conftest import Arena
+
+
+@pytest.fixture
+def failed(arena: Arena, the_clock: FakeClock, entry: Entry, alice: User, attack_pool: Pool) -> Evaluation:
+    """The Owls' model has a score of 2 under earlier terms, and the platform failed under those in force."""
+    owl = arena.submission(entry, "model", alice)
+    arena.score(owl, 2.0)
+    arena.pool("untargeted", "stronger")
+    evaluation = services.evaluate(owl)
+    assert evaluation is not None
+    fail(arena, evaluation)
+    return evaluation
+
+
+def fail(arena: Arena, evaluation: Evaluation) -> None:
+    for match in evaluation.matches.exclude(state="played"):
+        arena.end(match, "failed", {})
+    services.score_finished()
+    evaluation.refresh_from_db()
+    assert (evaluation.state, evaluation.cause) == ("void", "platform")
+
+
+def shown(submission: Submission) -> tuple[float | None, int | None]:
+    standing = Standing.objects.select_related("evaluation").get(entry=submission.repository.entry)
+    return standing.evaluation.value, standing.rank
+
+
+def test_it_works(arena: Arena, failed: Evaluation, the_clock: FakeClock) -> None:
+    owl = failed.submission
+    assert shown(owl) == (2.0, None)
+    sweep()
+    assert evaluation_of(owl) == failed, "not at once: the host may need its time"
+    the_clock.forward(hours=1)
+    sweep()
+    again = evaluation_of(owl)
+    assert again is not None
+    assert (again.state, again.pool) == ("playing", failed.pool)
+    arena.play(again.matches.get(), [5.0] * 6)
+    sweep()
+    assert shown(owl) == (5.0, 1)
+
+
+def test_what_fails_again_waits_for_an_organiser(arena: Arena, failed: Evaluation, the_clock: FakeClock) -> None:
+    the_clock.forward(hours=1)
+    sweep()
+    again = evaluation_of(failed.submission)
+    assert again is not None
+    fail(arena, again)
+    the_clock.forward(hours=50)
+    sweep()
+    assert list(unresolved()) == [again]
+    assert evaluation_of(failed.submission) == again
+
+
+def test_nothing_is_tried_again_that_is_superseded(
+    arena: Arena, failed: Evaluation, the_clock: FakeClock, olga: User
+) -> None:
+    assert list(unresolved()) == [failed]
+    newer = arena.submission(failed.submission.repository.entry, "model", failed.submission.submitted_by)
+    assert list(unresolved()) == []
+    Submission.objects.filter(pk=newer.pk).update(state="withdrawn")
+    assert list(unresolved()) == [failed]
+    again = services.re_evaluate(submission=failed.submission, by=olga, reason="the host is well")
+    assert list(unresolved()) == []
+    fail(arena, again)
+    arena.pool("untargeted", "other")
+    assert list(unresolved()) == [], "measured under the new terms anyway"

@@ -1,0 +1,189 @@
+"""`manage.py leaderboards verify`: everything shown is what it follows from, or is named and repaired."""
+
+from __future__ import annotations
+
+import random
+from datetime import timedelta
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from accounts.models import User
+from competitions.models import Entry
+from core import clock
+from leaderboards import services
+from leaderboards.models import Evaluation, Pool, Standing
+from leaderboards.tasks import score
+from matches.models import SampleResult
+from rounds.tasks import verify as nightly
+from submissions.models import QuotaSlot, Submission
+
+if TYPE_CHECKING:
+    from tests.platform.conftest import FakeClock
+    from tests.platform.leaderboards.conftest import Arena
+
+
+def verify(*options: str) -> list[str]:
+    """What it prints, line by line; a failure as its last line."""
+    out = StringIO()
+    try:
+        call_command("leaderboards", "verify", *options, stdout=out)
+    except CommandError as error:
+        return [*out.getvalue().splitlines(), f"failed: {error}"]
+    return out.getvalue().splitlines()
+
+
+def rows() -> list[Any]:
+    """Everything that follows from rows, to the last bit."""
+    return [*Evaluation.objects.order_by("pk").values(), *Standing.objects.order_by("pk").values()]
+
+
+@pytest.fixture
+def filled(arena: Arena, the_clock: FakeClock, entry: Entry, alice: User, attack_pool: Pool, model_pool: Pool) -> Arena:
+    """Two teams on two boards, over two days."""
+    doves = arena.entry("doves")
+    for day, (owls, others) in enumerate([(1.0, 2.0), (3.1, 2.7)]):
+        arena.score(arena.submission(entry, "model", alice), owls)
+        arena.score(arena.submission(doves, "untargeted", alice), others)
+        if day == 0:
+            arena.score(arena.submission(doves, "model", alice), others)
+        the_clock.forward(days=1)
+    return arena
+
+
+def test_it_works(filled: Arena) -> None:
+    before = rows()
+    assert filled.table("model") == [(1, "owls", 2), (2, "doves", 1)]
+    assert verify() == ["5 scores and 3 standings verified, 0 differences."]
+    assert rows() == before
+
+
+def test_it_names_what_differs_and_changes_nothing(filled: Arena) -> None:
+    Evaluation.objects.filter(pk=1).update(low=7.0)
+    Standing.objects.filter(track__kind="model", rank=2).update(rank=9)
+    before = rows()
+    assert verify() == [
+        "evaluation 1 of submission 1: low is 7.0 and should be 1.0",
+        "9. doves in digits on the board of digits/model: rank is 9 and should be 2",
+        "failed: 5 scores and 3 standings verified, 2 differences, 2 of them not repaired.",
+    ]
+    assert rows() == before
+
+
+def test_it_gives_back_exactly_what_was_lost(filled: Arena) -> None:
+    before = rows()
+    Evaluation.objects.update(value=7.0, low=None, per_opponent=[])
+    Standing.objects.filter(track__kind="model").update(rank=9)
+    Standing.objects.filter(track__kind="untargeted").update(previous_rank=4)
+    told = verify("--repair", "--competition", "digits")
+    assert told[-1] == "5 scores and 3 standings verified, 8 differences."
+    assert all(line.endswith("(repaired)") for line in told[:-1])
+    assert rows() == before
+
+
+def test_it_makes_missing_standings_again_and_removes_strange_ones(filled: Arena) -> None:
+    before = filled.table("model"), filled.table("untargeted")
+    Standing.objects.filter(rank=1).delete()
+    Standing.objects.update(track=filled.tracks["targeted"])
+    assert [line.partition(": ")[2] for line in verify("--repair")[:-1]].count("it should not be there (repaired)") == 1
+    assert (filled.table("model"), filled.table("untargeted")) == before
+    assert filled.table("targeted") == []
+
+
+def test_a_board_of_old_scores_does_not_move_with_the_clock(filled: Arena, the_clock: FakeClock) -> None:
+    the_clock.at += timedelta(days=30)
+    assert verify() == ["5 scores and 3 standings verified, 0 differences."]
+
+
+def test_it_names_what_waits_for_an_organiser_after_a_platform_error(filled: Arena, the_clock: FakeClock) -> None:
+    filled.pool("untargeted", "stronger")
+    newest = Submission.objects.filter(repository__track__kind="model").first()
+    assert newest is not None
+    evaluation = services.evaluate(newest)
+    assert evaluation is not None
+    filled.end(evaluation.matches.get(), "failed", {})
+    services.score_finished()
+    assert any(f"{newest}: it is not measured under the terms in force" in line for line in verify("--repair"))
+
+
+@pytest.mark.parametrize("flaw", ["none", "another", "reserved", "owed", "given", "overused"])
+def test_it_finds_slots_that_do_not_fit_their_submissions(filled: Arena, alice: User, flaw: str) -> None:
+    slot = QuotaSlot.objects.select_related("submission").get(pk=1)
+    submission = slot.submission
+    assert submission is not None
+    if flaw == "none":
+        QuotaSlot.objects.filter(pk=1).update(submission=None)
+    elif flaw == "another":
+        QuotaSlot.objects.filter(pk=1).update(tag="submission-99")
+    elif flaw == "reserved":
+        QuotaSlot.objects.filter(pk=1).update(state="reserved")
+    elif flaw == "owed":
+        Submission.objects.filter(pk=submission.pk).update(state="refused", cause="platform")
+    elif flaw == "given":
+        QuotaSlot.objects.filter(pk=1).update(state="refunded", reason="fault")
+    else:
+        for _ in range(6):
+            filled.submission(submission.repository.entry, "model", alice)
+    says = {
+        "none": "it has no slot in the quota ledger",
+        "another": "its slot is that of submission-99",
+        "reserved": "its slot is still reserved",
+        "owed": "its slot is used and should be given back (fault)",
+        "given": "its slot was given back without a cause (fault)",
+        "overused": "6 slots are used in 24 hours, and the quota is 5",
+    }
+    assert any(says[flaw] in line for line in verify())
+    verify("--repair")
+    assert any(says[flaw] in line for line in verify()) is (flaw != "owed"), "only what is owed can be given back"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_happens_boards_stay_what_they_follow_from(
+    filled: Arena, the_clock: FakeClock, entry: Entry, alice: User, seed: int
+) -> None:
+    draw = random.Random(seed)
+    for _ in range(10):
+        the_clock.forward(hours=draw.randint(6, 30))
+        chosen = draw.choice(list(Submission.objects.all()))
+        act = draw.choice(["score", "disqualify", "reinstate", "withdraw"])
+        if act == "score":
+            filled.score(filled.submission(entry, "model", alice), draw.choice([1.0, 2.0, 4.0]))
+        elif act == "withdraw":
+            Submission.objects.filter(pk=chosen.pk).update(state="withdrawn")
+        else:
+            disqualified = clock.now() if act == "disqualify" else None
+            Submission.objects.filter(pk=chosen.pk).update(disqualified_at=disqualified)
+        score(track=chosen.repository.track_id)
+        assert services.verify_boards().differences == ()
+
+
+def test_it_names_scores_whose_rows_or_matches_are_gone(filled: Arena) -> None:
+    SampleResult.objects.filter(match=1, sample=5).delete()
+    Evaluation.objects.get(pk=2).matches.clear()
+    told = verify()
+    assert "evaluation 1: its score cannot be computed" in told[0]
+    assert "lacks some of its 6 samples" in told[0]
+    assert "it has no match with" in told[1]
+    assert len(told) == 2 + 1
+
+
+def test_a_nightly_run_looks_twice_before_it_raises_an_alarm(
+    filled: Arena, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr(nightly, "apply_async", lambda **given: asked.append(given["kwargs"]))
+    nightly()
+    assert not asked
+    Evaluation.objects.filter(pk=1).update(low=7.0)
+    nightly()
+    assert asked == [{"confirm": False}]
+    assert not caplog.records
+    nightly(confirm=False)
+    assert [record.levelname for record in caplog.records] == ["CRITICAL", "CRITICAL"]
+    assert "evaluation 1 of submission 1: low is 7.0 and should be 1.0" in caplog.text
+
+
+def test_it_rejects_an_unknown_competition(filled: Arena) -> None:
+    assert verify("--competition", "letters") == ["failed: No competition is called 'letters'. There are: digits."]

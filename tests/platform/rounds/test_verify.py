@@ -1,0 +1,69 @@
+"""`rounds.services.verify`: the pools of published rounds are what the rounds give."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from accounts.models import Membership
+from leaderboards.models import PoolPlace
+from leaderboards.services import set_pool
+from rounds import services
+from rounds.models import Round, RoundEntry
+from submissions import services as submissions
+from submissions.models import Submission
+
+if TYPE_CHECKING:
+    from core.verifying import Difference
+    from tests.platform.rounds.conftest import Hall
+
+
+@pytest.fixture
+def published(hall: Hall) -> Round:
+    """Seven models, of which one was withdrawn and one disqualified before the result was published."""
+    hall.field(7, 3)
+    set_pool(track=hall.tracks["model"], players=[hall.player("model", 8)], reason="a test")
+    round = hall.scored(hall.plan(samples=8))
+    gone = Submission.objects.get(title="mo-0 0")
+    team = gone.repository.entry.team
+    Membership.objects.create(team=team, user=gone.submitted_by, role="captain", joined_at=team.created_at)
+    submissions.withdraw(submission=gone, by=gone.submitted_by)
+    submissions.disqualify(submission=Submission.objects.get(title="mo-1 1"), by=hall.organiser, reason="it cheats")
+    services.publish(round=round, by=hall.organiser)
+    assert hall.pool("model") == [f"model {number}" for number in (2, 3, 4, 5, 6)]
+    return round
+
+
+def of_pools() -> list[Difference]:
+    return [each for each in services.verify().differences if each.subject.startswith("pool")]
+
+
+def test_it_works(hall: Hall, published: Round) -> None:
+    assert of_pools() == []
+    submissions.reinstate(submission=Submission.objects.get(title="mo-1 1"), by=hall.organiser, reason="it does not")
+    submissions.disqualify(submission=Submission.objects.get(title="mo-2 2"), by=hall.organiser, reason="it does")
+    assert of_pools() == [], "what happens after the publication changes no pool"
+
+
+def test_it_finds_a_pool_in_another_order(hall: Hall, published: Round) -> None:
+    second = PoolPlace.objects.get(pool=hall.tracks["model"].pools.first(), place=2)
+    PoolPlace.objects.filter(pk=second.pk).update(player=hall.player("model", 1))
+    (difference,) = of_pools()
+    assert difference.problem.endswith(
+        "it holds model 2, model 1, model 4, model 5, model 6, and R gives model 2, model 3, model 4, model 5, model 6"
+    )
+    PoolPlace.objects.filter(pk=second.pk).update(player=second.player)
+    assert of_pools() == []
+
+
+def test_it_finds_places_that_were_changed_later(published: Round) -> None:
+    RoundEntry.objects.filter(submission__title="mo-6 6").update(place=1)
+    assert "R gives model 6, model 2" in of_pools()[0].problem
+
+
+def test_it_finds_a_pool_that_is_missing(hall: Hall, published: Round) -> None:
+    hall.tracks["model"].pools.filter(number=2).update(number=7)
+    assert "pool 2 of digits/model, which it made, is missing" in [
+        each.problem for each in services.verify().differences
+    ]
