@@ -76,7 +76,8 @@ APPLY = Act(
     "Apply",
     "The result becomes public as the preview shows it and never changes any more; the best of each track become its "
     "pool, and everybody is measured anew against the new pools. Where the competition says so, a new validation set "
-    "is drawn from further images of its split.",
+    "is drawn from further images of its split. Should what is listed here change before you confirm, nothing is "
+    "applied.",
     "applied",
     lambda row, by, reason, seen: services.publish(round=row, by=by, reason=reason, previewed=seen),
     notes=_before_apply,

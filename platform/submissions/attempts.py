@@ -83,15 +83,11 @@ def succeed(build: Build, player: Player, checks: Sequence[dict[str, Any]]) -> b
     Since when it is ready is read under the competition's lock, which a freeze holds too: a round has everything that
     was ready when its window began, and what is committed after the freeze became ready after it.
     """
+    competition = build.submission.repository.track.competition_id
     with transaction.atomic():
-        # before the repository and the submission, as everybody locks
-        competition = build.submission.repository.track.competition_id
+        # before the submission, as everybody locks; not the repository, as its team could hold up the competition by it
         Competition.objects.select_for_update(no_key=True).get(pk=competition)
-        return _succeed(build, player, checks)
-
-
-def _succeed(build: Build, player: Player, checks: Sequence[dict[str, Any]]) -> bool:
-    with _locked(build) as submission:
+        submission = _held(build)
         if submission is None:
             return False
         _finish(build, READY, checks)
@@ -186,9 +182,13 @@ def _locked(build: Build) -> Iterator[Submission | None]:
     with transaction.atomic():
         # the repository first, as everybody does who decides on its quota
         ledger.lock(build.submission.repository)
-        submission = Submission.objects.select_for_update().get(pk=build.submission_id)
-        ours = Build.objects.filter(pk=build.pk, finished_at=None).exists()
-        yield submission if ours and submission.state in _AT_WORK else None
+        yield _held(build)
+
+
+def _held(build: Build) -> Submission | None:
+    submission = Submission.objects.select_for_update().get(pk=build.submission_id)
+    ours = Build.objects.filter(pk=build.pk, finished_at=None).exists()
+    return submission if ours and submission.state in _AT_WORK else None
 
 
 def _finish(build: Build, outcome: str, checks: Sequence[dict[str, Any]] = ()) -> None:

@@ -16,7 +16,7 @@ from repositories.reading import Reader
 from submissions import deadlines
 from submissions.checks import check_commit_is_new, check_quota, check_turn
 from submissions.models import QuotaSlot, Submission
-from submissions.plan import Manifest, manifest_at
+from submissions.plan import manifest_at
 from submissions.quota import WINDOW, refunds_refusal
 from submissions.words import moment
 
@@ -69,13 +69,13 @@ def bind(*, repository: Repository, commit: str, tag: str, by: User) -> Submissi
     with Reader(repository.path) as reader:
         manifest = manifest_at(reader, commit)
     try:
-        return _bound(repository, commit, tag, by, manifest)
+        return _bound(repository, commit, tag, by, title=manifest.title, licence=manifest.licence)
     except Refusal as refusal:
         _leave_out(repository, commit, tag, refusal)
         raise
 
 
-def _bound(repository: Repository, commit: str, tag: str, by: User, manifest: Manifest) -> Submission:
+def _bound(repository: Repository, commit: str, tag: str, by: User, *, title: str, licence: str) -> Submission:
     with transaction.atomic():
         lock(repository)
         if known := Submission.objects.filter(repository=repository, tag=tag).first():
@@ -92,8 +92,8 @@ def _bound(repository: Repository, commit: str, tag: str, by: User, manifest: Ma
             tag=tag,
             submitted_by=by,
             received_at=now,
-            title=manifest.title,
-            licence=manifest.licence,
+            title=title,
+            licence=licence,
             state_since=now,
             deadline=now + deadlines.RECEIVED,
         )

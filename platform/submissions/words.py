@@ -30,9 +30,7 @@ def too_late(tag: str, commit: str, refusal: Refusal, next_tag: str) -> str:
     """The answer to a push whose slot was given back before its tag arrived, and that is refused by now."""
     when = f" after {moment(refusal.accepted_from)}" if isinstance(refusal, RefusedForNow) else ""
     fix = f"push another tag for it{when}: git tag {next_tag} {commit[:12]} && git push origin {next_tag}"
-    return (
-        f"{tag} is stored, and came too late to be a submission: {refusal.problem}\n  fix: {refusal.fix or fix}"
-    )
+    return f"{tag} is stored, and came too late to be a submission: {refusal.problem}\n  fix: {refusal.fix or fix}"
 
 
 def address(submission: Submission, site_url: str) -> str:

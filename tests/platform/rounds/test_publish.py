@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from io import StringIO
 from typing import TYPE_CHECKING
@@ -149,7 +150,7 @@ def test_it_rejects_what_is_no_longer_what_the_preview_showed(hall: Hall) -> Non
     def withdraw() -> None:
         Submission.objects.filter(title="mo-2 2").update(state="withdrawn")
 
-    changes = [
+    changes: list[Callable[[], object]] = [
         lambda: submissions.disqualify(submission=of["mo-0 0"], by=hall.organiser, reason="it cheats"),
         lambda: submissions.reinstate(submission=of["mo-0 0"], by=hall.organiser, reason="it does not"),
         withdraw,
