@@ -187,6 +187,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 60.0,
         "options": {"expires": 60.0},
     },
+    "submissions.settle_late_tags": {
+        "task": "submissions.settle_late_tags",
+        "schedule": 60.0,
+        "options": {"expires": 60.0},
+    },
     "rounds.verify": {"task": "rounds.verify", "schedule": crontab(hour=3, minute=30), "options": {"expires": 3600.0}},
     "submissions.collect_images": {
         "task": "submissions.collect_images",

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
+from django.db import connection
 from django.utils import timezone
 
 
 def now() -> datetime:
     """The time now, aware, in UTC."""
     return timezone.now()
+
+
+def database_now() -> datetime:
+    """The time now by the database server's clock, which all hosts share. With SQLite there is one host, and its clock.
+
+    For moments of different hosts that are compared with each other. Who reads it under the lock that orders these
+    moments gets a later time than whoever held the lock before.
+    """
+    if connection.vendor == "sqlite":
+        return now()
+    with connection.cursor() as cursor:
+        # not now(), which is when the transaction began
+        cursor.execute("SELECT clock_timestamp()")
+        moment: datetime = cursor.fetchone()[0]
+    return moment.astimezone(UTC)

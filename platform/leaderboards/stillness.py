@@ -63,10 +63,10 @@ def move_boards(*, competition: Competition, by: User, reason: str) -> None:
 def time_of_a_result(competition: int) -> datetime:
     """When what ends now becomes known: after the boards stood still, if they do, whatever this host's clock says.
 
-    To be asked under the lock of a track, which `still_boards` takes too.
+    To be asked under the lock of a track, which `still_boards` and the freeze of a round take too.
     """
     since = Competition.objects.values_list("boards_still_since", flat=True).get(pk=competition)
-    now = clock.now()
+    now = clock.database_now()
     return now if since is None else max(now, since + timedelta(microseconds=1))
 
 

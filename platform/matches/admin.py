@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
+from django.utils.html import format_html
 
 from core.administration.acts import Act, confirmed
-from core.administration.columns import labelled, linked
+from core.administration.columns import count_column, labelled, linked
 from core.administration.rows import ReadOnlyAdmin, model_field_names
 from matches import services
 from matches.models import Match, Piece, SampleResult, Worker
@@ -20,6 +23,18 @@ STATE_COLOURS = {
     "held": "primary",
     "cancelled": "default",
 }
+
+
+def _before_replay(row: Any) -> list[str]:
+    """What a replay leaves to do, with a link to the rows that it concerns; `row` comes with its counts."""
+    if not row.evaluations_count:
+        return []
+    words = (
+        "An evaluation that ended because of it stays without a score until its submission is measured again. "
+        "The site does that once by itself, an hour after it ended; to do it at once, use Re-evaluate, which replays "
+        "the failed matches, too. Evaluations with this match: {}"
+    )
+    return [format_html(words, count_column(Match, "evaluations")(row))]
 
 
 @admin.register(Worker)
@@ -64,6 +79,7 @@ class MatchAdmin(ReadOnlyAdmin):
             "A round that it stopped then goes on by itself; one that is paused, when it is resumed.",
             "sent to be played again",
             lambda row, by, reason: services.replay_failed(row, by, reason),
+            notes=_before_replay,
         )
     )
 

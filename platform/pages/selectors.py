@@ -29,9 +29,9 @@ from matches.models import Piece
 from matches.selectors import OPEN_PIECES, Progress, QueuePlace, progress, queue_of, worker_is_missing
 from repositories.models import Repository
 from repositories.reading import CommitInfo, Reader
-from submissions.models import Submission
+from submissions.models import QuotaSlot, Submission
 from submissions.quota import Allowance, allowance
-from submissions.selectors import allowance_of, built_before, next_tag_of
+from submissions.selectors import allowance_of, built_before, left_out, next_tag_of
 
 TOP = 3
 RECENT_COMMITS = 5
@@ -144,6 +144,7 @@ class Workshop:
     commits: Sequence[CommitInfo]
     allowance: Allowance
     next_tag: str
+    left_out: Sequence[QuotaSlot] = ()
 
 
 def workshops(entry: Entry) -> list[Workshop]:
@@ -160,7 +161,9 @@ def _workshop(track: Track, repository: Repository | None) -> Workshop:
     if repository.path.exists():
         with Reader(repository.path) as reader:
             commits, refs = reader.recent(RECENT_COMMITS), reader.refs()
-    return Workshop(track, repository, commits, allowance_of(repository), next_tag_of(repository, refs))
+    return Workshop(
+        track, repository, commits, allowance_of(repository), next_tag_of(repository, refs), left_out(repository)
+    )
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from rounds import release as releasing
 from rounds import services
 from rounds.forms import PartForm
 from rounds.models import Release, Round
-from rounds.previews import preview, unfit
+from rounds.previews import pools_in_words, preview, preview_digest, unfit
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -64,17 +64,24 @@ CANCEL = Act(
 
 
 def _before_apply(row: Round) -> list[str]:
-    return unfit(preview(row)) if row.state == State.SCORED else []
+    views = preview(row) if row.state == State.SCORED else []
+    return [*pools_in_words(views), *unfit(views)]
+
+
+def _previewed(row: Round) -> str:
+    return preview_digest(row, preview(row)) if row.state == State.SCORED else ""
 
 
 APPLY = Act(
     "Apply",
     "The result becomes public as the preview shows it and never changes any more; the best of each track become its "
     "pool, and everybody is measured anew against the new pools. Where the competition says so, a new validation set "
-    "is drawn from further images of its split.",
+    "is drawn from further images of its split. Should what is listed here change before you confirm, nothing is "
+    "applied.",
     "applied",
-    lambda row, by, reason: services.publish(round=row, by=by, reason=reason),
+    lambda row, by, reason, seen: services.publish(round=row, by=by, reason=reason, previewed=seen),
     notes=_before_apply,
+    digest=_previewed,
 )
 RELEASE = Act(
     "Release",

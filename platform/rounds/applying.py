@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from django.db import transaction
@@ -15,7 +16,7 @@ from leaderboards.services import set_pool, take_snapshot
 from rounds.freezing import words
 from rounds.life import lock_competition, locked, move, require_organiser, require_state
 from rounds.models import Round
-from rounds.previews import preview
+from rounds.previews import Preview, preview, preview_digest
 from submissions.models import Submission
 
 if TYPE_CHECKING:
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-def publish(*, round: Round, by: User, reason: str = "") -> None:
+def publish(*, round: Round, by: User, reason: str = "", previewed: str | None = None) -> None:
     """Make the best of each track its pool, as the preview shows it, and the result public: both or neither.
+
+    `previewed` is the `preview_digest` of what a person saw and confirmed; nothing else is applied. None: nobody did.
 
     The boards as they were are kept as snapshots; from then on everybody is measured against the new pools, and on new
     validation samples where the competition wants them and has them. Where it has none, the round says so. Raises
@@ -41,7 +44,9 @@ def publish(*, round: Round, by: User, reason: str = "") -> None:
         placed = held.entries.filter(place__isnull=False).values("submission")
         list(Submission.objects.select_for_update(no_key=True).filter(pk__in=placed).order_by("pk").values_list("pk"))
         pools = {}
-        for view in preview(held):
+        views = preview(held)
+        _check_seen(held, views, previewed)
+        for view in views:
             take_snapshot(track=view.track, reason=f"before {held.title} was published")
             if not view.rows:
                 continue
@@ -55,6 +60,15 @@ def publish(*, round: Round, by: User, reason: str = "") -> None:
         move(held, Round.State.PUBLISHED, "publish", by=by, reason=reason, outcome=held.outcome, pools=pools)
         _renew(held, renewal)
     round.refresh_from_db()
+
+
+def _check_seen(held: Round, views: Sequence[Preview], previewed: str | None) -> None:
+    if previewed is not None and previewed != preview_digest(held, views):
+        raise Refusal(
+            f"what would be applied of {held.title} is no longer what its preview showed: somebody was disqualified, "
+            "reinstated, withdrawn or kept since then, or a pool was changed",
+            fix="look at the preview again, then apply it",
+        )
 
 
 def _drawn(round: Round) -> Renewal | Exception | None:

@@ -44,6 +44,7 @@ def freeze(*, round: Round, by: User | None = None, reason: str = "") -> None:
         lock_competition(round)
         held = locked(round)
         require_state(held, Round.State.PLANNED, act="frozen")
+        _wait_for_results(held)
         _check_window(held.window, by)
         _check_no_other(held)
         entries = seats(held, held.window.starts_at)
@@ -60,9 +61,15 @@ def freeze(*, round: Round, by: User | None = None, reason: str = "") -> None:
     round.refresh_from_db()
 
 
+def _wait_for_results(round: Round) -> None:
+    """Lock the tracks, as whoever ends an evaluation does: what ended before this moment is committed now."""
+    tracks = Track.objects.select_for_update(no_key=True).filter(competition=round.competition_id)
+    list(tracks.order_by("pk").values_list("pk"))
+
+
 def freeze_due() -> None:
     """Freeze every round whose window has begun; what keeps one from it is said once, on the round."""
-    due = Round.objects.filter(state=Round.State.PLANNED, window__starts_at__lte=clock.now())
+    due = Round.objects.filter(state=Round.State.PLANNED, window__starts_at__lte=clock.database_now())
     for round in due.select_related("competition").order_by("pk"):
         try:
             freeze(round=round)
@@ -80,7 +87,8 @@ def words(error: Exception) -> str:
 
 
 def _check_window(window: FreezeWindow, by: User | None) -> None:
-    now = clock.now()
+    # by the clock, and under the lock, that say since when a submission is ready
+    now = clock.database_now()
     if now < window.starts_at:
         raise Refusal(f"its freeze window begins only at {window.starts_at:%Y-%m-%d %H:%M} UTC", fix="open it now")
     if by is None and now >= window.ends_at:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
@@ -77,6 +79,32 @@ def preview(round: Round) -> list[Preview]:
         gone = {entry.pk for entry in own if _gone(entry)}
         views.append(Preview(track, before, pool_after(own, stays, gone, unmet)[:most], rows))
     return views
+
+
+def preview_digest(round: Round, views: Sequence[Preview]) -> str:
+    """What publishing the round promises by its preview, as a digest: the outcome, the pools, and who is marked how.
+
+    Ranks on the boards are no part of it: they go on while the preview is looked at, and publishing does not set them.
+    """
+    promised = [
+        [
+            view.track.kind,
+            [player.digest for player in view.pool_before],
+            [player.digest for player in view.pool_after],
+            [[row.place, row.gone, row.unfit, row.kept] for row in view.rows],
+        ]
+        for view in views
+    ]
+    return hashlib.sha256(json.dumps([round.outcome, promised]).encode()).hexdigest()
+
+
+def pools_in_words(views: Sequence[Preview]) -> list[str]:
+    """A sentence on the pool of each track that publishing makes, best first."""
+    return [
+        f"Pool of the {view.track.kind} track: {', '.join(player.title for player in view.pool_after)}."
+        for view in views
+        if view.pool_after
+    ]
 
 
 def unfit(views: Sequence[Preview]) -> list[str]:

@@ -13,7 +13,7 @@ from competitions.models import Track
 from matches.models import Match, Piece
 from rounds.estimates import Estimate, estimate
 from rounds.models import Decision, Round, RoundEntry
-from rounds.previews import Moved, Preview, preview
+from rounds.previews import Moved, Preview, preview, preview_digest
 from submissions.models import Submission
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "decisions",
     "estimate",
     "preview",
+    "preview_digest",
     "progress",
     "stages",
     "standings",

@@ -15,6 +15,7 @@ from typing import Any
 
 from django.db import transaction
 
+from competitions.models import Competition
 from core import clock, events
 from core.doorbell import ring
 from submissions import builds, deadlines, ledger
@@ -77,12 +78,20 @@ def begin_checks(build: Build, limit: timedelta) -> bool:
 
 
 def succeed(build: Build, player: Player, checks: Sequence[dict[str, Any]]) -> bool:
-    """The submission is ready as `player`; False where the build is not ours any more."""
-    with _locked(build) as submission:
+    """The submission is ready as `player`; False where the build is not ours any more.
+
+    Since when it is ready is read under the competition's lock, which a freeze holds too: a round has everything that
+    was ready when its window began, and what is committed after the freeze became ready after it.
+    """
+    competition = build.submission.repository.track.competition_id
+    with transaction.atomic():
+        # before the submission, as everybody locks; not the repository, as its team could hold up the competition by it
+        Competition.objects.select_for_update(no_key=True).get(pk=competition)
+        submission = _held(build)
         if submission is None:
             return False
         _finish(build, READY, checks)
-        _move(submission, Submission.State.READY, player=player)
+        _move(submission, Submission.State.READY, player=player, state_since=clock.database_now())
         events.record("ready", submission, player=player.pk, attempt=build.attempt)
         ring("leaderboards.evaluate", submission=submission.pk)
     return True
@@ -173,9 +182,13 @@ def _locked(build: Build) -> Iterator[Submission | None]:
     with transaction.atomic():
         # the repository first, as everybody does who decides on its quota
         ledger.lock(build.submission.repository)
-        submission = Submission.objects.select_for_update().get(pk=build.submission_id)
-        ours = Build.objects.filter(pk=build.pk, finished_at=None).exists()
-        yield submission if ours and submission.state in _AT_WORK else None
+        yield _held(build)
+
+
+def _held(build: Build) -> Submission | None:
+    submission = Submission.objects.select_for_update().get(pk=build.submission_id)
+    ours = Build.objects.filter(pk=build.pk, finished_at=None).exists()
+    return submission if ours and submission.state in _AT_WORK else None
 
 
 def _finish(build: Build, outcome: str, checks: Sequence[dict[str, Any]] = ()) -> None:
@@ -184,7 +197,7 @@ def _finish(build: Build, outcome: str, checks: Sequence[dict[str, Any]] = ()) -
 
 
 def _move(submission: Submission, state: Submission.State, **values: Any) -> None:
-    changes = {"deadline": None} | values | {"state": state, "state_since": clock.now()}
+    changes = {"deadline": None, "state_since": clock.now()} | values | {"state": state}
     for name, value in changes.items():
         setattr(submission, name, value)
     submission.save(update_fields=list(changes))

@@ -8,7 +8,7 @@ from repositories.push import Door, Push, RefUpdate
 from repositories.reading import Reader
 from submissions import words
 from submissions.checks import check_content, check_turn
-from submissions.ledger import bind, reserve, settle_reservations
+from submissions.ledger import bind, reserve, settle_late_tags, settle_reservations
 from submissions.selectors import allowance_of, next_tag_of
 
 
@@ -21,6 +21,7 @@ class SubmissionDoor(Door):
         if update is None:
             return ""
         settle_reservations(push.repository)  # so that a push that broke off takes no slot from this one
+        settle_late_tags(push.repository)  # before this one, which would be the older submission else
         with Reader(push.repository.path, push.environment) as reader:
             commit = _commit_of(reader, update)
             check_turn(push.repository, push.user, commit)
@@ -39,11 +40,11 @@ class SubmissionDoor(Door):
         with Reader(push.repository.path) as reader:
             if update is None:
                 return _hint(push, reader)
-            commit = _commit_of(reader, update)
+            commit, refs = _commit_of(reader, update), reader.refs()
         try:
             submission = bind(repository=push.repository, commit=commit, tag=_tag(update), by=push.user)
-        except Refusal as refusal:  # so late that its slot was given back and taken meanwhile
-            return f"{_tag(update)} is stored, and came too late to be a submission: {refusal.problem}"
+        except Refusal as refusal:  # so late that its slot was given back meanwhile
+            return words.too_late(_tag(update), commit, refusal, next_tag_of(push.repository, refs))
         return words.accepted(submission, push.site_url, allowance_of(push.repository))
 
 

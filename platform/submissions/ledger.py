@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping, Sequence
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
 
 from accounts.models import User
 from core import clock, doorbell, events
@@ -12,7 +14,7 @@ from core.errors import Refusal, RefusedForNow
 from repositories.models import Repository
 from repositories.reading import Reader
 from submissions import deadlines
-from submissions.checks import check_commit_is_new, check_quota
+from submissions.checks import check_commit_is_new, check_quota, check_turn
 from submissions.models import QuotaSlot, Submission
 from submissions.plan import manifest_at
 from submissions.quota import WINDOW, refunds_refusal
@@ -61,14 +63,26 @@ def _same_push(slot: QuotaSlot, tag: str) -> QuotaSlot:
 def bind(*, repository: Repository, commit: str, tag: str, by: User) -> Submission:
     """Make the submission of the tag `tag`, which is in the repository, and use its slot. Safe to repeat.
 
-    Raises `Refusal` where the slot was given back meanwhile and none is left, or the commit was retried meanwhile.
+    Where the slot was given back meanwhile, the sender, the calendar and the quota are asked again, as at the door.
+    Raises `Refusal` where that is refused now, or the commit was retried meanwhile; the slot then keeps why.
     """
     with Reader(repository.path) as reader:
         manifest = manifest_at(reader, commit)
+    try:
+        return _bound(repository, commit, tag, by, title=manifest.title, licence=manifest.licence)
+    except Refusal as refusal:
+        _leave_out(repository, commit, tag, refusal)
+        raise
+
+
+def _bound(repository: Repository, commit: str, tag: str, by: User, *, title: str, licence: str) -> Submission:
     with transaction.atomic():
         lock(repository)
         if known := Submission.objects.filter(repository=repository, tag=tag).first():
             return known
+        reserved = QuotaSlot.objects.filter(repository=repository, commit=commit, state=QuotaSlot.State.RESERVED)
+        if not reserved.exists():
+            check_turn(repository, by, commit)
         slot = reserve(repository=repository, commit=commit, tag=tag, by=by)
         check_commit_is_new(repository, commit)
         now = clock.now()
@@ -78,8 +92,8 @@ def bind(*, repository: Repository, commit: str, tag: str, by: User) -> Submissi
             tag=tag,
             submitted_by=by,
             received_at=now,
-            title=manifest.title,
-            licence=manifest.licence,
+            title=title,
+            licence=licence,
             state_since=now,
             deadline=now + deadlines.RECEIVED,
         )
@@ -88,6 +102,16 @@ def bind(*, repository: Repository, commit: str, tag: str, by: User) -> Submissi
         events.record("submit", submission, by=by, commit=commit, tag=tag)
         doorbell.ring("submissions.build", submission=submission.pk)
         return submission
+
+
+def _leave_out(repository: Repository, commit: str, tag: str, refusal: Refusal) -> None:
+    """Keep for the team why a tag that is in the repository is no submission."""
+    with transaction.atomic():
+        slot = QuotaSlot.objects.filter(repository=repository, commit=commit, tag=tag, problem="").last()
+        if slot is not None:
+            slot.problem = refusal.problem
+            slot.save(update_fields=["problem"])
+            events.record("leave_out", slot, reason=refusal.problem)
 
 
 def settle_reservations(repository: Repository | None = None) -> int:
@@ -107,8 +131,7 @@ def _settled(slot: QuotaSlot) -> bool:
     repository = slot.repository
     try:
         with Reader(repository.path) as reader:
-            there = reader.refs().get(f"refs/tags/{slot.tag}")
-            arrived = there is not None and reader.resolve(there) == slot.commit
+            arrived = _is_at(reader, reader.refs(), slot)
         if arrived:
             bind(repository=repository, commit=slot.commit, tag=slot.tag, by=slot.reserved_by)
             return True
@@ -118,6 +141,61 @@ def _settled(slot: QuotaSlot) -> bool:
         log.exception("slot %s cannot be settled now", slot.pk)
         return False
     return _give_back(slot, QuotaSlot.State.RESERVED, PUSH_BROKEN_OFF)
+
+
+def settle_late_tags(repository: Repository | None = None) -> int:
+    """Look once more at slots that were given back because no tag had arrived, of one repository or of all; how many
+    were decided.
+
+    Where the tag is there now, and nobody was told, it becomes a submission if that is accepted now; where it is not,
+    the slot keeps why, and the tag is not looked at again: else it would be a submission whenever a slot frees.
+    """
+    late: dict[Repository, list[QuotaSlot]] = {}
+    for slot in _given_up(repository):
+        late.setdefault(slot.repository, []).append(slot)
+    return sum(_settle_late(repository, slots) for repository, slots in late.items())
+
+
+def _given_up(repository: Repository | None) -> QuerySet[QuotaSlot]:
+    known = Submission.objects.filter(repository=OuterRef("repository"), tag=OuterRef("tag"))
+    slots = QuotaSlot.objects.filter(
+        ~Exists(known),
+        state=QuotaSlot.State.REFUNDED,
+        reason=PUSH_BROKEN_OFF,
+        problem="",
+        settled_at__gt=clock.now() - deadlines.LATE_TAG,
+    )
+    if repository:
+        slots = slots.filter(repository=repository)
+    return slots.select_related("repository__entry__competition", "reserved_by").order_by("pk")
+
+
+def _settle_late(repository: Repository, slots: Sequence[QuotaSlot]) -> int:
+    try:
+        with Reader(repository.path) as reader:
+            refs = reader.refs()
+            arrived = {slot.tag: slot for slot in slots if _is_at(reader, refs, slot)}
+    except Exception:  # whatever it is, the other repositories are looked at, and this one the next time
+        log.exception("late tags of %s cannot be settled now", repository)
+        return 0
+    return sum(_bind_late(slot) for slot in arrived.values())
+
+
+def _bind_late(slot: QuotaSlot) -> bool:
+    try:
+        bind(repository=slot.repository, commit=slot.commit, tag=slot.tag, by=slot.reserved_by)
+    except Refusal as refusal:
+        log.info("slot %s has a tag that came too late: %s", slot.pk, refusal)
+    except Exception:  # whatever it is, the tags behind this one are settled
+        log.exception("the late tag of slot %s cannot be settled now", slot.pk)
+        return False
+    return True
+
+
+def _is_at(reader: Reader, refs: Mapping[str, str], slot: QuotaSlot) -> bool:
+    """Whether the slot's tag is among `refs`, on the commit that the door saw."""
+    there = refs.get(f"refs/tags/{slot.tag}")
+    return there is not None and reader.resolve(there) == slot.commit
 
 
 def settle_refusal(submission: Submission) -> bool:

@@ -110,6 +110,8 @@ class QuotaSlot(models.Model):
     settled_at = models.DateTimeField(null=True, blank=True)
     reason = models.CharField(max_length=40, blank=True)
     """Why it was refunded, e.g. `build_refused`, `fault`, `push_broken_off`, `withdrawn`."""
+    problem = models.TextField(blank=True)
+    """Why its tag, which is in the repository, did not become a submission; such a tag is not looked at again."""
     submission = models.OneToOneField(
         Submission, null=True, blank=True, on_delete=models.PROTECT, related_name="quota_slot"
     )

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import islice
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from core import clock
 from evaluation.domain.tags import next_tag
 from repositories.models import Repository
 from submissions.models import Build, Host, LogChunk, QuotaSlot, Submission
 from submissions.quota import WINDOW, Allowance, allowance
+
+TOLD = timedelta(days=7)
+"""For so long a team is told of a tag that did not become a submission."""
 
 LOG_PAGE = 1000
 """How many lines of a log are read at once."""
@@ -98,6 +102,13 @@ def standing_submission(repository: Repository, commit: str) -> Submission | Non
 def hosts_out_of_service() -> list[Host]:
     """The hosts that take no work because a check of them failed, by name."""
     return list(Host.objects.filter(out_since__isnull=False))
+
+
+def left_out(repository: Repository) -> list[QuotaSlot]:
+    """The slots of the last week whose tag is stored and is no submission, nor is another tag on its commit."""
+    submitted = Submission.objects.filter(repository=repository, commit=OuterRef("commit"))
+    slots = QuotaSlot.objects.filter(~Exists(submitted), repository=repository, settled_at__gt=clock.now() - TOLD)
+    return list(slots.exclude(problem="").order_by("pk"))
 
 
 def next_tag_of(repository: Repository, refs: Iterable[str]) -> str:

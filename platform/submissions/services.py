@@ -16,7 +16,7 @@ from repositories.models import Repository
 from repositories.reading import Reader
 from submissions import deadlines, ledger
 from submissions.checks import check_commit_is_new, check_content, check_turn
-from submissions.ledger import settle_refusal, settle_reservations
+from submissions.ledger import settle_late_tags, settle_refusal, settle_reservations
 from submissions.models import QuotaSlot, Submission
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "refund",
     "reinstate",
     "retry",
+    "settle_late_tags",
     "settle_refusal",
     "settle_reservations",
     "submit",
@@ -41,6 +42,7 @@ def submit(*, repository: Repository, commit: str, by: User) -> Submission:
     Raises `Refusal` or `RefusedForNow`, and nothing is used up then.
     """
     settle_reservations(repository)
+    settle_late_tags(repository)
     with Reader(repository.path) as reader:
         whole = reader.resolve(commit) if _COMMIT.fullmatch(commit) else None
         if whole is None:

@@ -22,6 +22,12 @@ def sweep() -> None:
     services.settle_reservations()
 
 
+@shared_task(name="submissions.settle_late_tags")  # type: ignore[untyped-decorator]
+def settle_late_tags() -> None:
+    """Find tags that arrived although their push was given up."""
+    services.settle_late_tags()
+
+
 @shared_task(name="submissions.collect_images")  # type: ignore[untyped-decorator]
 def collect_images() -> None:
     """Remove images and checkouts that nobody needs."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from core.errors import Refusal, RefusedForNow
 from submissions.models import Submission
 from submissions.quota import Allowance
 
@@ -23,6 +24,13 @@ def accepted(submission: Submission, site_url: str, left: Allowance) -> str:
             slots(left),
         ]
     )
+
+
+def too_late(tag: str, commit: str, refusal: Refusal, next_tag: str) -> str:
+    """The answer to a push whose slot was given back before its tag arrived, and that is refused by now."""
+    when = f" after {moment(refusal.accepted_from)}" if isinstance(refusal, RefusedForNow) else ""
+    fix = f"push another tag for it{when}: git tag {next_tag} {commit[:12]} && git push origin {next_tag}"
+    return f"{tag} is stored, and came too late to be a submission: {refusal.problem}\n  fix: {refusal.fix or fix}"
 
 
 def address(submission: Submission, site_url: str) -> str:

@@ -35,9 +35,10 @@ class FakeClock:
 
 @pytest.fixture
 def the_clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
-    """`core.clock`, stopped at noon."""
+    """`core.clock`, stopped at noon, on all hosts."""
     fake = FakeClock(NOON)
     monkeypatch.setattr(clock, "now", lambda: fake.at)
+    monkeypatch.setattr(clock, "database_now", lambda: fake.at)
     return fake
 
 

@@ -56,6 +56,9 @@ class Act:
     together: bool = False
     notes: Callable[[Any], Sequence[str]] = lambda row: ()
     """What must be known of a row before it is done, in sentences."""
+    digest: Callable[[Any], str] | None = None
+    """A digest of what the page that asks promises of a row. `call` gets the one that the person saw as `seen`, empty
+    where there is none, and refuses where it differs by then. Not for an act that is `together`."""
 
 
 def confirmed(act: Act) -> Callable[..., HttpResponse | None]:
@@ -107,7 +110,7 @@ def _ask(page: ModelAdmin[Any], request: HttpRequest, act: Act, rows: list[Any],
         "title": act.title,
         "opts": meta,
         "act": act,
-        "rows": [(row, act.notes(row)) for row in rows],
+        "rows": [_asked(act, row) for row in rows],
         "kind": meta.verbose_name if len(rows) == 1 else meta.verbose_name_plural,
         "form": form,
         "media": page.media + form.media,
@@ -118,6 +121,12 @@ def _ask(page: ModelAdmin[Any], request: HttpRequest, act: Act, rows: list[Any],
     return TemplateResponse(request, "admin/confirm_act.html", context)
 
 
+def _asked(act: Act, row: Any) -> tuple[Any, str, Sequence[str]]:
+    # the digest first: should something change in between, the notes are newer, and what they say is refused
+    digest = act.digest(row) if act.digest else ""
+    return row, digest, act.notes(row)
+
+
 def _do(request: HttpRequest, act: Act, rows: list[Any], given: dict[str, Any]) -> None:
     done = 0
     reason = given["reason"]
@@ -125,6 +134,8 @@ def _do(request: HttpRequest, act: Act, rows: list[Any], given: dict[str, Any]) 
     for chosen in [rows] if act.together else [[row] for row in rows]:
         named = act.title if act.together else chosen[0]
         try:
+            if act.digest:
+                fields["seen"] = request.POST.get(f"seen-{chosen[0].pk}", "")
             act.call(chosen if act.together else chosen[0], request.user, reason, **fields)
         except Refusal as refusal:
             messages.error(request, f"{named}: {refusal.problem}" + (f" (fix: {refusal.fix})" if refusal.fix else ""))

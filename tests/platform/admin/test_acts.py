@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from datetime import date
 from typing import Any
 
@@ -98,6 +100,30 @@ def test_a_failed_match_is_replayed(as_organiser: Client, olga: User, rows: Any)
     assert told(done) == ["1 of 1 sent to be played again."]
     assert Match.objects.get().state == Match.State.WAITING
     assert Event.objects.get(verb="replay", by=olga).reason == "The disk has room again."
+
+
+def test_replaying_a_match_leads_to_the_evaluations_that_it_leaves_as_they_are(as_organiser: Client, rows: Any) -> None:
+    """Void is final: a replay has the match played, and nothing is scored by it until somebody re-evaluates."""
+    rows.more()
+    match = Match.objects.get()
+    evaluation = Evaluation.objects.get()
+    Evaluation.objects.update(state="void", cause="platform", reason="fault")
+    page = as_organiser.get(reverse("admin:matches_match_replay", args=[match.pk])).content.decode()
+    assert "stays without a score until its submission is measured again" in page
+    (link,) = re.findall(r'<p class="font-semibold">.*?<a[^>]* href="([^"]+)">1</a>', page)
+    listed = as_organiser.get(html.unescape(link))
+    assert list(listed.context["cl"].queryset) == [evaluation]
+    done = as_organiser.post(link.partition("?")[0], confirmed("re_evaluate", evaluation))
+    assert told(done) == ["1 of 1 begun again."]
+    match.refresh_from_db()
+    assert match.state == Match.State.WAITING, "a re-evaluation replays what failed"
+
+
+def test_replaying_a_match_of_no_evaluation_speaks_of_none(as_organiser: Client, rows: Any) -> None:
+    rows.more()
+    Match.objects.get().evaluations.clear()
+    page = as_organiser.get(reverse("admin:matches_match_replay", args=[Match.objects.get().pk])).content.decode()
+    assert "without a score" not in page
 
 
 class DayForm(ReasonForm):

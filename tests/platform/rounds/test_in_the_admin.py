@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from matches.models import Match
 from rounds import services
 from rounds.models import Round, RoundEntry
 from submissions.models import Submission
-from submissions.services import disqualify
+from submissions.services import disqualify, reinstate
 
 if TYPE_CHECKING:
     from tests.platform.rounds.conftest import Hall
@@ -57,8 +58,17 @@ def plan_form(hall: Hall, **more: Any) -> dict[str, Any]:
 def act(browser: Client, round: Round, name: str, **fields: str) -> list[str]:
     """Do an act from the round's page, behind the page that asks; what the admin says of it."""
     page = reverse(f"admin:rounds_round_{name}", args=[round.pk])
-    asked = browser.get(page)
-    assert 'name="reason"' in asked.content.decode()
+    asked = browser.get(page).content.decode()
+    assert 'name="reason"' in asked
+    return confirm(browser, round, page, hidden_in(asked) | fields)
+
+
+def hidden_in(page: str) -> dict[str, str]:
+    """What the form of a page brings along, as a browser sends it."""
+    return dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page))
+
+
+def confirm(browser: Client, round: Round, page: str, fields: dict[str, str]) -> list[str]:
     done = browser.post(page, {"confirmed": "yes", "reason": "It is time.", **fields})
     assert done.status_code == 302
     round.refresh_from_db()
@@ -166,6 +176,44 @@ def test_a_model_that_failed_its_audit_is_seen_before_it_is_applied(browser: Cli
     assert act(browser, round, "apply") == ["1 of 1 applied."]
     assert hall.pool("model") == [f"model {number}" for number in (0, 2, 3, 4, 5)]
     assert "disqualified" in browser.get(f"/competitions/digits/rounds/{round.number}").content.decode()
+
+
+def test_the_page_that_asks_shows_the_pools_and_nothing_else_is_applied(
+    browser: Client, hall: Hall, olga: User
+) -> None:
+    hall.field(7, 3)
+    round = hall.scored(hall.plan(samples=8))
+    best = Submission.objects.get(title="mo-0 0")
+    disqualify(submission=best, by=olga, reason="it cheats")
+    apply = reverse("admin:rounds_round_apply", args=[round.pk])
+    asked = browser.get(apply).content.decode()
+    assert "Pool of the model track: model 1, model 2, model 3, model 4, model 5." in asked
+    reinstate(submission=best, by=olga, reason="it does not")
+    (refused,) = confirm(browser, round, apply, hidden_in(asked))
+    assert "no longer what its preview showed" in refused
+    assert "look at the preview again" in refused
+    assert (round.state, hall.pool("model")) == ("scored", [])
+    (refused,) = confirm(browser, round, apply, {})  # a page of before this was asked
+    assert "look at the preview again" in refused
+
+    again = browser.post(apply, {"confirmed": "yes", "reason": "", **hidden_in(asked)}).content.decode()
+    assert "Pool of the model track: model 0, model 1, model 2, model 3, model 4." in again
+    assert confirm(browser, round, apply, hidden_in(again)) == ["1 of 1 applied."]
+    assert hall.pool("model") == [f"model {number}" for number in range(5)]
+
+
+def test_a_round_chosen_in_the_list_is_applied_as_previewed(browser: Client, hall: Hall, olga: User) -> None:
+    hall.field(7, 3)
+    round = hall.scored(hall.plan(samples=8))
+    page = reverse("admin:rounds_round_changelist")
+    asked = browser.post(page, {"action": "apply", ACTION_CHECKBOX_NAME: [round.pk]}).content.decode()
+    fields = hidden_in(asked)
+    disqualify(submission=Submission.objects.get(title="mo-0 0"), by=olga, reason="it cheats")
+    (refused, *_) = confirm(browser, round, page, fields)
+    assert "look at the preview again" in refused
+    asked = browser.post(page, {"action": "apply", ACTION_CHECKBOX_NAME: [round.pk]}).content.decode()
+    assert confirm(browser, round, page, hidden_in(asked)) == ["1 of 1 applied."]
+    assert hall.pool("model") == [f"model {number}" for number in range(1, 6)]
 
 
 def test_parts_are_released_and_withdrawn(browser: Client, hall: Hall) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from io import StringIO
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ import pytest
 from django.db import connections, transaction
 from rich.console import Console
 
+from accounts.models import Team
 from competitions.models import Competition, SampleSet
 from competitions.rules import query_rules
 from competitions.samples import keep_samples
@@ -17,14 +19,14 @@ from competitions.selectors import overlapping, rules_in_force, sample_set_for
 from core.errors import Refusal
 from core.models import Event
 from demo.boards import print_preview
-from leaderboards.models import Snapshot
+from leaderboards.models import Evaluation, Snapshot, Standing
 from leaderboards.selectors import terms_in_force
 from leaderboards.services import set_pool
 from matches.models import Match
 from rounds import services
 from rounds.cockpit import cockpit
 from rounds.models import Decision, Round
-from rounds.selectors import preview
+from rounds.selectors import preview, preview_digest
 from submissions import services as submissions
 from submissions.models import Player, Submission
 
@@ -136,6 +138,58 @@ def test_a_model_that_did_not_pass_its_audit_is_told_of(hall: Hall) -> None:
     console = Console(file=StringIO(), record=True, width=200)
     print_preview("R", views, console)
     assert console.export_text().count("did not pass its audit in 2 matches") == 1, "the demo prints it too"
+
+
+def test_it_rejects_what_is_no_longer_what_the_preview_showed(hall: Hall) -> None:
+    hall.field(7, 3)
+    round = hall.scored(hall.plan(samples=8))
+    of = {row.title: row for row in Submission.objects.all()}
+    failed = Match.objects.filter(model__title="model 1").earliest("pk")
+    other = [hall.player("untargeted", 9)]
+
+    def withdraw() -> None:
+        Submission.objects.filter(title="mo-2 2").update(state="withdrawn")
+
+    changes: list[Callable[[], object]] = [
+        lambda: submissions.disqualify(submission=of["mo-0 0"], by=hall.organiser, reason="it cheats"),
+        lambda: submissions.reinstate(submission=of["mo-0 0"], by=hall.organiser, reason="it does not"),
+        withdraw,
+        lambda: Match.objects.filter(pk=failed.pk).update(audit={"changed": 9, "passed": False}),
+        lambda: set_pool(track=hall.tracks["untargeted"], players=other, reason="a test"),
+        lambda: Round.objects.filter(pk=round.pk).update(outcome="0" * 64),
+    ]
+    for change in changes:
+        seen = preview_digest(round, preview(round))
+        change()
+        with pytest.raises(Refusal, match="no longer what its preview showed") as refusal:
+            services.publish(round=round, by=hall.organiser, previewed=seen)
+        assert "look at the preview again" in refusal.value.fix
+        round.refresh_from_db()
+        assert (round.state, hall.pool("model")) == ("scored", [])
+    services.publish(round=round, by=hall.organiser, previewed=preview_digest(round, preview(round)))
+    assert hall.pool("model") == [f"model {number}" for number in (0, 1, 3, 4, 5)]
+
+
+def test_what_changes_on_the_boards_alone_leaves_the_preview_as_it_was(hall: Hall) -> None:
+    hall.field(3, 3)
+    round = hall.scored(hall.plan(samples=8))
+    pool = set_pool(track=hall.tracks["targeted"], players=[hall.player("targeted", 1)], reason="a test")
+    seen = preview_digest(round, preview(round))
+    submission = Submission.objects.get(title="mo-2 2")
+    evaluation = Evaluation.objects.create(
+        submission=submission,
+        pool=pool,
+        sample_set=hall.sources["validation"],
+        rules=rules_in_force(hall.competition),
+        created_at=hall.clock.at,
+        finished_at=hall.clock.at,
+    )
+    entry = submission.repository.entry
+    Standing.objects.create(track=hall.tracks["model"], entry=entry, evaluation=evaluation, rank=1)
+    Team.objects.filter(pk=entry.team_id).update(name="Renamed")
+    assert next(row for view in preview(round) for row in view.rows if row.rank_before == 1).team == "Renamed"
+    services.publish(round=round, by=hall.organiser, previewed=seen)
+    assert hall.pool("model") == [f"model {number}" for number in range(3)]
 
 
 def test_a_track_where_nobody_played_keeps_its_pool(hall: Hall) -> None:

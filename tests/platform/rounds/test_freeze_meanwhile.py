@@ -1,0 +1,181 @@
+"""What is being committed while a round is frozen, and hosts whose clocks are wrong."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from django.db import connections, transaction
+
+from core import clock
+from leaderboards import services as leaderboards
+from leaderboards.models import Evaluation
+from leaderboards.services import set_pool
+from rounds import services
+from rounds.models import Round
+from rounds.seating import seats
+from submissions import attempts
+from submissions.models import Build, Submission
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.platform.rounds.conftest import Hall
+
+MOMENT = timedelta(milliseconds=1)
+MINUTE = timedelta(minutes=1)
+
+
+@dataclass
+class Builder:
+    """A worker that is about to finish the build of a submission."""
+
+    hall: Hall
+    build: Build
+
+    def finish(self) -> None:
+        player = self.hall.player("model", 7)
+        assert attempts.succeed(self.build, player, [])
+
+    @property
+    def submission(self) -> Submission:
+        return Submission.objects.get(pk=self.build.submission_id)
+
+
+@pytest.fixture
+def builder(hall: Hall) -> Builder:
+    """A round is planned, and the newest submission of mo-0 passes its smoke test."""
+    hall.field(2, 2)
+    submission = hall.submission("mo-0", "model", 7)
+    Submission.objects.filter(pk=submission.pk).update(state=Submission.State.CHECKING, player=None)
+    build = Build.objects.create(
+        submission=submission,
+        attempt=1,
+        worker="arena-1/build/1",
+        started_at=clock.now(),
+        lease_until=clock.now() + timedelta(days=1),
+    )
+    return Builder(hall, build)
+
+
+@pytest.fixture
+def round(hall: Hall, builder: Builder) -> Round:
+    """Planned, the window to come."""
+    return hall.plan()
+
+
+@pytest.fixture
+def meanwhile() -> Iterator[Callable[[Callable[[], object]], Future[None]]]:
+    """Begins something in another process's stead; it has come to its first lock when this returns."""
+    with ThreadPoolExecutor(1) as threads:
+
+        def begin(act: Callable[[], object]) -> Future[None]:
+            def run() -> None:
+                try:
+                    act()
+                finally:
+                    connections.close_all()
+
+            begun = threads.submit(run)
+            wait([begun], timeout=0.5)
+            return begun
+
+        yield begin
+
+
+def entered(round: Round) -> list[str]:
+    return list(round.entries.filter(track__kind="model").order_by("prior").values_list("submission__title", flat=True))
+
+
+def would_enter(round: Round) -> list[str]:
+    """The answer to the same question, asked now."""
+    rows = [row for row in seats(round, round.window.starts_at) if row.track.kind == "model"]
+    return [row.submission.title for row in sorted(rows, key=lambda row: row.prior)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_was_ready_before_the_window_is_in_the_round_although_it_is_committed_later(
+    hall: Hall, round: Round, builder: Builder, meanwhile: Callable[[Callable[[], object]], Future[None]]
+) -> None:
+    hall.clock.at = round.window.starts_at - MOMENT
+    with transaction.atomic():
+        builder.finish()
+        hall.clock.at = round.window.starts_at
+        froze = meanwhile(services.freeze_due)
+    froze.result()
+    assert sorted(entered(round)) == ["mo-0 7", "mo-1 1"]
+    assert would_enter(round) == entered(round)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_becomes_ready_while_the_round_is_frozen_is_ready_after_the_window_began(
+    hall: Hall, round: Round, builder: Builder, meanwhile: Callable[[Callable[[], object]], Future[None]]
+) -> None:
+    hall.clock.at = round.window.starts_at
+    with transaction.atomic():
+        services.freeze_due()
+        hall.clock.at = round.window.starts_at - MOMENT
+        finished = meanwhile(builder.finish)
+        hall.clock.at = round.window.starts_at + MOMENT
+    finished.result()
+    assert builder.submission.state_since > round.window.starts_at
+    assert sorted(entered(round)) == ["mo-0 0", "mo-1 1"]
+    assert would_enter(round) == entered(round)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_score_of_before_the_window_orders_the_field_although_it_is_committed_later(
+    hall: Hall, round: Round, meanwhile: Callable[[Callable[[], object]], Future[None]]
+) -> None:
+    set_pool(track=hall.tracks["untargeted"], players=[hall.player("untargeted", 1)], reason="a test")
+    for submission in Submission.objects.filter(state="ready", repository__track__kind="model"):
+        leaderboards.evaluate(submission)
+    hall.play()
+    hall.clock.at = round.window.starts_at - MOMENT
+    with transaction.atomic():
+        assert leaderboards.score_finished() == 2
+        hall.clock.at = round.window.starts_at
+        froze = meanwhile(services.freeze_due)
+    froze.result()
+    assert entered(round) == ["mo-0 0", "mo-1 1"]  # mo-1 entered first
+    assert would_enter(round) == entered(round)
+
+
+@pytest.mark.parametrize("off", [-MINUTE, MINUTE], ids=["slow", "fast"])
+@pytest.mark.parametrize("ready", [-MOMENT, MOMENT], ids=["before", "after"])
+def test_a_builder_whose_clock_is_wrong_moves_nothing_over_the_line(
+    hall: Hall, round: Round, builder: Builder, monkeypatch: pytest.MonkeyPatch, off: timedelta, ready: timedelta
+) -> None:
+    hall.clock.at = round.window.starts_at + ready
+    with monkeypatch.context() as host:
+        host.setattr(clock, "now", lambda: hall.clock.at + off)
+        builder.finish()
+    hall.clock.at += MINUTE
+    services.freeze(round=round, by=hall.organiser)
+    assert ("mo-0 7" in entered(round)) == (ready < timedelta(0))
+
+
+def test_a_worker_whose_clock_is_fast_does_not_freeze_a_round_too_early(
+    hall: Hall, round: Round, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hall.clock.at = round.window.starts_at - MINUTE
+    monkeypatch.setattr(clock, "now", lambda: round.window.starts_at + MINUTE)
+    services.freeze_due()
+    round.refresh_from_db()
+    assert (round.state, round.problem) == ("planned", "")
+
+
+def test_a_scorer_whose_clock_is_wrong_moves_no_score_over_the_line(
+    hall: Hall, round: Round, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_pool(track=hall.tracks["untargeted"], players=[hall.player("untargeted", 1)], reason="a test")
+    for submission in Submission.objects.filter(state="ready", repository__track__kind="model"):
+        leaderboards.evaluate(submission)
+    hall.play()
+    hall.clock.at = round.window.starts_at + MOMENT
+    monkeypatch.setattr(clock, "now", lambda: hall.clock.at - MINUTE)
+    leaderboards.score_finished()
+    assert not Evaluation.objects.filter(finished_at__lte=round.window.starts_at).exists()
