@@ -10,8 +10,10 @@ import logging
 from django.db import transaction
 from django.db.models import QuerySet
 
-from core import clock, events
+from competitions.models import Track
+from core import events
 from leaderboards.models import Evaluation
+from leaderboards.stillness import time_of_a_result
 from matches.models import Match
 from matches.queue import OPEN_MATCH
 from matches.services import cancel
@@ -29,7 +31,8 @@ def end_withdrawn() -> int:
     One that cannot be ended is logged and holds up no other.
     """
     playing = Evaluation.objects.filter(state=Evaluation.State.PLAYING, submission__state=Submission.State.WITHDRAWN)
-    return sum(_try_to_end(evaluation) for evaluation in playing.order_by("pk"))
+    playing = playing.select_related("submission__repository__track").order_by("pk")
+    return sum(map(_try_to_end, playing))
 
 
 def _try_to_end(evaluation: Evaluation) -> bool:
@@ -42,9 +45,11 @@ def _try_to_end(evaluation: Evaluation) -> bool:
 
 
 def _end(evaluation: Evaluation) -> bool:
+    track = evaluation.submission.repository.track
+    Track.objects.select_for_update(no_key=True).get(pk=track.pk)
     ended = Evaluation.objects.filter(pk=evaluation.pk, state=Evaluation.State.PLAYING).update(
         state=Evaluation.State.VOID,
-        finished_at=clock.now(),
+        finished_at=time_of_a_result(track.competition_id),
         cause=Submission.Cause.TEAM,
         reason=WITHDRAWN,
         problem="The submission was withdrawn.",

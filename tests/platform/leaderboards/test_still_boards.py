@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from django.test import Client
 
 from accounts.models import Membership, Team, User
-from competitions.models import Entry
+from competitions.models import Competition, Entry
 from core.errors import Refusal
 from core.models import Event
 from leaderboards import services
 from leaderboards.models import Pool, Snapshot
-from leaderboards.selectors import board
+from leaderboards.selectors import board, public_evaluation_of
 from submissions.models import Submission
 
 if TYPE_CHECKING:
@@ -141,6 +142,21 @@ def test_a_score_does_not_vanish_while_it_is_measured_again(stage: Stage, client
     evaluation = services.evaluate(stage.old)
     assert evaluation is not None
     assert client.get(address).json() == before
+
+
+def test_a_score_does_not_vanish_when_its_submission_is_withdrawn_while_it_is_measured_again(
+    stage: Stage, the_clock: FakeClock, olga: User
+) -> None:
+    since = Competition.objects.get().boards_still_since
+    assert since is not None
+    stage.arena.pool("untargeted", "another")
+    services.re_evaluate(submission=stage.old, by=olga, reason="a test")
+    Submission.objects.filter(pk=stage.old.pk).update(state="withdrawn")
+    the_clock.at = since - timedelta(seconds=2)  # by a host whose clock is behind
+    assert services.end_withdrawn() == 1
+    known = public_evaluation_of(Submission.objects.get(pk=stage.old.pk))
+    assert known is not None
+    assert known.value == 1.25
 
 
 @pytest.mark.parametrize("skew", [-2, 2])
