@@ -26,7 +26,9 @@ def take_snapshot(*, track: Track, reason: str) -> Snapshot:
     """Keep the track's leaderboard as it is now, for good."""
     with transaction.atomic():
         locked = Track.objects.select_for_update(no_key=True, of=("self",)).select_related("competition")
-        return _snapshot(locked.get(pk=track.pk), reason, clock.now())
+        held = locked.get(pk=track.pk)
+        # never as old as the one that frozen boards show
+        return _snapshot(held, reason, time_of_a_result(held.competition_id))
 
 
 def still_boards(*, competition: Competition, by: User, reason: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import Membership, Team, User
-from competitions.models import Competition, Entry
+from competitions.models import Competition, Entry, Track
 from core.errors import Refusal
 from core.models import Event
 from leaderboards import services
@@ -202,6 +202,16 @@ def test_a_later_snapshot_is_not_what_the_public_sees(stage: Stage, the_clock: F
     the_clock.forward(hours=1)
     later = services.take_snapshot(track=track, reason="round 2")
     assert json.loads(json.dumps(later.rows))[0]["value"] == 4.625
+    assert board(track) == before
+
+
+def test_a_snapshot_by_a_host_whose_clock_is_behind_is_not_what_the_public_sees(
+    stage: Stage, the_clock: FakeClock
+) -> None:
+    track = Track.objects.select_related("competition").get(kind="model")
+    before = board(track)
+    the_clock.forward(hours=-2)
+    services.take_snapshot(track=track, reason="before a round was published")
     assert board(track) == before
 
 
