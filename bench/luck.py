@@ -1,10 +1,10 @@
 """`python -m bench.luck`: what luck gives the best of many submissions of the same strength on a fixed sample set.
 
 The logarithm of a distance is `log 3 + model - attack + sample + model x sample + attack x sample + model x attack +
-rest`, all normal, with the deviations of the base world of `gauntlet simulate`, at most the distance to uniform grey;
-an attack finds nothing in one of twelve tries. A submission meets five strong opponents. What is drawn anew for each
-submission depends on what a team changes; all else stays. The last table is the level of the paired test on a team's
-page.
+rest`, all normal, with the deviations of the base world of `gauntlet simulate` but for half of its "model x attack", at
+most the distance to uniform grey; an attack finds nothing in one of twelve tries. A submission meets five strong
+opponents. What a team changes decides what is drawn again for each submission; all else stays. The last table is the
+level of the paired test on a team's page.
 """
 
 from __future__ import annotations

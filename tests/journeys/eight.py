@@ -93,7 +93,7 @@ def start_round(competition: Competition, by: User) -> None:
     now = clock.now()
     planned = services.plan_round(
         competition=competition,
-        title="Twelve a side",
+        title="Eight a side",
         kind="top-five",
         schedule="ladder",
         guard=False,
