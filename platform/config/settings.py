@@ -11,9 +11,11 @@ from pathlib import Path
 
 from celery.schedules import crontab
 from csp.constants import NONCE, SELF
+from django.core.exceptions import ImproperlyConfigured
 
 from config.env import Environment
 from config.face import UNFOLD as UNFOLD
+from core.trust import trust_problem
 
 env = Environment()
 
@@ -155,6 +157,8 @@ MAX_EXCHANGE_SECONDS = env.number("GAUNTLET_MAX_EXCHANGE_SECONDS", 1800)
 
 # players and those who run them
 SANDBOX = env.choice("GAUNTLET_SANDBOX", ("docker", "process"))
+TRUST_EVERYBODY = env.flag("GAUNTLET_TRUST_EVERYBODY", default=False)
+"""Whether the process sandbox may run what people push on a site that others reach."""
 WORKER_NAME = env.text("GAUNTLET_WORKER_NAME", socket.gethostname())
 WORKER_CLASS = env.choice("GAUNTLET_WORKER_CLASS", ("cpu", "gpu"))
 WORKER_DEVICES = env.names("GAUNTLET_WORKER_DEVICES", ())
@@ -235,6 +239,10 @@ SECURITY_CONTACT = env.contact("GAUNTLET_SECURITY_CONTACT")
 
 # behind a proxy that ends TLS and sets X-Forwarded-Proto itself
 HTTPS = env.flag("GAUNTLET_HTTPS", default=False)
+PROXIED = HTTPS or PROXIES > 0
+# here and not among the system checks, which gunicorn does not run and whose errors Celery ignores
+if _problem := trust_problem(SANDBOX, ALLOWED_HOSTS, proxied=PROXIED, trust_everybody=TRUST_EVERYBODY):
+    raise ImproperlyConfigured(_problem)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0

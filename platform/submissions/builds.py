@@ -26,6 +26,7 @@ from evaluation.sandbox.host_paths import HostPaths
 from repositories.checkout import check_out
 from repositories.models import Repository
 from submissions.models import Player, Submission
+from submissions.sandboxes import require_trust
 
 LogLine = Callable[[str], None]
 """Called with each line of a build's log as it appears, without the newline."""
@@ -132,6 +133,7 @@ def remove_unused_checkouts() -> int:
 
 
 def _builder() -> Builder:
+    require_trust()
     try:
         return choose_builder(settings.SANDBOX)
     except HostRefusal as refusal:

@@ -8,6 +8,7 @@ import threading
 from django.conf import settings
 
 from core.errors import Fault
+from core.trust import trust_problem
 from evaluation.domain.errors import HostRefusal
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.docker import DockerSandbox
@@ -16,9 +17,9 @@ from evaluation.sandbox.process import ProcessSandbox
 __all__ = [
     "Resources",
     "Sandbox",
-    "needs_trusted_code",
     "open_sandbox",
     "opened_sandboxes",
+    "require_trust",
     "resources",
     "trusted_sandbox",
 ]
@@ -31,8 +32,10 @@ _opening = threading.Lock()
 def open_sandbox() -> Sandbox:
     """The sandbox that `settings.SANDBOX` names, swept of leftovers when this process first opens it.
 
-    Raises `Fault` where the host lacks the engine or one of its guards: no team is to blame for that.
+    Raises `Fault` where the host lacks the engine or one of its guards, or must not run what people push: no team is to
+    blame for that.
     """
+    require_trust()
     return _opened(settings.SANDBOX)
 
 
@@ -48,9 +51,16 @@ def opened_sandboxes() -> list[Sandbox]:
     return [chosen, *others]
 
 
-def needs_trusted_code() -> bool:
-    """Whether the chosen sandbox stops nobody who means harm."""
-    return not _KINDS[settings.SANDBOX].for_untrusted_code
+def require_trust() -> None:
+    """Raise `Fault` where the chosen sandbox must not run what people push here, whatever the settings once were."""
+    problem = trust_problem(
+        settings.SANDBOX,
+        settings.ALLOWED_HOSTS,
+        proxied=settings.PROXIED,
+        trust_everybody=settings.TRUST_EVERYBODY,
+    )
+    if problem:
+        raise Fault(problem)
 
 
 def resources(device: str | None = None) -> Resources:

@@ -1,0 +1,1 @@
+"""Template tags of what all pages share, the admin included."""
