@@ -90,32 +90,37 @@ class Environment:
     def broker(self, name: str, default: str) -> tuple[str, dict[str, Any]]:
         """A broker's address and Celery's transport options for it.
 
-        `redis://HOST:PORT/NUMBER`, or `filesystem:///absolute/folder`: Celery's transport of plain files, for one host
-        without services. Raises `ImproperlyConfigured` for an address that it cannot read.
+        `redis://:PASSWORD@HOST:PORT/NUMBER` (`rediss://` for TLS), or `filesystem:///absolute/folder`: Celery's
+        transport of plain files, for one host without services. Raises `ImproperlyConfigured` for an address that it
+        cannot read.
         """
         address = self.text(name, default)
         scheme, _, rest = address.partition("://")
-        if scheme in {"redis", "rediss"} and rest:
+        if _is_redis(address):
             # a message is taken at once, so nothing is ever delivered twice for taking long
             return address, {}
         if scheme == "filesystem" and rest.startswith("/"):
             return "filesystem://", _file_broker(Path(rest))
-        raise ImproperlyConfigured(f"{name} is no broker address. Set it to redis://HOST:PORT/NUMBER.")
+        raise ImproperlyConfigured(f"{name} is no broker address. Set it to redis://:PASSWORD@HOST:PORT/NUMBER.")
 
-    def cache(self, name: str, *, otherwise_in: Path) -> dict[str, Any]:
-        """Django's settings of the cache that all processes share: the broker `name` where that is Redis, else files.
+    def cache(self, name: str, broker: str, *, otherwise_in: Path) -> dict[str, Any]:
+        """Django's settings of the cache that all processes share; raises `ImproperlyConfigured` for another address.
 
+        It is the Redis server `name`, by default that of the variable `broker`, and files where that is none either.
         What is counted there, such as attempts to log in, must hold whichever process answers.
         """
         address = self.text(name, "")
-        if address.startswith(("redis://", "rediss://")):
-            return {
-                "BACKEND": "django.core.cache.backends.redis.RedisCache",
-                "LOCATION": address,
-                "KEY_PREFIX": "gauntlet-cache",
-            }
+        if address and not _is_redis(address):
+            # the address may hold a password, so it is not repeated
+            raise ImproperlyConfigured(
+                f"{name} is no address of a Redis server. Set it to redis://:PASSWORD@HOST:PORT/NUMBER, or rediss:// "
+                "for TLS."
+            )
+        address = address or self.text(broker, "")
+        if _is_redis(address):
+            return {"BACKEND": "config.caching.JsonRedisCache", "LOCATION": address, "KEY_PREFIX": "gauntlet-cache"}
         return {
-            "BACKEND": "django.core.cache.backends.filebased.FileBasedCache",
+            "BACKEND": "config.caching.JsonFileBasedCache",
             "LOCATION": str(otherwise_in),
             "OPTIONS": {"MAX_ENTRIES": MOST_CACHE_FILES},
         }
@@ -130,6 +135,11 @@ class Environment:
         if len(value) < 50:
             raise ImproperlyConfigured(f"{name} is shorter than 50 characters. Set it to a longer random text.")
         return value
+
+
+def _is_redis(address: str) -> bool:
+    scheme, _, rest = address.partition("://")
+    return scheme in {"redis", "rediss"} and bool(rest)
 
 
 def _file_broker(folder: Path) -> dict[str, Any]:

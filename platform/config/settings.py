@@ -90,7 +90,7 @@ TEMPLATES = [
 ]
 
 DATABASES = {"default": env.database("DATABASE_URL", f"sqlite:///{STATE / 'site.sqlite3'}")}
-CACHES = {"default": env.cache("GAUNTLET_BROKER", otherwise_in=STATE / "cache")}
+CACHES = {"default": env.cache("GAUNTLET_CACHE", "GAUNTLET_BROKER", otherwise_in=STATE / "cache")}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 LANGUAGE_CODE = "en"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 import numpy as np
@@ -130,13 +130,15 @@ def _compared(newest: Evaluation, own: QuerySet[Evaluation], side: Side) -> Comp
         return None
     # scores change with a repair alone, and then the key does
     key = f"paired-difference:{newest.pk}:{newest.value!r}:{older.pk}:{older.value!r}"
-    difference = cache.get(key)
-    if difference is None:
+    kept = cache.get(key)
+    if kept is not None:
+        difference = Difference(**kept)
+    else:
         rows = _distances(newest, side), _distances(older, side)
         if not rows[0].size or rows[0].shape != rows[1].shape:
             return None  # it met models of its own team alone
         difference = paired_difference(*rows, side, SEED)
-        cache.set(key, difference, _KEPT_SECONDS)
+        cache.set(key, asdict(difference), _KEPT_SECONDS)
     return Compared(older.submission_id, difference, better=(difference.value > 0) == (side is Side.MODEL))
 
 

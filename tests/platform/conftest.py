@@ -50,7 +50,7 @@ def _own_folders(settings: Settings, tmp_path: Path) -> None:
     settings.OBJECTS = tmp_path / "objects"
     settings.CHECKOUTS = tmp_path / "checkouts"
     cache = settings.CACHES["default"]
-    own = {"LOCATION": str(tmp_path / "cache")} if "filebased" in cache["BACKEND"] else {"KEY_PREFIX": str(tmp_path)}
+    own = {"LOCATION": str(tmp_path / "cache")} if "FileBased" in cache["BACKEND"] else {"KEY_PREFIX": str(tmp_path)}
     settings.CACHES = {"default": cache | own}
     settings.SANDBOX = "process"
     settings.STORAGES = settings.STORAGES | {

@@ -69,12 +69,24 @@ def test_it_reads_a_number_from_the_least_on() -> None:
 
 
 def test_a_cache_is_shared_by_all_processes(tmp_path: Path) -> None:
-    files = Environment({"BROKER": "filesystem:///srv/broker"}).cache("BROKER", otherwise_in=tmp_path)
+    files = Environment({"BROKER": "filesystem:///srv/broker"}).cache("CACHE", "BROKER", otherwise_in=tmp_path)
     assert files["BACKEND"].endswith("FileBasedCache")
     assert files["LOCATION"] == str(tmp_path)
-    redis = Environment({"BROKER": "redis://h:6379/1"}).cache("BROKER", otherwise_in=tmp_path)
+    redis = Environment({"BROKER": "redis://h:6379/1"}).cache("CACHE", "BROKER", otherwise_in=tmp_path)
     assert redis["BACKEND"].endswith("RedisCache")
     assert redis["LOCATION"] == "redis://h:6379/1"
+
+
+def test_the_cache_may_be_another_server_than_the_broker(tmp_path: Path) -> None:
+    both = {"BROKER": "redis://h:6379/0", "CACHE": "rediss://:word@cache:6379/0"}
+    assert Environment(both).cache("CACHE", "BROKER", otherwise_in=tmp_path)["LOCATION"] == both["CACHE"]
+
+
+@pytest.mark.parametrize("address", ["redis://", "memcached://u:secret@h", "h:6379"])
+def test_it_rejects_an_address_of_a_cache_and_keeps_the_password_to_itself(tmp_path: Path, address: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="CACHE is no address of a Redis server") as caught:
+        Environment({"CACHE": address}).cache("CACHE", "BROKER", otherwise_in=tmp_path)
+    assert "secret" not in str(caught.value)
 
 
 def test_it_makes_a_secret_once(tmp_path: Path) -> None:

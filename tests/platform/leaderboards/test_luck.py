@@ -56,6 +56,7 @@ def test_it_works(arena: Arena, attack_pool: Pool, alice: User) -> None:
     assert (own.compared.older, own.compared.better) == (older.pk, True)
     assert own.compared.difference.separated
     assert own.compared.difference.value == own.compared.difference.low == own.compared.difference.high == 1.0
+    assert luck_of(owls, inside=True) == [own], "what was kept is what was computed"
 
 
 @pytest.mark.parametrize(("kind", "pool"), [("model", "untargeted"), ("untargeted", "model")])

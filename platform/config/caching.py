@@ -1,0 +1,113 @@
+"""Django's caches of files and of Redis with JSON in place of pickles: whoever can write there runs nothing.
+
+An entry that cannot be read, such as one of an earlier version, is as good as missing.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+from django.core.cache.backends.base import DEFAULT_TIMEOUT
+from django.core.cache.backends.filebased import FileBasedCache
+from django.core.cache.backends.redis import RedisCache, RedisCacheClient
+from django.utils.functional import Promise
+
+_MISSING = object()
+_Key: TypeAlias = "str | bytes | memoryview[int]"
+
+
+class UnreadableEntryError(ValueError):
+    """What lies in the cache is no JSON."""
+
+
+class JsonSerializer:
+    """Values to JSON and back: tuples come back as lists, instances of dataclasses as dictionaries."""
+
+    def dumps(self, obj: object) -> bytes:
+        """Raises `TypeError` for a value that JSON does not hold."""
+        return json.dumps(obj, default=_plain).encode()
+
+    def loads(self, data: Any) -> Any:
+        """Raises `UnreadableEntryError`."""
+        try:
+            return json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise UnreadableEntryError(str(error)) from error
+
+
+def _plain(value: object) -> object:
+    # the admin's search keeps a dataclass of its own, which its templates read like a dictionary
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, Promise):
+        return str(value)
+    raise TypeError(f"the cache holds JSON, and {type(value).__name__} is not")
+
+
+_JSON = JsonSerializer()
+
+
+class JsonFileBasedCache(FileBasedCache):
+    """A file holds the time when it expires in its first line, and then the value."""
+
+    def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
+        """The value, or `default` where there is none that can be read."""
+        try:
+            with Path(self._key_to_file(key, version)).open("rb") as file:  # type: ignore[attr-defined] # not in its stub
+                return default if self._is_expired(file) else _JSON.loads(file.read())
+        except (FileNotFoundError, UnreadableEntryError):
+            return default
+
+    def touch(self, key: str, timeout: float | None = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
+        """Let the value expire `timeout` seconds from now; whether there is one."""
+        value = self.get(key, _MISSING, version)
+        if value is _MISSING:
+            return False
+        self.set(key, value, timeout, version)
+        return True
+
+    def _write_content(self, file: IO[bytes], timeout: float | None, value: object) -> None:
+        written = _JSON.dumps(value)
+        file.write(_JSON.dumps(self.get_backend_timeout(timeout)) + b"\n" + written)
+
+    def _is_expired(self, file: IO[bytes]) -> bool:
+        try:
+            expires = _JSON.loads(file.readline())
+        except UnreadableEntryError:
+            expires = 0
+        if expires is None or (isinstance(expires, int | float) and expires >= time.time()):
+            return False
+        self._delete(file.name)  # type: ignore[attr-defined] # not in its stub
+        return True
+
+
+class JsonRedisCacheClient(RedisCacheClient):
+    """The client below `JsonRedisCache`."""
+
+    def __init__(self, servers: list[str], **options: Any) -> None:
+        super().__init__(servers, serializer=_JSON, **options)
+
+    def get(self, key: _Key, default: Any) -> Any:
+        """The value, or `default` where there is none that can be read."""
+        try:
+            return super().get(key, default)
+        except UnreadableEntryError:
+            return default
+
+    def get_many(self, keys: Iterable[_Key]) -> dict[_Key, Any]:
+        """The values that there are and that can be read."""
+        found = {key: self.get(key, _MISSING) for key in keys}
+        return {key: value for key, value in found.items() if value is not _MISSING}
+
+
+class JsonRedisCache(RedisCache):
+    """Values as JSON, in Redis."""
+
+    def __init__(self, server: str | list[str], params: dict[str, Any]) -> None:
+        super().__init__(server, params)
+        self._class = JsonRedisCacheClient
