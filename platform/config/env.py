@@ -12,6 +12,8 @@ from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+from config.private import SharedFolderError, make_private_folder, narrow_database
+
 YES = frozenset({"1", "true", "yes", "on"})
 MOST_CACHE_FILES = 10_000
 """So many that nobody drives out what is counted of them by asking for other things."""
@@ -56,12 +58,22 @@ class Environment:
         return value
 
     def folder(self, name: str, default: Path) -> Path:
-        """A folder, made where it does not exist; raises `ImproperlyConfigured` where that fails."""
+        """A folder that this user alone can open, made where it does not exist.
+
+        Raises `ImproperlyConfigured` where that fails, and for a folder that is open to others and not the site's.
+        """
         path = Path(self.text(name, str(default)))
         try:
-            path.mkdir(parents=True, exist_ok=True)
+            make_private_folder(path, ours=path == default)
+        except SharedFolderError as error:
+            raise ImproperlyConfigured(
+                f"{path} {error}. If it is for the site alone, close it: chmod 700 {path}; if not, set {name} to "
+                "a folder of the site's own."
+            ) from error
         except OSError as error:
-            raise ImproperlyConfigured(f"{path} cannot be made ({error}). Set {name} to a writable folder.") from error
+            raise ImproperlyConfigured(
+                f"{path} cannot be made or closed to others ({error}). Set {name} to a writable folder."
+            ) from error
         return path
 
     def contact(self, name: str) -> str:
@@ -79,7 +91,7 @@ class Environment:
         address = self.text(name, default)
         scheme, _, rest = address.partition("://")
         if scheme == "sqlite" and len(rest) > 1 and rest.startswith("/"):
-            return _sqlite(rest[1:])
+            return _sqlite(name, rest[1:])
         if scheme in {"postgresql", "postgres"}:
             return _postgresql(name, address)
         # the address may hold a password, so it is not repeated
@@ -154,7 +166,14 @@ def _file_broker(folder: Path) -> dict[str, Any]:
     }
 
 
-def _sqlite(path: str) -> dict[str, Any]:
+def _sqlite(name: str, path: str) -> dict[str, Any]:
+    try:
+        narrow_database(Path(path))
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"{path} is open to other users of this host and cannot be closed to them ({error}). Close it: chmod 600 "
+            f"{path}; or set {name} to a file of this user's own."
+        ) from error
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": path,

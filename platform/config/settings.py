@@ -6,6 +6,7 @@ and players in Docker.
 
 from __future__ import annotations
 
+import os
 import socket
 from pathlib import Path
 
@@ -15,9 +16,13 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.env import Environment
 from config.face import UNFOLD as UNFOLD
+from config.private import UMASK
 from core.trust import trust_problem
 
 env = Environment()
+
+# here, since every program of the site reads its settings first; git and the hooks inherit it
+os.umask(UMASK)
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 STATE = env.folder("GAUNTLET_STATE", ROOT / ".gauntlet").resolve()

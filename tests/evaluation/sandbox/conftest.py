@@ -24,7 +24,8 @@ Started = tuple["subprocess.Popen[str]", list[str]]
 def socket_directory(tmp_path: Path) -> Path:
     """A directory such as a runner makes, with a file where its socket would be."""
     directory = tmp_path / "socket"
-    directory.mkdir(mode=0o755)
+    directory.mkdir()
+    directory.chmod(0o755)  # whatever the umask: a container runs as another user
     (directory / SOCKET_NAME).touch()
     return directory
 

@@ -123,3 +123,42 @@ def test_it_rejects_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(ImproperlyConfigured, match="Set STATE to a writable folder"):
         Environment({}).folder("STATE", tmp_path / "file" / "state")
+
+
+def test_a_folder_is_for_its_owner_alone(tmp_path: Path) -> None:
+    made = Environment({}).folder("STATE", tmp_path / "new")
+    assert made.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("kept", ["", "secret-key", "static"])
+def test_a_wider_folder_of_an_earlier_version_is_narrowed(tmp_path: Path, kept: str) -> None:
+    state = tmp_path / "state"
+    (state / kept).mkdir(parents=True)
+    state.chmod(0o755)
+    assert Environment({"STATE": str(state)}).folder("STATE", tmp_path).stat().st_mode & 0o777 == 0o700
+
+
+def test_the_default_folder_is_narrowed_whatever_it_holds(tmp_path: Path) -> None:
+    (tmp_path / "default" / "demo").mkdir(parents=True)
+    (tmp_path / "default").chmod(0o755)
+    assert Environment({}).folder("STATE", tmp_path / "default").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o750, 0o1777])
+def test_it_rejects_a_wider_folder_that_is_not_known_as_the_sites(tmp_path: Path, mode: int) -> None:
+    """Such as /srv or /tmp: without them the host would not work."""
+    shared = tmp_path / "shared"
+    (shared / "home").mkdir(parents=True)
+    shared.chmod(mode)
+    with pytest.raises(ImproperlyConfigured, match=r"open to other users of this host.*chmod 700.*set STATE to"):
+        Environment({"STATE": str(shared)}).folder("STATE", tmp_path)
+    assert shared.stat().st_mode & 0o7777 == mode
+
+
+def test_a_wider_database_file_is_narrowed_with_what_lies_beside_it(tmp_path: Path) -> None:
+    files = [tmp_path / f"site.sqlite3{end}" for end in ("", "-wal", "-shm")]
+    for file in files:
+        file.touch()
+        file.chmod(0o644)
+    Environment({"DATABASE_URL": f"sqlite:///{tmp_path}/site.sqlite3"}).database("DATABASE_URL", "")
+    assert [file.stat().st_mode & 0o777 for file in files] == [0o600] * 3

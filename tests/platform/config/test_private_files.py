@@ -1,0 +1,45 @@
+"""What the site keeps on disk is for its own user alone, whatever umask its programs were started with."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.conf import settings as configured
+
+# as a web server does: settings, a database, a cache, a broker, a kept object and a repository
+USE = """
+import django; django.setup()
+from django.core.cache import cache
+from django.db import connection
+from config import celery_app
+from core import store
+from repositories.services import _make
+from django.conf import settings
+connection.ensure_connection(); connection.cursor().execute("create table one (id int)")
+cache.set("key", 1); store.put(b"secret images"); _make(settings.REPOSITORIES / "owls.git")
+with celery_app.connection() as broker: broker.SimpleQueue("queue").put({})
+"""
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    """The state folder of a site that was used by a program with the usual umask."""
+    env = {
+        "PATH": "/usr/bin:/bin",
+        "GAUNTLET_STATE": str(tmp_path / "state"),
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "PYTHONPATH": f"{configured.ROOT / 'platform'}",
+    }
+    subprocess.run([sys.executable, "-c", USE], env=env, check=True, umask=0o022)
+    return tmp_path / "state"
+
+
+def test_it_works(state: Path) -> None:
+    kept = [state, *state.rglob("*")]
+    assert {"site.sqlite3", "secret-key", "static", "cache", "broker", "objects", "owls.git"} <= {
+        path.name for path in kept
+    }
+    assert [str(path) for path in kept if path.stat().st_mode & 0o077] == []
