@@ -10,7 +10,6 @@ from contextlib import suppress
 
 from evaluation.referee.seat import Departure, Seat
 
-
 _LAST_WORDS = 1.0
 """Seconds for a woken thread to end, so that it does not write into what comes after it; one that hangs is left."""
 
