@@ -10,6 +10,9 @@ from contextlib import suppress
 
 from evaluation.referee.seat import Departure, Seat
 
+_LAST_WORDS = 1.0
+"""Seconds for a woken thread to end, so that it does not write into what comes after it; one that hangs is left."""
+
 
 class FunctionSeat(Seat):
     """`serve` gets a connected socket and speaks the protocol on it, usually through the SDK; anew at each opening."""
@@ -44,6 +47,7 @@ class FunctionSeat(Seat):
             self._thread.join(timeout=patience)
             with suppress(OSError):  # wakes a thread that still waits on it; closing alone would not
                 self._theirs.shutdown(socket.SHUT_RDWR)
+            self._thread.join(timeout=_LAST_WORDS)
             self._thread = None
         return Departure()
 

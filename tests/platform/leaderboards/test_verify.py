@@ -40,6 +40,10 @@ def rows() -> list[Any]:
     return [*Evaluation.objects.order_by("pk").values(), *Standing.objects.order_by("pk").values()]
 
 
+def first_evaluation() -> Evaluation:
+    return Evaluation.objects.select_related("submission").order_by("pk")[0]
+
+
 @pytest.fixture
 def filled(arena: Arena, the_clock: FakeClock, entry: Entry, alice: User, attack_pool: Pool, model_pool: Pool) -> Arena:
     """Two teams on two boards, over two days."""
@@ -61,11 +65,12 @@ def test_it_works(filled: Arena) -> None:
 
 
 def test_it_names_what_differs_and_changes_nothing(filled: Arena) -> None:
-    Evaluation.objects.filter(pk=1).update(low=7.0)
+    first = first_evaluation()
+    Evaluation.objects.filter(pk=first.pk).update(low=7.0)
     Standing.objects.filter(track__kind="model", rank=2).update(rank=9)
     before = rows()
     assert verify() == [
-        "evaluation 1 of submission 1: low is 7.0 and should be 1.0",
+        f"{first} of {first.submission}: low is 7.0 and should be 1.0",
         "9. doves in digits on the board of digits/model: rank is 9 and should be 2",
         "failed: 5 scores and 3 standings verified, 2 differences, 2 of them not repaired.",
     ]
@@ -110,19 +115,19 @@ def test_it_names_what_waits_for_an_organiser_after_a_platform_error(filled: Are
 
 @pytest.mark.parametrize("flaw", ["none", "another", "reserved", "owed", "given", "overused"])
 def test_it_finds_slots_that_do_not_fit_their_submissions(filled: Arena, alice: User, flaw: str) -> None:
-    slot = QuotaSlot.objects.select_related("submission").get(pk=1)
-    submission = slot.submission
+    slot = QuotaSlot.objects.select_related("submission").order_by("pk")[0]
+    submission, own = slot.submission, QuotaSlot.objects.filter(pk=slot.pk)
     assert submission is not None
     if flaw == "none":
-        QuotaSlot.objects.filter(pk=1).update(submission=None)
+        own.update(submission=None)
     elif flaw == "another":
-        QuotaSlot.objects.filter(pk=1).update(tag="submission-99")
+        own.update(tag="submission-99")
     elif flaw == "reserved":
-        QuotaSlot.objects.filter(pk=1).update(state="reserved")
+        own.update(state="reserved")
     elif flaw == "owed":
         Submission.objects.filter(pk=submission.pk).update(state="refused", cause="platform")
     elif flaw == "given":
-        QuotaSlot.objects.filter(pk=1).update(state="refunded", reason="fault")
+        own.update(state="refunded", reason="fault")
     else:
         for _ in range(6):
             filled.submission(submission.repository.entry, "model", alice)
@@ -160,10 +165,11 @@ def test_whatever_happens_boards_stay_what_they_follow_from(
 
 
 def test_it_names_scores_whose_rows_or_matches_are_gone(filled: Arena) -> None:
-    SampleResult.objects.filter(match=1, sample=5).delete()
-    Evaluation.objects.get(pk=2).matches.clear()
+    first, second = Evaluation.objects.order_by("pk")[:2]
+    SampleResult.objects.filter(match__in=first.matches.all(), sample=5).delete()
+    second.matches.clear()
     told = verify()
-    assert "evaluation 1: its score cannot be computed" in told[0]
+    assert f"{first}: its score cannot be computed" in told[0]
     assert "lacks some of its 6 samples" in told[0]
     assert "it has no match with" in told[1]
     assert len(told) == 2 + 1
@@ -176,13 +182,14 @@ def test_a_nightly_run_looks_twice_before_it_raises_an_alarm(
     monkeypatch.setattr(nightly, "apply_async", lambda **given: asked.append(given["kwargs"]))
     nightly()
     assert not asked
-    Evaluation.objects.filter(pk=1).update(low=7.0)
+    first = first_evaluation()
+    Evaluation.objects.filter(pk=first.pk).update(low=7.0)
     nightly()
     assert asked == [{"confirm": False}]
     assert not caplog.records
     nightly(confirm=False)
     assert [record.levelname for record in caplog.records] == ["CRITICAL", "CRITICAL"]
-    assert "evaluation 1 of submission 1: low is 7.0 and should be 1.0" in caplog.text
+    assert f"{first} of {first.submission}: low is 7.0 and should be 1.0" in caplog.text
 
 
 def test_it_rejects_an_unknown_competition(filled: Arena) -> None:

@@ -142,8 +142,10 @@ def test_a_worker_that_lost_its_lease_writes_nothing(
 ) -> None:
     def stall(on_log: LogLine) -> None:
         monkeypatch.setattr(pipeline._Keeper, "require", lambda keeper: None)
-        Build.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
-        attempts.sweep()
+        with monkeypatch.context() as paused:
+            paused.setattr(attempts, "hold", lambda build: True)  # else it may renew the lease before the sweep
+            Build.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+            attempts.sweep()
         on_log("too late")
         raise SlowBuildRefusal("too late", fix="be quicker")
 
