@@ -229,3 +229,29 @@ def test_it_promises_no_time_after_the_end(
     with pytest.raises(Refusal, match="before the next one is accepted") as refused:
         send("submission-1")
     assert not isinstance(refused.value, RefusedForNow)
+
+
+@pytest.mark.usefixtures("the_clock")
+def test_an_image_that_is_not_allowed_is_refused_with_its_line(send: Send, copy: Copy, settings: Settings) -> None:
+    settings.SANDBOX = "docker"
+    copy.write({"Dockerfile": "FROM gauntlet-base:latest\n# theirs\nCOPY --from=gauntlet/0123456789abcdef / /\n"})
+    with pytest.raises(Refusal) as refused:
+        send("submission-1")
+    assert refused.value.problem.startswith("Dockerfile, line 3: COPY names the image 'gauntlet/0123456789abcdef'")
+    assert "gauntlet-base:latest, scratch" in refused.value.fix
+    assert not QuotaSlot.objects.exists()
+
+
+@pytest.mark.usefixtures("the_clock")
+@pytest.mark.parametrize("link", [True, False])
+def test_a_dockerfile_that_the_gate_cannot_read_is_refused(
+    send: Send, copy: Copy, settings: Settings, link: bool
+) -> None:
+    settings.SANDBOX = "docker"
+    if link:
+        copy.write({"recipe": "FROM gauntlet/0123456789abcdef\n"})
+        (copy.folder / "Dockerfile").symlink_to("recipe")
+    else:
+        copy.write({"Dockerfile": "FROM gauntlet/0123456789abcdef\n" + "# more\n" * 40_000})
+    with pytest.raises(Refusal, match="Dockerfile is no plain file of at most 256 KiB"):
+        send("submission-1")
