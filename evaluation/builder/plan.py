@@ -12,8 +12,10 @@ import sys
 from pathlib import Path
 
 from evaluation.builder.detection import DOCKERFILE, LEAN, detect_pack, dockerfile_of
+from evaluation.builder.image_references import check_images
 from evaluation.builder.lean_pack import lean_dockerfile
 from evaluation.builder.process_builder import count_met_requirements
+from evaluation.builder.recipe import dockerfile_content
 from evaluation.builder.requirements import read_requirements
 from evaluation.builder.settings import BuildSettings, build_settings_from_environment
 from evaluation.builder.tree import BINDER_DIRECTORIES, configuration_directory
@@ -44,7 +46,9 @@ def _docker_plan(source: Path, settings: BuildSettings) -> str:
     configuration = configuration_directory(source)
     pack = detect_pack(source, settings.base_python)
     if pack == DOCKERFILE:
-        return f"your own {dockerfile_of(source)}"
+        file = dockerfile_of(source)
+        check_images(dockerfile_content(source, file), name=file, allowed=settings.images())
+        return f"your own {file}"
     if pack != LEAN:
         return f"repo2docker's {pack}"
     lean_dockerfile(source, settings.base_image)

@@ -10,6 +10,8 @@ from pathlib import Path
 from evaluation.builder.context import ContextEntry, tree_context
 from evaluation.builder.detection import DOCKERFILE, LEAN, detect_pack, dockerfile_of, render_pack
 from evaluation.builder.digest import tree_digest
+from evaluation.builder.dockerfile import MAX_DOCKERFILE_BYTES
+from evaluation.builder.image_references import check_images
 from evaluation.builder.lean_pack import (
     INSTALL_SCRIPT,
     OPERATOR_DIRECTORY,
@@ -87,15 +89,26 @@ def make_recipe(source: Path, settings: BuildSettings, *, base_id: str, sdk_dige
         dockerfile = lean_dockerfile(source, settings.base_image)
     elif pack == DOCKERFILE:
         file = dockerfile_of(source)
-        if not (source / file).is_file():
-            raise BuildRefusal(f"{file} is no file", fix="write a Dockerfile, or remove what is in its place")
-        dockerfile = (source / file).read_text("utf-8", errors="replace")
+        content = dockerfile_content(source, file)
+        check_images(content, name=file, allowed=settings.images())
+        dockerfile = content.decode()
     else:
         rendered = render_pack(source, pack, settings.base_image)
         dockerfile, arguments, files = rendered.dockerfile, rendered.arguments, rendered.files
+        # it quotes files of the repository
+        check_images(dockerfile.encode(), name=f"repo2docker's {pack}", allowed=settings.images())
     top = "" if pack == LEAN else _TOP
     digest = _digest([pack, dockerfile, top, repr(arguments), tree_digest(source), base_id, sdk_digest])
     return Recipe(pack, source, dockerfile, file, digest, bool(top), arguments, files)
+
+
+def dockerfile_content(source: Path, file: str) -> bytes:
+    """The bytes of the Dockerfile at `file` below `source`; raises `BuildRefusal` where it is no plain file."""
+    path = source / file
+    if not path.is_file() or path.resolve() != source.resolve() / file:
+        raise BuildRefusal(f"{file} is no file", fix="write a Dockerfile (no link), or remove what is in its place")
+    with path.open("rb") as opened:
+        return opened.read(MAX_DOCKERFILE_BYTES + 1)
 
 
 def top_context(stage_image: str, sdk: Path) -> Iterator[ContextEntry]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from evaluation.builder.image_references import AllowedImages, image_entry
 from evaluation.domain.errors import HostRefusal
 
 NETWORKS = ("default", "host", "none")
@@ -24,6 +25,8 @@ class BuildSettings:
 
     base_image: str = "gauntlet-base:latest"
     """The image that lean builds and repo2docker's own packs start from; it must be on the engine."""
+    allowed_images: tuple[str, ...] = ()
+    """What a participant's Dockerfile may name besides the base image, as `AllowedImages` reads it."""
     base_python: str = "3.11"
     """Its Python: a `runtime.txt` that asks for another one is built by repo2docker's conda pack."""
     certificates: Path | None = None
@@ -43,6 +46,10 @@ class BuildSettings:
     """How much an image may hold beyond the base image."""
     docker_client: str | None = None
     """Path of the `docker` program; None: the first on the PATH that speaks BuildKit."""
+
+    def images(self) -> AllowedImages:
+        """The images that a participant's Dockerfile may name."""
+        return AllowedImages(self.base_image, self.allowed_images)
 
     def mirror_arguments(self) -> tuple[tuple[str, str], ...]:
         """The mirrors that are set, by name; a directory of this host is for lean builds only."""
@@ -66,6 +73,7 @@ def build_settings_from_environment(environment: Mapping[str, str] = os.environ)
 
     return BuildSettings(
         base_image=read("GAUNTLET_BASE_IMAGE", str, plain.base_image),
+        allowed_images=read("GAUNTLET_BUILD_IMAGES", _images, ()),
         base_python=read("GAUNTLET_BASE_PYTHON", str, plain.base_python),
         certificates=read("GAUNTLET_BUILD_CERTIFICATES", _file, None),
         index_url=read("GAUNTLET_PIP_INDEX_URL", str, None),
@@ -83,6 +91,13 @@ def _file(text: str) -> Path:
     if not path.is_file():
         raise ValueError("is no file")
     return path
+
+
+def _images(text: str) -> tuple[str, ...]:
+    entries = tuple(text.replace(",", " ").split())
+    for entry in entries:
+        image_entry(entry)
+    return entries
 
 
 def _network(text: str) -> str:

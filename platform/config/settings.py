@@ -167,6 +167,8 @@ TRUST_EVERYBODY = env.flag("GAUNTLET_TRUST_EVERYBODY", default=False)
 WORKER_NAME = env.text("GAUNTLET_WORKER_NAME", socket.gethostname())
 WORKER_CLASS = env.choice("GAUNTLET_WORKER_CLASS", ("cpu", "gpu"))
 WORKER_DEVICES = env.names("GAUNTLET_WORKER_DEVICES", ())
+GPU_LIVES = "matches.selectors.gpu_lives"
+"""Tells the push gate whether a worker with a GPU is there: the app that knows the workers lies above the gate's."""
 
 # the queue
 CELERY_BROKER_URL, CELERY_BROKER_TRANSPORT_OPTIONS = env.broker("GAUNTLET_BROKER", f"filesystem://{STATE / 'broker'}")

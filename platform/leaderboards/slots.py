@@ -13,7 +13,7 @@ from core.models import Event
 from core.verifying import Difference
 from leaderboards.models import Evaluation
 from leaderboards.selectors import COUNTED
-from submissions.ledger import BUILD_REFUSED, FAULT, WITHDRAWN
+from submissions.ledger import AWAITS_ORGANISER, BUILD_REFUSED, FAULT, WITHDRAWN
 from submissions.models import QuotaSlot, Submission
 from submissions.quota import WINDOW
 from submissions.services import refund
@@ -60,7 +60,7 @@ def _owed(submission: Submission, slot: QuotaSlot, void: Container[int]) -> str:
     if slot.state != QuotaSlot.State.USED:
         return ""
     if submission.state == Submission.State.REFUSED and submission.cause == Submission.Cause.PLATFORM:
-        return FAULT
+        return "" if slot.reason == AWAITS_ORGANISER else FAULT
     if submission.state == Submission.State.WITHDRAWN and not submission.builds.exists():
         return WITHDRAWN
     return FAULT if submission.pk in void else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -13,7 +14,11 @@ from repositories.reading import TreeFile
 
 LFS_POINTER = b"version https://git-lfs"
 MAX_POINTER_BYTES = 1024
-MAX_LINK_BYTES = 4096
+MAX_LINK_BYTES = 4095
+MAX_PART_BYTES = 255
+"""What file systems take for one name of a path."""
+MAX_PATH_BYTES = 3072
+"""Kernels take 4,096, with the folder that a commit is checked out into, or the one it has in an image."""
 MAX_LINK_STEPS = 256
 """Names on the way of one link and of those that it leads through: what a push of many links can cost is bounded."""
 
@@ -68,6 +73,18 @@ def check_files(files: Sequence[TreeFile], contents: Contents, limits: Limits | 
 def _check_name(file: TreeFile) -> None:
     if not file.path.isprintable():
         raise Refusal(f"the name {file.path!a} has control characters or is not UTF-8", fix="rename the file: git mv")
+    _check_parts(f"the path {file.path[:80]}...", file.path, fix="rename it to something shorter: git mv")
+    if (size := len(os.fsencode(file.path))) > MAX_PATH_BYTES:
+        raise Refusal(
+            f"the path {file.path[:80]}... has {size:,} bytes, and a path may have {MAX_PATH_BYTES:,}",
+            fix="nest the folders less deeply, or give them shorter names: git mv",
+        )
+
+
+def _check_parts(what: str, path: str, *, fix: str) -> None:
+    longest = max(len(os.fsencode(part)) for part in path.split("/"))
+    if longest > MAX_PART_BYTES:
+        raise Refusal(f"{what} has a part of {longest:,} bytes, and file systems take {MAX_PART_BYTES}", fix=fix)
 
 
 def _check_kind(file: TreeFile) -> None:
@@ -81,7 +98,9 @@ def _check_kind(file: TreeFile) -> None:
 def _target(link: TreeFile, contents: Contents) -> str:
     if link.size > MAX_LINK_BYTES:
         raise Refusal(f"the link {link.path} has a target of {link.size:,} bytes", fix="commit the file itself")
-    return contents.content(link.object, MAX_LINK_BYTES).decode(errors="surrogateescape")
+    target = contents.content(link.object, MAX_LINK_BYTES).decode(errors="surrogateescape")
+    _check_parts(f"the target of the link {link.path}", target, fix="commit the file itself, or shorten its name")
+    return target
 
 
 def _check_link(path: str, links: Mapping[str, str]) -> None:

@@ -51,8 +51,8 @@ class SubmissionAdmin(ReadOnlyAdmin):
     list_select_related = ("submitted_by", "player", *REPOSITORY)
     search_fields = ("=pk", "commit", "title", "repository__entry__team__slug", "submitted_by__username")
     date_hierarchy = "received_at"
-    actions = ("retry", "disqualify", "reinstate")
-    actions_detail = ("retry", "disqualify", "reinstate")
+    actions = ("retry", "refund", "disqualify", "reinstate")
+    actions_detail = ("retry", "refund", "disqualify", "reinstate")
 
     retry = confirmed(
         Act(
@@ -60,6 +60,14 @@ class SubmissionAdmin(ReadOnlyAdmin):
             "Each refused submission goes through build and smoke stage once more. Its team's quota is not touched.",
             "sent to be built again",
             lambda row, by, reason: services.retry(submission=row, by=by, reason=reason),
+        )
+    )
+    refund = confirmed(
+        Act(
+            "Give slot back",
+            "The slot of each submission that failed by a platform error and waits for an organiser is given back.",
+            "given their slot back",
+            lambda row, by, reason: services.refund_fault(submission=row, by=by, reason=reason),
         )
     )
     disqualify = confirmed(

@@ -20,6 +20,7 @@ from core import clock, events
 from core.doorbell import ring
 from submissions import builds, deadlines, ledger
 from submissions.models import Build, Player, Submission
+from submissions.quota import REFUNDED_FAULTS
 
 log = logging.getLogger(__name__)
 
@@ -204,7 +205,13 @@ def _move(submission: Submission, state: Submission.State, **values: Any) -> Non
 
 
 def _give_up(submission: Submission, reason: str, problem: str) -> None:
-    fix = "It cost no slot. Submit it again later; the organisers can see what happened, and can retry it."
+    if ledger.refunds_platform_error(submission):
+        fix = "It cost no slot. Submit it again later; the organisers can see what happened, and can retry it."
+    else:
+        fix = (
+            f"More than {REFUNDED_FAULTS} platform errors in 24 hours, so an organiser decides whether its slot "
+            "is given back. Ask the organisers; they can see what happened."
+        )
     _refuse(submission, Submission.Cause.PLATFORM, reason, problem, fix)
 
 

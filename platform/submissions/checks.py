@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from django.conf import settings
+from django.utils.module_loading import import_string
+
 from accounts.models import User
 from accounts.selectors import is_member
 from competitions.calendar import window_at
@@ -32,6 +35,7 @@ def check_content(repository: Repository, commit: str, reader: Reader) -> str:
     check_files(files, reader)
     manifest = manifest_at(reader, commit, files)
     _check_track(repository, manifest.track)
+    _check_gpu(manifest.gpu)
     check_script(manifest, files)
     return plan_of(reader, files)
 
@@ -91,6 +95,15 @@ def _check_track(repository: Repository, wanted: str) -> None:
         raise Refusal(
             f'submission.toml says track = "{wanted}", and this repository is for the track "{kind}"',
             fix=f'write track = "{kind}", or push to the team\'s repository {wanted}.git',
+        )
+
+
+def _check_gpu(wanted: bool) -> None:
+    """Refuse what no worker can play now: it would be built in vain."""
+    if wanted and not import_string(settings.GPU_LIVES)():
+        raise Refusal(
+            "submission.toml says gpu = true, and no worker with a GPU is running now",
+            fix="write gpu = false if a processor is enough, or push again when the page Status shows a GPU worker",
         )
 
 

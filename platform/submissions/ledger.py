@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
@@ -17,13 +18,15 @@ from submissions import deadlines
 from submissions.checks import check_commit_is_new, check_quota, check_turn
 from submissions.models import QuotaSlot, Submission
 from submissions.plan import manifest_at
-from submissions.quota import WINDOW, refunds_refusal
+from submissions.quota import WINDOW, refunds_fault, refunds_refusal
 from submissions.words import moment
 
 log = logging.getLogger(__name__)
 
 BUILD_REFUSED = "build_refused"
 FAULT = "fault"
+AWAITS_ORGANISER = "awaits_organiser"
+"""On a slot that is used: a platform error took it, and an organiser decides whether it is given back."""
 PUSH_BROKEN_OFF = "push_broken_off"
 WITHDRAWN = "withdrawn"
 
@@ -199,7 +202,10 @@ def _is_at(reader: Reader, refs: Mapping[str, str], slot: QuotaSlot) -> bool:
 
 
 def settle_refusal(submission: Submission) -> bool:
-    """Decide on the slot of a refused submission: ours are refunded, the team's up to a number of times a day.
+    """Decide on the slot of a refused submission: it is refunded up to a number of times a day.
+
+    Past that a refusal by the team's cause counts, and a platform error waits for an organiser: a team that can bring
+    one about would build without end otherwise.
 
     Returns whether it costs the team nothing. Safe to repeat.
     """
@@ -208,14 +214,30 @@ def settle_refusal(submission: Submission) -> bool:
         slot = QuotaSlot.objects.filter(submission=submission).first()
         if slot is None or slot.state == QuotaSlot.State.REFUNDED:
             return True
-        if submission.cause == Submission.Cause.PLATFORM:
-            return _give_back(slot, QuotaSlot.State.USED, FAULT)
         now = clock.now()
-        refunds = QuotaSlot.objects.filter(
-            repository=submission.repository, reason=BUILD_REFUSED, settled_at__gt=now - WINDOW
-        ).values_list("settled_at", flat=True)
-        known = [settled for settled in refunds if settled]
+        if submission.cause == Submission.Cause.PLATFORM:
+            if refunds_platform_error(submission):
+                return _give_back(slot, QuotaSlot.State.USED, FAULT)
+            QuotaSlot.objects.filter(pk=slot.pk).update(reason=AWAITS_ORGANISER)
+            return False
+        known = _refunds(submission.repository, BUILD_REFUSED, now)
         return refunds_refusal(known, now) and _give_back(slot, QuotaSlot.State.USED, BUILD_REFUSED)
+
+
+def refunds_platform_error(submission: Submission) -> bool:
+    """Whether a platform error costs `submission` nothing, now. Only under the repository's lock does that hold."""
+    slot = QuotaSlot.objects.filter(submission=submission).first()
+    if slot is None or slot.state == QuotaSlot.State.REFUNDED:
+        return True
+    now = clock.now()
+    return slot.reason != AWAITS_ORGANISER and refunds_fault(_refunds(submission.repository, FAULT, now), now)
+
+
+def _refunds(repository: Repository, reason: str, now: datetime) -> list[datetime]:
+    """When slots of `repository` were refunded for `reason` within a window."""
+    refunds = QuotaSlot.objects.filter(repository=repository, reason=reason, settled_at__gt=now - WINDOW)
+    refunded = refunds.filter(state=QuotaSlot.State.REFUNDED).values_list("settled_at", flat=True)
+    return [settled for settled in refunded if settled]
 
 
 def refund(*, submission: Submission, reason: str, by: User | None = None) -> bool:

@@ -109,7 +109,8 @@ class QuotaSlot(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.RESERVED)
     settled_at = models.DateTimeField(null=True, blank=True)
     reason = models.CharField(max_length=40, blank=True)
-    """Why it was refunded, e.g. `build_refused`, `fault`, `push_broken_off`, `withdrawn`."""
+    """Why it was refunded, e.g. `build_refused`, `fault`, `push_broken_off`, `withdrawn`. On one that is used
+    `awaits_organiser`: a platform error took it, and an organiser may refund it."""
     problem = models.TextField(blank=True)
     """Why its tag, which is in the repository, did not become a submission; such a tag is not looked at again."""
     submission = models.OneToOneField(

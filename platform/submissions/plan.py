@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from django.conf import settings
 
@@ -27,7 +27,7 @@ from evaluation.domain.errors import HostRefusal
 from repositories.reading import Reader, TreeFile
 
 MAX_CONFIGURATION_BYTES = 256 << 10
-"""A configuration file larger than this is left to the build."""
+"""A configuration file larger than this is left to the build; a Dockerfile is refused."""
 
 _PLAN_SECONDS = 20.0
 _PLAIN_FILES = ("100644", "100755")
@@ -57,8 +57,15 @@ def plan_of(reader: Reader, files: Sequence[TreeFile]) -> str:
             top, below, _ = file.path.partition("/")
             if below and top in BINDER_DIRECTORIES:  # it counts by being there, whatever it holds
                 (folder / top).mkdir(exist_ok=True)
-            if file.path in CONFIGURATION_FILES and _is_small_and_plain(file):
+            if file.path not in CONFIGURATION_FILES:
+                continue
+            if _is_small_and_plain(file):
                 (folder / file.path).write_bytes(reader.content(file.object, MAX_CONFIGURATION_BYTES))
+            elif PurePosixPath(file.path).name == "Dockerfile":
+                raise Refusal(
+                    f"{file.path} is no plain file of at most {MAX_CONFIGURATION_BYTES >> 10} KiB",
+                    fix="commit the Dockerfile itself instead of a link, and put long scripts into files of their own",
+                )
         return _process_plan(folder) if settings.SANDBOX == "process" else _planned_apart(folder)
 
 

@@ -12,6 +12,9 @@ WINDOW = timedelta(hours=24)
 REFUNDED_REFUSALS = 10
 """How many refusals at build or smoke stage are refunded in a window; further ones count."""
 
+REFUNDED_FAULTS = 10
+"""How many platform errors of a repository are refunded in a window; further ones wait for an organiser."""
+
 
 @dataclass(frozen=True)
 class Allowance:
@@ -40,3 +43,8 @@ def allowance(slots: Iterable[datetime], quota: int, at: datetime) -> Allowance:
 def refunds_refusal(refunds: Iterable[datetime], at: datetime) -> bool:
     """Whether a refusal by the team's cause is refunded at `at`; `refunds`: when earlier ones were."""
     return sum(refunded + WINDOW > at for refunded in refunds) < REFUNDED_REFUSALS
+
+
+def refunds_fault(refunds: Iterable[datetime], at: datetime) -> bool:
+    """Whether a platform error is refunded at `at` without an organiser; `refunds`: when earlier ones were."""
+    return sum(refunded + WINDOW > at for refunded in refunds) < REFUNDED_FAULTS

@@ -22,6 +22,7 @@ from submissions.models import QuotaSlot, Submission
 __all__ = [
     "disqualify",
     "refund",
+    "refund_fault",
     "reinstate",
     "retry",
     "settle_late_tags",
@@ -122,6 +123,19 @@ def reinstate(*, submission: Submission, by: User, reason: str) -> None:
 def refund(*, submission: Submission, reason: str) -> bool:
     """Give a submission's slot back for a fault of the site's; False where it was already."""
     return ledger.refund(submission=submission, reason=reason)
+
+
+def refund_fault(*, submission: Submission, by: User, reason: str) -> None:
+    """Give back the slot of a platform error that waits for an organiser. Organisers only."""
+    _check_organiser(submission, by)
+    with transaction.atomic():
+        ledger.lock(submission.repository)
+        slot = QuotaSlot.objects.filter(submission=submission).first()
+        waits = slot is not None and (slot.state, slot.reason) == (QuotaSlot.State.USED, ledger.AWAITS_ORGANISER)
+        if not waits:
+            raise Refusal(f"the slot of submission {submission.pk} does not wait for an organiser", fix="do nothing")
+        ledger.refund(submission=submission, reason=ledger.FAULT, by=by)
+        events.record("refund_fault", submission, by=by, reason=reason)
 
 
 def _locked(submission: Submission) -> Submission:

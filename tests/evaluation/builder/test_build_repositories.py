@@ -204,6 +204,31 @@ def written(source: Path, dockerfile: str) -> Path:
 
 
 @pytest.mark.docker
+@pytest.mark.parametrize("fresh", ["nothing-needed"], indirect=True)
+def test_a_build_reads_no_other_teams_image(fresh: Path, tmp_path: Path) -> None:
+    (fresh / "main.py").write_text("SECRET = 'unpublished'\n")
+    victim = outcome(DockerBuilder(), fresh)
+    assert victim.player is not None, victim.text
+    image = docker("image", "inspect", "-f", "{{index .RepoTags 0}}", str(victim.player.image)).strip()
+    thief = tmp_path / "thief"
+    shutil.copytree(CORPUS / "dockerfile", thief)
+    base = BuildSettings().base_image
+    for dockerfile in (
+        f"FROM {image}\nRUN cat /submission/main.py\n",
+        f"FROM {base}\nCOPY --from={image} /submission /stolen\nRUN cat /stolen/main.py\n",
+        f"FROM {base}\nRUN --mount=from={image},target=/stolen cat /stolen/submission/main.py\n",
+        f"ARG X={image}\nfr\\\nom $X\nRUN cat /submission/main.py\n",
+    ):
+        (thief / "Dockerfile").write_text(f"{dockerfile}RUN exit 1 # {uuid.uuid4().hex}\n")
+        log: list[str] = []
+
+        with pytest.raises(BuildRefusal, match="not allowed here"):
+            DockerBuilder().build(thief, on_log=log.append)
+
+        assert log == []  # nothing was built
+
+
+@pytest.mark.docker
 def test_a_recipe_that_prints_what_the_client_says_of_a_lost_engine_is_refused(tmp_path: Path) -> None:
     lost = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?"
     source = written(tmp_path / "source", f'RUN ["sh", "-c", "echo; echo \'{lost}\'; exit 1\\n{lost}"]\n')

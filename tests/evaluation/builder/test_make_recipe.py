@@ -74,8 +74,8 @@ def test_it_follows_repo2docker_for_everything_but_pip(make_repository: Make, tm
         ({}, "lean"),
         ({"runtime.txt": "python-3.11", "requirements.txt": "numpy\n"}, "lean"),
         ({"pyproject.toml": "[tool.ruff]\n"}, "lean"),
-        ({"binder/Dockerfile": "FROM x\n", "requirements.txt": ""}, "dockerfile"),
-        ({".binder/environment.yml": "dependencies: []\n", "Dockerfile": "FROM x\n"}, "CondaBuildPack"),
+        ({"binder/Dockerfile": "FROM scratch\n", "requirements.txt": ""}, "dockerfile"),
+        ({".binder/environment.yml": "dependencies: []\n", "Dockerfile": "FROM scratch\n"}, "CondaBuildPack"),
     ],
 )
 def test_it_detects_as_repo2docker_does(make_repository: Make, files: dict[str, str], pack: str) -> None:

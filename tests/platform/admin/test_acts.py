@@ -22,7 +22,7 @@ from core.models import Event
 from leaderboards.models import Evaluation
 from matches.models import Match
 from submissions.admin import SubmissionAdmin
-from submissions.models import Submission
+from submissions.models import QuotaSlot, Submission
 
 SUBMISSIONS = reverse("admin:submissions_submission_changelist")
 
@@ -194,3 +194,24 @@ def test_it_rejects_rows_of_a_foreign_competition(as_organiser: Client, olga: Us
     assert as_organiser.post(page, {"confirmed": "yes", "reason": "mine"}).status_code == 403
     submission.refresh_from_db()
     assert submission.disqualified_at is None
+
+
+def test_an_organiser_gives_back_the_slot_that_waits_after_a_platform_error(
+    as_organiser: Client, olga: User, rows: Any
+) -> None:
+    waits, other = rows.more(), rows.more()
+    Submission.objects.filter(pk=waits.pk).update(state="refused", cause="platform", reason="fault")
+    slot = {
+        "repository": waits.repository,
+        "commit": waits.commit,
+        "tag": waits.tag,
+        "reserved_by": olga,
+        "reserved_at": waits.received_at,
+        "state": "used",
+        "reason": "awaits_organiser",
+    }
+    QuotaSlot.objects.update_or_create(submission=waits, defaults=slot)
+    done = as_organiser.post(SUBMISSIONS, confirmed("refund", waits, other))
+    assert any("1 of 2 given their slot back" in each for each in told(done))
+    assert QuotaSlot.objects.get(submission=waits).state == "refunded"
+    assert Event.objects.filter(verb="refund_fault", by=olga, subject=f"submission:{waits.pk}").exists()

@@ -113,6 +113,15 @@ def test_it_names_what_waits_for_an_organiser_after_a_platform_error(filled: Are
     assert any(f"{newest}: it is not measured under the terms in force" in line for line in verify("--repair"))
 
 
+def test_a_slot_that_waits_for_an_organiser_is_no_difference(filled: Arena) -> None:
+    slot = QuotaSlot.objects.select_related("submission").get(pk=1)
+    assert slot.submission is not None
+    Submission.objects.filter(pk=slot.submission.pk).update(state="refused", cause="platform")
+    QuotaSlot.objects.filter(pk=1).update(reason="awaits_organiser")
+    assert not any("its slot is used" in line for line in verify("--repair"))
+    assert QuotaSlot.objects.get(pk=1).state == "used"
+
+
 @pytest.mark.parametrize("flaw", ["none", "another", "reserved", "owed", "given", "overused"])
 def test_it_finds_slots_that_do_not_fit_their_submissions(filled: Arena, alice: User, flaw: str) -> None:
     slot = QuotaSlot.objects.select_related("submission").order_by("pk")[0]

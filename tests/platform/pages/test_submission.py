@@ -12,7 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import User
 from leaderboards.models import Evaluation
 from matches.models import Match, Piece
-from submissions.models import Build, LogChunk, Submission
+from submissions.models import Build, LogChunk, QuotaSlot, Submission
 
 
 def page_of(submission: Submission) -> str:
@@ -262,3 +262,25 @@ def test_checks_that_were_not_reached_have_no_tick(client: Client, shown: dict[s
     assert "accuracy" in row
     assert "not reached" in row
     assert "Passed" not in row
+
+
+def test_a_slot_that_waits_for_an_organiser_is_named(client: Client, shown: dict[str, Submission], bob: User) -> None:
+    submission = shown["building"]
+    Submission.objects.filter(pk=submission.pk).update(
+        state="refused", cause="platform", reason="fault", problem="Something of ours failed.", deadline=None
+    )
+    slot = {
+        "repository": submission.repository,
+        "commit": submission.commit,
+        "tag": submission.tag,
+        "reserved_by": bob,
+        "reserved_at": submission.received_at,
+        "state": "used",
+        "reason": "awaits_organiser",
+    }
+    QuotaSlot.objects.update_or_create(submission=submission, defaults=slot)
+    client.force_login(bob)
+    page = client.get(page_of(submission)).content.decode()
+    assert "an organiser decides whether its slot is given back" in page
+    assert ", waits for an organiser" in page
+    assert "it takes no slot of yours" not in page

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from core.errors import Refusal
@@ -37,6 +39,11 @@ def test_it_works() -> None:
         (file("link", "x", "120000", size=5000), "target of 5,000 bytes"),
         (file("a\nb"), r"the name 'a\nb' has control characters"),
         (file("a\udcff"), "is not UTF-8"),
+        (file("a/" + "n" * 256), "has a part of 256 bytes"),
+        (file("ü" * 128 + "/a"), "has a part of 256 bytes"),
+        (file("d/" * 1537 + "a"), "has 3,075 bytes, and a path may have 3,072"),
+        (file("link", "x/" * 2048, "120000"), "the link link has a target of 4,096 bytes"),
+        (file("link", "a/" + "n" * 256, "120000"), "the target of the link link has a part of 256 bytes"),
         (file("weights", "version https://git-lfs.github.com/spec/v1\n"), "Git LFS is not available here yet"),
     ],
 )
@@ -45,6 +52,18 @@ def test_it_rejects(wrong: TreeFile, problem: str) -> None:
         check_files([file("main.py"), wrong], Held(), LIMITS)
     assert problem in refusal.value.problem
     assert refusal.value.fix
+
+
+def test_the_longest_names_pass_and_can_be_checked_out(tmp_path: Path) -> None:
+    longest = "n" * 255
+    path = "/".join([longest] * 12)
+    assert len(path) == 3071
+    check_files([file(path), file("link", f"{longest}/{longest}", "120000")], Held(), LIMITS)
+    folder = tmp_path / path
+    folder.parent.mkdir(parents=True)
+    folder.write_text("written")
+    (tmp_path / "link").symlink_to(f"{longest}/{longest}")
+    assert (tmp_path / "link").is_dir()
 
 
 @pytest.mark.parametrize(

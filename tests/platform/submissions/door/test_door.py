@@ -12,6 +12,7 @@ from pytest_django import Settings
 from accounts.models import User
 from competitions.models import Competition, FreezeWindow
 from core.errors import Refusal, RefusedForNow
+from matches.services import note_worker
 from repositories.push import NOTHING, Push, RefUpdate
 from submissions.door import SubmissionDoor
 from submissions.models import QuotaSlot, Submission
@@ -229,3 +230,55 @@ def test_it_promises_no_time_after_the_end(
     with pytest.raises(Refusal, match="before the next one is accepted") as refused:
         send("submission-1")
     assert not isinstance(refused.value, RefusedForNow)
+
+
+@pytest.mark.usefixtures("the_clock")
+def test_an_image_that_is_not_allowed_is_refused_with_its_line(send: Send, copy: Copy, settings: Settings) -> None:
+    settings.SANDBOX = "docker"
+    copy.write({"Dockerfile": "FROM gauntlet-base:latest\n# theirs\nCOPY --from=gauntlet/0123456789abcdef / /\n"})
+    with pytest.raises(Refusal) as refused:
+        send("submission-1")
+    assert refused.value.problem.startswith("Dockerfile, line 3: COPY names the image 'gauntlet/0123456789abcdef'")
+    assert "gauntlet-base:latest, scratch" in refused.value.fix
+    assert not QuotaSlot.objects.exists()
+
+
+@pytest.mark.usefixtures("the_clock")
+@pytest.mark.parametrize("link", [True, False])
+def test_a_dockerfile_that_the_gate_cannot_read_is_refused(
+    send: Send, copy: Copy, settings: Settings, link: bool
+) -> None:
+    settings.SANDBOX = "docker"
+    if link:
+        copy.write({"recipe": "FROM gauntlet/0123456789abcdef\n"})
+        (copy.folder / "Dockerfile").symlink_to("recipe")
+    else:
+        copy.write({"Dockerfile": "FROM gauntlet/0123456789abcdef\n" + "# more\n" * 40_000})
+    with pytest.raises(Refusal, match="Dockerfile is no plain file of at most 256 KiB"):
+        send("submission-1")
+
+
+def test_a_player_that_needs_a_gpu_is_refused_while_no_worker_has_one(
+    send: Send, copy: Copy, the_clock: FakeClock
+) -> None:
+    manifest = copy.folder / "submission.toml"
+    manifest.write_text(manifest.read_text() + "gpu = true\n")
+    _see_worker("cpu", the_clock)
+    with pytest.raises(Refusal) as refused:
+        send("submission-1")
+    assert refused.value.problem == "submission.toml says gpu = true, and no worker with a GPU is running now"
+    assert "gpu = false" in refused.value.fix
+    assert not QuotaSlot.objects.exists()
+
+    _see_worker("gpu", the_clock)
+    assert "is received" in send("submission-1")
+
+    the_clock.forward(hours=1)
+    with pytest.raises(Refusal, match="no worker with a GPU"):
+        send("submission-2")
+
+
+def _see_worker(worker_class: str, the_clock: FakeClock) -> None:
+    note_worker(
+        name=f"arena/{worker_class}/0", worker_class=worker_class, device="", calibration=1.0, started_at=the_clock.at
+    )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from submissions.quota import REFUNDED_REFUSALS, WINDOW, allowance, refunds_refusal
+from submissions.quota import REFUNDED_FAULTS, REFUNDED_REFUSALS, WINDOW, allowance, refunds_fault, refunds_refusal
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -61,3 +61,10 @@ def test_refusals_are_refunded_up_to_a_number_in_24_hours() -> None:
     assert refunds_refusal(hours_ago(*range(1, REFUNDED_REFUSALS)), NOON)
     assert not refunds_refusal(hours_ago(*range(1, REFUNDED_REFUSALS + 1)), NOON)
     assert refunds_refusal(hours_ago(24, *range(1, REFUNDED_REFUSALS)), NOON)
+
+
+def test_platform_errors_are_refunded_up_to_a_number_in_24_hours() -> None:
+    assert refunds_fault([], NOON)
+    assert refunds_fault(hours_ago(*range(1, REFUNDED_FAULTS)), NOON)
+    assert not refunds_fault(hours_ago(*range(1, REFUNDED_FAULTS + 1)), NOON)
+    assert refunds_fault(hours_ago(24, *range(1, REFUNDED_FAULTS)), NOON)

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from accounts.models import User
-from core.errors import RefusedForNow
+from core.errors import Refusal, RefusedForNow
+from core.models import Event
 from submissions.door import SubmissionDoor
+from submissions.ledger import AWAITS_ORGANISER
 from submissions.models import QuotaSlot, Submission
-from submissions.quota import REFUNDED_REFUSALS
+from submissions.quota import REFUNDED_FAULTS, REFUNDED_REFUSALS
 from submissions.selectors import allowance_of
-from submissions.services import refund, settle_refusal, settle_reservations
+from submissions.services import refund, refund_fault, settle_refusal, settle_reservations
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
@@ -135,7 +137,39 @@ def _refused(send: Send, number: int, cause: str) -> Submission:
     return submission
 
 
-def test_refusals_by_the_teams_cause_are_refunded_ten_times_and_ours_always(send: Send, the_clock: FakeClock) -> None:
+def test_platform_errors_of_one_repository_are_refunded_ten_times_a_day_and_then_by_an_organiser(
+    send: Send, the_clock: FakeClock, olga: User, alice: User
+) -> None:
+    for number in range(REFUNDED_FAULTS):
+        assert settle_refusal(_refused(send, number, "platform"))
+    eleventh = _refused(send, 11, "platform")
+    assert not settle_refusal(eleventh)
+    slot = QuotaSlot.objects.get(submission=eleventh)
+    assert (slot.state, slot.reason) == ("used", AWAITS_ORGANISER)
+    assert allowance_of(eleventh.repository).left == 4
+
+    the_clock.forward(hours=25)
+    assert not settle_refusal(eleventh), "it waits for an organiser, not for the next day"
+    with pytest.raises(Refusal, match="only organisers"):
+        refund_fault(submission=eleventh, by=alice, reason="Please.")
+    refund_fault(submission=eleventh, by=olga, reason="The disk was full.")
+    slot.refresh_from_db()
+    assert (slot.state, slot.reason) == ("refunded", "fault")
+    assert Event.objects.get(verb="refund", subject=f"quotaslot:{slot.pk}").by == olga
+    with pytest.raises(Refusal, match="does not wait"):
+        refund_fault(submission=eleventh, by=olga, reason="Again.")
+    assert settle_refusal(_refused(send, 12, "platform"))
+
+
+def test_a_platform_error_after_an_organisers_retry_costs_nothing(send: Send, the_clock: FakeClock) -> None:
+    submission = _refused(send, 1, "platform")
+    assert settle_refusal(submission)
+    for number in range(2, REFUNDED_FAULTS + 2):
+        settle_refusal(_refused(send, number, "platform"))
+    assert settle_refusal(submission)
+
+
+def test_refusals_by_the_teams_cause_are_refunded_ten_times_and_ours_besides(send: Send, the_clock: FakeClock) -> None:
     for number in range(REFUNDED_REFUSALS):
         submission = _refused(send, number, "team")
         assert settle_refusal(submission)

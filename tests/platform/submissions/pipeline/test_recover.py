@@ -28,6 +28,7 @@ from evaluation.domain.errors import SlowBuildRefusal
 from repositories.models import Repository
 from submissions import attempts, builds, ledger, pipeline, services
 from submissions.models import Build, Player, QuotaSlot, Submission
+from submissions.quota import REFUNDED_FAULTS
 from submissions.selectors import whole_log
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("sample_sets")]
@@ -232,6 +233,34 @@ def test_our_faults_are_tried_again_and_cost_the_team_nothing(
     assert slot_of(submission) == QuotaSlot.State.REFUNDED
     assert Event.objects.filter(verb="fault", subject=f"submission:{submission.pk}").count() == attempts.MAX_FAULTS
     assert rings == [], "what failed at once would fail at once again"
+
+
+def test_after_ten_refunds_a_day_the_next_platform_error_waits_for_an_organiser(
+    submission: Submission, build_with: BuildWith
+) -> None:
+    for number in range(REFUNDED_FAULTS):
+        QuotaSlot.objects.create(
+            repository=submission.repository,
+            commit=f"{number:040}",
+            tag=f"earlier-{number}",
+            reserved_by=submission.submitted_by,
+            reserved_at=timezone.now(),
+            settled_at=timezone.now(),
+            state=QuotaSlot.State.REFUNDED,
+            reason=ledger.FAULT,
+        )
+
+    def fail(on_log: LogLine) -> None:
+        raise Fault("the engine is away")
+
+    build_with(fail)
+    for _ in range(attempts.MAX_FAULTS):
+        advanced(submission)
+
+    assert (submission.state, submission.cause) == ("refused", Submission.Cause.PLATFORM)
+    assert slot_of(submission) == QuotaSlot.State.USED
+    assert "so an organiser decides whether its slot is given back" in submission.fix
+    assert "It cost no slot" not in submission.fix
 
 
 def test_a_competition_without_samples_is_our_fault(submission: Submission) -> None:
