@@ -10,7 +10,7 @@ from accounts.models import Team
 from competitions.models import Track
 from leaderboards.board import Place, places
 from leaderboards.models import Rejudging
-from leaderboards.replaced import concerned_by, replaced_matches
+from leaderboards.replaced import evaluations_using, replaced_matches
 from leaderboards.terms import COUNTED, key_in_force, scored_rows
 from matches.models import SampleResult
 from submissions.models import Submission
@@ -75,7 +75,7 @@ def scored_again(rejudging: Rejudging) -> list[Submission]:
     """The other submissions that are scored again when the set is published, as they were scored or are being measured
     by matches that it replaces."""
     replaced = replaced_matches(rejudging.competition, also=rejudging)
-    concerned = concerned_by(replaced).exclude(pk__in=rejudging.evaluations.values("replaces"))
+    concerned = evaluations_using(replaced).exclude(pk__in=rejudging.evaluations.values("replaces"))
     return list(Submission.objects.filter(pk__in=concerned.values("submission")).order_by("pk"))
 
 

@@ -19,7 +19,7 @@ from submissions.models import Submission
 
 _PAIR = ("rules", "sample_set", "model", "attack")
 
-Pair: TypeAlias = tuple[int, ...]
+_Pair: TypeAlias = tuple[int, ...]
 
 
 def published_matches(also: Rejudging | None = None) -> QuerySet[Match]:
@@ -31,7 +31,7 @@ def published_matches(also: Rejudging | None = None) -> QuerySet[Match]:
 
 def replaced_matches(competition: Competition, *, also: Rejudging | None = None) -> dict[int, Match]:
     """By the key of each match that counts no more, the one that counts in its place; `also`: see above."""
-    counting: dict[Pair, Match] = {}
+    counting: dict[_Pair, Match] = {}
     for match in published_matches(also).filter(rules__competition=competition):
         counting.setdefault(_pair(match), match)
     if not counting:  # as almost always
@@ -45,7 +45,7 @@ def replaced_matches(competition: Competition, *, also: Rejudging | None = None)
     return replaced
 
 
-def concerned_by(matches: Iterable[int]) -> QuerySet[Evaluation]:
+def evaluations_using(matches: Iterable[int]) -> QuerySet[Evaluation]:
     """The evaluations in force that use one of these replaced matches: those that play, and the last of each submission
     that ended otherwise than by a platform error, unless another one has superseded it or is about to.
 
@@ -60,5 +60,5 @@ def concerned_by(matches: Iterable[int]) -> QuerySet[Evaluation]:
     return rows.order_by("submission", "pk")
 
 
-def _pair(match: Match) -> Pair:
+def _pair(match: Match) -> _Pair:
     return tuple(getattr(match, f"{name}_id") for name in _PAIR)

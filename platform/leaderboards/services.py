@@ -74,7 +74,7 @@ __all__ = [
 LOW_PRIORITY = timedelta(hours=1)
 """For so long the matches of a team of low priority give way to what is asked for meanwhile."""
 
-PAUSE = timedelta(hours=1)
+RETRY_AFTER = timedelta(hours=1)
 """After so long what ended by a platform error is measured once more."""
 
 log = logging.getLogger(__name__)
@@ -228,7 +228,7 @@ def try_again() -> int:
     alike = Evaluation.objects.filter(
         COUNTED, pk__lt=OuterRef("pk"), **{name: OuterRef(name) for name in ("submission", *TERMS)}
     )
-    due = unresolved().filter(~Exists(alike), finished_at__lte=clock.now() - PAUSE)
+    due = unresolved().filter(~Exists(alike), finished_at__lte=clock.now() - RETRY_AFTER)
     return sum(_try_again(evaluation) for evaluation in due)
 
 

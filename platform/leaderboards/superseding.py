@@ -13,7 +13,7 @@ from competitions.models import Competition
 from core import clock, events
 from core.doorbell import ring
 from leaderboards.models import Evaluation
-from leaderboards.replaced import concerned_by, replaced_matches
+from leaderboards.replaced import evaluations_using, replaced_matches
 from leaderboards.withdrawing import cancel_unneeded
 from matches.models import Match
 from submissions.models import Submission
@@ -24,7 +24,7 @@ def supersede_replaced() -> int:
     found = 0
     for competition in Competition.objects.filter(rejudgings__isnull=False).distinct():
         # most often nothing is to be done, and then nothing is locked
-        if concerned_by(replaced_matches(competition)).exists():
+        if evaluations_using(replaced_matches(competition)).exists():
             found += len(supersede_in(competition))
     return found
 
@@ -35,10 +35,10 @@ def supersede_in(competition: Competition) -> list[Evaluation]:
     One that plays gets it in exchange. One that ended is kept, and another begins on its terms.
     """
     with transaction.atomic():
-        # 1. what is begun and what is ended at this moment waits: the former for this lock, the latter for the next
+        # 1. beginning an evaluation takes the lock of the competition, ending one that of its submission
         Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
         replaced = replaced_matches(competition)
-        concerned = concerned_by(replaced)
+        concerned = evaluations_using(replaced)
         submissions = Submission.objects.filter(pk__in=[row.submission_id for row in concerned]).order_by("pk")
         keys = list(submissions.select_for_update(no_key=True).values_list("pk", flat=True))
         # 2. read again under the locks: some ended meanwhile

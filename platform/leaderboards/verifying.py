@@ -14,7 +14,7 @@ from competitions.models import Competition, Track
 from core.errors import Fault
 from core.verifying import Difference
 from leaderboards.models import Evaluation, Resamples, Standing
-from leaderboards.replaced import concerned_by, replaced_matches
+from leaderboards.replaced import evaluations_using, replaced_matches
 from leaderboards.scoring import difference_of, keep_resamples, recompute, score_finished, scores_of
 from leaderboards.selectors import COUNTED, unresolved
 from leaderboards.standings import Scores
@@ -85,7 +85,7 @@ def _same_resamples(evaluation: Evaluation, scores: Scores) -> bool:
 def _of_pairs(competition: Competition, *, repair: bool) -> Iterator[Difference]:
     """Where a pair has two results, as a score rests on a match that a published rejudging replaced."""
     replaced = replaced_matches(competition)
-    found = list(concerned_by(replaced).select_related("submission"))
+    found = list(evaluations_using(replaced).select_related("submission"))
     if repair and found:
         supersede_in(competition)
         score_finished()

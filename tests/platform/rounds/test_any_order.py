@@ -126,12 +126,14 @@ class Site(RuleBasedStateMachine):
         Site.factor = 1.0
 
     def teardown(self) -> None:
-        if not any(sys.exc_info()):
-            self.settle()
-            assert rounds.verify().differences == ()
-        Site.happened.update(Event.objects.values_list("verb", flat=True))
-        transaction.set_rollback(True)
-        self.undo.__exit__(None, None, None)
+        try:
+            if not any(sys.exc_info()):
+                self.settle()
+                assert rounds.verify().differences == ()
+            Site.happened.update(Event.objects.values_list("verb", flat=True))
+        finally:  # else what failed here would be there in the next example
+            transaction.set_rollback(True)
+            self.undo.__exit__(None, None, None)
 
     def _captain(self, slug: str) -> User:
         entry = self.hall.entry(slug)
