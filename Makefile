@@ -57,6 +57,7 @@ bench: setup .venv-bench/.set-up ## measure the speeds of docs/performance.md (A
 base-image: ## make the image that submissions are built on (needs a Docker engine; the first time also root)
 	@.ci/docker-engine
 	@.ci/base-image
+	@.ci/builder-image
 
 clean: ## remove the virtual environment, the tools' caches and the demo's output
 	rm -rf .venv .venv-bench demo .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

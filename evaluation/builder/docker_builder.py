@@ -1,49 +1,69 @@
-"""The builder that makes images: detection by repo2docker, one lean pack of ours, everything limited."""
+"""The builder that makes images: detection by repo2docker, one lean pack of ours, each build in its own container."""
 
 from __future__ import annotations
 
-import shutil
+import contextlib
 import tempfile
-import time
+import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from docker.errors import ImageNotFound
+
 from evaluation.builder.base import Builder, LogLine
-from evaluation.builder.docker_client import BuildOrder, DockerClient, Watch
+from evaluation.builder.build_container import BuildContainer, Exported, TooLargeError, UnreadableError
+from evaluation.builder.build_guards import BuildGuards
+from evaluation.builder.build_watch import BuildWatch, check_disk, too_large
+from evaluation.builder.context import tree_context
+from evaluation.builder.file_stream import FileStream
+from evaluation.builder.image_archive import (
+    DIGEST_LABEL,
+    ImageArchive,
+    compose_config,
+    docker_archive,
+    layer_names,
+    saved_layers,
+    write_layer,
+)
+from evaluation.builder.layer_store import LayerStore
+from evaluation.builder.lean_pack import SDK_DIRECTORY
 from evaluation.builder.manifest import read_manifest
-from evaluation.builder.recipe import TOP_FILE, Recipe, image_name, make_recipe, top_context
+from evaluation.builder.mirror_proxy import MirrorProxy
+from evaluation.builder.recipe import Recipe, image_name, make_recipe
 from evaluation.builder.run_script import require_script
 from evaluation.builder.settings import BuildSettings
 from evaluation.builder.tree import tree_entries
-from evaluation.domain.errors import BuildRefusal, Fault, SlowBuildRefusal
+from evaluation.domain.errors import BuildRefusal, Fault
 from evaluation.domain.players import Player
+from evaluation.sandbox.base import Guard
+from evaluation.sandbox.docker_run import as_fault
+from evaluation.sandbox.engine import connect_engine
 from evaluation.sandbox.sdk_tree import sdk_digest, write_sdk_tree
 
-LEAST_FREE_BYTES = 512 << 20
-"""What the engine's disk must have left for a build to begin; one that leaves less than half of it is stopped."""
-
-DIGEST_LABEL = "gauntlet.digest"
-"""The label that an image of ours carries: the whole digest of its recipe."""
+Image = dict[str, Any]
+"""What the engine knows of an image."""
 
 
 class DockerBuilder(Builder):
-    """Builds submissions into images of the local engine.
+    """Builds submissions into images of the local engine, each in a container that sees nothing of the engine.
 
-    A submission's image is named `gauntlet/<digest>` by what went into it; where the engine has it already, nothing is
-    built. The name follows from a private repository's content and should not be shown: whoever knows it could
-    start a Dockerfile from it.
+    An image is called `gauntlet/<digest>` by its recipe; where the engine has it already, nothing is built. With a
+    store its layers are kept, so that every host plays the same image and not another build of the same recipe.
     """
 
-    def __init__(self, settings: BuildSettings | None = None) -> None:
-        self._settings = settings or BuildSettings()
-        self._docker = DockerClient(self._settings.docker_client)
+    def __init__(self, settings: BuildSettings | None = None, *, store: LayerStore | None = None) -> None:
+        """Connect to the engine; raises `Fault` where none answers."""
+        self._settings, self._reach = (settings or BuildSettings()).reach()
+        self._store = store
+        self._client = connect_engine()
+        weakref.finalize(self, self._client.close)
 
     def build(self, source: Path, *, on_log: LogLine) -> Player:
         """The image of the submission in `source`, as a player whose digest is that of its recipe.
 
-        The image's id is no name for it: the same recipe gives another id on every engine that builds it.
+        Its `image` is the image's identity, which another build of the same recipe does not have.
         """
         entries = tree_entries(source)
         manifest = read_manifest(source)
@@ -54,114 +74,199 @@ class DockerBuilder(Builder):
         if image is None:
             image = self._make(recipe, base, on_log)
         else:
-            on_log(f"{recipe.image_name} is already built")
+            on_log("the image is already built")
         return Player(
             name=manifest.title,
             track=manifest.track,
             command=manifest.run,
             digest=recipe.digest,
-            image=image["Id"],
+            image=image,
             gpu=manifest.gpu,
         )
 
     def check_host(self) -> None:
-        self._base_image()
-        disk = self._docker.root_directory()
-        if disk and (free := shutil.disk_usage(disk).free) < LEAST_FREE_BYTES:
-            raise Fault(f"the engine's disk is full: {free >> 20} MiB are left, {LEAST_FREE_BYTES >> 20} are needed")
+        self._builder_image(self._base_image())
+        check_disk(self._disk())
 
-    def image_of(self, digest: str) -> str | None:
-        """The id of the image that the player called `digest` has on this engine; None where it has none."""
-        image = self._present(digest)
-        return str(image["Id"]) if image else None
+    def has(self, identity: str) -> bool:
+        """Whether this engine has the image `identity`."""
+        return self._inspect(identity) is not None
 
-    def _base_image(self) -> dict[str, Any]:
-        base = self._docker.image(self._settings.base_image)
+    def fetch(self, identity: str) -> None:
+        """Have the engine hold the image `identity`, from the store where it does not; raises `Fault`."""
+        if self._inspect(identity) is not None:
+            return
+        if self._store is None or not self._store.has(_hexadecimal(identity)):
+            raise Fault(f"the image {identity} is neither on this engine nor in the store")
+        config = self._store.path(_hexadecimal(identity)).read_bytes()
+        # where the engine has the base image, the layers on top of it are enough
+        base = self._inspect(self._settings.base_image)
+        known = base["RootFS"]["Layers"] if base else []
+        names = layer_names(config)
+        needed = names[len(known) :] if names[: len(known)] == known else names
+        for name in needed:
+            if not self._store.has(_hexadecimal(name)):
+                raise Fault(f"the layer {name} of the image {identity} is not in the store")
+        layers = {name: self._store.path(_hexadecimal(name)) for name in needed}
+        self._load(ImageArchive(config, layers), identity)
+
+    def keep(self, identity: str) -> None:
+        """Put all layers of the image `identity` into the store; `build` puts those that it made."""
+        if self._store is None or self._kept(identity):
+            return
+        with tempfile.TemporaryDirectory(prefix="gauntlet-layers-") as folder, as_fault(f"saving {identity}"):
+            stream = self._client.images.get(identity).save()
+            config, files = saved_layers(FileStream(stream), Path(folder))
+            for name in dict.fromkeys(layer_names(config)):
+                if not self._store.has(_hexadecimal(name)):
+                    self._store.put(files[name])
+            self._put_config(config, Path(folder))
+
+    def keep_base_image(self) -> str:
+        """Keep the layers of this host's base image, for hosts that have another one; its identity."""
+        identity = str(self._base_image()["Id"])
+        self.keep(identity)
+        return identity
+
+    def _kept(self, identity: str) -> bool:
+        digest = _hexadecimal(identity)
+        if self._store is None or not self._store.has(digest):
+            return False
+        names = layer_names(self._store.path(digest).read_bytes())
+        return all(self._store.has(_hexadecimal(name)) for name in names)
+
+    def _put_config(self, config: bytes, folder: Path) -> None:
+        # last: where the configuration is kept, so are the layers on the base image
+        if self._store is not None:
+            file = folder / "configuration"
+            file.write_bytes(config)
+            self._store.put(file)
+
+    def guards(self) -> list[Guard]:
+        """Try all guards of builds on this host; raises `Fault` where no build can run at all."""
+        return self._guards(self._base_image()).prove()
+
+    def _guards(self, base: Image) -> BuildGuards:
+        names = self._settings.base_image, self._builder_image(base)
+        return BuildGuards(self._client, *names, base["RootFS"]["Layers"], self._disk())
+
+    def _base_image(self) -> Image:
+        base = self._inspect(self._settings.base_image)
         if base is None:
             raise Fault(f"the base image {self._settings.base_image} is not on this engine: run `make base-image`")
         return base
 
-    def _present(self, digest: str) -> dict[str, Any] | None:
-        image = self._docker.image(image_name(digest))
+    def _builder_image(self, base: Image) -> str:
+        name = builder_image_name(base["Id"])
+        if self._inspect(name) is None:
+            raise Fault(f"the builder image {name} is not on this engine: run `make base-image`")
+        return name
+
+    def _inspect(self, name: str) -> Image | None:
+        with as_fault(f"looking for image {name}"):
+            try:
+                found: Image = self._client.images.get(name).attrs
+            except ImageNotFound:
+                return None
+        return found
+
+    def _present(self, digest: str) -> str | None:
+        image = self._inspect(image_name(digest))
         labels = (image or {}).get("Config", {}).get("Labels") or {}
-        return image if labels.get(DIGEST_LABEL) == digest else None
+        return str(image["Id"]) if image and labels.get(DIGEST_LABEL) == digest else None
 
-    def _make(self, recipe: Recipe, base: dict[str, Any], on_log: LogLine) -> dict[str, Any]:
+    def _make(self, recipe: Recipe, base: Image, on_log: LogLine) -> str:
         self.check_host()
-        on_log(f"building {recipe.image_name} with the {recipe.pack} pack")
-        watch = self._watch()
-        # an image gets its final name only after it passed every check
-        stage = f"{recipe.image_name}:stage"
-        label = ((DIGEST_LABEL, recipe.digest),)
-        with _sdk_directory() as sdk, self._removed_afterwards(stage):
-            mirrors = self._settings.mirror_arguments() if recipe.top else ()
-            order = BuildOrder(recipe.file, stage, label, recipe.arguments + mirrors, self._settings.network)
-            self._docker.build(order, recipe.context(self._settings, sdk), on_log, watch)
-            image = self._checked(stage, base)
-            if recipe.top:
-                order = BuildOrder(TOP_FILE, recipe.image_name, label, network="none")
-                self._docker.build(order, top_context(stage, sdk), on_log, watch)
-            else:
-                self._docker.tag(image["Id"], recipe.image_name)
-        final = self._present(recipe.digest)
-        if final is None:
-            raise Fault(f"{recipe.image_name} vanished after its build")
-        return final
+        self._guards(base).require()
+        on_log(f"building with the {recipe.pack} pack")
+        with contextlib.ExitStack() as stack:
+            sdk = stack.enter_context(_sdk_directory())
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gauntlet-layers-")))
+            exported = self._build(recipe, base, sdk, folder, on_log)
+            image = self._composed(recipe, sdk, folder, exported)
+            self._load(image, image.identity)
+            if self._store is not None:
+                for path in image.layers.values():
+                    self._store.put(path)
+                self._put_config(image.config, folder)
+            with as_fault("naming an image"):
+                # an image gets its name only after it passed every check
+                self._client.api.tag(image.identity, image_name(recipe.digest))
+            return image.identity
 
-    def _checked(self, stage: str, base: dict[str, Any]) -> dict[str, Any]:
-        image = self._docker.image(stage)
-        if image is None:
-            raise Fault(f"{stage} vanished after its build")
-        layers, base_layers = image["RootFS"]["Layers"], base["RootFS"]["Layers"]
-        on_base = layers[: len(base_layers)] == base_layers
-        added = image["Size"] - (base["Size"] if on_base else 0)
-        if added > self._settings.max_image_bytes:
-            raise _too_large(
-                f"the image holds {added:,} bytes" + (" beyond the base image" if on_base else ""), self._settings
-            )
-        if volumes := image["Config"].get("Volumes"):
-            raise BuildRefusal(
-                f"the Dockerfile (or its base) declares VOLUME {', '.join(sorted(volumes))}: writable disk",
-                fix="remove VOLUME; /tmp is the place to write to in a match",
-            )
-        return image
-
-    def _watch(self) -> Watch:
+    def _build(self, recipe: Recipe, base: Image, sdk: Path, folder: Path, on_log: LogLine) -> Exported:
         settings = self._settings
-        deadline = time.monotonic() + settings.seconds
-        disk = self._docker.root_directory()
-        # of a disk that had room when the build began, what is left at the end is no host's cause
-        floor = max(shutil.disk_usage(disk).free - 2 * settings.max_image_bytes, LEAST_FREE_BYTES // 2) if disk else 0
-
-        def watch() -> None:
-            if time.monotonic() > deadline:
-                raise SlowBuildRefusal(
-                    f"the build took longer than {settings.seconds:g} s and was stopped",
-                    fix="install less, or put what takes long into the repository ready-made",
+        base_layers = base["RootFS"]["Layers"]
+        with contextlib.ExitStack() as stack:
+            proxy = None
+            if settings.network == "mirrors":
+                proxy = stack.enter_context(MirrorProxy(self._reach, settings.certificates))
+            container = stack.enter_context(
+                BuildContainer(
+                    self._client,
+                    settings,
+                    image=self._builder_image(base),
+                    proxy=proxy.directory if proxy else None,
                 )
-            # engines do not bound a running build, so a step that fills the disk is stopped here. Twice the limit,
-            # because files that a later step deletes do not count in the end, and others use the disk, too
-            if disk and shutil.disk_usage(disk).free < floor:
-                raise _too_large("the build filled the engine's disk", settings)
+            )
+            limits = BuildWatch(settings, self._disk(), container.used_bytes)
 
-        return watch
+            def watch() -> None:
+                for notice in proxy.notices() if proxy else ():
+                    on_log(notice)
+                limits()
 
-    @contextmanager
-    def _removed_afterwards(self, name: str) -> Iterator[None]:
-        try:
-            yield
-        finally:
-            self._docker.remove(name)
+            mirrors = settings.mirror_arguments() if recipe.top else ()
+            container.build(recipe.file, recipe.arguments + mirrors, recipe.context(settings, sdk), on_log, watch)
+            try:
+                return container.export(folder, base_layers, watch)
+            except TooLargeError:
+                raise too_large("the image holds more", settings) from None
+            except UnreadableError as failure:
+                # by the host's cause or the build's: the build's where an image of ours can be read
+                self._guards(base).require_export()
+                raise BuildRefusal(
+                    f"the build left no image that can be read: {failure}",
+                    fix="leave the builder's own processes and its folder /store alone",
+                ) from failure
+
+    def _composed(self, recipe: Recipe, sdk: Path, folder: Path, exported: Exported) -> ImageArchive:
+        settings = self._settings
+        layers = dict(exported.layers)
+        if sum(path.stat().st_size for path in layers.values()) > settings.max_image_bytes:
+            raise too_large("the image holds more", settings)
+        names = list(exported.config["rootfs"]["diff_ids"])
+        if recipe.top:
+            path = folder / "sdk.tar"
+            names.append(write_layer(tree_context(sdk, SDK_DIRECTORY.lstrip("/")), path))
+            layers[names[-1]] = path
+        config = compose_config(exported.config, names, digest=recipe.digest, made_at=datetime.now(UTC))
+        return ImageArchive(config, layers)
+
+    def _load(self, archive: ImageArchive, identity: str) -> None:
+        with as_fault(f"loading the image {identity}"):
+            stream: Any = docker_archive(archive)  # its types do not know iterators, which it sends in chunks
+            self._client.images.load(stream)
+        if self._inspect(identity) is None:
+            raise Fault(f"the engine loaded another image than {identity}")
+
+    def _disk(self) -> Path | None:
+        """Where the engine keeps its data, if that is on this host."""
+        with as_fault("asking for its directory"):
+            path = Path(self._client.info().get("DockerRootDir") or "-")
+        return path if path.is_dir() else None
 
 
-def _too_large(what: str, settings: BuildSettings) -> BuildRefusal:
-    return BuildRefusal(
-        f"{what}, and {settings.max_image_bytes:,} bytes are allowed",
-        fix="use what the base image already has, install less, and delete what only the build needed in the same step",
-    )
+def builder_image_name(base_id: str) -> str:
+    """The name of the builder image that holds the base image called `base_id`."""
+    return f"gauntlet-builder:{_hexadecimal(base_id)[:12]}"
 
 
-@contextmanager
+def _hexadecimal(digest: str) -> str:
+    return digest.removeprefix("sha256:")
+
+
+@contextlib.contextmanager
 def _sdk_directory() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="gauntlet-sdk-") as directory:
         write_sdk_tree(Path(directory))

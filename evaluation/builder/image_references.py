@@ -39,8 +39,8 @@ _SET_BY_ENGINES = re.compile(
 
 _FLAGS = {
     "FROM": {"platform"},
-    "COPY": {"from", "chown", "chmod", "link", "parents", "exclude"},
-    "ADD": {"chown", "chmod", "link", "checksum", "keep-git-dir", "unpack", "exclude"},
+    "COPY": {"from", "chown", "chmod"},
+    "ADD": {"chown", "chmod"},
     "RUN": {"mount", "network"},
 }
 _MOUNTS = ("bind", "tmpfs")

@@ -61,8 +61,7 @@ def _steps(source: Path, configuration: Path, base_image: str) -> Iterator[str]:
     yield f"COPY --chown={PLAYER_USER} {_SOURCE_DIRECTORY}/ {WORK_DIRECTORY}/"
     yield from late
     yield "ENV HOME=/tmp PYTHONUNBUFFERED=1"
-    yield sdk_path_step()
-    yield "ENTRYPOINT []"
+    yield f"ENV PYTHONPATH={SDK_DIRECTORY}${{PYTHONPATH:+:$PYTHONPATH}}"
     # the directory itself was made by root; with it, postBuild may write beside the files
     yield f"RUN chown {PLAYER_USER} {WORK_DIRECTORY}"
     yield f"USER {PLAYER_USER}"
@@ -70,11 +69,6 @@ def _steps(source: Path, configuration: Path, base_image: str) -> Iterator[str]:
     if post_build.is_file():
         relative = post_build.relative_to(source)
         yield f"RUN chmod +x {relative} && ./{relative}"
-
-
-def sdk_path_step() -> str:
-    """The line that makes `evaluation.sdk` importable, and leaves a PYTHONPATH that is there in force."""
-    return f"ENV PYTHONPATH={SDK_DIRECTORY}${{PYTHONPATH:+:$PYTHONPATH}}"
 
 
 def _apt_steps(path: Path) -> Iterator[str]:

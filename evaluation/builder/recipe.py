@@ -12,29 +12,14 @@ from evaluation.builder.detection import DOCKERFILE, LEAN, detect_pack, dockerfi
 from evaluation.builder.digest import tree_digest
 from evaluation.builder.dockerfile import MAX_DOCKERFILE_BYTES
 from evaluation.builder.image_references import check_images
-from evaluation.builder.lean_pack import (
-    INSTALL_SCRIPT,
-    OPERATOR_DIRECTORY,
-    PLAYER_USER,
-    SDK_DIRECTORY,
-    lean_dockerfile,
-    sdk_path_step,
-)
+from evaluation.builder.lean_pack import INSTALL_SCRIPT, OPERATOR_DIRECTORY, lean_dockerfile
 from evaluation.builder.settings import BuildSettings
 from evaluation.domain.errors import BuildRefusal
 
 _RECIPE_FILE = "gauntlet.Dockerfile"
 
-_TOP = f"""USER root
-COPY sdk/ {SDK_DIRECTORY}/
-ENV HOME=/tmp PYTHONUNBUFFERED=1
-{sdk_path_step()}
-ENTRYPOINT []
-CMD []
-HEALTHCHECK NONE
-USER {PLAYER_USER}
-"""
-"""What lies on top of an image that our lean pack did not make: the SDK, and the user of players."""
+_VERSION = "2"
+"""Raised where the builder makes another image of the same inputs."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +37,6 @@ class Recipe:
     top: bool = False
     arguments: tuple[tuple[str, str], ...] = ()
     files: tuple[ContextEntry, ...] = ()
-
-    @property
-    def image_name(self) -> str:
-        """How its image is called."""
-        return image_name(self.digest)
 
     def context(self, settings: BuildSettings, sdk: Path) -> Iterator[ContextEntry]:
         """The build context, with the SDK from the directory `sdk` where the recipe wants it."""
@@ -97,9 +77,8 @@ def make_recipe(source: Path, settings: BuildSettings, *, base_id: str, sdk_dige
         dockerfile, arguments, files = rendered.dockerfile, rendered.arguments, rendered.files
         # it quotes files of the repository
         check_images(dockerfile.encode(), name=f"repo2docker's {pack}", allowed=settings.images())
-    top = "" if pack == LEAN else _TOP
-    digest = _digest([pack, dockerfile, top, repr(arguments), tree_digest(source), base_id, sdk_digest])
-    return Recipe(pack, source, dockerfile, file, digest, bool(top), arguments, files)
+    digest = _digest([_VERSION, pack, dockerfile, repr(arguments), tree_digest(source), base_id, sdk_digest])
+    return Recipe(pack, source, dockerfile, file, digest, pack != LEAN, arguments, files)
 
 
 def dockerfile_content(source: Path, file: str) -> bytes:
@@ -109,15 +88,6 @@ def dockerfile_content(source: Path, file: str) -> bytes:
         raise BuildRefusal(f"{file} is no file", fix="write a Dockerfile (no link), or remove what is in its place")
     with path.open("rb") as opened:
         return opened.read(MAX_DOCKERFILE_BYTES + 1)
-
-
-def top_context(stage_image: str, sdk: Path) -> Iterator[ContextEntry]:
-    """The context that puts the SDK's layer on the image `stage_image`."""
-    yield ContextEntry(_RECIPE_FILE, f"FROM {stage_image}\n{_TOP}".encode())
-    yield from tree_context(sdk, "sdk")
-
-
-TOP_FILE = _RECIPE_FILE
 
 
 def operator_files(settings: BuildSettings) -> Iterator[ContextEntry]:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
 from evaluation.builder.image_references import AllowedImages, image_entry
+from evaluation.builder.mirrors import DEFAULT_HOSTS, Mirror, Reach, hosts_of, without_credentials
 from evaluation.domain.errors import HostRefusal
 
-NETWORKS = ("default", "host", "none")
+NETWORKS = ("mirrors", "none")
 
 MIRROR_ARGUMENTS = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS")
 """The build arguments by which the mirrors reach builds that our lean pack does not make."""
+
+_HOST = re.compile(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
 
 Value = TypeVar("Value")
 
@@ -38,18 +42,40 @@ class BuildSettings:
     """Mirrors of the package index; several extra ones are separated by spaces."""
     find_links: str | None = None
     """A URL with packages, or a directory of this host with wheels in it (sent along with every build)."""
-    network: str = "default"
-    """`default` (the engine's bridge), `host` or `none`."""
+    network: str = "mirrors"
+    """`mirrors` (the package mirrors and `hosts`, through a proxy of the builder's) or `none`."""
+    hosts: tuple[str, ...] = DEFAULT_HOSTS
+    """The hosts that builds may reach besides the mirrors named above."""
     seconds: float = 1800.0
     """How long one build may take, wall clock."""
     max_image_bytes: int = 4 << 30
     """How much an image may hold beyond the base image."""
-    docker_client: str | None = None
-    """Path of the `docker` program; None: the first on the PATH that speaks BuildKit."""
+    memory_bytes: int = 4 << 30
+    """How much memory all processes of a build may use together."""
+    cpus: float = 2.0
+    processes: int = 1024
+    """How many processors, and processes and threads, a build may use."""
 
     def images(self) -> AllowedImages:
         """The images that a participant's Dockerfile may name."""
         return AllowedImages(self.base_image, self.allowed_images)
+
+    def reach(self) -> tuple[BuildSettings, Reach]:
+        """These settings as a build may know them, without passwords, and what it may reach of the network."""
+        mirrors: list[Mirror] = []
+
+        def local(urls: str | None) -> str | None:
+            return " ".join(without_credentials(url, mirrors) for url in urls.split()) if urls else None
+
+        known = replace(
+            self,
+            index_url=local(self.index_url),
+            extra_index_url=local(self.extra_index_url),
+            find_links=local(self.find_links),
+        )
+        urls = " ".join(filter(None, (known.index_url, known.extra_index_url, known.find_links))).split()
+        hosts = frozenset(host.lower() for host in self.hosts) | hosts_of(urls) - {"127.0.0.1"}
+        return known, Reach(hosts, tuple(mirrors))
 
     def mirror_arguments(self) -> tuple[tuple[str, str], ...]:
         """The mirrors that are set, by name; a directory of this host is for lean builds only."""
@@ -82,7 +108,10 @@ def build_settings_from_environment(environment: Mapping[str, str] = os.environ)
         network=read("GAUNTLET_BUILD_NETWORK", _network, plain.network),
         seconds=read("GAUNTLET_BUILD_SECONDS", _positive, plain.seconds),
         max_image_bytes=int(read("GAUNTLET_MAX_IMAGE_BYTES", _positive, float(plain.max_image_bytes))),
-        docker_client=read("GAUNTLET_DOCKER_CLIENT", str, None),
+        hosts=read("GAUNTLET_BUILD_HOSTS", _hosts, plain.hosts),
+        memory_bytes=int(read("GAUNTLET_BUILD_MEMORY_BYTES", _positive, float(plain.memory_bytes))),
+        cpus=read("GAUNTLET_BUILD_CPUS", _positive, plain.cpus),
+        processes=int(read("GAUNTLET_BUILD_PROCESSES", _positive, float(plain.processes))),
     )
 
 
@@ -98,6 +127,14 @@ def _images(text: str) -> tuple[str, ...]:
     for entry in entries:
         image_entry(entry)
     return entries
+
+
+def _hosts(text: str) -> tuple[str, ...]:
+    hosts = tuple(text.replace(",", " ").split())
+    for host in hosts:
+        if not _HOST.fullmatch(host):
+            raise ValueError(f"{host!r} is no host name, such as pypi.org")
+    return hosts
 
 
 def _network(text: str) -> str:

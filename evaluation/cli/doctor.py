@@ -5,19 +5,22 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from evaluation.builder.doctor import examine_builds
 from evaluation.cli.output import OUT, print_json, working
 from evaluation.sandbox.doctor import Examination, examine
 
 
 def add_parser(subcommands: Any) -> None:
-    command: argparse.ArgumentParser = subcommands.add_parser("doctor", help="prove each guard of the sandboxes here")
+    command: argparse.ArgumentParser = subcommands.add_parser(
+        "doctor", help="prove each guard of sandboxes and builds here"
+    )
     command.add_argument("--json", action="store_true", help="print the findings as JSON")
     command.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:
-    with working("small players try to break out ..."):
-        examined = examine()
+    with working("small players and builds try to break out ..."):
+        examined = [*examine(), examine_builds()]
     if given.json:
         print_json(
             [
@@ -34,7 +37,8 @@ def run(given: argparse.Namespace) -> int:
     else:
         for found in examined:
             _show(found)
-    return 0 if any(found.fit_for_untrusted_code for found in examined) else 3
+    # images are what the docker sandbox runs, so strangers need both
+    return 0 if all(found.fit_for_untrusted_code for found in examined[1:]) else 3
 
 
 def _show(found: Examination) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
+from datetime import timedelta
 from pathlib import Path
 
 from celery.schedules import crontab
@@ -116,6 +117,7 @@ STORAGES = {
 REPOSITORIES = STATE / "repositories"
 OBJECTS = STATE / "objects"
 CHECKOUTS = STATE / "checkouts"
+IMAGES_KEPT = timedelta(days=env.number("GAUNTLET_IMAGES_KEPT_DAYS", 14))
 
 PROXIES = env.number("GAUNTLET_PROXIES", 0, least=0)
 """How many proxies of ours stand in front: by so much the end of X-Forwarded-For is believed."""

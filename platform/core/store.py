@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
 from django.conf import settings
 
 from core.errors import Fault
+
+_COPY_BYTES = 1 << 20
 
 _CHECK_BYTES = 4 << 20
 """More than the images and the trace of a piece take."""
@@ -32,6 +35,31 @@ def put(content: bytes) -> str:
             Path(name).unlink(missing_ok=True)
             raise
     return digest
+
+
+def put_file(file: Path) -> str:
+    """Keep a copy of `file`, which may be large, and return its digest. Whole or not at all, safe to repeat."""
+    with file.open("rb") as source:
+        digest = hashlib.file_digest(source, "sha256").hexdigest()
+    path = path_of(digest)
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".")
+        try:
+            with os.fdopen(handle, "wb") as target, file.open("rb") as source:
+                shutil.copyfileobj(source, target, _COPY_BYTES)
+                target.flush()
+                os.fsync(target.fileno())
+            Path(name).replace(path)
+        except BaseException:  # the disk may be full: half a file must not stay
+            Path(name).unlink(missing_ok=True)
+            raise
+    return digest
+
+
+def remove(digest: str) -> None:
+    """Remove an object that nothing refers to any more."""
+    path_of(digest).unlink(missing_ok=True)
 
 
 def check() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 from collections.abc import Callable
@@ -25,11 +26,14 @@ from evaluation.domain.players import Track
 from evaluation.sandbox.host_paths import HostPaths
 from repositories.checkout import check_out
 from repositories.models import Repository
+from submissions.layers import ObjectLayers
 from submissions.models import Player, Submission
 from submissions.sandboxes import require_trust
 
 LogLine = Callable[[str], None]
 """Called with each line of a build's log as it appears, without the newline."""
+
+_LAYERS = ObjectLayers()
 
 _UNUSED = timedelta(days=1)
 """How long an unused checkout is kept: longer than any match holds on to its own. It is made again where missing."""
@@ -58,18 +62,21 @@ def baseline_player(competition: Competition, name: str, on_log: LogLine) -> Pla
 
 
 def ready_player(player: Player, on_log: LogLine) -> EnginePlayer:
-    """`player` as the engine starts it here, built again where this host has it no more.
+    """`player` as the engine starts it here.
 
-    Raises `Fault` where that fails or gives another digest: it played its matches as something else then.
+    A player that Docker built is the image of its first successful build, fetched from the store where this host does
+    not have it. Others are made from their files again. Raises `Fault` where that fails or gives another digest: it
+    played its matches as something else then.
     """
     builder = _builder()
-    if isinstance(builder, DockerBuilder) and (image := builder.image_of(player.digest)):
+    if isinstance(builder, DockerBuilder) and player.image:
+        builder.fetch(player.image)
         return EnginePlayer(
             name=player.title,
             track=Track(player.kind),
             command=tuple(player.command),
             digest=player.digest,
-            image=image,
+            image=player.image,
             gpu=player.gpu,
         )
     built = _build_ours(builder, _source_of(player), on_log)
@@ -108,6 +115,14 @@ def build_limit() -> timedelta:
         raise Fault(f"this host is set up wrongly: {refusal}") from refusal
 
 
+def docker_builder() -> DockerBuilder:
+    """The builder of images; raises `Fault` where this host builds none."""
+    builder = _builder()
+    if not isinstance(builder, DockerBuilder):
+        raise Fault("this host runs players without images")
+    return builder
+
+
 def checkout_of(repository: Repository, commit: str) -> Path:
     """The files of `commit`, checked out once and kept while they are asked for; raises `Fault`."""
     target = _checkout_path(repository, commit)
@@ -135,7 +150,7 @@ def remove_unused_checkouts() -> int:
 def _builder() -> Builder:
     require_trust()
     try:
-        return choose_builder(settings.SANDBOX)
+        return choose_builder(settings.SANDBOX, _LAYERS)
     except HostRefusal as refusal:
         raise Fault(f"this host is set up wrongly: {refusal}") from refusal
 
@@ -174,19 +189,37 @@ def _row(
     commit: str = "",
     baseline: str = "",
 ) -> Player:
+    """The row of the player that was `built`; the one that is there for equal content, while its image can be had."""
+    image = built.image or ""
     row, _ = Player.objects.get_or_create(
         competition=competition,
         kind=built.track,
-        digest=built.digest,
+        digest=_digest(competition, built),
         defaults={
             "title": built.name,
             "command": list(built.command),
             "gpu": built.gpu,
-            "image": built.image or "",
+            "image": image,
             "repository": repository,
             "commit": commit,
             "baseline": baseline,
             "created_at": clock.now(),
         },
     )
+    if image and not row.image:
+        row.image = image
+        row.save(update_fields=["image"])
     return row
+
+
+def _digest(competition: Competition, built: EnginePlayer) -> str:
+    """The digest of what was built. A further build of a recipe whose first image is gone is another player."""
+    first = Player.objects.filter(competition=competition, kind=built.track, digest=built.digest).first()
+    if (
+        first is None
+        or not built.image
+        or built.image == first.image
+        or _LAYERS.has(first.image.removeprefix("sha256:"))
+    ):
+        return built.digest
+    return f"sha256:{hashlib.sha256(f'{built.digest} {built.image}'.encode()).hexdigest()}"

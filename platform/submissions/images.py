@@ -1,17 +1,20 @@
-"""Adapter: remove from this host what no player needs any more. Whatever is missed later is built again."""
+"""Adapter: remove from this host what no player needs any more, and keep for all hosts what one does."""
 
 from __future__ import annotations
 
 import logging
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db.models import Max, Q
 from docker.errors import DockerException
 
 from core import clock
-from evaluation.builder.docker_builder import DIGEST_LABEL
+from evaluation.builder.build_container import sweep as sweep_builds
+from evaluation.builder.image_archive import DIGEST_LABEL
 from evaluation.sandbox.docker import DockerSandbox
-from submissions.builds import remove_unused_checkouts
+from submissions.builds import docker_builder, remove_unused_checkouts
+from submissions.layers import remove_layers
 from submissions.models import Player, Submission
 from submissions.sandboxes import open_sandbox
 
@@ -47,11 +50,24 @@ def needed_players() -> set[str]:
 
 
 def collect() -> int:
-    """End what dead workers left, remove images of ours that are not needed and old checkouts; how many images."""
+    """End what dead workers left, remove images of ours that are not needed and old checkouts; how many images.
+
+    What is needed of this engine's images, the base image among them, is put into the store where it is missing.
+    """
     sandbox = open_sandbox()
     sandbox.sweep()
     remove_unused_checkouts()
-    return _remove_images(sandbox) if isinstance(sandbox, DockerSandbox) else 0
+    if not isinstance(sandbox, DockerSandbox):
+        return 0
+    sweep_builds(sandbox.client)
+    builder = docker_builder()
+    base = builder.keep_base_image()
+    needed = needed_players()
+    for image in Player.objects.filter(digest__in=needed).exclude(image="").values_list("image", flat=True).distinct():
+        if builder.has(image):
+            builder.keep(image)
+    remove_layers(needed, base, newer_than=clock.now() - settings.IMAGES_KEPT)
+    return _remove_images(sandbox)
 
 
 def _remove_images(sandbox: DockerSandbox) -> int:

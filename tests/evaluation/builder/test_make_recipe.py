@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.builder.recipe import Recipe, make_recipe, operator_files
+from evaluation.builder.recipe import Recipe, image_name, make_recipe, operator_files
 from evaluation.builder.settings import BuildSettings
 from evaluation.domain.errors import BuildRefusal
 
@@ -24,7 +24,7 @@ def test_it_works(make_repository: Make) -> None:
     made = recipe(source)
 
     assert made.pack == "lean"
-    assert made.image_name == f"gauntlet/{made.digest[7:23]}"
+    assert image_name(made.digest) == f"gauntlet/{made.digest[7:23]}"
     assert not made.top
     steps = ["FROM gauntlet-base:latest", "--no-install-recommends file sl", "-r /run/src/requirements.txt",
              "COPY sdk/", "COPY --chown=65534:65534 src/", "USER 65534:65534", "./postBuild"]  # fmt: skip

@@ -1,0 +1,149 @@
+"""The guards of builds, proved on this host by builds that eat, fork, spin, fill and look around."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evaluation.builder.build_container import BuildContainer, TooLargeError, UnreadableError
+from evaluation.builder.build_watch import BuildWatch
+from evaluation.builder.context import ContextEntry
+from evaluation.builder.mirror_proxy import MirrorProxy
+from evaluation.builder.mirrors import Reach
+from evaluation.builder.settings import BuildSettings
+from evaluation.domain.errors import BuildRefusal, Fault, HostRefusal
+from evaluation.sandbox.base import Guard
+from evaluation.sandbox.docker_run import as_fault
+from evaluation.sandbox.proved_guards import ProvedGuards
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+_PROBE = Path(__file__).with_name("build_probe.py")
+_FILE = "guards.Dockerfile"
+_MIB = 1 << 20
+TRIAL = BuildSettings(
+    seconds=60.0, max_image_bytes=32 * _MIB, memory_bytes=256 * _MIB, cpus=0.5, processes=64, network="mirrors"
+)
+"""What the probe may use: little, so that a limit is met soon."""
+
+_RUN = "\nRUN python3 /probe.py "
+
+
+class BuildGuards:
+    """The guards of builds of one engine with one builder image."""
+
+    def __init__(
+        self, client: DockerClient, base_image: str, builder_image: str, base_layers: Sequence[str], disk: Path | None
+    ) -> None:
+        """`disk` is where the engine keeps its data, None where that is another host."""
+        self._client = client
+        self._builder_image = builder_image
+        self._base_image = base_image
+        self._base_layers = base_layers
+        self._last = ""
+        self._disk = disk
+        code = hashlib.sha256()
+        for path in sorted(Path(__file__).parent.glob("build_*")):
+            code.update(path.read_bytes())
+        with as_fault("asking for its name"):
+            engine = client.info()["ID"]
+        self._proved = ProvedGuards(f"builds {engine} {builder_image} {code.hexdigest()}")
+
+    def require(self) -> None:
+        """Raise `Fault`, naming them, where guards are missing. Proved once, remembered for hours."""
+        try:
+            self._proved.require(self.prove)
+        except HostRefusal as refusal:
+            raise Fault(f"no untrusted build can run here: {refusal}") from refusal
+
+    def require_export(self) -> None:
+        """Raise `Fault` where this host cannot make an image now and read it."""
+        with tempfile.TemporaryDirectory(prefix="gauntlet-layers-") as folder, self._building("look", [], TRIAL) as one:
+            try:
+                one.export(Path(folder), self._base_layers, lambda: None)
+            except (UnreadableError, TooLargeError) as failure:
+                raise Fault(f"images that were built cannot be read on this host: {failure}") from failure
+
+    def prove(self) -> list[Guard]:
+        """Try every guard; some ten seconds."""
+        seen = self._answers(f"look{_RUN}fork {2 * TRIAL.processes}{_RUN}spin 1.0")
+        look, fork, spin = seen.get("look", {}), seen.get("fork", {}), seen.get("spin", {})
+        guards = [
+            Guard("rootless", look.get("user_outside", 0) > 0, f"root of a build is user {look.get('user_outside')}"),
+            Guard("system call filter", look.get("filter") == "2", f"Seccomp {look.get('filter')} (2 is a filter)"),
+            Guard("no network", look.get("interfaces") == [], f"interfaces {look.get('interfaces') or 'none'}"),
+            Guard("no engine", look.get("engine") is False, f"the engine's socket is in sight: {look.get('engine')}"),
+            *(
+                Guard(name, " 403 " in look.get(key, ""), f"the proxy answers {look.get(key) or 'nothing'}")
+                for name, key in (("services out of reach", "loopback"), ("metadata out of reach", "metadata"))
+            ),
+            Guard(
+                "process limit",
+                fork.get("error") == "EAGAIN" and fork["children"] < TRIAL.processes,
+                f"{fork.get('children')} children, then {fork.get('error') or 'stopped'}",
+            ),
+            Guard(
+                "CPU limit",
+                # the kernel grants by slices of a tenth of a second, so a short measurement may be a slice over
+                0 < spin.get("cpus", 0) <= 1.4 * TRIAL.cpus,
+                f"{spin.get('cpus', 0):.2f} CPUs used of {TRIAL.cpus} allowed",
+            ),
+            self._refused("memory limit", f"eat {4 * TRIAL.memory_bytes}", "MiB of memory"),
+            self._refused("time limit", "spin 30", "took longer than", settings=replace(TRIAL, seconds=3.0)),
+        ]
+        if self._disk is not None:
+            guards.append(self._refused("disk limit", "fill", "filled the engine's disk"))
+        guards.append(self._nothing_left())
+        self._proved.remember(guards)
+        return guards
+
+    def _answers(self, steps: str) -> dict[str, Any]:
+        lines: list[str] = []
+        self._build(steps, lines, TRIAL)
+        answers: dict[str, Any] = {}
+        for line in lines:
+            if line.startswith("{"):
+                answers |= json.loads(line)
+        return answers
+
+    def _refused(self, name: str, steps: str, problem: str, *, settings: BuildSettings = TRIAL) -> Guard:
+        lines: list[str] = []
+        try:
+            self._build(steps, lines, settings)
+        except BuildRefusal as refusal:
+            first = refusal.problem.partition("\n")[0]
+            return Guard(name, problem in first, first)
+        return Guard(name, False, f"the build ended well: {_last(lines)}")
+
+    def _nothing_left(self) -> Guard:
+        with as_fault("listing what builds left"):
+            names = [volume.name for volume in self._client.volumes.list(filters={"name": self._last})]
+        return Guard("nothing left behind", not names, f"volumes of the last build: {', '.join(names) or 'none'}")
+
+    def _build(self, steps: str, lines: list[str], settings: BuildSettings) -> None:
+        with self._building(steps, lines, settings):
+            pass
+
+    @contextmanager
+    def _building(self, steps: str, lines: list[str], settings: BuildSettings) -> Iterator[BuildContainer]:
+        text = f"FROM {self._base_image}\nUSER root\nCOPY probe.py /probe.py{_RUN}{steps}\n"
+        context = [ContextEntry(_FILE, text.encode()), ContextEntry("probe.py", _PROBE.read_bytes())]
+        with (
+            MirrorProxy(Reach(frozenset())) as proxy,
+            BuildContainer(self._client, settings, image=self._builder_image, proxy=proxy.directory) as container,
+        ):
+            self._last = container.name
+            watch = BuildWatch(settings, self._disk, container.used_bytes)
+            container.build(_FILE, (), context, lines.append, watch)
+            yield container
+
+
+def _last(lines: Sequence[str]) -> str:
+    return lines[-1] if lines else "nothing was printed"

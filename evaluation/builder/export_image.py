@@ -1,0 +1,61 @@
+"""Write the image of a build's storage as files: `config.json`, `layers.json`, and one tar archive for each new layer.
+
+Runs in a container of the builder's, after the build's processes are gone, under `buildah unshare`. What it reads was
+written by a build and may be anything; whoever reads its output checks that.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+_STORAGE = ["containers-storage", "--graph", "/store/graph", "--run", "/tmp/run", "--storage-driver", "overlay"]  # noqa: S108
+_OPTIONS = ["--storage-opt", "additionalimagestore=/home/build/base"]
+
+
+def main(name: str, folder: Path, base_layers: list[str], max_bytes: int) -> None:
+    """Write the image `name` into `folder`: all of its layers that do not lie on `base_layers`.
+
+    Ends with status 3 where they hold more than `max_bytes`.
+    """
+    folder.mkdir(mode=0o755)
+    image = _answer("image", "-j", name)[0]
+    config = _call("get-image-data", name, f"sha256:{image['id']}")
+    (folder / "config.json").write_bytes(config)
+    names: list[str] = json.loads(config)["rootfs"]["diff_ids"]
+    on_base = names[: len(base_layers)] == base_layers
+    chain = _chain(image["layer"])
+    new = list(zip(names, chain, strict=True))[len(base_layers) if on_base else 0 :]
+    left = max_bytes
+    for number, (_, layer) in enumerate(new):
+        file = folder / f"{number}.tar"
+        _call("diff", "-u", "-f", str(file), layer)
+        left -= file.stat().st_size
+        if left < 0:
+            sys.exit(3)
+    (folder / "layers.json").write_text(json.dumps([name for name, _ in new]))
+
+
+def _chain(top: str) -> list[str]:
+    """The layers below `top` and itself, the lowest first."""
+    chain: list[str] = []
+    while top:
+        chain.insert(0, top)
+        top = _answer("layer", "-j", top)[0].get("parent", "")
+    return chain
+
+
+def _answer(*words: str) -> Any:
+    return json.loads(_call(*words))
+
+
+def _call(*words: str) -> bytes:
+    command, *rest = words
+    return subprocess.run([*_STORAGE, *_OPTIONS, command, *rest], check=True, stdout=subprocess.PIPE).stdout
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), json.loads(sys.argv[3]), int(sys.argv[4]))

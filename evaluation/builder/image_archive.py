@@ -1,0 +1,140 @@
+"""Images as files: their configuration, written by us, and layers named by the digest of their content.
+
+The identity of an image is the digest of its configuration, which names its layers: equal identities are equal files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import tarfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import IO, Any
+
+from evaluation.builder.context import ContextEntry, write_context
+from evaluation.builder.file_stream import FileStream
+from evaluation.builder.lean_pack import PLAYER_USER, SDK_DIRECTORY
+from evaluation.domain.errors import BuildRefusal, Fault
+
+DIGEST_LABEL = "gauntlet.digest"
+"""The label that an image of ours carries: the whole digest of its recipe."""
+
+_MAX_ENVIRONMENT_BYTES = 64 << 10
+_BLOCK = tarfile.BLOCKSIZE
+_CHUNK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class ImageArchive:
+    """An image as files: `config` is its configuration, `layers` the files of the layers that are not elsewhere."""
+
+    config: bytes
+    layers: Mapping[str, Path]
+
+    @property
+    def identity(self) -> str:
+        """How engines call it: `sha256:` and the digest of its configuration."""
+        return f"sha256:{hashlib.sha256(self.config).hexdigest()}"
+
+    @property
+    def layer_names(self) -> list[str]:
+        """All of its layers, the lowest first, as `sha256:` and the digest of the archive."""
+        return layer_names(self.config)
+
+
+def layer_names(config: bytes) -> list[str]:
+    """The layers that an image's configuration names, the lowest first."""
+    names: list[str] = json.loads(config)["rootfs"]["diff_ids"]
+    return names
+
+
+def compose_config(built: Mapping[str, Any], layers: Sequence[str], *, digest: str, made_at: datetime) -> bytes:
+    """The configuration of a player's image, from that of what was built.
+
+    Kept are the environment and the working directory. User, command, labels and the rest are ours, whatever the build
+    wrote; its history, which would hold build arguments, is left out. Raises `BuildRefusal`.
+    """
+    inner = built.get("config") or {}
+    if volumes := inner.get("Volumes"):
+        raise BuildRefusal(
+            f"the Dockerfile (or its base) declares VOLUME {', '.join(sorted(volumes))}: writable disk",
+            fix="remove VOLUME; /tmp is the place to write to in a match",
+        )
+    environment = dict(entry.partition("=")[::2] for entry in inner.get("Env") or [])
+    environment |= {"HOME": "/tmp", "PYTHONUNBUFFERED": "1"}  # noqa: S108 - a file system of the player's own
+    paths = [SDK_DIRECTORY, *filter(None, environment.get("PYTHONPATH", "").split(":"))]
+    environment["PYTHONPATH"] = ":".join(dict.fromkeys(paths))
+    lines = [f"{name}={value}" for name, value in environment.items()]
+    if sum(map(len, lines)) > _MAX_ENVIRONMENT_BYTES:
+        raise BuildRefusal(
+            f"the image's environment holds more than {_MAX_ENVIRONMENT_BYTES >> 10} KiB",
+            fix="set fewer or shorter variables with ENV; put data into files",
+        )
+    config = {
+        "created": made_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "architecture": built["architecture"],
+        "os": built["os"],
+        "config": {
+            "User": PLAYER_USER,
+            "Env": lines,
+            "WorkingDir": inner.get("WorkingDir") or "/",
+            "Labels": {DIGEST_LABEL: digest},
+        },
+        "rootfs": {"type": "layers", "diff_ids": list(layers)},
+        "history": [],
+    }
+    return json.dumps(config, sort_keys=True, separators=(",", ":")).encode()
+
+
+def write_layer(entries: Iterable[ContextEntry], path: Path) -> str:
+    """Write `entries` as a layer to `path`, owned by root; its name."""
+    with path.open("wb") as target:
+        write_context(entries, target)
+    return file_digest(path)
+
+
+def file_digest(path: Path) -> str:
+    """`sha256:` and the digest of a file."""
+    with path.open("rb") as file:
+        return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+
+
+def docker_archive(archive: ImageArchive) -> Iterator[bytes]:
+    """The stream that `docker load` reads. Layers without a file are named and left out: the engine must have them."""
+    names = archive.layer_names
+    files = {f"{number}.tar": archive.layers[name] for number, name in enumerate(names) if name in archive.layers}
+    manifest = {"Config": "config.json", "RepoTags": None, "Layers": [f"{number}.tar" for number in range(len(names))]}
+    yield from _member("config.json", io.BytesIO(archive.config), len(archive.config))
+    for name, path in files.items():
+        with path.open("rb") as file:
+            yield from _member(name, file, path.stat().st_size)
+    text = json.dumps([manifest]).encode()
+    yield from _member("manifest.json", io.BytesIO(text), len(text))
+    yield bytes(2 * _BLOCK)
+
+
+def saved_layers(stream: FileStream, folder: Path) -> tuple[bytes, dict[str, Path]]:
+    """The configuration and the layers of one image in the stream of `docker save`, as files of `folder`."""
+    with tarfile.open(fileobj=stream, mode="r|") as archive:
+        archive.extractall(folder, filter="data")
+    stream.read()  # a connection that was read to its end can be used again
+    manifest = json.loads((folder / "manifest.json").read_bytes())[0]
+    config = (folder / manifest["Config"]).read_bytes()
+    files = {file_digest(folder / name): folder / name for name in manifest["Layers"]}
+    if missing := [name for name in layer_names(config) if name not in files]:
+        raise Fault(f"the engine saved an image without its layer {missing[0]}")
+    return config, files
+
+
+def _member(name: str, file: IO[bytes], size: int) -> Iterator[bytes]:
+    header = tarfile.TarInfo(name)
+    header.size = size
+    header.mode = 0o644
+    yield header.tobuf(tarfile.PAX_FORMAT)
+    while chunk := file.read(_CHUNK_BYTES):
+        yield chunk
+    yield bytes(-size % _BLOCK)

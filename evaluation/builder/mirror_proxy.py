@@ -1,0 +1,260 @@
+"""The only way out of a build: a proxy on a Unix socket that knows the package mirrors and refuses everything else.
+
+It runs in the builder's process. The build container has no network; it reaches this socket through a mount.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import select
+import socket
+import socketserver
+import tempfile
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+from urllib.parse import urlsplit
+
+import requests
+
+from evaluation.builder.mirrors import PROXY_URL, Mirror, Reach
+
+SOCKET_NAME = "proxy.sock"
+
+_CONNECT_SECONDS = 20.0
+_IDLE_SECONDS = 120.0
+_CHUNK_BYTES = 1 << 16
+_MAX_INDEX_BYTES = 64 << 20
+_MAX_CONNECTIONS = 64
+_TLS_PORT = 443
+_HOP_BY_HOP = frozenset(
+    ("connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
+     "transfer-encoding", "upgrade", "content-length", "host")
+)  # fmt: skip
+_PAGES = ("text/html", "application/vnd.pypi.simple.v1+json", "application/vnd.pypi.simple.v1+html", "application/json")
+
+
+class MirrorProxy:
+    """Serves one build while it is entered; `directory` is what to mount, and holds the socket alone."""
+
+    def __init__(self, reach: Reach, certificates: Path | None = None) -> None:
+        """`certificates` are trusted when a mirror with a password is asked; None: those of requests."""
+        self._reach = reach
+        self._certificates = certificates
+        self._notices: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._refused: set[str] = set()
+        self._lock = threading.Lock()
+        self._stack = contextlib.ExitStack()
+        self.directory = Path()
+
+    def __enter__(self) -> MirrorProxy:
+        with contextlib.ExitStack() as stack:
+            # others of this host have no way into the outer folder; the engine mounts the inner one
+            outer = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gauntlet-proxy-")))
+            self.directory = outer / "mirrors"
+            self.directory.mkdir()
+            self.directory.chmod(0o755)
+            server = stack.enter_context(_Server(str(self.directory / SOCKET_NAME), self))
+            (self.directory / SOCKET_NAME).chmod(0o666)
+            thread = threading.Thread(target=server.serve_forever, name="mirror proxy", daemon=True)
+            thread.start()
+            stack.callback(thread.join)
+            stack.callback(server.shutdown)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._stack.close()
+
+    @property
+    def reach(self) -> Reach:
+        """What may be reached."""
+        return self._reach
+
+    def mirror(self, path: str) -> Mirror | None:
+        """The mirror that a request for `path` means."""
+        return next((mirror for mirror in self._reach.mirrors if path.startswith(f"{mirror.prefix}/")), None)
+
+    def notices(self) -> Iterator[str]:
+        """What was refused since this was last asked, as lines for the build's log."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                yield self._notices.get_nowait()
+
+    def refused(self, what: str) -> str:
+        """Why `what` is refused; noticed once."""
+        reason = f"{what} is not among the package mirrors that builds may reach"
+        with self._lock:
+            known = what in self._refused or len(self._refused) > _MAX_CONNECTIONS
+            self._refused.add(what)
+        if not known:
+            self._notices.put(f"network: {reason}")
+        return reason
+
+    def get(self, method: str, url: str, headers: dict[str, str]) -> requests.Response:
+        """Ask a host for `url`, without following redirections."""
+        return requests.request(
+            method,
+            url,
+            headers=headers,
+            stream=True,
+            allow_redirects=False,
+            timeout=(_CONNECT_SECONDS, _IDLE_SECONDS),
+            verify=str(self._certificates) if self._certificates else True,
+        )
+
+
+class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = _MAX_CONNECTIONS
+
+    def __init__(self, path: str, proxy: MirrorProxy) -> None:
+        self.proxy = proxy
+        self._free = threading.BoundedSemaphore(_MAX_CONNECTIONS)
+        super().__init__(path, _Handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._free.acquire()
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A build that ends leaves connections behind: nothing to report."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection, one request: tunnels for TLS, plain requests, and mirrors that need a password."""
+
+    server: _Server
+    timeout = _IDLE_SECONDS
+
+    def do_CONNECT(self) -> None:
+        host, _, port = self.path.rpartition(":")
+        if not self.server.proxy.reach.allows(host) or port != str(_TLS_PORT):
+            self._refuse(self.path)
+            return
+        try:
+            remote = socket.create_connection((host, _TLS_PORT), timeout=_CONNECT_SECONDS)
+        except OSError as error:
+            self._answer(502, f"{host} cannot be reached: {error}")
+            return
+        with remote:
+            self.send_response(200)
+            self.end_headers()
+            self._tunnel(remote)
+
+    def do_GET(self) -> None:
+        mirror = self.server.proxy.mirror(self.path)
+        if mirror is not None:
+            self._ask_mirror(mirror)
+            return
+        parts = urlsplit(self.path)
+        if parts.scheme != "http" or parts.port not in (None, 80) or not self._allows(parts.hostname):
+            self._refuse(parts.hostname or self.path)
+            return
+        self._forward(f"http://{parts.hostname}{parts.path}{'?' if parts.query else ''}{parts.query}", {})
+
+    do_HEAD = do_GET  # noqa: N815 - named by the library
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: what a build fetched stands in its own log."""
+
+    def address_string(self) -> str:
+        return "build"
+
+    def _allows(self, host: str | None) -> bool:
+        return host is not None and self.server.proxy.reach.allows(host)
+
+    def _ask_mirror(self, mirror: Mirror) -> None:
+        path = self.path.removeprefix(mirror.prefix)
+        if not mirror.covers(path):
+            self._refuse(f"{path.partition('?')[0]} of the mirror")
+            return
+        # pages are rewritten, so they must come as they are
+        self._forward(
+            mirror.origin + path, {"Authorization": mirror.authorization, "Accept-Encoding": "identity"}, mirror
+        )
+
+    def _forward(self, url: str, extra: dict[str, str], mirror: Mirror | None = None) -> None:
+        headers = {name: value for name, value in self.headers.items() if name.lower() not in _HOP_BY_HOP}
+        try:
+            answer = self.server.proxy.get(self.command, url, headers | extra)
+        except requests.RequestException as error:
+            # never the error's text: it may hold the mirror's address
+            self._answer(502, f"the mirror cannot be reached ({type(error).__name__})")
+            return
+        with answer:
+            if mirror is not None and answer.headers.get("Content-Type", "").partition(";")[0] in _PAGES:
+                self._send_page(answer, mirror)
+            else:
+                self._send(answer, mirror)
+
+    def _send_page(self, answer: requests.Response, mirror: Mirror) -> None:
+        page = answer.raw.read(_MAX_INDEX_BYTES + 1, decode_content=True)
+        if len(page) > _MAX_INDEX_BYTES:
+            self._answer(502, "the mirror's page is too long")
+            return
+        page = page.replace(mirror.origin.encode(), f"{PROXY_URL}{mirror.prefix}".encode())
+        self.send_response(answer.status_code)
+        self._send_headers(answer, mirror)
+        self.send_header("Content-Length", str(len(page)))
+        self.end_headers()
+        self.wfile.write(page)
+
+    def _send(self, answer: requests.Response, mirror: Mirror | None) -> None:
+        self.send_response(answer.status_code)
+        self._send_headers(answer, mirror)
+        if "Content-Length" in answer.headers:
+            self.send_header("Content-Length", answer.headers["Content-Length"])
+        self.end_headers()
+        for chunk in _raw(answer):
+            self.wfile.write(chunk)
+
+    def _send_headers(self, answer: requests.Response, mirror: Mirror | None) -> None:
+        for name, value in answer.headers.items():
+            if name.lower() in _HOP_BY_HOP or name.lower() == "set-cookie":
+                continue
+            shown = value
+            if mirror is not None and name.lower() == "location":
+                shown = value.replace(mirror.origin, f"{PROXY_URL}{mirror.prefix}")
+            self.send_header(name, shown)
+        self.send_header("Connection", "close")
+
+    def _tunnel(self, remote: socket.socket) -> None:
+        pairs = {self.connection: remote, remote: self.connection}
+        while True:
+            ready, _, _ = select.select(list(pairs), [], [], _IDLE_SECONDS)
+            if not ready:
+                return
+            for source in ready:
+                chunk = source.recv(_CHUNK_BYTES)
+                if not chunk:
+                    return
+                pairs[source].sendall(chunk)
+
+    def _refuse(self, what: str) -> None:
+        self._answer(403, self.server.proxy.refused(what[:200]))
+
+    def _answer(self, status: int, text: str) -> None:
+        body = f"{text}\n".encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "text/plain; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Connection", "close")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+
+def _raw(answer: requests.Response) -> Iterator[bytes]:
+    yield from answer.raw.stream(_CHUNK_BYTES, decode_content=False)

@@ -1,0 +1,216 @@
+"""What is built is what plays: the image of the first build, its layers kept, on every host."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import docker
+import pytest
+
+from evaluation.builder.build_container import BuildContainer, UnreadableError
+from evaluation.builder.build_guards import BuildGuards
+from evaluation.builder.docker_builder import DockerBuilder, builder_image_name
+from evaluation.builder.settings import BuildSettings
+from evaluation.domain.errors import Fault
+from evaluation.domain.players import Player
+
+pytestmark = pytest.mark.docker
+
+PROGRAM = '#include <stdio.h>\nint main(void) { puts("the same everywhere"); return 0; }\n'
+
+
+class FolderStore:
+    """Layers in a folder, as several hosts share it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+
+    def has(self, digest: str) -> bool:
+        return self.path(digest).is_file()
+
+    def put(self, file: Path) -> str:
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        shutil.copy(file, self.path(digest))
+        return digest
+
+    def path(self, digest: str) -> Path:
+        return self.folder / digest
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FolderStore:
+    return FolderStore(tmp_path / "store")
+
+
+@pytest.fixture
+def removed() -> Iterator[Callable[[Player], None]]:
+    """Takes a player's image off the local engine, now or when the test ends."""
+    client = docker.from_env()
+    seen: set[str] = set()
+
+    def remove(player: Player) -> None:
+        image = str(player.image)
+        seen.add(image)
+        client.images.remove(image, force=True)
+
+    yield remove
+    client.close()
+
+
+@pytest.fixture
+def other_host() -> Iterator[str]:
+    """The address of a second engine, which shares nothing with the first one."""
+    with tempfile.TemporaryDirectory(prefix="engine-") as folder:
+        address = f"unix://{folder}/docker.sock"
+        words = ["dockerd", "--data-root", f"{folder}/data", "--exec-root", f"{folder}/run", "--pidfile"]
+        words += [f"{folder}/pid", "--host", address, "--bridge", "none", "--iptables=false", "--ip-forward=false"]
+        with (Path(folder) / "log").open("w") as log:
+            engine = subprocess.Popen(words, stdout=log, stderr=log, start_new_session=True)
+        try:
+            deadline = time.monotonic() + 60
+            while not _answers(address):
+                assert engine.poll() is None, (Path(folder) / "log").read_text()[-2000:]
+                assert time.monotonic() < deadline
+                time.sleep(0.2)
+            yield address
+        finally:
+            engine.terminate()
+            engine.wait(60)
+
+
+def test_two_hosts_play_the_same_image(
+    make_repository: Callable[..., Path],
+    tmp_path: Path,
+    store: FolderStore,
+    other_host: str,
+    monkeypatch: pytest.MonkeyPatch,
+    removed: Callable[[Player], None],
+) -> None:
+    (tmp_path / "program.c").write_text(PROGRAM)
+    source = make_repository(files={"Dockerfile": "FROM scratch\nCOPY program /program\n", "unique": uuid.uuid4().hex})
+    subprocess.run(["gcc", "-static", "-o", source / "program", tmp_path / "program.c"], check=True)
+    here = DockerBuilder(store=store)
+    player = here.build(source, on_log=lambda line: None)
+    identity = str(player.image)
+
+    monkeypatch.setenv("DOCKER_HOST", other_host)
+    there = DockerBuilder(store=store)
+    assert not there.has(identity)
+    there.fetch(identity)
+
+    monkeypatch.delenv("DOCKER_HOST")
+    with closing(docker.from_env()) as first, closing(docker.DockerClient(base_url=other_host)) as second:
+        mine, theirs = first.images.get(identity), second.images.get(identity)
+        assert mine.attrs["RootFS"]["Layers"] == theirs.attrs["RootFS"]["Layers"]
+        assert mine.attrs["Config"] == theirs.attrs["Config"]
+        outputs = [
+            engine.containers.run(identity, ["/program"], network_mode="none", remove=True)
+            for engine in (first, second)
+        ]
+    assert outputs == [b"the same everywhere\n"] * 2
+    removed(player)
+
+
+def test_an_image_comes_back_with_its_layers_on_the_base_image(
+    make_repository: Callable[..., Path], store: FolderStore, removed: Callable[[Player], None]
+) -> None:
+    files = {"postBuild": "#!/bin/sh\nexec cat /proc/sys/kernel/random/uuid >seen.txt\n", "main.py": uuid.uuid4().hex}
+    source = make_repository(files=files)
+    (source / "postBuild").chmod(0o755)
+    builder = DockerBuilder(store=store)
+    first = builder.build(source, on_log=lambda line: None)
+    removed(first)
+
+    builder.fetch(str(first.image))
+
+    assert builder.has(str(first.image))
+    removed(first)
+    again = builder.build(source, on_log=lambda line: None)
+    assert again.digest == first.digest
+    assert again.image != first.image, "another build of the same recipe is another image"
+    removed(again)
+
+
+def test_it_rejects_an_image_whose_files_are_gone_or_changed(
+    make_repository: Callable[..., Path], store: FolderStore, removed: Callable[[Player], None]
+) -> None:
+    builder = DockerBuilder(store=store)
+    player = builder.build(make_repository(files={"main.py": uuid.uuid4().hex}), on_log=lambda line: None)
+    identity = str(player.image)
+    removed(player)
+    layers = sorted(set(store.folder.iterdir()) - {store.path(identity.removeprefix("sha256:"))})
+    content = layers[0].read_bytes()
+
+    layers[0].write_bytes(content.replace(b"gauntlet", b"tampered"))
+    with pytest.raises(Fault, match="engine"):
+        builder.fetch(identity)
+    layers[0].unlink()
+    with pytest.raises(Fault, match="is not in the store"):
+        builder.fetch(identity)
+    with pytest.raises(Fault, match="neither on this engine nor in the store"):
+        builder.fetch(f"sha256:{'0' * 64}")
+    assert not builder.has(identity)
+
+
+def test_the_base_image_is_kept_for_hosts_that_have_another_one(
+    store: FolderStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(docker.from_env()) as client:
+        client.api.import_image_from_data(b"".join(_small_archive()), repository="gauntlet-test-base", tag="latest")
+        try:
+            builder = DockerBuilder(BuildSettings(base_image="gauntlet-test-base:latest"), store=store)
+            identity = builder.keep_base_image()
+            client.images.remove(identity, force=True)
+            builder.fetch(identity)
+            assert client.images.get(identity).id == identity
+        finally:
+            client.images.remove(identity, force=True)
+
+
+def test_a_storage_without_an_image_is_not_read(tmp_path: Path) -> None:
+    with closing(docker.from_env()) as client:
+        base = client.images.get(BuildSettings().base_image)
+        name = builder_image_name(str(base.id))
+        with (
+            BuildContainer(client, BuildSettings(), image=name, proxy=None) as container,
+            pytest.raises(UnreadableError),
+        ):
+            container.export(tmp_path, base.attrs["RootFS"]["Layers"], lambda: None)
+        # and this host is not the cause
+        BuildGuards(client, BuildSettings().base_image, name, base.attrs["RootFS"]["Layers"], None).require_export()
+
+
+def test_every_guard_of_builds_holds_here() -> None:
+    guards = DockerBuilder().guards()
+
+    assert [f"{guard.name}: {guard.seen}" for guard in guards if not guard.held] == []
+    assert {guard.name for guard in guards} >= {
+        "rootless", "no network", "services out of reach", "memory limit", "CPU limit", "process limit", "disk limit",
+        "time limit", "nothing left behind",
+    }  # fmt: skip
+
+
+def _answers(address: str) -> bool:
+    with closing(socket.socket(socket.AF_UNIX)) as connection:
+        try:
+            connection.connect(address.removeprefix("unix://"))
+        except OSError:
+            return False
+    return True
+
+
+def _small_archive() -> Iterator[bytes]:
+    with tempfile.TemporaryFile() as file:
+        subprocess.run(["tar", "-C", "/etc", "-cf", "-", "hostname"], stdout=file, check=True)
+        file.seek(0)
+        yield file.read()

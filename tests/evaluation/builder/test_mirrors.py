@@ -1,0 +1,167 @@
+"""What builds may reach of the network: pure rules, and the proxy over real sockets."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import socket
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from evaluation.builder.mirror_proxy import SOCKET_NAME, MirrorProxy
+from evaluation.builder.mirrors import Mirror, Reach, without_credentials
+from evaluation.builder.recipe import operator_files
+from evaluation.builder.settings import BuildSettings
+
+SECRET = "Basic " + base64.b64encode(b"site:s3cr3t").decode()
+
+
+def mirror(url: str) -> Mirror:
+    mirrors: list[Mirror] = []
+    without_credentials(url, mirrors)
+    return mirrors[0]
+
+
+def test_a_build_knows_no_password_of_a_mirror() -> None:
+    settings = BuildSettings(
+        index_url="https://site:s3cr3t@mirror.example:8443/team/simple",
+        extra_index_url="https://plain.example/simple https://site:s3cr3t@other.example/pypi",
+    )
+
+    known, reach = settings.reach()
+
+    assert known.index_url == "http://127.0.0.1:3128/mirror/0/team/simple"
+    assert known.extra_index_url == "https://plain.example/simple http://127.0.0.1:3128/mirror/1/pypi"
+    assert [each.authorization for each in reach.mirrors] == [SECRET, SECRET]
+    assert reach.mirrors[0].origin == "https://mirror.example:8443"
+    sent = [entry.content for entry in operator_files(known)]
+    assert not any(b"s3cr3t" in content for content in sent if isinstance(content, bytes))
+    assert all("s3cr3t" not in value for _, value in known.mirror_arguments())
+
+
+def test_builds_reach_the_mirrors_that_are_set_and_the_public_ones() -> None:
+    _, reach = BuildSettings(index_url="https://plain.example/simple").reach()
+
+    assert reach.allows("plain.example")
+    assert reach.allows("PyPI.org.")
+    assert not reach.allows("attacker.example")
+    assert not reach.allows("127.0.0.1")
+    assert not reach.allows("plain.example.attacker.example")
+
+
+@pytest.mark.parametrize(
+    ("path", "covered"),
+    [
+        ("/team/simple/numpy/", True),
+        ("/team/packages/numpy.whl?x=1", True),
+        ("/secrets/", False),
+        ("/team/../secrets/", False),
+        ("/team/%2e%2e/secrets/", False),
+        ("/team//simple/", False),
+        ("/teammate/", False),
+    ],
+)
+def test_a_mirrors_password_opens_its_own_folder_alone(path: str, covered: bool) -> None:
+    assert mirror("https://site:s3cr3t@mirror.example/team/simple").covers(path) is covered
+
+
+class Index(BaseHTTPRequestHandler):
+    """A package index that asks for a password."""
+
+    def do_GET(self) -> None:
+        known = self.headers.get("Authorization") == SECRET
+        page = f'<a href="http://{self.headers["Host"]}/team/files/x.whl">x</a>'.encode() if known else b"who are you?"
+        self.send_response(200 if known else 401)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(page)))
+        self.end_headers()
+        self.wfile.write(page)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def index() -> Iterator[str]:
+    """The address of a real index on this host, without a password."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Index) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def ask(proxy: MirrorProxy, request: str) -> tuple[int, str]:
+    """Send `METHOD PATH` over the proxy's socket; status and body."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(str(proxy.directory / SOCKET_NAME))
+        connection.settimeout(10)
+        connection.sendall(f"{request} HTTP/1.1\r\nHost: here\r\n\r\n".encode())
+        answer = http.client.HTTPResponse(connection)
+        answer.begin()
+        return answer.status, answer.read().decode()
+
+
+def test_the_proxy_gives_the_password_and_keeps_links_on_its_own_address(index: str) -> None:
+    settings = BuildSettings(index_url=f"http://site:s3cr3t@{index}/team/simple")
+    with MirrorProxy(settings.reach()[1]) as proxy:
+        assert ask(proxy, "GET /mirror/0/team/simple/x/") == (
+            200,
+            '<a href="http://127.0.0.1:3128/mirror/0/team/files/x.whl">x</a>',
+        )
+        assert list(proxy.notices()) == []
+
+
+@pytest.mark.parametrize(
+    "request_line",
+    [
+        "CONNECT 127.0.0.1:6379",
+        "CONNECT pypi.org:22",
+        "CONNECT attacker.example:443",
+        "GET http://169.254.169.254/latest/meta-data/",
+        "GET http://127.0.0.1:5432/",
+        "GET http://deb.debian.org:8080/",
+        "GET file:///etc/passwd",
+        "GET /mirror/0/secrets/",
+        "GET /mirror/1/team/simple/",
+        "GET /",
+    ],
+)
+def test_the_proxy_refuses_what_is_no_mirror_and_says_so_once(index: str, request_line: str) -> None:
+    settings = BuildSettings(index_url=f"http://site:s3cr3t@{index}/team/simple")
+    with MirrorProxy(settings.reach()[1]) as proxy:
+        status, text = ask(proxy, request_line)
+        ask(proxy, request_line)
+
+        assert status == 403
+        assert "not among the package mirrors" in text
+        assert len(list(proxy.notices())) == 1
+
+
+def test_a_mirror_that_is_away_is_named_without_its_address(tmp_path: Path) -> None:
+    settings = BuildSettings(index_url="http://site:s3cr3t@127.0.0.1:9/team/simple")
+    with MirrorProxy(settings.reach()[1]) as proxy:
+        status, text = ask(proxy, "GET /mirror/0/team/simple/")
+
+    assert status == 502
+    assert text == "the mirror cannot be reached (ConnectionError)\n"
+
+
+def test_tunnels_lead_to_allowed_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        monkeypatch.setattr("evaluation.builder.mirror_proxy._TLS_PORT", server.getsockname()[1])
+        with MirrorProxy(Reach(frozenset({"localhost"}))) as proxy, socket.socket(socket.AF_UNIX) as build:
+            build.connect(str(proxy.directory / SOCKET_NAME))
+            build.sendall(f"CONNECT localhost:{server.getsockname()[1]} HTTP/1.1\r\n\r\n".encode())
+            remote, _ = server.accept()
+            with remote:
+                assert build.recv(4096).startswith(b"HTTP/1.0 200 ")
+                build.sendall(b"hello")
+                assert remote.recv(5) == b"hello"
+                remote.sendall(b"world")
+                assert build.recv(5) == b"world"

@@ -1,0 +1,1 @@
+print(open("/submission/seen.txt").read())
