@@ -98,7 +98,7 @@ def build_with(monkeypatch: pytest.MonkeyPatch) -> BuildWith:
                 first(on_log)
                 return super().build(source, on_log=on_log)
 
-        monkeypatch.setattr(builds, "choose_builder", lambda name: Builder())
+        monkeypatch.setattr(builds, "choose_builder", lambda name, store: Builder())
         monkeypatch.setattr(pipeline, "RENEW_SECONDS", 0.0)
         monkeypatch.setattr(pipeline, "FLUSH_SECONDS", 0.05)
 

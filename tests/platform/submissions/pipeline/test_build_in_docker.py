@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tarfile
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -14,7 +15,8 @@ from docker.errors import ImageNotFound
 from pytest_django import Settings
 
 from competitions.models import Competition
-from core import clock
+from core import clock, store
+from core.errors import Fault
 from evaluation.sandbox.docker import DockerSandbox
 from submissions import builds, images, pipeline
 from submissions.models import Player, Submission
@@ -47,22 +49,52 @@ def test_it_works(submit: Submit, root: Path, track: str, name: str) -> None:
     assert submission.player.digest != submission.player.image
 
 
-def test_a_player_whose_image_is_gone_is_built_again(submit: Submit, root: Path, sandbox: DockerSandbox) -> None:
-    files = {
-        file.name: file.read_text() for file in (root / "tests/repos/players/honest-model").iterdir() if file.is_file()
-    }
-    # an image of this test's own: others play with that of the same model without a change
-    submission = submit("model", files | {"unique.txt": uuid.uuid4().hex})
-    player = builds.build(submission, lambda line: None)
+@pytest.fixture
+def changing(submit: Submit, root: Path) -> Callable[[], Submission]:
+    """Submits a model that every build makes different: its `postBuild` writes something random."""
+
+    def make() -> Submission:
+        folder = root / "tests/repos/players/honest-model"
+        files = {file.name: file.read_text() for file in folder.iterdir() if file.is_file()}
+        post_build = "#!/bin/sh\nexec cat /proc/sys/kernel/random/uuid >weights.txt\n"
+        # an image of this test's own: others play with that of the same model without a change
+        return submit("model", files | {"unique.txt": uuid.uuid4().hex, "postBuild": post_build})
+
+    return make
+
+
+def test_a_player_whose_image_is_gone_is_fetched_and_not_built_again(
+    changing: Callable[[], Submission], sandbox: DockerSandbox
+) -> None:
+    player = builds.build(changing(), lambda line: None)
+    layers = sandbox.client.images.get(player.image).attrs["RootFS"]["Layers"]
     sandbox.client.images.remove(player.image, force=True)
     lines: list[str] = []
 
     ready = builds.ready_player(player, lines.append)
 
-    assert ready.digest == player.digest
-    assert lines[0].startswith("building ")
-    assert sandbox.client.images.get(str(ready.image)).id == ready.image
-    sandbox.client.images.remove(str(ready.image), force=True)
+    assert (ready.digest, ready.image, lines) == (player.digest, player.image, [])
+    assert sandbox.client.images.get(player.image).attrs["RootFS"]["Layers"] == layers
+    sandbox.client.images.remove(player.image, force=True)
+
+
+def test_a_player_whose_image_is_lost_is_a_platform_error_and_never_another_player(
+    changing: Callable[[], Submission], sandbox: DockerSandbox
+) -> None:
+    submission = changing()
+    first = builds.build(submission, lambda line: None)
+    sandbox.client.images.remove(first.image, force=True)
+    store.remove(first.image.removeprefix("sha256:"))
+
+    with pytest.raises(Fault, match="neither on this engine nor in the store"):
+        builds.ready_player(first, lambda line: None)
+    second = builds.build(submission, lambda line: None)
+
+    assert second.pk != first.pk
+    assert second.image != first.image
+    first.refresh_from_db()
+    assert builds.build(submission, lambda line: None) == second, "its image can be had"
+    sandbox.client.images.remove(second.image, force=True)
 
 
 @pytest.fixture
@@ -83,11 +115,26 @@ def make_image(sandbox: DockerSandbox, monkeypatch: pytest.MonkeyPatch) -> Itera
         sandbox.client.images.remove(str(image.id), force=True)
 
 
+@pytest.fixture
+def small_base(sandbox: DockerSandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A base image that is quickly kept; its identity."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as archive:
+        archive.addfile(tarfile.TarInfo("empty"))
+    name = f"gauntlet-test-{uuid.uuid4().hex}"
+    sandbox.client.api.import_image_from_data(content.getvalue(), repository=name, tag="latest")
+    monkeypatch.setenv("GAUNTLET_BASE_IMAGE", f"{name}:latest")
+    image = sandbox.client.images.get(f"{name}:latest")
+    yield str(image.id)
+    sandbox.client.images.remove(str(image.id), force=True)
+
+
 def test_only_images_that_nobody_needs_are_collected(
     submit: Submit,
     competition: Competition,
     sandbox: DockerSandbox,
     make_image: Callable[[str], str],
+    small_base: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     submission = submit("model", {"main.py": ""})
@@ -109,5 +156,6 @@ def test_only_images_that_nobody_needs_are_collected(
     assert images.collect() == 1
 
     assert sandbox.client.images.get(needed).id == needed
+    assert store.path_of(small_base.removeprefix("sha256:")).is_file(), "other hosts may have another base image"
     with pytest.raises(ImageNotFound):
         sandbox.client.images.get(superfluous)

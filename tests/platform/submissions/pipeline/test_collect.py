@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from competitions.models import FreezeWindow, RulesVersion, SampleSet
-from core import clock
+from core import clock, store
 from leaderboards.models import Pool, PoolPlace
 from matches.models import Match
 from repositories.models import Repository
 from rounds.models import Round, RoundEntry
 from submissions import builds, images
+from submissions.layers import remove_layers
 from submissions.models import Player, Submission
 
 pytestmark = pytest.mark.django_db
@@ -136,3 +140,35 @@ def test_checkouts_are_removed_when_nobody_asked_for_them_in_a_day(submit: Calla
 
     assert not old.exists()
     assert (used / "main.py").read_text() == "second"
+
+
+def kept(tmp_path: Path, name: str, *layers: str) -> str:
+    """An image in the store whose layers hold their own names; its identity."""
+    names = []
+    for layer in layers:
+        (tmp_path / layer).write_text(layer)
+        names.append(f"sha256:{store.put_file(tmp_path / layer)}")
+    config = json.dumps({"name": name, "rootfs": {"diff_ids": names}})
+    return f"sha256:{store.put(config.encode())}"
+
+
+def test_stored_images_of_old_players_that_nobody_needs_are_removed_but_for_what_others_share(
+    player: MakePlayer, tmp_path: Path
+) -> None:
+    base = kept(tmp_path, "base", "debian")
+    images_of = {
+        "old": kept(tmp_path, "old", "debian", "shared", "old weights"),
+        "young": kept(tmp_path, "young", "debian", "young weights"),
+        "needed": kept(tmp_path, "needed", "debian", "shared"),
+    }
+    for name, image in images_of.items():
+        made = player(name)
+        Player.objects.filter(pk=made.pk).update(image=image, created_at=clock.now() - timedelta(days=name != "young"))
+
+    removed = remove_layers({"needed"}, base, newer_than=clock.now() - timedelta(hours=1))
+
+    layers = {hashlib.sha256(name.encode()).hexdigest() for name in ("debian", "shared", "young weights")}
+    left = {path.parent.name + path.name for path in store.path_of("0" * 64).parent.parent.glob("*/*")}
+    identities = {image.removeprefix("sha256:") for image in (base, images_of["young"], images_of["needed"])}
+    assert removed == 2
+    assert left == layers | identities
