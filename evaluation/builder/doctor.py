@@ -17,6 +17,4 @@ def examine_builds() -> Examination:
     except (Fault, HostRefusal) as failure:
         return Examination(NAME, False, False, (), str(failure))
     fit = all(guard.held for guard in guards if guard.required)
-    return Examination(
-        NAME, True, fit, guards, "Does not stop attacks on the kernel."
-    )
+    return Examination(NAME, True, fit, guards, "Does not stop attacks on the kernel.")

@@ -50,16 +50,23 @@ def needed_players() -> set[str]:
 
 
 def collect() -> int:
-    """End what dead workers left, remove images of ours that are not needed and old checkouts; how many images.
-
-    What is needed of this engine's images, the base image among them, is put into the store where it is missing.
-    """
+    """End what dead workers left, remove images of ours that are not needed and old checkouts; how many images."""
     sandbox = open_sandbox()
     sandbox.sweep()
     remove_unused_checkouts()
     if not isinstance(sandbox, DockerSandbox):
         return 0
     sweep_builds(sandbox.client)
+    return _remove_images(sandbox)
+
+
+def keep() -> None:
+    """Put what this host has of images that players need, the base image too, where every host finds it.
+
+    Images that no player needs any more are removed from there. May take a minute: the base image is large.
+    """
+    if not isinstance(open_sandbox(), DockerSandbox):
+        return
     builder = docker_builder()
     base = builder.keep_base_image()
     needed = needed_players()
@@ -67,7 +74,6 @@ def collect() -> int:
         if builder.has(image):
             builder.keep(image)
     remove_layers(needed, base, newer_than=clock.now() - settings.IMAGES_KEPT)
-    return _remove_images(sandbox)
 
 
 def _remove_images(sandbox: DockerSandbox) -> int:

@@ -30,5 +30,6 @@ def settle_late_tags() -> None:
 
 @shared_task(name="submissions.collect_images")  # type: ignore[untyped-decorator]
 def collect_images() -> None:
-    """Remove images and checkouts that nobody needs."""
+    """Remove images and checkouts that nobody needs, and keep for all hosts what this one built."""
     images.collect()
+    images.keep()

@@ -72,7 +72,17 @@ def other_host() -> Iterator[str]:
     """The address of a second engine, which shares nothing with the first one."""
     with tempfile.TemporaryDirectory(prefix="engine-") as folder:
         address = f"unix://{folder}/docker.sock"
-        words = ["dockerd", "--data-root", f"{folder}/data", "--exec-root", f"{folder}/run", "--pidfile"]
+        # in a network of its own: without a bridge, an engine removes the one that the first engine made
+        words = [
+            "unshare",
+            "--net",
+            "dockerd",
+            "--data-root",
+            f"{folder}/data",
+            "--exec-root",
+            f"{folder}/run",
+            "--pidfile",
+        ]
         words += [f"{folder}/pid", "--host", address, "--bridge", "none", "--iptables=false", "--ip-forward=false"]
         with (Path(folder) / "log").open("w") as log:
             engine = subprocess.Popen(words, stdout=log, stderr=log, start_new_session=True)
