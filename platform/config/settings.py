@@ -159,6 +159,11 @@ MAX_FILE_BYTES = env.number("GAUNTLET_MAX_FILE_BYTES", 256 << 20)
 MAX_FILES = env.number("GAUNTLET_MAX_FILES", 10_000)
 MAX_EXCHANGE_SECONDS = env.number("GAUNTLET_MAX_EXCHANGE_SECONDS", 1800)
 """For one clone or push: the largest push at 300 KiB/s."""
+MIN_BYTES_PER_SECOND = env.number("GAUNTLET_MIN_BYTES_PER_SECOND", 16 << 10)
+MAX_SLOW_SECONDS = env.number("GAUNTLET_MAX_SLOW_SECONDS", 20)
+"""For so long a client of git may be slower than that; what it sends faster earns some of it back."""
+MAX_STALL_SECONDS = env.number("GAUNTLET_MAX_STALL_SECONDS", 15)
+"""How long a client of git may be silent."""
 
 # players and those who run them
 SANDBOX = env.choice("GAUNTLET_SANDBOX", ("docker", "process"))
