@@ -103,7 +103,7 @@ class Turns:
             raise Busy("the site is busy with other clones and pushes; try again in half a minute")
         if free <= self._kept and any(turn.shares_with(each) for each in begun):
             raise Busy(
-                "the site is busy, and your team has a clone or a push under way; wait until it has ended, then try again"
+                "the site is busy, and your team has a clone or push under way; wait until it has ended, then try again"
             )
 
     def _gives_way(self, turn: Turn) -> Turn | None:

@@ -41,7 +41,7 @@ def test_it_rejects_more_than_all_may_have() -> None:
 def test_the_last_turns_are_for_teams_that_hold_none() -> None:
     turns = Turns(at_once=4, each=2, kept=2)
     first, _ = begun(turns, Turn(user=1, team=10)), begun(turns, Turn(user=2, team=10))
-    with pytest.raises(Busy, match="your team has a clone or a push under way"):
+    with pytest.raises(Busy, match="your team has a clone or push under way"):
         turns.wait(Turn(user=3, team=10))
     begun(turns, Turn(user=4, team=20))
     with pytest.raises(Busy, match="your team has"):
