@@ -211,6 +211,11 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 60.0},
     },
     "rounds.verify": {"task": "rounds.verify", "schedule": crontab(hour=3, minute=30), "options": {"expires": 3600.0}},
+    "repositories.tidy": {
+        "task": "repositories.tidy",
+        "schedule": crontab(hour=4, minute=30),
+        "options": {"expires": 3600.0},
+    },
     "submissions.collect_images": {
         "task": "submissions.collect_images",
         "schedule": 3600.0,

@@ -28,7 +28,13 @@ def repository_of(*, entry: Entry, track: Track) -> Repository:
 
 def note_push(repository: Repository) -> None:
     """Refs of `repository` were updated: keep when, and how large it is now."""
-    Repository.objects.filter(pk=repository.pk).update(pushed_at=clock.now(), size_bytes=size_of(repository.path))
+    Repository.objects.filter(pk=repository.pk).update(pushed_at=clock.now())
+    note_size(repository)
+
+
+def note_size(repository: Repository) -> None:
+    """Keep how large `repository` is now."""
+    Repository.objects.filter(pk=repository.pk).update(size_bytes=size_of(repository.path))
 
 
 def size_of(path: Path) -> int:
