@@ -84,6 +84,11 @@ class Body:
         self.ended = not block
         return block
 
+    @property
+    def was_cut_off(self) -> bool:
+        """Whether it was we who ended the connection."""
+        return bool(self._cause)
+
     def _broken_off(self, seen: str) -> BrokenOff:
         return BrokenOff(f"the request broke off: {self._cause or seen}")
 

@@ -43,6 +43,7 @@ class Exchange:
         tidy: Callable[[], None] | None = None,
     ) -> None:
         self._body, self._receive = body, receive
+        self._who, self._what = variables.get("REMOTE_USER", "somebody"), variables.get("PATH_INFO", "")
         self._pending = b""
         self._dropped = 0
         self._finished = self._broken = False
@@ -130,7 +131,8 @@ class Exchange:
             while not self._body.ended:
                 self._drop()
         except BrokenOff as broken:
-            log.info("%s", broken)
+            level = logging.WARNING if self._body.was_cut_off else logging.INFO
+            log.log(level, "%s of %s: %s", self._what, self._who, broken)
             self._broken = True
             self._body.cut_off(str(broken))  # nothing that follows on this connection can be understood
         finally:

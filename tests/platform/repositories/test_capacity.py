@@ -98,7 +98,7 @@ def test_pushes_that_trickle_leave_room_for_a_team_that_has_none(
     soon(lambda: pushes_at_work(arena) + answered(connections) == len(connections))
     copy.git("push", arena.url(token), "main")
     copy.git("clone", arena.url(token), str(tmp_path / "clone"))
-    assert pushes_at_work(arena) > ACCOUNTS, "the others go on"
+    assert pushes_at_work(arena) >= ACCOUNTS, "each of the others has one under way, and goes on"
 
 
 def test_connections_on_which_nothing_came_yet_cost_nobody_a_slot(

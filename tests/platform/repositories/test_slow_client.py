@@ -88,13 +88,20 @@ def variables(tmp_path: Path) -> dict[str, str]:
     }
 
 
-def test_it_works(open_body: OpenBody, sending: Sending, variables: dict[str, str], settings: Settings) -> None:
+def test_it_works(
+    open_body: OpenBody,
+    sending: Sending,
+    variables: dict[str, str],
+    settings: Settings,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     settings.MAX_EXCHANGE_SECONDS = 1
     sending(1)
     tidied = threading.Event()
     with pytest.raises(BrokenOff, match="the request broke off"):
         Exchange(variables=variables, body=open_body(), tidy=tidied.set).head()
     assert tidied.is_set()
+    assert "/git-receive-pack of alice: the request broke off: the exchange took more than 1 s" in caplog.messages
 
 
 def test_it_rejects_a_client_below_the_least_rate(open_body: OpenBody, sending: Sending, settings: Settings) -> None:
