@@ -7,7 +7,7 @@ import select
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -58,6 +58,7 @@ def connections(arena: Site, entry: Entry) -> Iterator[list[http.client.HTTPConn
             token = issue_token(user=user, name="laptop", scopes=["submit"], days=7)[1]
             begun += [held.enter_context(closing(arena.start_push(token, PROMISED, f"t{number}/model"))) for _ in "12"]
         yield begun
+    assert arena.settled() == []
 
 
 def answered(connections: list[http.client.HTTPConnection]) -> int:
@@ -74,15 +75,10 @@ def trickling(connections: list[http.client.HTTPConnection]) -> Iterator[None]:
     over = threading.Event()
 
     def trickle() -> None:
-        left = list(connections)
-        for each in left:
-            each.send(b"0" * 1024)
         while not over.wait(0.2):
-            for each in list(left):
-                try:
+            for each in connections:
+                with suppress(OSError):  # it was refused
                     each.send(b"0")
-                except OSError:
-                    left.remove(each)
 
     slow = threading.Thread(target=trickle)
     slow.start()
