@@ -20,6 +20,7 @@ RETRY_SECONDS = 30
 
 ANYBODY = 0
 """Stands for all who do not say who they are: they share the turns of one user."""
+STRANGERS = "others fetch what was released just now; try again in half a minute"
 
 
 class Busy(GauntletError):  # noqa: N818 - says what is so
@@ -94,7 +95,7 @@ class Turns:
         begun = [each for each in self._here if each.begun]
         if sum(each.user == turn.user for each in begun) >= self._each:
             raise Busy(
-                "others fetch what was released just now; try again in half a minute"
+                STRANGERS
                 if turn.user == ANYBODY
                 else f"you have {self._each} clones or pushes under way; wait until one has ended, then try again"
             )
@@ -103,7 +104,9 @@ class Turns:
             raise Busy("the site is busy with other clones and pushes; try again in half a minute")
         if free <= self._kept and any(turn.shares_with(each) for each in begun):
             raise Busy(
-                "the site is busy, and your team has a clone or push under way; wait until it has ended, then try again"
+                STRANGERS
+                if turn.user == ANYBODY
+                else "the site is busy, and your team has a clone or push under way; wait until it has ended, then try again"
             )
 
     def _gives_way(self, turn: Turn) -> Turn | None:

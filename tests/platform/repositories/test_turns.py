@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from repositories.turns import Busy, Turn, Turns
+from repositories.turns import ANYBODY, Busy, Turn, Turns
 
 
 def begun(turns: Turns, turn: Turn) -> Turn:
@@ -57,6 +57,13 @@ def test_whoever_is_in_no_team_stands_for_itself() -> None:
     turns.take(2)
     with pytest.raises(Busy, match="your team has"):
         turns.take(1)
+
+
+def test_strangers_are_no_team() -> None:
+    turns = Turns(at_once=3, each=2, kept=3)
+    turns.take(ANYBODY)
+    with pytest.raises(Busy, match="others fetch what was released just now"):
+        turns.take(ANYBODY)
 
 
 def test_the_request_that_has_waited_longest_makes_room_and_gets_no_turn() -> None:
