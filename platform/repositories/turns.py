@@ -20,6 +20,7 @@ RETRY_SECONDS = 30
 
 ANYBODY = 0
 """Stands for all who do not say who they are: they share the turns of one user."""
+TEAM_HAS_ONE = "the site is busy, and your team has a clone or push under way; wait until it has ended, then try again"
 STRANGERS = "others fetch what was released just now; try again in half a minute"
 
 
@@ -103,11 +104,7 @@ class Turns:
         if free <= 0:
             raise Busy("the site is busy with other clones and pushes; try again in half a minute")
         if free <= self._kept and any(turn.shares_with(each) for each in begun):
-            raise Busy(
-                STRANGERS
-                if turn.user == ANYBODY
-                else "the site is busy, and your team has a clone or push under way; wait until it has ended, then try again"
-            )
+            raise Busy(STRANGERS if turn.user == ANYBODY else TEAM_HAS_ONE)
 
     def _gives_way(self, turn: Turn) -> Turn | None:
         """The waiting request, if any, in whose place this one comes: one of the same user where it has several."""
