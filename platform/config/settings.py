@@ -159,8 +159,15 @@ MAX_PUSH_BYTES = env.number("GAUNTLET_MAX_PUSH_BYTES", 512 << 20)
 MAX_REPOSITORY_BYTES = env.number("GAUNTLET_MAX_REPOSITORY_BYTES", 4 << 30)
 MAX_FILE_BYTES = env.number("GAUNTLET_MAX_FILE_BYTES", 256 << 20)
 MAX_FILES = env.number("GAUNTLET_MAX_FILES", 10_000)
+MAX_REFS = env.number("GAUNTLET_MAX_REFS", 5_000)
+MAX_PUSH_REFS = env.number("GAUNTLET_MAX_PUSH_REFS", 1_000)
 MAX_EXCHANGE_SECONDS = env.number("GAUNTLET_MAX_EXCHANGE_SECONDS", 1800)
 """For one clone or push: the largest push at 300 KiB/s."""
+MIN_BYTES_PER_SECOND = env.number("GAUNTLET_MIN_BYTES_PER_SECOND", 16 << 10)
+MAX_SLOW_SECONDS = env.number("GAUNTLET_MAX_SLOW_SECONDS", 20)
+"""For so long a client of git may be slower than that; what it sends faster earns some of it back."""
+MAX_STALL_SECONDS = env.number("GAUNTLET_MAX_STALL_SECONDS", 15)
+"""How long a client of git may be silent."""
 
 # players and those who run them
 SANDBOX = env.choice("GAUNTLET_SANDBOX", ("docker", "process"))
@@ -206,6 +213,11 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 60.0},
     },
     "rounds.verify": {"task": "rounds.verify", "schedule": crontab(hour=3, minute=30), "options": {"expires": 3600.0}},
+    "repositories.tidy": {
+        "task": "repositories.tidy",
+        "schedule": crontab(hour=4, minute=30),
+        "options": {"expires": 3600.0},
+    },
     "submissions.collect_images": {
         "task": "submissions.collect_images",
         "schedule": 3600.0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -28,7 +28,8 @@ from leaderboards.selectors import (
 from matches.models import Piece
 from matches.selectors import OPEN_PIECES, Progress, QueuePlace, progress, queue_of, worker_is_missing
 from repositories.models import Repository
-from repositories.reading import CommitInfo, Reader
+from repositories.reading import CommitInfo
+from repositories.recent import recent_of
 from submissions.models import QuotaSlot, Submission
 from submissions.quota import Allowance, allowance
 from submissions.selectors import allowance_of, built_before, left_out, next_tag_of
@@ -145,6 +146,8 @@ class Workshop:
     allowance: Allowance
     next_tag: str
     left_out: Sequence[QuotaSlot] = ()
+    commits_in_time: bool = True
+    """Whether `commits` could be read in time; they are empty where not."""
 
 
 def workshops(entry: Entry) -> list[Workshop]:
@@ -156,13 +159,15 @@ def workshops(entry: Entry) -> list[Workshop]:
 def _workshop(track: Track, repository: Repository | None) -> Workshop:
     if repository is None:
         return Workshop(track, None, (), allowance((), track.quota, clock.now()), next_tag(()))
-    commits: Sequence[CommitInfo] = ()
-    refs: Iterable[str] = ()
-    if repository.path.exists():
-        with Reader(repository.path) as reader:
-            commits, refs = reader.recent(RECENT_COMMITS), reader.refs()
+    recent = recent_of(repository, RECENT_COMMITS)
     return Workshop(
-        track, repository, commits, allowance_of(repository), next_tag_of(repository, refs), left_out(repository)
+        track,
+        repository,
+        recent.commits,
+        allowance_of(repository),
+        next_tag_of(repository, recent.refs),
+        left_out(repository),
+        recent.in_time,
     )
 
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol, cast
 
+from django.conf import settings
 from django.http import HttpRequest
 
 from core.errors import GauntletError, Refusal
+from repositories.pace import Watch
 
 BLOCK = 1 << 16
-STALL_SECONDS = 120.0
-"""How long a client may be silent, where the server lets us set it."""
 
 
 class BrokenOff(GauntletError):  # noqa: N818 - says what happened
-    """The client went away before its request was whole, or fell silent."""
+    """The client went away before its request was whole, fell silent or was too slow."""
 
 
 class _Socket(Protocol):
@@ -27,10 +28,15 @@ class _Socket(Protocol):
 
 class _Stream(Protocol):
     def read(self, size: int) -> bytes: ...
+    def readline(self, size: int) -> bytes: ...
 
 
 class Body:
-    """Blocks of a request's body, of given length or chunked. Raises `Refusal` where the server knows neither."""
+    """Blocks of a request's body, of given length or chunked. Raises `Refusal` where the server knows neither.
+
+    From its making on until `close` the client is held to the least rate, and cut off where it falls below. With
+    servers that do not give us the connection (gunicorn does) nobody is cut off.
+    """
 
     def __init__(self, request: HttpRequest) -> None:
         self._stream = cast("_Stream", request.META["wsgi.input"])
@@ -42,34 +48,62 @@ class Body:
                 "this server takes no chunked requests", fix="git config http.postBuffer 536870912, or use gunicorn"
             )
         if self._socket is not None:
-            self._socket.settimeout(STALL_SECONDS)
-        self._given_back = threading.Lock()
+            self._socket.settimeout(settings.MAX_STALL_SECONDS)
+        self._lock = threading.Lock()
+        self._first = b""
+        self._cause = ""
         self.ended = False
+        self.watch = Watch(self.cut_off)
+
+    def wait(self) -> None:
+        """Wait for the first byte, which the next `read` gives; raises `BrokenOff`."""
+        self._first = self._next(self._stream.readline, 1)  # `read` would wait for a kilobyte
 
     def read(self) -> bytes:
         """The next block; empty at the end. Raises `BrokenOff`."""
-        size = BLOCK if self._chunked else min(BLOCK, self._left)
+        if self._first:
+            block, self._first = self._first, b""
+            return block
+        return self._next(self._stream.read, BLOCK)
+
+    def _next(self, read: Callable[[int], bytes], most: int) -> bytes:
+        size = most if self._chunked else min(most, self._left)
+        self.watch.wait_begins()
         try:
-            block = self._stream.read(size) if size and not self.ended else b""
+            # servers read on until a block is whole: of a client that sends one byte at a time only the watch knows
+            block = read(size) if size and not self.ended else b""
         except Exception as error:  # every server has its own
-            raise BrokenOff(f"the request broke off: {error}") from error
+            raise self._broken_off(str(error)) from error
+        self.watch.wait_ends(len(block))
+        if self._cause:
+            raise self._broken_off(self._cause)
         if not self._chunked:
             if self._left and not block:
-                raise BrokenOff(f"the request broke off {self._left} bytes before its end")
+                raise self._broken_off(f"{self._left} bytes before its end")
             self._left -= len(block)
         self.ended = not block
         return block
 
-    def cut_off(self) -> None:
+    @property
+    def was_cut_off(self) -> bool:
+        """Whether it was we who ended the connection."""
+        return bool(self._cause)
+
+    def _broken_off(self, seen: str) -> BrokenOff:
+        return BrokenOff(f"the request broke off: {self._cause or seen}")
+
+    def cut_off(self, cause: str) -> None:
         """End the connection while it is ours: whoever reads from it or writes to it hears so. From any thread."""
-        with self._given_back:
+        with self._lock:
+            self._cause = self._cause or cause
             if self._socket is not None:
                 with suppress(OSError):  # the client was faster
                     self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Give the connection back to the server as it was."""
-        with self._given_back:
+        self.watch.close()
+        with self._lock:
             if self._socket is not None:
                 self._socket.settimeout(None)
                 self._socket = None

@@ -11,11 +11,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import Fault
+from core import clock
+from core.errors import Fault, Refusal
+from repositories.messages import refusal_text
 from repositories.program import HOOKS
 
 MAX_QUESTION_BYTES = 4 << 20
 LINE_SECONDS = 10.0
+TOO_MANY = Refusal(
+    "this push changes more branches and tags than are taken at once",
+    fix="push only those that are needed: git push origin main",
+)
 
 
 @dataclass(frozen=True)
@@ -55,9 +61,10 @@ class HookLine:
             caller.settimeout(LINE_SECONDS)
             told = bytearray()
             while block := caller.recv(1 << 16):
-                told += block
-                if len(told) > MAX_QUESTION_BYTES:
-                    raise Fault("a push changes more refs than its hook can tell")
+                told += block[: MAX_QUESTION_BYTES + 1 - len(told)]
+            if len(told) > MAX_QUESTION_BYTES:
+                self.reply(caller, Answer(1, refusal_text(TOO_MANY, clock.now())))
+                raise Fault("a push changes more refs than its hook can tell")
             return Question(**json.loads(told)), caller
         except BaseException:
             caller.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -52,7 +53,7 @@ def _policy() -> dict[str, str]:
         # the folder's owner is the operator's matter: hosts that share it may run the site under other numbers
         "safe.directory": "*",
         "core.hooksPath": str(HOOKS),
-        "core.logAllRefUpdates": "true",
+        "core.logAllRefUpdates": "false",
         "http.receivepack": "true",
         "http.getanyfile": "false",
         "transfer.fsckObjects": "true",
@@ -86,6 +87,29 @@ def git(folder: Path, *arguments: str, extra: Mapping[str, str] | None = None) -
     except GitCommandError as error:
         raise Fault(f"git {arguments[0]} in {folder}: {error.stderr}") from error
     return printed
+
+
+class TookTooLongError(Fault):
+    """git did not answer in the time that it had."""
+
+
+def answer_of(folder: Path, *arguments: str, seconds: float, extra: Mapping[str, str] | None = None) -> bytes:
+    """As `git`, for at most `seconds`; raises `TookTooLongError` then."""
+    try:
+        done = subprocess.run(
+            [*COMMAND, *arguments],
+            cwd=folder,
+            env=environment(in_repository(folder, extra)),
+            capture_output=True,
+            check=True,
+            timeout=seconds,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise TookTooLongError(f"git {arguments[0]} in {folder} took more than {seconds:g} s") from error
+    except (OSError, subprocess.CalledProcessError) as error:
+        said = getattr(error, "stderr", b"").decode(errors="replace")
+        raise Fault(f"git {arguments[0]} in {folder}: {said or error}") from error
+    return done.stdout
 
 
 def in_repository(folder: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -57,7 +57,6 @@ def _make(path: Path, repository: Repository, tags: Mapping[str, str]) -> None:
         for tag, commit in tags.items():
             git(fresh, "update-ref", f"refs/tags/{tag}", commit)
             git(fresh, "update-ref", "--no-deref", "HEAD", commit)
-        shutil.rmtree(fresh / "logs", ignore_errors=True)
         try:
             fresh.rename(path)
         except OSError:

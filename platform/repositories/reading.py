@@ -17,11 +17,13 @@ from django.conf import settings
 from git.cmd import Git
 
 from core.errors import Fault, Refusal
-from repositories.program import COMMAND, environment, git, in_repository
+from repositories.program import COMMAND, answer_of, environment, git, in_repository
 from repositories.push import NOTHING
 
 LISTING_SECONDS = 10.0
-"""For listing the files of a commit: a few kilobytes can hold a tree of billions of paths."""
+"""For listing the files of a commit: a few kilobytes can hold a tree of billions of paths. For refs, too."""
+
+SHOWN_CHARACTERS = 200
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]{0,249}")
 LINE = re.compile(rb"(?P<mode>\d{6}) \w+ (?P<object>[0-9a-f]{40}) +(?P<size>\d+|-)\t(?P<path>.*)", re.DOTALL)
@@ -114,21 +116,27 @@ class Reader:
         with self._started("cat-file", "blob", object) as output:
             return output.read(limit)
 
-    def refs(self) -> Mapping[str, str]:
-        """Branches and tags ("refs/heads/main"), each with the object it points to."""
-        lines = self._text("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags").splitlines()
+    def refs(self, *, seconds: float = LISTING_SECONDS) -> Mapping[str, str]:
+        """Branches and tags ("refs/heads/main"), each with the object it points to.
+
+        Raises `TookTooLongError` past `seconds`.
+        """
+        listed = ("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags")
+        lines = self._text(*listed, seconds=seconds).splitlines()
         return {name: at for at, name in (line.split(" ", 1) for line in lines)}
 
-    def recent(self, limit: int) -> list[CommitInfo]:
-        """The newest commits of all branches and tags, newest first."""
-        if not self.refs():
-            return []
-        shape = "--format=%H%x00%s%x00%an%x00%ct%x00"
-        which = ("--date-order", "--branches", "--tags", f"--max-count={limit}")
-        parts = self._text("log", "-z", "--encoding=UTF-8", "--no-show-signature", shape, *which).split("\0")
+    def recent(self, limit: int, *, seconds: float = LISTING_SECONDS) -> list[CommitInfo]:
+        """The newest commits of all branches and tags, newest first; raises `TookTooLongError` past `seconds`.
+
+        Only so much of the history is read as it takes, and of a line as much as a page shows.
+        """
+        shape = f"--format=%H%x00%<({SHOWN_CHARACTERS},trunc)%s%x00%<({SHOWN_CHARACTERS},trunc)%an%x00%ct%x00"
+        which = ("--branches", "--tags", f"--max-count={limit}")
+        told = self._text("log", "-z", "--encoding=UTF-8", "--no-show-signature", shape, *which, seconds=seconds)
+        parts = told.split("\0")
         return [
-            CommitInfo(sha=sha, subject=subject, author=author, at=_moment(seconds))
-            for sha, subject, author, seconds in zip(parts[::5], parts[1::5], parts[2::5], parts[3::5], strict=False)
+            CommitInfo(sha=sha, subject=subject.rstrip(), author=author.rstrip(), at=_moment(at))
+            for sha, subject, author, at in zip(parts[::5], parts[1::5], parts[2::5], parts[3::5], strict=False)
         ]
 
     def make_tag(self, name: str, commit: str) -> bool:
@@ -137,7 +145,7 @@ class Reader:
             raise Fault(f"{name!r} is no name of a tag")
         ref = f"refs/tags/{name}"
         try:
-            git(self._path, "update-ref", "-m", "set by the site", ref, commit, NOTHING)
+            git(self._path, "update-ref", ref, commit, NOTHING)
         except Fault:
             if ref in self.refs():
                 return False
@@ -154,8 +162,8 @@ class Reader:
     def _started(self, *arguments: str) -> _Started:
         return _Started(self._path, arguments, self._variables())
 
-    def _text(self, *arguments: str) -> str:
-        return git(self._path, *arguments, extra=self._extra).decode(errors="replace")
+    def _text(self, *arguments: str, seconds: float) -> str:
+        return answer_of(self._path, *arguments, seconds=seconds, extra=self._extra).decode(errors="replace")
 
     def _header(self, name: str) -> tuple[str, str, int]:
         # GitPython says that these are texts, and gives bytes

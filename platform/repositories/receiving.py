@@ -13,8 +13,9 @@ from core import clock
 from core.errors import Refusal
 from repositories.hearing import Answer, Question
 from repositories.messages import FAULT, LATE_FAULT, printable, refusal_text
-from repositories.policy import check_refs
+from repositories.policy import check_refs, ref_limits_in_force
 from repositories.push import Door, Push, RefUpdate
+from repositories.reading import Reader
 from repositories.services import note_push, size_of
 
 log = logging.getLogger(__name__)
@@ -37,7 +38,7 @@ class Receiver:
 
     def _before(self, push: Push) -> Answer:
         try:
-            check_refs(push.updates)
+            _check_refs(push)
             _check_size(push)
             return Answer(0, printable(self.door.before(push)))
         except Refusal as refusal:
@@ -64,6 +65,11 @@ def let_connections_go() -> None:
 
 def _updates(lines: str) -> Sequence[RefUpdate]:
     return tuple(RefUpdate(*line.split(" ", 2)) for line in lines.split("\n") if line)
+
+
+def _check_refs(push: Push) -> None:
+    with Reader(push.repository.path) as reader:
+        check_refs(push.updates, reader.refs(), ref_limits_in_force())
 
 
 def _check_size(push: Push) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from competitions.models import Entry, Track
@@ -10,6 +12,8 @@ from core import clock
 from core.errors import Fault
 from repositories.models import Repository
 from repositories.program import git
+
+BLOCK_BYTES = 4096
 
 
 def repository_of(*, entry: Entry, track: Track) -> Repository:
@@ -24,18 +28,27 @@ def repository_of(*, entry: Entry, track: Track) -> Repository:
 
 def note_push(repository: Repository) -> None:
     """Refs of `repository` were updated: keep when, and how large it is now."""
-    Repository.objects.filter(pk=repository.pk).update(pushed_at=clock.now(), size_bytes=size_of(repository.path))
+    Repository.objects.filter(pk=repository.pk).update(pushed_at=clock.now())
+    note_size(repository)
+
+
+def note_size(repository: Repository) -> None:
+    """Keep how large `repository` is now."""
+    Repository.objects.filter(pk=repository.pk).update(size_bytes=size_of(repository.path))
 
 
 def size_of(path: Path) -> int:
-    """Bytes of all objects in the bare repository `path`, those in quarantine too."""
-    total = 0
-    for file in (path / "objects").rglob("*"):
-        try:
-            total += file.stat().st_size if file.is_file() else 0
-        except FileNotFoundError:  # another push moved or dropped it just now
-            continue
-    return total
+    """Bytes that the bare repository `path` takes on disk: every file and folder, those in quarantine too.
+
+    In whole blocks, as file systems store them: many small files are not small.
+    """
+    blocks = 0
+    for folder, _, names in os.walk(path):
+        blocks += 1
+        for name in names:
+            with suppress(FileNotFoundError):  # another push moved or dropped it just now
+                blocks += -(-os.lstat(os.path.join(folder, name)).st_size // BLOCK_BYTES)  # noqa: PTH118 - many files
+    return blocks * BLOCK_BYTES
 
 
 def _make(path: Path) -> None:

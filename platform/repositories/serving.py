@@ -8,7 +8,6 @@ import selectors
 import signal
 import subprocess
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -44,17 +43,12 @@ class Exchange:
         tidy: Callable[[], None] | None = None,
     ) -> None:
         self._body, self._receive = body, receive
-        self._until = time.monotonic() + settings.MAX_EXCHANGE_SECONDS
+        self._who, self._what = variables.get("REMOTE_USER", "somebody"), variables.get("PATH_INFO", "")
         self._pending = b""
         self._dropped = 0
         self._finished = self._broken = False
         self._closing = ExitStack()
         self._closing.callback(body.close)
-        # the server reads each block to its end: of a client that sends one byte at a time only a timer knows
-        timer = threading.Timer(settings.MAX_EXCHANGE_SECONDS, body.cut_off)
-        timer.daemon = True
-        timer.start()
-        self._closing.callback(timer.cancel)
         if tidy is not None:
             self._closing.callback(tidy)
         try:
@@ -127,7 +121,9 @@ class Exchange:
                     if not block:
                         self._finished = True
                         break
+                    self._body.watch.wait_begins()
                     yield block
+                    self._body.watch.wait_ends(len(block))
                 elif self._input in ready:
                     self._feed()
                 elif self._input.closed:
@@ -135,14 +131,16 @@ class Exchange:
             while not self._body.ended:
                 self._drop()
         except BrokenOff as broken:
-            log.info("%s", broken)
+            level = logging.WARNING if self._body.was_cut_off else logging.INFO
+            log.log(level, "%s of %s: %s", self._what, self._who, broken)
             self._broken = True
+            self._body.cut_off(str(broken))  # nothing that follows on this connection can be understood
         finally:
             self.close()
 
     def _patience(self) -> float:
         """How long to wait for something to happen; raises `BrokenOff` when the time is up."""
-        left = self._until - time.monotonic()
+        left = self._body.watch.until - time.monotonic()
         if left <= 0:
             raise BrokenOff(f"ended after {settings.MAX_EXCHANGE_SECONDS} s")
         return 0.0 if self._input.closed and not self._body.ended else left

@@ -4,9 +4,8 @@ some too."""
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass, field
 
 from core.errors import GauntletError
 
@@ -14,45 +13,104 @@ AT_ONCE = 8
 """Half of the 16 threads that the site is run with."""
 
 AT_ONCE_EACH = 2
+KEPT = 4
+"""So many of the turns are for teams that hold none."""
+
 RETRY_SECONDS = 30
 
 ANYBODY = 0
 """Stands for all who do not say who they are: they share the turns of one user."""
+TEAM_HAS_ONE = "the site is busy, and your team has a clone or push under way; wait until it has ended, then try again"
+STRANGERS = "others fetch what was released just now; try again in half a minute"
 
 
 class Busy(GauntletError):  # noqa: N818 - says what is so
     """No turn is free. Its text tells the caller what to do."""
 
 
-class Turns:
-    """Gives out turns, `at_once` in all and `each` per user."""
+@dataclass(eq=False)
+class Turn:
+    """The turn of one request of the user `user` for the team `team`, or its place among those who wait for one."""
 
-    def __init__(self, at_once: int = AT_ONCE, each: int = AT_ONCE_EACH) -> None:
-        self._at_once, self._each = at_once, each
-        self._taken: Counter[int] = Counter()
+    user: int
+    team: int | None = None
+    drop: Callable[[], None] = field(default=lambda: None)
+    """Ends the request, from any thread: another one needs its place."""
+    begun: bool = False
+
+    def shares_with(self, other: Turn) -> bool:
+        """Whether both are one team's; who is in none stands for itself."""
+        return self.user == other.user if self.team is None else self.team == other.team
+
+
+class Turns:
+    """Gives out turns: `at_once` in all, `each` per user, and the last `kept` to teams that hold none.
+
+    A request waits for its client before it has a turn. Those that wait hold a thread, so with them, too, there are no
+    more than `at_once`, and the one that has waited longest makes room: a connection that is only held open keeps
+    nobody out.
+    """
+
+    def __init__(self, at_once: int = AT_ONCE, each: int = AT_ONCE_EACH, kept: int = KEPT) -> None:
+        self._at_once, self._each, self._kept = at_once, each, kept
+        self._here: list[Turn] = []
         self._lock = threading.Lock()
 
     def take(self, user: int) -> Callable[[], None]:
-        """Take a turn for the user of this number or `ANYBODY`; call what is returned, once, to give it back.
+        """Take a turn at once; call what is returned, once, to give it back. Raises `Busy`."""
+        turn = Turn(user)
+        self.wait(turn)
+        try:
+            self.begin(turn)
+        except BaseException:
+            self.leave(turn)
+            raise
+        return lambda: self.leave(turn)
 
-        Raises `Busy`.
-        """
+    def wait(self, turn: Turn) -> None:
+        """Let the request wait for its client, if a turn is free now; `leave` must follow. Raises `Busy`."""
         with self._lock:
-            if self._taken[user] >= self._each:
-                raise Busy(
-                    "others fetch what was released just now; try again in half a minute"
-                    if user == ANYBODY
-                    else f"you have {self._each} clones or pushes under way; wait until one has ended, then try again"
-                )
-            if self._taken.total() >= self._at_once:
-                raise Busy("the site is busy with other clones and pushes; try again in half a minute")
-            self._taken[user] += 1
-        return partial(self._give_back, user)
+            self._check(turn)
+            gone = self._gives_way(turn)
+            if gone is not None:
+                self._here.remove(gone)
+            self._here.append(turn)
+        if gone is not None:
+            gone.drop()
 
-    def _give_back(self, user: int) -> None:
+    def begin(self, turn: Turn) -> None:
+        """Its client is there: from now on the request has a turn. Raises `Busy`."""
         with self._lock:
-            self._taken[user] -= 1
-            self._taken += Counter()  # forgets those who hold none
+            self._check(turn)
+            if turn not in self._here:
+                raise Busy("others were quicker; try again in half a minute")
+            turn.begun = True
+
+    def leave(self, turn: Turn) -> None:
+        """The request is over, or waits no more. Safe to repeat."""
+        with self._lock:
+            if turn in self._here:
+                self._here.remove(turn)
+
+    def _check(self, turn: Turn) -> None:
+        begun = [each for each in self._here if each.begun]
+        if sum(each.user == turn.user for each in begun) >= self._each:
+            raise Busy(
+                STRANGERS
+                if turn.user == ANYBODY
+                else f"you have {self._each} clones or pushes under way; wait until one has ended, then try again"
+            )
+        free = self._at_once - len(begun)
+        if free <= 0:
+            raise Busy("the site is busy with other clones and pushes; try again in half a minute")
+        if free <= self._kept and any(turn.shares_with(each) for each in begun):
+            raise Busy(STRANGERS if turn.user == ANYBODY else TEAM_HAS_ONE)
+
+    def _gives_way(self, turn: Turn) -> Turn | None:
+        """The waiting request, if any, in whose place this one comes: one of the same user where it has several."""
+        own = [each for each in self._here if each.user == turn.user]
+        crowd = own if len(own) >= self._each else self._here if len(self._here) >= self._at_once else []
+        return next((each for each in crowd if not each.begun), None)
 
 
 TURNS = Turns()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -16,6 +16,7 @@ from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.models import User
+from accounts.selectors import is_member
 from accounts.services import use_token
 from core.errors import Fault, Refusal
 from repositories.body import Body, BrokenOff
@@ -27,7 +28,7 @@ from repositories.receiving import Receiver, let_connections_go
 from repositories.selectors import place_of, public_repository, why_not
 from repositories.services import repository_of
 from repositories.serving import Exchange
-from repositories.turns import ANYBODY, RETRY_SECONDS, TURNS, Busy
+from repositories.turns import ANYBODY, RETRY_SECONDS, TURNS, Busy, Turn
 
 PULL, PUSH = "git-upload-pack", "git-receive-pack"
 ADVERTISEMENT = "info/refs"
@@ -79,9 +80,9 @@ class GitView(_SmartView):
     ) -> Exchange:
         variables = _variables(request, repository.path, service, wanted) | {"REMOTE_USER": user.username}
         with ExitStack() as held:
-            held.callback(TURNS.take(user.pk))
-            body = Body(request)
-            let_connections_go()
+            # members share what their team may have; organisers belong to none
+            team = repository.entry.team_id if is_member(user, repository.entry.team) else None
+            body = _awaited(request, user.pk, team, held)
             receive = None
             if service == PUSH:
                 receive = self._receiver(request, repository, user).answer
@@ -122,11 +123,25 @@ class PublicGitView(_SmartView):
         self, request: HttpRequest, repository: Repository, tags: Mapping[str, str], service: str
     ) -> Exchange:
         with ExitStack() as held:
-            held.callback(TURNS.take(ANYBODY))
-            body = Body(request)
-            let_connections_go()
+            body = _awaited(request, ANYBODY, None, held)
             variables = _variables(request, public_copy(repository, tags), service, PULL)
             return Exchange(variables=variables, body=body, tidy=held.pop_all().close)
+
+
+def _awaited(request: HttpRequest, user: int, team: int | None, held: ExitStack) -> Body:
+    """The body of `request` once its first bytes are there, and with it a turn; `held` gives both back.
+
+    Raises `BrokenOff` and `Busy`. Until then no git is started: a connection that is only held open costs a thread,
+    for which `Turns` has a bound.
+    """
+    body = held.enter_context(closing(Body(request)))
+    turn = Turn(user, team, drop=partial(body.cut_off, "nothing came, and others needed its place"))
+    TURNS.wait(turn)
+    held.callback(TURNS.leave, turn)
+    let_connections_go()
+    body.wait()
+    TURNS.begin(turn)
+    return body
 
 
 def _variables(request: HttpRequest, path: Path, service: str, wanted: str) -> dict[str, str]:
@@ -143,14 +158,13 @@ def _variables(request: HttpRequest, path: Path, service: str, wanted: str) -> d
 def _streamed(start: Callable[[], Exchange]) -> HttpResponseBase:
     try:
         exchange = start()
+        status, headers = exchange.head()
     except Refusal as refusal:
         return _say(HTTPStatus.LENGTH_REQUIRED, f"Gauntlet: {refusal}")
     except Busy as busy:
         response = _say(HTTPStatus.SERVICE_UNAVAILABLE, f"Gauntlet: {busy}")
         response["Retry-After"] = str(RETRY_SECONDS)
         return response
-    try:
-        status, headers = exchange.head()
     except BrokenOff as broken:
         return _say(HTTPStatus.BAD_REQUEST, f"Gauntlet: {broken}")
     return StreamingHttpResponse(exchange, status=status, headers=headers)

@@ -82,6 +82,9 @@ def _bound(repository: Repository, commit: str, tag: str, by: User, *, title: st
     with transaction.atomic():
         lock(repository)
         if known := Submission.objects.filter(repository=repository, tag=tag).first():
+            # such a slot is of a push that took the tag for a new one: no tag will come for it
+            for slot in QuotaSlot.objects.filter(repository=repository, tag=tag, state=QuotaSlot.State.RESERVED):
+                _give_back(slot, QuotaSlot.State.RESERVED, PUSH_BROKEN_OFF)
             return known
         reserved = QuotaSlot.objects.filter(repository=repository, commit=commit, state=QuotaSlot.State.RESERVED)
         if not reserved.exists():
@@ -120,7 +123,7 @@ def _leave_out(repository: Repository, commit: str, tag: str, refusal: Refusal) 
 def settle_reservations(repository: Repository | None = None) -> int:
     """Decide on slots whose push is over, of one repository or of all; returns how many were settled.
 
-    Where the tag arrived it becomes a submission, else the slot is refunded.
+    Where the tag arrived it becomes a submission, else the slot is refunded; also where nobody could tell for a day.
     """
     due = QuotaSlot.objects.filter(
         state=QuotaSlot.State.RESERVED, reserved_at__lte=clock.now() - deadlines.RESERVED
@@ -142,7 +145,8 @@ def _settled(slot: QuotaSlot) -> bool:
         log.exception("slot %s has a tag that no longer passes the door", slot.pk)
     except Exception:  # whatever it is, the slots behind this one are settled
         log.exception("slot %s cannot be settled now", slot.pk)
-        return False
+        if clock.now() - slot.reserved_at < deadlines.UNSETTLED:
+            return False
     return _give_back(slot, QuotaSlot.State.RESERVED, PUSH_BROKEN_OFF)
 
 

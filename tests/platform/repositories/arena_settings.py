@@ -7,6 +7,8 @@ from config.settings import *  # noqa: F403 - as they are, and then
 ROOT_URLCONF = "arena"
 MAX_PUSH_BYTES = 80 << 20
 MAX_FILE_BYTES = 70 << 20
+MAX_REFS = 60
+MAX_PUSH_REFS = 50
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import http.client
 import os
 import shutil
 import socket
@@ -40,6 +42,16 @@ class Arena:
     def url(self, token: str, place: str = "owls/model") -> str:
         """The address of a repository, for someone who has `token`."""
         return f"http://me:{token}@{self.address}/git/{place}.git"
+
+    def start_push(self, token: str, length: int, place: str = "owls/model") -> http.client.HTTPConnection:
+        """A push by hand: its body is promised and not sent yet."""
+        connection = http.client.HTTPConnection(self.address, timeout=20)
+        connection.putrequest("POST", f"/git/{place}.git/git-receive-pack")
+        connection.putheader("Authorization", f"Basic {base64.b64encode(f'me:{token}'.encode()).decode()}")
+        connection.putheader("Content-Type", "application/x-git-receive-pack-request")
+        connection.putheader("Content-Length", str(length))
+        connection.endheaders()
+        return connection
 
     def left_behind(self) -> list[str]:
         """Whatever only a push in progress may have: folders, quarantine, processes."""
@@ -96,7 +108,7 @@ def _arena(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory, root
         "-m",
         "gunicorn",
         "--worker-class=gthread",
-        "--threads=4",
+        "--threads=16",
         "--preload",
         "--no-control-socket",
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import http.client
 import os
@@ -34,6 +33,7 @@ class Site(Protocol):
     temporary: Path
 
     def url(self, token: str, place: str = "owls/model") -> str: ...
+    def start_push(self, token: str, length: int) -> http.client.HTTPConnection: ...
     def settled(self) -> list[str]: ...
     def working(self) -> dict[int, str]: ...
 
@@ -54,17 +54,6 @@ def soon(what: Callable[[], bool]) -> None:
     while not what():
         assert time.monotonic() < until, "it does not happen"
         time.sleep(0.01)
-
-
-def request(arena: Site, token: str, length: int) -> http.client.HTTPConnection:
-    """A push whose body is promised and not sent yet."""
-    connection = http.client.HTTPConnection(arena.address, timeout=20)
-    connection.putrequest("POST", "/git/owls/model.git/git-receive-pack")
-    connection.putheader("Authorization", f"Basic {base64.b64encode(f'me:{token}'.encode()).decode()}")
-    connection.putheader("Content-Type", "application/x-git-receive-pack-request")
-    connection.putheader("Content-Length", str(length))
-    connection.endheaders()
-    return connection
 
 
 def commands(copy: WorkingCopy) -> bytes:
@@ -88,9 +77,10 @@ def test_it_rejects_half_a_push(arena: Site, copy: WorkingCopy, token: str, stag
     copy.commit({"weights": os.urandom(1 << 20)})
     whole = commands(copy) + pack(copy)
     sent = {"before anything": 0, "before the pack": len(commands(copy)), "in mid-pack": len(whole) // 2}[stage]
-    connection = request(arena, token, len(whole))
+    connection = arena.start_push(token, len(whole))
     connection.send(whole[:sent])
-    soon(lambda: bool(arena.working()))
+    if sent:
+        soon(lambda: bool(arena.working()))
     connection.close()
     assert arena.settled() == []
     assert nothing_happened(arena, copy, token)
@@ -99,9 +89,11 @@ def test_it_rejects_half_a_push(arena: Site, copy: WorkingCopy, token: str, stag
 def test_it_rejects_a_third_push_of_one_person_until_another_has_ended(
     arena: Site, copy: WorkingCopy, token: str
 ) -> None:
-    with closing(request(arena, token, 10)), closing(request(arena, token, 10)):
+    with closing(arena.start_push(token, 4096)) as first, closing(arena.start_push(token, 4096)) as second:
+        first.send(b"0" * 1024)
+        second.send(b"0" * 1024)
         soon(lambda: len(list(arena.temporary.glob("gauntlet-push-*"))) == 2)
-        with closing(request(arena, token, 10)) as third:
+        with closing(arena.start_push(token, 4096)) as third:
             answer = third.getresponse()
             assert (answer.status, answer.headers["Retry-After"]) == (503, "30")
             assert answer.read() == b"Gauntlet: " + WAIT
@@ -123,7 +115,7 @@ def test_a_client_killed_at_the_door_has_pushed_all_or_nothing(arena: Site, copy
 @pytest.mark.parametrize("victim", ["http-backend", "receive-pack"])
 def test_it_rejects_a_push_whose_git_dies(arena: Site, copy: WorkingCopy, token: str, victim: str) -> None:
     whole = commands(copy) + pack(copy)
-    connection = request(arena, token, len(whole))
+    connection = arena.start_push(token, len(whole))
     connection.send(whole[:-10])
     soon(lambda: any(victim in what for what in arena.working().values()))
     for number, what in arena.working().items():
@@ -185,7 +177,7 @@ def length(number: int) -> bytes:
 
 def test_it_rejects_a_few_kilobytes_that_unfold_to_gigabytes(arena: Site, copy: WorkingCopy, token: str) -> None:
     start, deltas = unfolding(96)
-    with closing(request(arena, token, len(start) + len(deltas))) as connection:
+    with closing(arena.start_push(token, len(start) + len(deltas))) as connection:
         connection.send(start + deltas)
         said = connection.getresponse().read()
     assert b"fatal: Out of memory" in said, said

@@ -1,54 +1,78 @@
-"""A client that sends a byte now and then holds a thread of the server for so long and no longer."""
+"""A client that is slow or silent holds a thread of the server for so long and no longer."""
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from django.http import HttpRequest
+from gunicorn.http.body import Body as GunicornBody
 from gunicorn.http.body import LengthReader
 from gunicorn.http.unreader import SocketUnreader
 from pytest_django import Settings
 
 from repositories.body import Body, BrokenOff
+from repositories.pace import Pace
 from repositories.serving import Exchange
 
-PROMISED = 1 << 20
+PROMISED = 1 << 30
+Connection = tuple[socket.socket, socket.socket]
 
 
 @pytest.fixture
-def connection() -> Iterator[tuple[socket.socket, socket.socket]]:
-    """Both ends: the server's, and that of a client that trickles until it is cut off."""
+def connection() -> Iterator[Connection]:
+    """Both ends: the server's, and the client's."""
     server, client = socket.socketpair()
-    over = threading.Event()
-
-    def trickle() -> None:
-        try:
-            while not over.wait(0.01):
-                client.sendall(b"0")
-        except OSError:
-            over.set()
-
-    slow = threading.Thread(target=trickle)
-    slow.start()
     yield server, client
-    over.set()
-    slow.join()
     server.close()
     client.close()
 
 
 @pytest.fixture
-def body(connection: tuple[socket.socket, socket.socket]) -> Body:
-    """The body of a push as gunicorn gives it: each block is read to its end."""
-    server, _ = connection
-    request = HttpRequest()
-    reader = LengthReader(SocketUnreader(server), PROMISED)
-    request.META = {"wsgi.input": reader, "gunicorn.socket": server, "CONTENT_LENGTH": str(PROMISED)}
-    return Body(request)
+def sending(connection: Connection) -> Iterator[Callable[..., None]]:
+    """Lets the client send so many bytes each hundredth of a second, until it is cut off; `at_first` come before."""
+    over = threading.Event()
+    threads = []
+
+    def send(count: int, at_first: int) -> None:
+        with contextlib.suppress(OSError):
+            connection[1].sendall(bytes(at_first))
+            while not over.wait(0.01):
+                connection[1].sendall(bytes(count))
+
+    def begin(count: int, at_first: int = 0) -> None:
+        threads.append(threading.Thread(target=send, args=[count, at_first]))
+        threads[-1].start()
+
+    yield begin
+    over.set()
+    with contextlib.suppress(OSError):
+        connection[1].shutdown(socket.SHUT_RDWR)
+    for thread in threads:
+        thread.join()
+
+
+@pytest.fixture
+def open_body(connection: Connection) -> Iterator[Callable[..., Body]]:
+    """Opens the body of a push as gunicorn gives it: each block is read to its end."""
+    with contextlib.ExitStack() as held:
+
+        def opened(promised: int = PROMISED) -> Body:
+            server, _ = connection
+            request = HttpRequest()
+            reader = GunicornBody(LengthReader(SocketUnreader(server), promised))
+            request.META = {"wsgi.input": reader, "gunicorn.socket": server, "CONTENT_LENGTH": str(promised)}
+            return held.enter_context(contextlib.closing(Body(request)))
+
+        yield opened
+
+
+OpenBody = Callable[..., Body]
+Sending = Callable[..., None]
 
 
 @pytest.fixture
@@ -64,27 +88,101 @@ def variables(tmp_path: Path) -> dict[str, str]:
     }
 
 
-def test_it_works(body: Body, variables: dict[str, str], settings: Settings) -> None:
+def test_it_works(
+    open_body: OpenBody,
+    sending: Sending,
+    variables: dict[str, str],
+    settings: Settings,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     settings.MAX_EXCHANGE_SECONDS = 1
+    sending(1)
     tidied = threading.Event()
     with pytest.raises(BrokenOff, match="the request broke off"):
-        Exchange(variables=variables, body=body, tidy=tidied.set).head()
+        Exchange(variables=variables, body=open_body(), tidy=tidied.set).head()
     assert tidied.is_set()
+    assert "/git-receive-pack of alice: the request broke off: the exchange took more than 1 s" in caplog.messages
 
 
-def test_a_connection_that_was_given_back_is_not_cut(
-    connection: tuple[socket.socket, socket.socket], body: Body
+def test_it_rejects_a_client_below_the_least_rate(open_body: OpenBody, sending: Sending, settings: Settings) -> None:
+    settings.MAX_SLOW_SECONDS, settings.MIN_BYTES_PER_SECOND = 1, 1 << 20
+    sending(1)
+    with pytest.raises(BrokenOff, match="the client is slower than 1,048,576 bytes a second"):
+        open_body().read()
+
+
+def test_it_rejects_a_client_that_was_quick_before(open_body: OpenBody, sending: Sending, settings: Settings) -> None:
+    settings.MAX_SLOW_SECONDS, settings.MIN_BYTES_PER_SECOND = 1, 1 << 20
+    body = open_body()
+    sending(1, at_first=8 << 20)
+    for _ in range(128):
+        body.read()
+    with pytest.raises(BrokenOff, match="the client is slower than"):
+        body.read()
+
+
+def test_it_rejects_a_silent_client_before_its_first_bytes(open_body: OpenBody, settings: Settings) -> None:
+    settings.MAX_STALL_SECONDS = 0.2
+    with pytest.raises(BrokenOff, match="timed out"):
+        open_body().wait()
+
+
+def test_it_rejects_a_client_that_takes_its_answer_slowly(
+    open_body: OpenBody, connection: Connection, variables: dict[str, str], settings: Settings
 ) -> None:
+    settings.MAX_SLOW_SECONDS = 0.5
+    variables |= {
+        "REQUEST_METHOD": "GET",
+        "PATH_INFO": "/info/refs",
+        "QUERY_STRING": "service=git-upload-pack",
+        "CONTENT_LENGTH": "",
+    }
+    exchange = Exchange(variables=variables, body=open_body(0))
+    exchange.head()
+    assert connection[1].recv(1) == b"", "it is cut off while the server waits for it to take what there is"
+    exchange.close()
+
+
+def test_the_time_that_the_server_takes_is_not_the_clients(
+    open_body: OpenBody, connection: Connection, settings: Settings
+) -> None:
+    settings.MAX_SLOW_SECONDS = 0.5
+    body = open_body()
+    connection[1].settimeout(1.5)
+    with pytest.raises(TimeoutError):
+        connection[1].recv(1)
+    connection[1].sendall(b"0")
+    body.wait()
+
+
+def test_bytes_earn_patience_back_up_to_a_bound() -> None:
+    pace = Pace(least_rate=100, most=20)
+    pace.waited(15, moved=0)
+    assert pace.left == 5
+    pace.waited(1, moved=600)
+    assert pace.left == 10
+    pace.waited(1, moved=1 << 30)
+    assert pace.left == 20
+    for _ in range(100):
+        pace.waited(1, moved=100)
+    assert pace.left == 20
+    for _ in range(41):
+        pace.waited(1, moved=50)
+    assert pace.left < 0
+
+
+def test_a_connection_that_was_given_back_is_not_cut(connection: Connection, open_body: OpenBody) -> None:
     server, client = connection
+    body = open_body()
     body.close()
-    body.cut_off()
+    body.cut_off("too late")
     server.sendall(b"the answer to the next request")
     assert client.recv(100) == b"the answer to the next request"
 
 
-def test_no_timer_outlives_its_exchange(body: Body, variables: dict[str, str]) -> None:
+def test_no_watch_outlives_its_exchange(open_body: OpenBody, variables: dict[str, str]) -> None:
     before = set(threading.enumerate())
-    exchange = Exchange(variables=variables, body=body)
-    (timer,) = set(threading.enumerate()) - before
+    exchange = Exchange(variables=variables, body=open_body())
+    (watch,) = set(threading.enumerate()) - before
     exchange.close()
-    timer.join()
+    watch.join()

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 import subprocess
 from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
+import requests
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
@@ -86,6 +90,28 @@ def test_it_rejects_a_script_that_the_commit_does_not_hold(push: Push, copy: Cop
     assert "run starts 'mian.py', and the commit holds no such file" in shown
     assert "did you mean 'main.py'?" in shown
     assert not QuotaSlot.objects.exists()
+
+
+def test_it_rejects_a_push_by_hand_that_takes_the_tag_of_a_refused_submission_for_a_new_one(
+    push: Push, copy: Copy, live_server: LiveServer
+) -> None:
+    push("main", "submission-1")
+    Submission.objects.update(state=Submission.State.REFUSED)
+    commit = copy.git("rev-parse", "HEAD")
+    line = f"{'0' * 40} {commit} refs/tags/submission-1\0report-status side-band-64k".encode()
+    pack = b"PACK\0\0\0\2\0\0\0\0"
+    body = b"%04x" % (len(line) + 4) + line + b"0000" + pack + hashlib.sha1(pack, usedforsecurity=False).digest()
+    credentials = urlsplit(copy.git("remote", "get-url", "origin"))
+    password = base64.b64encode(f"alice:{credentials.password}".encode()).decode()
+    answer = requests.post(
+        f"{live_server.url}/git/owls/model.git/git-receive-pack",
+        data=body,
+        headers={"Authorization": f"Basic {password}", "Content-Type": "application/x-git-receive-pack-request"},
+        timeout=20,
+    )
+    assert b"the tag submission-1 is there already" in answer.content
+    assert list(QuotaSlot.objects.values_list("state", flat=True)) == ["used"]
+    assert Submission.objects.count() == 1
 
 
 def test_it_rejects_the_sixth_of_a_day_with_the_time_of_the_next_slot(

@@ -129,6 +129,45 @@ def test_a_slot_whose_commit_came_in_on_another_way_is_refunded_and_stops_no_oth
     assert set(Submission.objects.values_list("commit", flat=True)) == {submission.commit, other}
 
 
+def test_a_slot_for_a_tag_that_is_a_submission_already_is_refunded(
+    copy: Copy, alice: User, send: Send, the_clock: FakeClock
+) -> None:
+    commit = copy.commit()
+    send("submission-1", commit)
+    Submission.objects.update(state=Submission.State.REFUSED)
+    # as for a push by hand that says that the tag is new: git refuses it after the door has let it through
+    SubmissionDoor().before(copy.push_of(alice, commit, "submission-1"))
+    assert allowance_of(copy.repository).left == 3
+    the_clock.forward(seconds=60)
+    assert settle_reservations() == 1
+    assert sorted(QuotaSlot.objects.values_list("state", flat=True)) == ["refunded", "used"]
+    assert allowance_of(copy.repository).left == 4
+    assert settle_reservations() == 0
+    assert Submission.objects.count() == 1
+
+
+def test_the_slot_of_a_submission_stays_used_when_its_push_is_settled_again(
+    copy: Copy, alice: User, send: Send, the_clock: FakeClock
+) -> None:
+    commit = copy.commit()
+    send("submission-1", commit)
+    SubmissionDoor().after(copy.push_of(alice, commit, "submission-1"))
+    assert QuotaSlot.objects.get().state == "used"
+
+
+def test_a_slot_of_a_repository_that_cannot_be_read_for_a_day_is_refunded(
+    copy: Copy, alice: User, the_clock: FakeClock
+) -> None:
+    SubmissionDoor().before(copy.push_of(alice, copy.commit(), "submission-1"))
+    copy.repository.path.rename(copy.repository.path.with_suffix(".away"))
+    the_clock.forward(hours=23)
+    assert settle_reservations() == 0
+    the_clock.forward(hours=1)
+    assert settle_reservations() == 1
+    assert QuotaSlot.objects.get().state == "refunded"
+    assert settle_reservations() == 0
+
+
 def _refused(send: Send, number: int, cause: str) -> Submission:
     send(f"submission-{number}")
     submission = Submission.objects.latest("pk")

@@ -1,0 +1,66 @@
+"""How slow a client of git may be, and the thread that cuts it off."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from django.conf import settings
+
+CHECK_SECONDS = 0.25
+
+
+class Pace:
+    """The patience left with a client, in seconds. Pure: waiting uses it up, and each byte earns a little of it back.
+
+    At most `most` seconds are left, so a client that was quick at first is not slow for long afterwards either.
+    """
+
+    def __init__(self, least_rate: float, most: float) -> None:
+        self._least_rate, self._most = least_rate, most
+        self.left = most
+
+    def waited(self, seconds: float, moved: int) -> None:
+        """The client took `seconds` for `moved` bytes."""
+        self.left = min(self._most, self.left - seconds + moved / self._least_rate)
+
+
+class Watch:
+    """Calls `cut_off`, with the reason, where a client keeps us waiting too long or the exchange takes too long.
+
+    Only the time between `wait_begins` and `wait_ends` is the client's. One thread, until `close`.
+    """
+
+    def __init__(self, cut_off: Callable[[str], None]) -> None:
+        self._cut_off = cut_off
+        self._pace = Pace(settings.MIN_BYTES_PER_SECOND, settings.MAX_SLOW_SECONDS)
+        self.until = time.monotonic() + settings.MAX_EXCHANGE_SECONDS
+        self._waits_since: float | None = None
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look, name="watch of a git client", daemon=True)
+        self._thread.start()
+
+    def wait_begins(self) -> None:
+        """From now on it is the client's turn."""
+        self._waits_since = time.monotonic()
+
+    def wait_ends(self, moved: int) -> None:
+        """The client sent or took `moved` bytes."""
+        if self._waits_since is not None:
+            self._pace.waited(time.monotonic() - self._waits_since, moved)
+            self._waits_since = None
+
+    def close(self) -> None:
+        """Stop watching."""
+        self._over.set()
+
+    def _look(self) -> None:
+        while not self._over.wait(CHECK_SECONDS):
+            now, since = time.monotonic(), self._waits_since
+            if now > self.until:
+                self._cut_off(f"the exchange took more than {settings.MAX_EXCHANGE_SECONDS} s")
+                return
+            if since is not None and now - since > self._pace.left:
+                self._cut_off(f"the client is slower than {settings.MIN_BYTES_PER_SECOND:,} bytes a second")
+                return

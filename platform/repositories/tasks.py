@@ -1,0 +1,26 @@
+"""What workers do for repositories. Safe to run twice and safe to be lost."""
+
+from __future__ import annotations
+
+import logging
+
+from celery import shared_task
+
+from repositories.models import Repository
+from repositories.presence import tidy as tidy_up
+from repositories.services import note_size
+
+log = logging.getLogger(__name__)
+
+
+@shared_task(name="repositories.tidy")  # type: ignore[untyped-decorator]
+def tidy() -> None:
+    """Tidy up every repository to which nobody pushes just now, as the last of several pushes does, and measure it."""
+    for repository in Repository.objects.iterator():
+        if not repository.path.exists():
+            continue
+        try:
+            tidy_up(repository.path)
+            note_size(repository)
+        except OSError:  # whatever it is, the others are tidied
+            log.exception("%s cannot be tidied", repository)

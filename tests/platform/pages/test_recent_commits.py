@@ -1,0 +1,117 @@
+"""The recent commits on a team's page: what they cost, and what a repository cannot make of them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from accounts.models import User
+from repositories import recent
+from repositories.models import Repository
+
+
+class Work:
+    """A working copy, and the Owls' model repository that it is pushed to."""
+
+    def __init__(self, folder: Path, repository: Repository) -> None:
+        self._folder, self._repository = folder, repository
+        folder.mkdir()
+        self.git("init", "--quiet", "--initial-branch=main")
+        self.git("init", "--quiet", "--bare", str(repository.path))
+
+    def git(self, *words: str) -> str:
+        """What git prints, run as Bob."""
+        identity = ("-c", "user.name=Bob", "-c", "user.email=bob@example.org")
+        done = subprocess.run(["git", *identity, *words], cwd=self._folder, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    def push(self, *subjects: str) -> None:
+        """Bring a commit with each subject to the site."""
+        for subject in subjects:
+            self._message().write_text(subject)
+            self.git("commit", "--quiet", "--allow-empty", "--file", str(self._message()))
+        self.git("push", "--quiet", str(self._repository.path), "main")
+
+    def _message(self) -> Path:
+        return self._folder.with_suffix(".message")
+
+
+@pytest.fixture
+def work(repositories: dict[str, Repository], tmp_path: Path) -> Work:
+    return Work(tmp_path / "work", repositories["model"])
+
+
+class Program:
+    """The `git` that the site finds: the host's, behind a script that notes what it is asked."""
+
+    def __init__(self, folder: Path, real: str) -> None:
+        self._script, self._asked, self._real = folder / "git", folder / "asked", real
+        self.script('exec "$REAL" "$@"')
+
+    def script(self, script: str) -> None:
+        """From now on it does this; $REAL is the program that works."""
+        self._script.write_text(f'#!/bin/sh\nREAL={self._real}\necho "$1" >> {self._asked}\n{script}\n')
+        self._script.chmod(0o755)
+
+    def asked(self) -> list[str]:
+        """The git commands that were started since the last call."""
+        said = self._asked.read_text().split() if self._asked.exists() else []
+        self._asked.unlink(missing_ok=True)
+        return said
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, work: Work) -> Program:
+    folder, real = tmp_path / "programs", shutil.which("git")
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    return Program(folder, str(real))
+
+
+def page_of(client: Client, user: User) -> str:
+    client.force_login(user)
+    return client.get("/teams/owls").content.decode()
+
+
+def test_it_works(client: Client, bob: User, work: Work) -> None:
+    work.push("A first look", "A second <b>look</b>")
+    page = page_of(client, bob)
+    assert page.index("A second &lt;b&gt;look") < page.index("A first look")
+    assert page.count("Bob, ") == 2
+
+
+def test_they_are_read_once_as_long_as_no_ref_moves(client: Client, bob: User, work: Work, program: Program) -> None:
+    work.push("A first look")
+    page_of(client, bob)
+    assert "log" in program.asked()
+    assert "A first look" in page_of(client, bob)
+    assert "log" not in program.asked()
+    work.push("A second look")
+    assert "A second look" in page_of(client, bob)
+    assert "log" in program.asked()
+
+
+def test_the_page_goes_without_them_where_reading_takes_too_long(
+    client: Client, bob: User, work: Work, program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recent, "READING_SECONDS", 0.5)
+    work.push("A first look")
+    program.script('[ "$1" = log ] && exec sleep 60\nexec "$REAL" "$@"')
+    page = page_of(client, bob)
+    assert "The recent commits could not be read in time." in page
+    assert "gauntlet new model" not in page, "it is not taken for an empty one"
+    program.asked()
+    page_of(client, bob)
+    assert "log" not in program.asked(), "not every view waits for it"
+
+
+def test_long_subjects_are_cut(client: Client, bob: User, work: Work) -> None:
+    work.push("begins " + "x" * (4 << 20))
+    page = page_of(client, bob)
+    assert "begins xxx" in page
+    assert len(page) < 200_000
