@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib.auth.models import AbstractUser
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q, UniqueConstraint
 
-RESERVED_SLUGS = frozenset({"new", "admin", "git", "api", "static", "accounts", "baselines"})
+from accounts.names import skeleton
+
+RESERVED_SLUGS = frozenset(
+    {
+        *("account", "accounts", "admin", "api", "competitions", "git", "healthz", "invitations", "static", "status"),
+        *("submissions", "teams"),
+        *("baselines", "edit", "leaderboards", "login", "logout", "media", "new", "public", "rounds", "rules"),
+        *("settings", "signup"),
+    }
+)
+"""Short names that no team and no competition may have: the site's own addresses, and what could become one."""
 
 
 class User(AbstractUser):
     """A person with an account."""
+
+    username_skeleton = models.TextField(db_index=True, default="", editable=False)
+    """By which a sign-up finds a user name that looks the same."""
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Keep the skeleton of the user name up to date, whoever writes it."""
+        self.username_skeleton = skeleton(self.username)
+        super().save(*args, **kwargs)
 
 
 class Team(models.Model):
@@ -27,6 +47,9 @@ class Team(models.Model):
         ],
     )
     name = models.CharField(max_length=80, unique=True)
+    slug_skeleton = models.TextField(unique=True, editable=False)
+    name_skeleton = models.TextField(unique=True, editable=False)
+    """The same for names that look the same; a look-alike from before the column has its number behind it."""
     created_at = models.DateTimeField()
     members = models.ManyToManyField(User, through="Membership", related_name="teams")
 
@@ -35,6 +58,12 @@ class Team(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Give a new team its skeletons; slug and name never change."""
+        self.slug_skeleton = self.slug_skeleton or skeleton(self.slug)
+        self.name_skeleton = self.name_skeleton or skeleton(self.name)
+        super().save(*args, **kwargs)
 
 
 class Membership(models.Model):
