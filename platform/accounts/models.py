@@ -152,3 +152,46 @@ class AccessToken(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.start}...)"
+
+
+class AccountRequest(models.Model):
+    """A sign-up that an organiser approves or declines. Until it is approved, the account is not active."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting", "waiting"
+        APPROVED = "approved", "approved"
+        DECLINED = "declined", "declined"
+
+    user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="account_request")
+    state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
+    made_at = models.DateTimeField()
+    decided_at = models.DateTimeField(null=True, blank=True)
+    decided_by = models.ForeignKey(User, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"account request of {self.user}"
+
+
+class SignUpLink(models.Model):
+    """Lets one person sign up, until `expires_at`, where accounts are made by invitation.
+
+    The address of the link is signed with the site's secret key and is not kept.
+    """
+
+    note = models.CharField(max_length=100, help_text="For whom it is. Shown to organisers only.")
+    made_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
+    made_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+    used_at = models.DateTimeField(null=True, blank=True)
+    used_by = models.OneToOneField(User, null=True, blank=True, on_delete=models.SET_NULL, related_name="sign_up_link")
+
+    class Meta:
+        ordering = ["-pk"]
+        verbose_name = "sign-up link"
+
+    def __str__(self) -> str:
+        return f"sign-up link for {self.note}"

@@ -90,7 +90,7 @@ def _check_scripts(name: str) -> None:
         if found := is_confusable(letters, preferred_aliases=aliases):
             char = found[0]["character"]
             raise Refusal(
-                f"the team's name mixes letters that look alike: {_described(char)} looks like a {first.title()} letter",
+                f"letters of the team's name look alike: {_described(char)} looks like a {first.title()} letter",
                 fix="write the name in one script",
             )
 

@@ -28,8 +28,12 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.AddField("user", "username_skeleton", models.TextField(db_index=True, default="", editable=False)),
-        migrations.AddField("team", "slug_skeleton", models.TextField(default="", editable=False), preserve_default=False),
-        migrations.AddField("team", "name_skeleton", models.TextField(default="", editable=False), preserve_default=False),
+        migrations.AddField(
+            "team", "slug_skeleton", models.TextField(default="", editable=False), preserve_default=False
+        ),
+        migrations.AddField(
+            "team", "name_skeleton", models.TextField(default="", editable=False), preserve_default=False
+        ),
         migrations.RunPython(fill, migrations.RunPython.noop),
         migrations.AlterField("team", "slug_skeleton", models.TextField(editable=False, unique=True)),
         migrations.AlterField("team", "name_skeleton", models.TextField(editable=False, unique=True)),
