@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from allauth.account.models import EmailAddress
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.models import Group
@@ -52,6 +53,7 @@ class PersonAdmin(DjangoUserAdmin, PeopleAdmin):
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = PersonPasswordForm
+    change_user_password_template = "admin/accounts/change_password.html"
     list_display = ("username", "email", "is_active", "is_staff", "is_superuser", "date_joined", "last_login")
     list_filter = ("is_active", "is_staff", "is_superuser")
     counts = ("memberships", "tokens", "organiser_roles", "submissions")
@@ -212,8 +214,8 @@ class SignUpLinkAdmin(ReadOnlyAdmin):
 
 
 def waiting_badge(request: HttpRequest) -> str:
-    """How many sign-ups wait for an organiser, for the sidebar; empty where none does."""
-    return str(waiting_requests().count() or "")
+    """How many sign-ups wait for an organiser, for the sidebar; empty where none can or does."""
+    return str(waiting_requests().count() or "") if settings.SIGN_UP == sign_up.APPROVAL else ""
 
 
 @admin.register(AccessToken)

@@ -22,8 +22,6 @@ EMAIL, APPROVAL, INVITATION = "email", "approval", "invitation"
 LIFETIME = timedelta(days=14)
 """How long a sign-up link works."""
 
-_SIGNER = {"salt": "accounts.sign_up_link", "sep": "."}
-
 
 def request_account(user: User) -> AccountRequest:
     """Note that a new account, which is not active, waits for an organiser."""
@@ -71,13 +69,13 @@ def withdraw_link(*, link: SignUpLink, by: User, reason: str = "") -> None:
 
 def key_of(link: SignUpLink) -> str:
     """The secret part of the link's address."""
-    return Signer(**_SIGNER).sign(str(link.pk))
+    return _signer().sign(str(link.pk))
 
 
 def link_of(key: str) -> SignUpLink | None:
     """The link with this key, where it still works."""
     try:
-        number = Signer(**_SIGNER).unsign(key)
+        number = _signer().unsign(key)
     except BadSignature:
         return None
     return _working_links().filter(pk=number).first()
@@ -90,6 +88,10 @@ def use_link(*, key: str, user: User) -> None:
     if link is None or not _working_links().filter(pk=link.pk).update(used_at=now, used_by=user):
         raise Refusal("this sign-up link no longer works", fix="ask an organiser for another one")
     events.record("use_sign_up_link", link, by=user)
+
+
+def _signer() -> Signer:
+    return Signer(salt="accounts.sign_up_link", sep=".")
 
 
 def _working_links() -> QuerySet[SignUpLink]:
