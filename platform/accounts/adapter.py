@@ -14,6 +14,7 @@ from django.conf import settings
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 
 from accounts import sign_up
 from accounts.models import AccountRequest, User
@@ -61,8 +62,12 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth has
             raise ImmediateHttpResponse(redirect("account_signup")) from refusal
         request.session.pop(LINK_IN_SESSION, None)
         if settings.SIGN_UP == sign_up.APPROVAL:
-            self._tell_organisers()
+            self._tell_organisers(user)
         return user
+
+    def get_password_change_redirect_url(self, request: HttpRequest) -> str:
+        """The page of the account, which lists the access tokens."""
+        return reverse("pages:account")
 
     def get_login_stages(self) -> list[str]:
         """The stages of a log-in, with our own for the e-mail address."""
@@ -80,14 +85,14 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth has
         if asked.user.email:
             self.send_mail("account/email/account_approved", asked.user.email, {"user": asked.user})
 
-    def _tell_organisers(self) -> None:
+    def _tell_organisers(self, user: User) -> None:
         """Write to those who decide, once until they have: whoever signs up again and again floods nobody."""
         if waiting_requests().count() > 1:
             return
         deciders = User.objects.filter(is_active=True, is_staff=True).exclude(email="")
         for email in deciders.values_list("email", flat=True):
             try:
-                self.send_mail("account/email/account_waiting", email, {})
+                self.send_mail("account/email/account_waiting", email, {"user": user})
             except OSError:
                 log.exception("An organiser was not told of a waiting account.")
 

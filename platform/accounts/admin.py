@@ -53,7 +53,7 @@ class PersonAdmin(DjangoUserAdmin, PeopleAdmin):
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = PersonPasswordForm
-    change_user_password_template = "admin/accounts/change_password.html"
+    change_user_password_template = "admin/accounts/change_password.html"  # noqa: S105 - a template
     list_display = ("username", "email", "is_active", "is_staff", "is_superuser", "date_joined", "last_login")
     list_filter = ("is_active", "is_staff", "is_superuser")
     counts = ("memberships", "tokens", "organiser_roles", "submissions")

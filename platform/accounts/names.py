@@ -64,8 +64,13 @@ def clean_team_name(name: str) -> str:
 
 def skeleton(name: str) -> str:
     """What names that look the same have in common (UTS 39, section 4), in lower case. It is compared, never shown."""
+    # again after lower case, which has confusable letters of its own: "M" is looked like by nothing, "m" by "rn"
+    return _prototypes(_prototypes(name).casefold())
+
+
+def _prototypes(name: str) -> str:
     prototypes = "".join(map(_prototype, unicodedata.normalize("NFD", name)))
-    return unicodedata.normalize("NFD", prototypes).casefold()
+    return unicodedata.normalize("NFD", prototypes)
 
 
 def _check_marks(name: str) -> None:

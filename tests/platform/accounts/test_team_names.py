@@ -81,6 +81,12 @@ def test_it_rejects_a_name_of_one_script_that_looks_like_another(alice: User, ch
         create_team(slug="others", name="\u0421\u043e\u0440\u0435", captain=charlie)
 
 
+def test_it_rejects_a_name_that_differs_in_case_alone(alice: User, charlie: User) -> None:
+    create_team(slug="om", name="\u00d6rm", captain=alice)
+    with pytest.raises(Refusal, match="looks like that of another team"):
+        create_team(slug="others", name="\u00f6RM", captain=charlie)
+
+
 def test_it_rejects_a_short_name_that_looks_like_another(owls: Team, charlie: User) -> None:
     for slug in ("0wls", "ow1s"):
         with pytest.raises(Refusal, match="looks like that of another team"):
