@@ -122,6 +122,15 @@ def test_accounts_without_an_address_log_in_where_addresses_are_verified(
     assert not mail.outbox
 
 
+def test_an_address_from_before_is_verified_at_the_next_log_in(db: None, settings: Settings) -> None:
+    _sign_up(Client())
+    _set(settings, "email")
+    client = Client()
+    assert "We have sent an email to you" in _log_in(client)
+    assert not _is_in(client)
+    assert [message.to for message in mail.outbox] == [["robin@example.org"]]
+
+
 def test_an_organiser_approves(db: None, settings: Settings, as_root: Client, root_user: User) -> None:
     _set(settings, "approval")
     client = Client()
@@ -262,10 +271,11 @@ def test_of_two_sign_ups_with_one_link_one_is_made(settings: Settings) -> None:
     assert link.used_by is not None
 
 
-def test_no_page_leads_to_a_sign_up_that_is_closed(client: Client, db: None, settings: Settings) -> None:
-    assert 'href="/accounts/signup/"' in client.get("/status").content.decode()
+@pytest.mark.parametrize("address", ["/", "/status"])
+def test_pages_lead_to_no_sign_up_that_is_closed(client: Client, db: None, settings: Settings, address: str) -> None:
+    assert 'href="/accounts/signup/"' in client.get(address).content.decode()
     _set(settings, "invitation")
-    assert 'href="/accounts/signup/"' not in client.get("/status").content.decode()
+    assert 'href="/accounts/signup/"' not in client.get(address).content.decode()
 
 
 def test_the_sidebar_counts_the_accounts_that_wait(db: None, settings: Settings, as_root: Client) -> None:
