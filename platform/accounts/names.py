@@ -12,7 +12,7 @@ from functools import cache
 from itertools import combinations
 
 from confusable_homoglyphs.categories import alias
-from confusable_homoglyphs.confusables import confusables_data, is_confusable
+from confusable_homoglyphs.confusables import confusables_data
 from django.core.validators import RegexValidator
 
 from core.errors import Refusal
@@ -36,11 +36,13 @@ _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 
 _NO_SCRIPT = frozenset({"COMMON", "INHERITED"})
 _EAST_ASIAN = frozenset({"HAN", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO"})
-"""Scripts that are written together."""
-_EAST_ASIAN_NAME = "EAST ASIAN"
+"""Scripts that are written together and share letters of one shape: they count as one."""
 
-_LEFT_TO_RIGHT = "\u200e"
-"""The library's data has this mark around letters of scripts that are written from right to left."""
+_MARK = "\u200e"
+"""The library's tables have this mark around letters of scripts that are written from right to left."""
+_LIKE = {
+    char.strip(_MARK): tuple(str(like["c"]).strip(_MARK) for like in found) for char, found in confusables_data.items()
+}
 
 
 def clean_team_name(name: str) -> str:
@@ -89,31 +91,36 @@ def _check_marks(name: str) -> None:
 def _check_scripts(name: str) -> None:
     scripts = sorted({_script(char) for char in name} - _NO_SCRIPT, key=lambda script: (script != "LATIN", script))
     for first, second in combinations(scripts, 2):
-        letters = "".join(char for char in name if _script(char) == second)
-        # the East Asian scripts share letters of one shape, and are one script here
-        aliases = sorted(_EAST_ASIAN) if first == _EAST_ASIAN_NAME else [first]
-        if found := is_confusable(letters, preferred_aliases=aliases):
-            char = found[0]["character"]
-            raise Refusal(
-                f"letters of the team's name look alike: {_described(char)} looks like a {first.title()} letter",
-                fix="write the name in one script",
-            )
+        if (first, second) == ("LATIN", "EAST ASIAN"):
+            continue  # written together, too: "highly restrictive" in UTS 39, section 5.2
+        for char in name:
+            if _script(char) == second and first in _scripts_of_look_alikes(char):
+                raise Refusal(
+                    f"letters of the team's name look alike: {_described(char)} looks like a {first.title()} letter",
+                    fix="write the name in one script",
+                )
 
 
 def _script(char: str) -> str:
     script = str(alias(char))
-    return _EAST_ASIAN_NAME if script in _EAST_ASIAN else script
+    return "EAST ASIAN" if script in _EAST_ASIAN else script
 
 
 @cache
 def _prototype(char: str) -> str:
-    """What stands in a skeleton for `char`. The data lists with it either all its look-alikes or the one they share."""
-    like = [str(each["c"]).strip(_LEFT_TO_RIGHT) for each in confusables_data.get(char, ())]
+    """What stands in a skeleton for `char`. The tables list with it all its look-alikes, or the one they share."""
+    like = _LIKE.get(char, ())
     if len(like) != 1:
         return char
-    if len(like[0]) > 1 or len(confusables_data.get(like[0], ())) > 1:
+    if len(like[0]) > 1 or len(_LIKE.get(like[0], ())) > 1:
         return like[0]
     return min(char, like[0])
+
+
+@cache
+def _scripts_of_look_alikes(char: str) -> frozenset[str]:
+    prototype = _prototype(char)
+    return frozenset(_script(like) for like in (prototype, *_LIKE.get(prototype, ())) if len(like) == 1)
 
 
 def _is_variation_selector(char: str) -> bool:

@@ -25,13 +25,26 @@ GREEK_OWLS = "\u039fwls"
         ("o\u0308wls", "\u00f6wls"),
         ("\u30c1\u30fc\u30e0A", "\u30c1\u30fc\u30e0A"),
         ("\u65e5\u672c\u30ed\u30dc\u30c3\u30c8", "\u65e5\u672c\u30ed\u30dc\u30c3\u30c8"),
+        ("AI \u4e00\u756a", "AI \u4e00\u756a"),
         ("\u041e\u0448\u0438\u0431\u043a\u0430 7", "\u041e\u0448\u0438\u0431\u043a\u0430 7"),
         ("\u03bb-calculus", "\u03bb-calculus"),
         ("\u0e17\u0e35\u0e21\u0e17\u0e35\u0e48 1", "\u0e17\u0e35\u0e21\u0e17\u0e35\u0e48 1"),
         ("\u0939\u093f\u0928\u094d\u0926\u0940", "\u0939\u093f\u0928\u094d\u0926\u0940"),
         ("\U0001f989 Owls", "\U0001f989 Owls"),
     ],
-    ids=["spaces", "full width", "composed", "kana", "kanji", "cyrillic", "lambda", "thai", "hindi", "emoji"],
+    ids=[
+        "spaces",
+        "full width",
+        "composed",
+        "kana",
+        "kanji",
+        "han and latin",
+        "cyrillic",
+        "lambda",
+        "thai",
+        "hindi",
+        "emoji",
+    ],
 )
 def test_it_works(alice: User, name: str, kept: str) -> None:
     assert create_team(slug="owls", name=name, captain=alice).name == kept
@@ -42,6 +55,8 @@ def test_it_works(alice: User, name: str, kept: str) -> None:
     [
         (GREEK_OWLS, "OMICRON looks like a Latin letter"),
         ("p\u0430ypal", "CYRILLIC SMALL LETTER A looks like a Latin letter"),
+        ("Ow\u0627s", "ARABIC LETTER ALEF looks like a Latin letter"),
+        ("\u03a6\u043e", "looks like a Cyrillic letter|looks like a Greek letter"),
         ("\u3164", "invisible character"),
         ("Owls\u200b", "invisible character"),
         ("Owls\u2800", "invisible character"),
@@ -55,7 +70,19 @@ def test_it_works(alice: User, name: str, kept: str) -> None:
         ("\ufdfa" * 5, "cannot be used"),
     ],
     ids=[
-        *("greek", "cyrillic", "filler", "zero width", "braille blank", "variation", "right to left", "zalgo", "twice"),
+        *(
+            "greek",
+            "cyrillic",
+            "arabic",
+            "no latin",
+            "filler",
+            "zero width",
+            "braille blank",
+            "variation",
+            "right to left",
+            "zalgo",
+            "twice",
+        ),
         *("first", "on a blank", "blanks", "too long"),
     ],
 )
