@@ -1,19 +1,29 @@
-"""People, teams and tokens in the admin."""
+"""People, teams, sign-ups and tokens in the admin."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from allauth.account.models import EmailAddress
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.models import Group
-from django.http import HttpRequest
-from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+from django.core.exceptions import PermissionDenied
+from django.forms import ModelForm
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from unfold.forms import UserChangeForm, UserCreationForm
 
-from accounts.models import AccessToken, Invitation, Membership, Team, User
+from accounts import sign_up
+from accounts.adapter import AccountAdapter
+from accounts.forms import PersonPasswordForm
+from accounts.models import AccessToken, AccountRequest, Invitation, Membership, SignUpLink, Team, User
+from accounts.selectors import waiting_requests
+from core.administration.acts import Act, confirmed
 from core.administration.columns import linked
 from core.administration.rows import EditableAdmin, ReadOnlyAdmin
+from core.errors import Fault
 
 if TYPE_CHECKING:
     from django.contrib.auth.admin import UserAdmin
@@ -42,7 +52,8 @@ class PersonAdmin(DjangoUserAdmin, PeopleAdmin):
 
     form = UserChangeForm
     add_form = UserCreationForm
-    change_password_form = AdminPasswordChangeForm
+    change_password_form = PersonPasswordForm
+    change_user_password_template = "admin/accounts/change_password.html"  # noqa: S105 - a template
     list_display = ("username", "email", "is_active", "is_staff", "is_superuser", "date_joined", "last_login")
     list_filter = ("is_active", "is_staff", "is_superuser")
     counts = ("memberships", "tokens", "organiser_roles", "submissions")
@@ -96,6 +107,115 @@ class InvitationAdmin(ReadOnlyAdmin):
     list_select_related = ("team", "user", "invited_by")
     search_fields = ("username", "team__slug", "team__name")
     date_hierarchy = "made_at"
+
+
+def _approve(asked: AccountRequest, by: User, reason: str) -> None:
+    sign_up.approve(request=asked, by=by, reason=reason)
+    try:
+        AccountAdapter().tell_approved(asked)
+    except OSError as error:
+        raise Fault(f"the account is approved, but the e-mail to {asked.user.email} was not sent ({error})") from error
+
+
+@admin.register(AccountRequest)
+class AccountRequestAdmin(ReadOnlyAdmin):
+    """Sign-ups that organisers approve or decline, where GAUNTLET_SIGN_UP is approval."""
+
+    for_organisers = True
+    list_display = ("user", "email", "state", "made_at", "decided_at", "decided_by")
+    list_filter = ("state",)
+    list_select_related = ("user", "decided_by")
+    search_fields = ("user__username", "user__email")
+    date_hierarchy = "made_at"
+    fields = list_display
+    readonly_fields = ("email",)
+    actions = ("approve", "decline")
+    actions_detail = actions
+
+    approve = confirmed(
+        Act(
+            title="Approve",
+            effect="The person can sign in, and is told so by e-mail where an address was given.",
+            done="approved",
+            call=_approve,
+        )
+    )
+    decline = confirmed(
+        Act(
+            title="Decline",
+            effect="The account stays inactive. The user name stays taken, and the request can still be approved.",
+            done="declined",
+            call=lambda row, by, reason: sign_up.decline(request=row, by=by, reason=reason),
+        )
+    )
+
+    @admin.display(description="e-mail", ordering="user__email")
+    def email(self, asked: AccountRequest) -> str:
+        """The address that was given. Nobody has verified it."""
+        return asked.user.email
+
+
+@admin.register(SignUpLink)
+class SignUpLinkAdmin(ReadOnlyAdmin):
+    """Links with which one person each can sign up, where GAUNTLET_SIGN_UP is invitation."""
+
+    for_organisers = True
+    list_display = ("note", "made_by", "made_at", "expires_at", "used_by", "used_at", "withdrawn_at")
+    list_filter = (("used_at", admin.EmptyFieldListFilter), ("withdrawn_at", admin.EmptyFieldListFilter))
+    list_select_related = ("made_by", "used_by")
+    search_fields = ("note", "used_by__username")
+    date_hierarchy = "made_at"
+    actions = ("withdraw",)
+    actions_detail = actions
+
+    withdraw = confirmed(
+        Act(
+            title="Withdraw",
+            effect="Nobody can sign up with the link any more.",
+            done="withdrawn",
+            call=lambda row, by, reason: sign_up.withdraw_link(link=row, by=by, reason=reason),
+        )
+    )
+
+    @admin.display(description="link")
+    def address(self, link: SignUpLink) -> str:
+        """What the organiser sends to the person."""
+        return str(vars(link).get("address", ""))
+
+    def get_fields(self, request: HttpRequest, obj: SignUpLink | None = None) -> tuple[str, ...]:
+        """A new link needs a note only."""
+        return ("address", *self.list_display) if obj else ("note",)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[Any, ...]:
+        """All of a link that is there."""
+        return ("address", *self.list_display) if obj else ()
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> SignUpLink | None:
+        """The row with its whole address, which names the host that was asked."""
+        link: SignUpLink | None = super().get_object(request, object_id, from_field)
+        if link is not None:
+            works = sign_up.link_of(sign_up.key_of(link)) is not None
+            address = request.build_absolute_uri(reverse("sign_up_link", args=[sign_up.key_of(link)]))
+            vars(link)["address"] = address if works else "It no longer works."
+        return link
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self._may(request)
+
+    def save_model(self, request: HttpRequest, obj: SignUpLink, form: ModelForm[Any], change: bool) -> None:
+        """Make it; nothing about a link is ever changed."""
+        if not request.user.is_authenticated or change:
+            raise PermissionDenied
+        obj.pk = sign_up.make_link(note=obj.note, by=request.user).pk
+
+    def response_add(self, request: HttpRequest, obj: SignUpLink, post_url_continue: str | None = None) -> HttpResponse:
+        """On to its page, which shows the address."""
+        return HttpResponseRedirect(reverse("admin:accounts_signuplink_change", args=[obj.pk]))
+
+
+def waiting_badge(request: HttpRequest) -> str:
+    """How many sign-ups wait for an organiser, for the sidebar; empty where none can or does."""
+    return str(waiting_requests().count() or "") if settings.SIGN_UP == sign_up.APPROVAL else ""
 
 
 @admin.register(AccessToken)

@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib.auth.models import AbstractUser
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q, UniqueConstraint
 
-RESERVED_SLUGS = frozenset({"new", "admin", "git", "api", "static", "accounts", "baselines"})
+from accounts.names import skeleton
+
+RESERVED_SLUGS = frozenset(
+    {
+        *("account", "accounts", "admin", "api", "competitions", "git", "healthz", "invitations", "static", "status"),
+        *("submissions", "teams"),
+        *("baselines", "edit", "leaderboards", "login", "logout", "media", "new", "public", "rounds", "rules"),
+        *("settings", "signup"),
+    }
+)
+"""Short names that no team and no competition may have: the site's own addresses, and what could become one."""
 
 
 class User(AbstractUser):
     """A person with an account."""
+
+    username_skeleton = models.TextField(db_index=True, default="", editable=False)
+    """By which a sign-up finds a user name that looks the same."""
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Keep the skeleton of the user name up to date, whoever writes it."""
+        self.username_skeleton = skeleton(self.username)
+        super().save(*args, **kwargs)
 
 
 class Team(models.Model):
@@ -27,6 +47,9 @@ class Team(models.Model):
         ],
     )
     name = models.CharField(max_length=80, unique=True)
+    slug_skeleton = models.TextField(unique=True, editable=False)
+    name_skeleton = models.TextField(unique=True, editable=False)
+    """The same for names that look the same; a look-alike from before the column has its number behind it."""
     created_at = models.DateTimeField()
     members = models.ManyToManyField(User, through="Membership", related_name="teams")
 
@@ -35,6 +58,12 @@ class Team(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Give a new team its skeletons; slug and name never change."""
+        self.slug_skeleton = self.slug_skeleton or skeleton(self.slug)
+        self.name_skeleton = self.name_skeleton or skeleton(self.name)
+        super().save(*args, **kwargs)
 
 
 class Membership(models.Model):
@@ -123,3 +152,46 @@ class AccessToken(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.start}...)"
+
+
+class AccountRequest(models.Model):
+    """A sign-up that an organiser approves or declines. Until it is approved, the account is not active."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting", "waiting"
+        APPROVED = "approved", "approved"
+        DECLINED = "declined", "declined"
+
+    user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="account_request")
+    state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
+    made_at = models.DateTimeField()
+    decided_at = models.DateTimeField(null=True, blank=True)
+    decided_by = models.ForeignKey(User, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"account request of {self.user}"
+
+
+class SignUpLink(models.Model):
+    """Lets one person sign up, until `expires_at`, where accounts are made by invitation.
+
+    The address of the link is signed with the site's secret key and is not kept.
+    """
+
+    note = models.CharField(max_length=100, help_text="For whom it is. Shown to organisers only.")
+    made_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
+    made_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+    used_at = models.DateTimeField(null=True, blank=True)
+    used_by = models.OneToOneField(User, null=True, blank=True, on_delete=models.SET_NULL, related_name="sign_up_link")
+
+    class Meta:
+        ordering = ["-pk"]
+        verbose_name = "sign-up link"
+
+    def __str__(self) -> str:
+        return f"sign-up link for {self.note}"

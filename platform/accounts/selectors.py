@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import QuerySet
 
-from accounts.models import Invitation, Membership, Team, User
+from accounts.models import AccountRequest, Invitation, Membership, Team, User
 from core import clock
 
 
@@ -22,3 +22,8 @@ def teams_of(user: User | AnonymousUser) -> QuerySet[Team]:
 def open_invitations(team: Team) -> QuerySet[Invitation]:
     """The invitations into the team that wait for an answer, for its captain."""
     return team.invitations.filter(state=Invitation.State.OPEN, expires_at__gt=clock.now())
+
+
+def waiting_requests() -> QuerySet[AccountRequest]:
+    """The sign-ups on which no organiser has decided."""
+    return AccountRequest.objects.filter(state=AccountRequest.State.WAITING)

@@ -12,6 +12,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 
 from accounts.models import RESERVED_SLUGS, AccessToken, Membership, Team, User
+from accounts.names import clean_team_name, skeleton
 from core import clock, events
 from core.errors import Refusal
 
@@ -23,11 +24,9 @@ _NOTED_EVERY = timedelta(minutes=1)
 
 
 def create_team(*, slug: str, name: str, captain: User) -> Team:
-    """Form a team of one. Raises `Refusal` for a slug or name that is taken or cannot be."""
-    name = " ".join(name.split())
+    """Form a team of one. Raises `Refusal` for a slug or name that is taken, looks like a taken one, or cannot be."""
+    name = clean_team_name(name)
     _require_slug(slug)
-    if not 1 <= len(name) <= 80 or not name.isprintable():
-        raise Refusal("the team's name cannot be used", fix="give a name of 1 to 80 printable characters")
     _require_free(slug, name)
     now = clock.now()
     try:
@@ -114,6 +113,16 @@ def revoke_token(*, token: AccessToken, by: User) -> None:
             events.record("revoke", token, by=by)
 
 
+def revoke_tokens(*, user: User, by: User | None = None) -> int:
+    """End all tokens of a person at once; returns how many worked until now."""
+    now = clock.now()
+    with transaction.atomic():
+        ended = user.tokens.filter(revoked_at=None, expires_at__gt=now).update(revoked_at=now)
+        if ended:
+            events.record("revoke_tokens", user, by=by, tokens=ended)
+    return ended
+
+
 def use_token(plain: str, scope: str) -> AccessToken | None:
     """The token's row where it is valid for `scope` and its owner active. Notes the use once a minute at most."""
     now = clock.now()
@@ -148,5 +157,9 @@ def _require_slug(slug: str) -> None:
 def _require_free(slug: str, name: str) -> None:
     if Team.objects.filter(slug=slug).exists():
         raise Refusal(f"the short name {slug!r} is taken", fix="choose another short name")
+    if Team.objects.filter(slug_skeleton=skeleton(slug)).exists():
+        raise Refusal(f"the short name {slug!r} looks like that of another team", fix="choose another short name")
     if Team.objects.filter(name__iexact=name).exists():
         raise Refusal(f"the name {name!r} is taken", fix="choose another name")
+    if Team.objects.filter(name_skeleton=skeleton(name)).exists():
+        raise Refusal(f"the name {name!r} looks like that of another team", fix="choose another name")

@@ -8,8 +8,9 @@ from __future__ import annotations
 from datetime import timedelta
 
 from django.db import transaction
+from django.db.models import Q
 
-from accounts.models import Invitation, Membership, User
+from accounts.models import AccountRequest, Invitation, Membership, User
 from accounts.services import join, require_captain
 from competitions.models import Competition, Entry
 from competitions.selectors import may_organise, other_team
@@ -46,7 +47,9 @@ def invite(*, entry: Entry, username: str, by: User) -> Invitation:
         same.filter(expires_at__lte=now).update(state=Invitation.State.EXPIRED, settled_at=now)
         if same.exists():
             raise Refusal(f"{username} is invited already", fix="wait for the answer, or withdraw the invitation")
-        user = User.objects.filter(username=username, is_active=True).first()
+        # who waits for approval sees it once there is an account to sign in with
+        waiting = Q(account_request__state=AccountRequest.State.WAITING)
+        user = User.objects.filter(Q(is_active=True) | waiting, username=username).first()
         reached = user if user is not None and not may_organise(user, entry.competition) else None
         invitation = Invitation.objects.create(
             team=entry.team,

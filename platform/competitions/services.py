@@ -9,7 +9,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 
 from accounts import services as accounts
-from accounts.models import Team, User
+from accounts.models import RESERVED_SLUGS, Team, User
 from competitions import document as file
 from competitions.drawing import commitment_of, draw_samples, keep_draw
 from competitions.invitations import accept, decline, invite, withdraw_invitation
@@ -64,6 +64,7 @@ def import_competition(document: Mapping[str, Any], *, by: User | None = None) -
     changed since stays as it is. Raises `Refusal` naming the place in the file and the fix.
     """
     read = file.read(document)
+    _require_free_slug(read.slug)
     kept = _keep_new_samples(read)  # before the transaction: reading images takes long
     about = read.about | {"smoke_opponent_digest": _keep_opponent(read)}
     now = clock.now()
@@ -151,6 +152,11 @@ def require_fitting_rules(competition: Competition, values: Mapping[str, Any]) -
             "shape and classes of the rules: the sample sets that are imported have others",
             fix=f"give both as version {newest.version} does, or describe another competition",
         )
+
+
+def _require_free_slug(slug: str) -> None:
+    if slug in RESERVED_SLUGS and not Competition.objects.filter(slug=slug).exists():
+        raise Refusal(f"[competition] slug: {slug!r} is reserved", fix="choose another one")
 
 
 def _require_no_other_team(user: User, entry: Entry) -> None:

@@ -9,6 +9,7 @@ from django.urls import reverse_lazy
 
 SUPERUSER = "core.administration.rows.is_superuser"
 ORGANISER = "core.administration.rows.is_superuser_or_organiser"
+WAITING_ACCOUNTS = "accounts.admin.waiting_badge"
 
 
 def _item(title: str, icon: str, model: str, permission: str = ORGANISER) -> dict[str, Any]:
@@ -49,6 +50,8 @@ UNFOLD = {
                 _item("Memberships", "group_add", "accounts_membership"),
                 _item("Invitations", "mark_email_unread", "accounts_invitation", SUPERUSER),
                 _item("Repositories", "folder_data", "repositories_repository"),
+                _item("Account requests", "person_add", "accounts_accountrequest") | {"badge": WAITING_ACCOUNTS},
+                _item("Sign-up links", "add_link", "accounts_signuplink"),
                 _item("Users", "person", "accounts_user", SUPERUSER),
                 _item("Groups", "group", "auth_group", SUPERUSER),
                 _item("Access tokens", "key", "accounts_accesstoken", SUPERUSER),

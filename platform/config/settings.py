@@ -136,9 +136,19 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "pages:home"
+SIGN_UP = env.choice("GAUNTLET_SIGN_UP", ("open", "email", "approval", "invitation"))
+"""Who may make an account: anybody, whoever verifies an e-mail address, whom organisers approve, whom they invite."""
+ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
+ACCOUNT_FORMS = {
+    "change_password": "accounts.forms.ChangePasswordForm",
+    "reset_password_from_key": "accounts.forms.ResetPasswordKeyForm",
+}
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
-ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
-ACCOUNT_EMAIL_VERIFICATION = "none"
+_EMAIL = "email*" if SIGN_UP in {"email", "approval"} else "email"
+ACCOUNT_SIGNUP_FIELDS = ["username*", _EMAIL, "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "mandatory" if SIGN_UP == "email" else "none"
+# failed attempts: all of one address, and those of one address at one name
+ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/5m/key"}
 ALLAUTH_TRUSTED_PROXY_COUNT = PROXIES
 ACCOUNT_USERNAME_BLACKLIST = ["admin", "organiser", "gauntlet"]
 ACCOUNT_USERNAME_VALIDATORS = "accounts.names.USERNAME_VALIDATORS"

@@ -9,6 +9,7 @@ from django.urls import include, path
 from django.views.decorators.http import require_safe
 from django.views.generic import TemplateView
 
+from pages.views.account import follow_sign_up_link
 from repositories.views import GitView, PublicGitView
 from rounds.release import released_tags
 from submissions.door import SubmissionDoor
@@ -20,6 +21,8 @@ urlpatterns = [
     path("admin/login/", require_safe(secure_admin_login(admin.site.login))),
     path("admin/", admin.site.urls),
     *([] if settings.EMAIL_HOST else [_no_email]),
+    path("accounts/signup/<key>/", follow_sign_up_link, name="sign_up_link"),
+    path("accounts/waiting/", TemplateView.as_view(template_name="account/waiting.html"), name="account_waiting"),
     path("accounts/", include("allauth.urls")),
     path(
         "git/public/<team>/<kind>.git/<path:service>",

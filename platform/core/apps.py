@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
@@ -9,3 +11,7 @@ class CoreConfig(AppConfig):
     """The event log."""
 
     name = "core"
+
+    def ready(self) -> None:
+        """Register the system checks."""
+        import_module("core.checks")

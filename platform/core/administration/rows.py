@@ -48,6 +48,8 @@ class ReadOnlyAdmin(Page):
 
     organised_by: ClassVar[str | None] = None
     """The lookup from a row to the organisers who see it; None where only superusers do."""
+    for_organisers: ClassVar[bool] = False
+    """Whether the rows belong to no competition and every organiser sees all of them."""
     counts: ClassVar[tuple[str, ...]] = ()
     """Names of relations to the row: each is a column with the number of related rows, and a link to them."""
 
@@ -57,7 +59,7 @@ class ReadOnlyAdmin(Page):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """The rows that the person at hand may see, with their counts."""
         rows: QuerySet[Any] = super().get_queryset(request)
-        if not is_superuser(request):
+        if not is_superuser(request) and not self.for_organisers:
             rows = rows.filter(**{self.organised_by: request.user.pk}) if self.organised_by else rows.none()
         counted: QuerySet[Any] = rows.annotate(**{f"{name}_count": count_of(self.model, name) for name in self.counts})
         return counted
@@ -82,7 +84,8 @@ class ReadOnlyAdmin(Page):
         return tuple(count_column(self.model, name) for name in self.counts)
 
     def _may(self, request: HttpRequest) -> bool:
-        return is_superuser_or_organiser(request) if self.organised_by else is_superuser(request)
+        shared = self.for_organisers or self.organised_by
+        return is_superuser_or_organiser(request) if shared else is_superuser(request)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self._may(request)

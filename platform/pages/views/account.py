@@ -6,11 +6,13 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import services
+from accounts.adapter import LINK_IN_SESSION
 from accounts.models import AccessToken
 from accounts.selectors import teams_of
+from accounts.sign_up import link_of
 from competitions.selectors import invitations_of, visible_competitions
 from core import clock
 from core.errors import Refusal
@@ -61,3 +63,13 @@ def token_revoke(request: HttpRequest, token: int) -> HttpResponse:
     else:
         notices.done(request, f"The token {found.name} no longer works.")
     return redirect("pages:account")
+
+
+@never_cache
+@require_safe
+def follow_sign_up_link(request: HttpRequest, key: str) -> HttpResponse:
+    """Remember the link for the sign-up and lead there. It is not used up by that: mail programs follow links, too."""
+    if link_of(key) is None:
+        return render(request, "account/signup_closed.html", {"followed": True})
+    request.session[LINK_IN_SESSION] = key
+    return redirect("account_signup")

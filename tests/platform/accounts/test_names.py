@@ -34,6 +34,24 @@ def test_it_rejects_other_names(db: None, name: str) -> None:
     assert not User.objects.exists()
 
 
+@pytest.mark.parametrize("name", ["char1ie", "charIie", "Charlie"])
+def test_it_rejects_a_name_that_looks_like_another(charlie: User, name: str) -> None:
+    status, page = sign_up(name)
+    assert status == 200
+    assert "looks like that of another account" in page or "already exists" in page
+    assert User.objects.get() == charlie
+
+
+def test_it_rejects_a_name_that_looks_like_that_of_an_account_from_the_console(root_user: User) -> None:
+    assert "looks like that of another account" in sign_up("r00t")[1]
+
+
+@pytest.mark.parametrize("name", ["Admin", "gaunt1et"])
+def test_it_rejects_a_name_that_looks_like_the_site(db: None, name: str) -> None:
+    assert "Username can not be used" in sign_up(name)[1]
+    assert not User.objects.exists()
+
+
 def test_it_rejects_the_address_of_another_person(charlie: User) -> None:
     sign_up(charlie.email)
     assert User.objects.get() == charlie

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from accounts.models import AccessToken, Invitation, User
+from accounts.models import AccessToken, AccountRequest, Invitation, SignUpLink, User
 from competitions.models import FreezeWindow, RulesVersion, SampleSet, Track
 from core import events
 from leaderboards.models import Evaluation, Pool, PoolPlace, Rejudging, Resamples, Snapshot, Standing
@@ -66,6 +66,11 @@ class Rows:
             invited_by=self.by,
             made_at=self.at,
             expires_at=self.at + timedelta(days=14),
+        )
+        asking = User.objects.create_user(f"asking-{self.rounds}", is_active=False)
+        AccountRequest.objects.create(user=asking, made_at=self.at)
+        SignUpLink.objects.create(
+            note="a friend", made_by=self.by, made_at=self.at, expires_at=self.at + timedelta(days=14)
         )
         AccessToken.objects.create(
             user=self.by,

@@ -17,7 +17,7 @@ from django.urls import reverse
 OURS = ("core", "accounts", "competitions", "repositories", "submissions", "matches", "leaderboards", "rounds")
 MODELS = [model for app in OURS for model in apps.get_app_config(app).get_models()]
 EDITABLE = {"user", "competition", "track", "sampleset", "organiser", "entry"}
-ADDABLE = {"user", "freezewindow", "organiser", "rulesversion", "round"}
+ADDABLE = {"user", "signuplink", "freezewindow", "organiser", "rulesversion", "round"}
 DELETABLE = {"user", "organiser"}
 
 

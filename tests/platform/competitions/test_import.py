@@ -43,6 +43,17 @@ def test_it_works(db: None, document: dict[str, Any]) -> None:
     assert rules_in_force(import_competition(document)).version == 2
 
 
+def test_it_rejects_a_slug_that_the_site_uses(db: None, document: dict[str, Any]) -> None:
+    document["competition"]["slug"] = "new"
+    with pytest.raises(Refusal, match="'new' is reserved"):
+        import_competition(document)
+    document["competition"]["slug"] = "old"
+    made = import_competition(document)
+    Competition.objects.filter(pk=made.pk).update(slug="public")  # as one from before may be called
+    document["competition"]["slug"] = "public"
+    assert import_competition(document).pk == made.pk
+
+
 @pytest.mark.parametrize(
     ("path", "value", "named"),
     [

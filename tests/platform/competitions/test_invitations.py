@@ -10,6 +10,7 @@ from django.db import connection
 
 from accounts.models import Invitation, Membership, User
 from accounts.selectors import is_member
+from accounts.sign_up import approve, request_account
 from competitions.models import Competition, Entry, Organiser
 from competitions.selectors import invitations_of
 from competitions.services import accept, decline, invite, make_team, withdraw_invitation
@@ -60,7 +61,8 @@ def test_a_captain_withdraws_it(entry: Entry, alice: User, bob: User, charlie: U
 def test_it_tells_nobody_who_has_an_account_or_organises(
     entry: Entry, alice: User, charlie: User, olga: User, root_user: User
 ) -> None:
-    for name in ("charlie", "olga", "root", "nobody"):
+    User.objects.create_user("gone", is_active=False)
+    for name in ("charlie", "olga", "root", "gone", "nobody"):
         invitation = invite(entry=entry, username=name, by=alice)
         assert (invitation.username, invitation.state) == (name, "open")
         with pytest.raises(Refusal, match=f"{name} is invited already"):
@@ -68,6 +70,17 @@ def test_it_tells_nobody_who_has_an_account_or_organises(
     assert invitations_of(charlie).count() == 1
     assert not invitations_of(olga).exists()
     assert not invitations_of(root_user).exists()
+
+
+def test_who_waits_for_approval_finds_the_invitation_afterwards(entry: Entry, alice: User, root_user: User) -> None:
+    dora = User.objects.create_user("dora", is_active=False)
+    request = request_account(dora)
+    invitation = invite(entry=entry, username="dora", by=alice)
+    approve(request=request, by=root_user)
+    dora.refresh_from_db()
+    assert list(invitations_of(dora)) == [invitation]
+    accept(invitation=invitation, by=dora)
+    assert is_member(dora, entry.team)
 
 
 def test_an_account_made_later_is_not_invited_by_its_name(entry: Entry, alice: User) -> None:

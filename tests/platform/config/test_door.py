@@ -12,6 +12,7 @@ from django.conf import settings as configured
 from django.core.cache import caches
 from django.core.cache.backends.filebased import FileBasedCache
 from django.core.cache.backends.redis import RedisCache
+from django.core.checks import run_checks
 from django.test import Client, RequestFactory
 from pytest_django import Settings
 from rest_framework.request import Request
@@ -19,6 +20,7 @@ from rest_framework.throttling import AnonRateThrottle
 
 from accounts.models import User
 
+PASSWORD = "a long enough password"  # noqa: S105 - of nobody
 SHOW = "from django.conf import settings as s; print(s.PROXIES, s.ALLAUTH_TRUSTED_PROXY_COUNT, "
 SHOW += "s.REST_FRAMEWORK['NUM_PROXIES'], s.EMAIL_BACKEND, s.EMAIL_HOST, s.EMAIL_PORT, s.EMAIL_HOST_USER, "
 SHOW += "s.EMAIL_HOST_PASSWORD, s.DEFAULT_FROM_EMAIL, s.CACHES['default']['BACKEND'])"
@@ -60,6 +62,39 @@ def test_it_rejects_one_guess_too_many_at_a_password(client: Client, alice: User
     seen = [client.post("/accounts/login/", {"login": "alice", "password": "no"}) for _ in range(12)]
     assert "Too many failed" in seen[-1].content.decode()
     assert isinstance(caches["default"], FileBasedCache | RedisCache)
+
+
+def test_nobody_locks_out_somebody_else(client: Client, alice: User) -> None:
+    """Wrong passwords count for the address that they came from."""
+    for _ in range(6):
+        client.post("/accounts/login/", {"login": "alice", "password": "no"}, REMOTE_ADDR="6.6.6.6")
+    right = {"login": "alice", "password": PASSWORD}
+    refused = client.post("/accounts/login/", right, REMOTE_ADDR="6.6.6.6")
+    assert "Too many failed" in refused.content.decode()
+    assert client.post("/accounts/login/", right, REMOTE_ADDR="10.0.0.7").status_code == 302
+
+
+def test_one_address_cannot_try_one_name_after_the_other(client: Client, alice: User) -> None:
+    for number in range(10):
+        client.post("/accounts/login/", {"login": f"name-{number}", "password": "no"})
+    answer = client.post("/accounts/login/", {"login": "alice", "password": PASSWORD})
+    assert "Too many failed" in answer.content.decode()
+
+
+def test_one_network_of_ipv6_counts_as_one_address(client: Client, alice: User) -> None:
+    for number in range(5):
+        client.post("/accounts/login/", {"login": "alice", "password": "no"}, REMOTE_ADDR=f"2001:db8::{number}")
+    answer = client.post("/accounts/login/", {"login": "alice", "password": PASSWORD}, REMOTE_ADDR="2001:db8::9")
+    assert "Too many failed" in answer.content.decode()
+
+
+@pytest.mark.parametrize(("https", "proxies", "warned"), [(True, 0, True), (True, 1, False), (False, 0, False)])
+def test_a_check_warns_where_all_visitors_would_share_their_limits(
+    settings: Settings, https: bool, proxies: int, warned: bool
+) -> None:
+    settings.HTTPS, settings.PROXIES = https, proxies
+    found = {each.id for each in run_checks(include_deployment_checks=True)}
+    assert ("core.W001" in found) == warned
 
 
 def test_without_a_server_for_e_mail_the_page_says_so(client: Client, alice: User) -> None:

@@ -7,17 +7,37 @@ import re
 import pytest
 from django.test import Client
 
+from accounts.models import User
 from core import clock
 from matches.models import Worker
 from submissions.models import Host
 
 
-@pytest.mark.django_db
-def test_it_tells_everybody_which_hosts_are_out_of_service_and_nobody_why(client: Client) -> None:
+@pytest.fixture(autouse=True)
+def hosts(db: None) -> None:
+    """Two hosts with a worker each; one is out of service."""
     Host.objects.create(name="arena-1", out_since=clock.now(), problem="a secret path")
     Host.objects.create(name="arena-2")
     for name in ("arena-1/0", "arena-2/0"):
         Worker.objects.create(name=name, worker_class="cpu", started_at=clock.now(), last_seen_at=clock.now())
+
+
+def test_it_tells_everybody_that_a_host_is_out_of_service_and_nobody_which_or_why(client: Client, alice: User) -> None:
+    for _ in range(2):
+        page = client.get("/status").content.decode()
+        assert "A host is out of service" in page
+        assert "arena" not in page
+        assert "a secret path" not in page
+        assert re.findall(r"Worker \d|at work|out of service</span>", page) == [
+            *("Worker 1", "out of service</span>"),
+            *("Worker 2", "at work"),
+        ]
+        client.force_login(alice)
+
+
+def test_it_names_hosts_to_organisers(client: Client, olga: User) -> None:
+    User.objects.filter(pk=olga.pk).update(is_staff=True)
+    client.force_login(olga)
     page = client.get("/status").content.decode()
     assert "arena-1 is out of service" in page
     assert "arena-2 is" not in page

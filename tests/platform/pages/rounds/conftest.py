@@ -60,7 +60,9 @@ def _field(competition: Competition, kind: str, players: int, by: User) -> Seque
     at = competition.created_at
     track = competition.tracks.get(kind=kind)
     slugs = [f"{kind}-{place}" for place in range(1, players + 1)]
-    teams = Team.objects.bulk_create(Team(slug=slug, name=f"Team of {slug}", created_at=at) for slug in slugs)
+    teams = Team.objects.bulk_create(
+        Team(slug=slug, name=f"Team of {slug}", slug_skeleton=slug, name_skeleton=slug, created_at=at) for slug in slugs
+    )
     entries = Entry.objects.bulk_create(Entry(team=team, competition=competition, joined_at=at) for team in teams)
     made = Repository.objects.bulk_create(Repository(entry=entry, track=track, created_at=at) for entry in entries)
     digests = Player.objects.bulk_create(

@@ -1,0 +1,23 @@
+"""System checks of settings that fit together badly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Tags, Warning, register
+
+
+@register(Tags.security, deploy=True)
+def check_proxies(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Warn where every visitor has the proxy's address: one could use up the limits of all."""
+    if not settings.HTTPS or settings.PROXIES:
+        return []
+    return [
+        Warning(
+            "GAUNTLET_HTTPS is true and GAUNTLET_PROXIES is 0: all visitors come from the proxy's address and share "
+            "one limit for log-ins, sign-ups and the API.",
+            hint="Set GAUNTLET_PROXIES to the number of your proxies that add to X-Forwarded-For, usually 1.",
+            id="core.W001",
+        )
+    ]
