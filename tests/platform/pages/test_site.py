@@ -146,4 +146,4 @@ def test_the_page_for_our_failures_promises_no_more_than_the_ledger_keeps() -> N
     page = " ".join(render_to_string("500.html").split())
     assert REFUNDED_FAULTS == 10
     assert "never takes a slot" not in page
-    assert "after ten in 24 hours an organiser gives back the others" in page
+    assert "after ten in 24 hours an organiser decides about the others" in page
