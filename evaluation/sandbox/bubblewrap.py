@@ -1,4 +1,4 @@
-"""The command line of bubblewrap: namespaces of its own, the host's files read-only, little of them in sight."""
+"""The command line of bubblewrap: namespaces of its own, and of the host's files, read-only, what a player needs."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+
+from evaluation.sandbox.player_root import DEVICES, mounts, system_links
 
 SOCKET_DIRECTORY = "/run/gauntlet"
 """Where a wrapped player finds its socket."""
@@ -36,27 +37,32 @@ def wrapped(
     visible: Iterable[Path],
     socket_directory: Path,
     scratch_bytes: int,
+    hidden: Iterable[Path] = (),
     devices: bool = False,
     status: int | None = None,
 ) -> list[str]:
     """`command` in bubblewrap, run in `directory`.
 
-    Homes and temporary files of the host are hidden; of what lies in them only `directory`, `visible` and the running
-    interpreter are shown. `devices` shows the host's /dev, which a GPU needs. bubblewrap writes to the descriptor
+    Its root is empty but for the system's programs and libraries, the running interpreter, `directory` and `visible`.
+    Of these what is `hidden` is not there. `devices` shows the GPUs of the host. bubblewrap writes to the descriptor
     `status`, which the command does not get, how far it came: see `began`.
     """
     reports = [] if status is None else ["--json-status-fd", str(status)]
-    arguments = ["bwrap", *reports, *_NAMESPACES, "--ro-bind", "/", "/", "--proc", "/proc"]
-    arguments += ["--dev-bind", "/dev", "/dev"] if devices else ["--dev", "/dev"]
-    hidden = [str(path) for path in _hidden_directories()]
-    for path in hidden:
-        arguments += ["--tmpfs", path]
+    arguments = ["bwrap", *reports, *_NAMESPACES, *system_links(), "--proc", "/proc", "--dev", "/dev"]
     arguments += ["--size", str(_SHARED_MEMORY_BYTES), "--tmpfs", "/dev/shm"]  # noqa: S108 - the same
     arguments += ["--size", str(scratch_bytes), "--tmpfs", HOME]
-    for shown in dict.fromkeys(os.path.realpath(path) for path in [*_interpreter(), directory, *visible]):
-        arguments += ["--ro-bind", shown, shown]
+    if devices:
+        for device in sorted(path for name in DEVICES for path in Path("/dev").glob(name)):
+            arguments += ["--dev-bind", str(device), str(device)]
+    read_only = ["/dev", "/"]
+    for place, source in mounts([directory, *visible], hidden, devices=devices):
+        if source is not None:
+            arguments += ["--ro-bind", str(source), str(place)]
+        else:
+            arguments += ["--tmpfs", str(place)]
+            read_only.append(str(place))
     arguments += ["--ro-bind", str(socket_directory), SOCKET_DIRECTORY]
-    for path in hidden if devices else [*hidden, "/dev"]:
+    for path in read_only:
         arguments += ["--remount-ro", path]
     return [*arguments, "--chdir", os.path.realpath(directory), *command]
 
@@ -82,22 +88,3 @@ def bubblewrap_works() -> bool:
         here = Path(empty)
         trial = wrapped(["true"], directory=here, visible=[], socket_directory=here, scratch_bytes=1 << 20)
         return subprocess.run(trial, capture_output=True, check=False, timeout=30).returncode == 0
-
-
-def _hidden_directories() -> list[Path]:
-    candidates = [
-        Path.home(),
-        Path("/home"),
-        Path("/root"),
-        Path("/run"),
-        Path("/var/tmp"),  # noqa: S108 - hidden, not used
-        Path("/mnt"),
-        Path("/media"),
-    ]
-    real = dict.fromkeys(Path(os.path.realpath(path)) for path in candidates if path.is_dir())
-    return [path for path in real if path not in (Path("/"), Path(HOME))]
-
-
-def _interpreter() -> list[Path]:
-    # the executable's own folder too: a virtual environment's python is a link into another installation
-    return [Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve().parent.parent]

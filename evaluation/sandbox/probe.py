@@ -1,6 +1,7 @@
 """The player of the self-tests: tries to break out and prints, as JSON, how far it came. Standard library only.
 
 python -c "$(cat probe.py)" look                  what it sees, and where it can write
+python -c "$(cat probe.py)" read PATH...          which of the files it can open
 python -c "$(cat probe.py)" fill BYTES            write up to BYTES of files
 python -c "$(cat probe.py)" fork COUNT            start up to COUNT children that wait
 python -c "$(cat probe.py)" spin SECONDS          use two CPUs; the CPUs it really got
@@ -40,6 +41,11 @@ def look() -> dict[str, Any]:
         "socket_directory": [os.listdir(socket_directory), _can_write(socket_directory)],  # noqa: PTH208
         "processes": sum(name.isdigit() for name in os.listdir("/proc")),  # noqa: PTH208
     }
+
+
+def read(*paths: str) -> dict[str, Any]:
+    """Which of the files can be opened."""
+    return {"read": [path for path in paths if _can_read(path)]}
 
 
 def fill(most: int) -> dict[str, Any]:
@@ -127,6 +133,14 @@ def _mounts() -> list[str]:
         return sorted({line.split()[4] for line in file})
 
 
+def _can_read(path: str) -> bool:
+    try:
+        os.close(os.open(path, os.O_RDONLY))
+    except OSError:
+        return False
+    return True
+
+
 def _can_write(place: str) -> bool:
     try:
         if not os.path.isdir(place):  # noqa: PTH112
@@ -150,6 +164,7 @@ if __name__ == "__main__":
     act, arguments = sys.argv[1], sys.argv[2:]
     acts: dict[str, Any] = {
         "look": look,
+        "read": read,
         "fill": lambda most: fill(int(most)),
         "fork": lambda most: fork(int(most)),
         "spin": lambda seconds: spin(float(seconds)),

@@ -1,7 +1,8 @@
 """Players as processes of this host, with the current interpreter: for trusted code on a laptop.
 
-With bubblewrap the player sees no network, no other process and no file it could write except in a small /tmp of its
-own. Without bubblewrap it is a plain process that can do whatever the user can; `what_it_does_not_stop` says so.
+With bubblewrap the player sees no network, no other process, of the host's files programs and libraries alone, and no
+file it could write except in a small /tmp of its own. Without bubblewrap it is a plain process that can do whatever the
+user can; `what_it_does_not_stop` says so.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import sys
 import tempfile
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -53,9 +54,14 @@ class ProcessSandbox(Sandbox):
     name: ClassVar[str] = "process"
     for_untrusted_code: ClassVar[bool] = False
 
-    def __init__(self, *, bubblewrapped: bool | None = None) -> None:
-        """Use bubblewrap where it works; True or False decides it by hand."""
+    def __init__(self, *, bubblewrapped: bool | None = None, hidden: Iterable[Path] = ()) -> None:
+        """Use bubblewrap where it works; True or False decides it by hand.
+
+        What is `hidden` no player sees in bubblewrap, also where it lies in a directory that players share, such as
+        /usr or that of the interpreter.
+        """
         self.bubblewrapped = bubblewrap.bubblewrap_works() if bubblewrapped is None else bubblewrapped
+        self._hidden = tuple(hidden)
 
     def start(self, player: Player, *, socket_directory: Path, resources: Resources) -> ProcessRun:
         if player.directory is None:
@@ -86,6 +92,7 @@ class ProcessSandbox(Sandbox):
                 visible=[sdk],
                 socket_directory=socket_directory,
                 scratch_bytes=resources.scratch_bytes,
+                hidden=self._hidden,
                 devices=player.gpu and resources.gpu is not None,
                 status=status,
             )
@@ -119,7 +126,7 @@ class ProcessSandbox(Sandbox):
             return (
                 "The process sandbox (with bubblewrap) is for code you trust. It does not stop: a fork bomb, which"
                 " lasts until the match ends; use of all CPUs; several processes that each take the memory of one;"
-                " reading files of this host outside homes and temporary directories; attacks on the kernel."
+                " reading the programs and libraries of this host; attacks on the kernel."
             )
         return (
             "The process sandbox (without bubblewrap) is for code you trust. It does not stop anything but a single"

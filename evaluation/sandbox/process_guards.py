@@ -18,6 +18,7 @@ def examine_process(sandbox: Sandbox, *, bubblewrapped: bool) -> list[Guard]:
         trials.privilege_guard(seen, required=bubblewrapped),
         trials.socket_guard(seen, required=bubblewrapped),
         trials.sight_guard(seen, required=bubblewrapped),
+        trials.files_guard(probes, required=bubblewrapped),
         trials.scratch_guard(probes, required=bubblewrapped),
         trials.memory_guard(probes),
         trials.log_guard(probes),

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from evaluation.domain.errors import Fault
 from evaluation.domain.players import Player, Track
 from evaluation.sandbox.base import Ending, Guard, Resources, Run
+from evaluation.sandbox.state import state_directory
 
 _PROBE = Path(__file__).with_name("probe.py")
 _SECONDS = 60.0
@@ -115,6 +116,13 @@ def sight_guard(seen: dict[str, Any], *, required: bool = True) -> Guard:
     """The processes of the host are out of sight."""
     held = seen["processes"] <= 4
     return Guard("own process namespace", held, f"{seen['processes']} processes in sight", required)
+
+
+def files_guard(trials: Trials, *, required: bool = True) -> Guard:
+    """The files of the host are out of sight: what this user keeps, and our own source."""
+    with tempfile.NamedTemporaryFile(dir=state_directory("probe")) as kept:
+        found = trials.answer("read", kept.name, __file__)
+    return Guard("host files out of sight", not found["read"], f"read: {found['read'] or 'none of them'}", required)
 
 
 def scratch_guard(trials: Trials, *, required: bool = True) -> Guard:

@@ -13,6 +13,7 @@ from rest_framework.views import APIView
 
 from api.access import competition_of
 from api.fields import DistanceField
+from competitions.pseudonyms import public_name
 from rounds.keys import all_keys, date_of, key_id
 from rounds.models import Release, Round, RoundWarning
 from rounds.release import released
@@ -75,14 +76,25 @@ class PlaceSerializer(serializers.Serializer[Any]):
 
 
 class WarningSerializer(serializers.ModelSerializer[RoundWarning]):
-    """An attack that was cut and came nearer to a winning model than all that counted, on `nearer` of `samples`."""
+    """An attack that was cut and came nearer to a winning model than all that counted, on `nearer` of `samples`.
 
-    attack = serializers.CharField(source="attack.digest")
-    model = serializers.CharField(source="model.digest")
+    Both by their public names, as in the result bundle.
+    """
+
+    attack = serializers.SerializerMethodField()
+    model = serializers.SerializerMethodField()
 
     class Meta:
         model = RoundWarning
         fields = ("attack", "model", "nearer", "samples")
+
+    def get_attack(self, warning: RoundWarning) -> str:
+        """The public name of the attack."""
+        return public_name(warning.round.competition, warning.attack.digest)
+
+    def get_model(self, warning: RoundWarning) -> str:
+        """The public name of the model."""
+        return public_name(warning.round.competition, warning.model.digest)
 
 
 class ListRounds(APIView):

@@ -49,7 +49,8 @@ class Competition(models.Model):
         "where there are enough.",
     )
     seed_salt = models.CharField(max_length=64, default=new_seed_salt, editable=False)
-    """Without it nobody can compute the seeds of matches. Shown to nobody, and in no file."""
+    """Without it nobody can compute the seeds of matches and the public names of players. Shown to nobody, and in no
+    file."""
     boards_still_since = models.DateTimeField(null=True, blank=True, editable=False)
     """Since when the public boards stand still; None while they move."""
     created_at = models.DateTimeField()

@@ -18,6 +18,7 @@ from evaluation.bundle.contents import (
     body,
     field_commitment_of,
 )
+from evaluation.bundle.renaming import rename_facts, rename_pairs, rename_players
 from evaluation.domain.players import Track
 from evaluation.domain.results import Outcome
 from evaluation.scoring.distances import scored_distance
@@ -35,6 +36,7 @@ from evaluation.tournament.rounds import (
 from matches.models import Piece, SampleResult
 from rounds.audits import PieceAudit, failed_on
 from rounds.models import Round, RoundEntry
+from rounds.naming import name_in
 
 __all__ = [
     "MOST_SAMPLES",
@@ -88,12 +90,13 @@ def ends_of(facts: RoundFacts) -> tuple[int, ...]:
 def outcome_of(round: Round, facts: RoundFacts, entries: Iterable[RoundEntry]) -> bytes:
     """All facts of a round that is over and everything that follows from them: equal rounds give equal bytes.
 
-    It takes seconds for a large round. Raises `Fault` where the round was never frozen, and where who plays is not what
-    was committed to then.
+    Players have their public names in it. It takes seconds for a large round. Raises `Fault` where the round was never
+    frozen, and where who plays is not what was committed to then.
     """
     if round.rules is None:
         raise Fault(f"{round} has no rules: it was never frozen")
-    submissions = _submissions(entries)
+    name = name_in(round)
+    facts, submissions = rename_facts(facts, name), rename_players(_submissions(entries), name)
     if field_commitment_of(round.field_salt, facts, submissions) != round.field_commitment:
         raise Fault(f"who plays in {round} is not what was committed to when it was frozen")
     head = BundleHead(
@@ -114,8 +117,8 @@ def outcome_of(round: Round, facts: RoundFacts, entries: Iterable[RoundEntry]) -
         facts=facts,
         samples=[BundleSample(*sample) for sample in zip(hashes, worst, strict=True)],
         submissions=submissions,
-        seeds={(model, attack): seed for model, attack, seed in seeds},
-        pieces=_pieces(round),
+        seeds=rename_pairs({(model, attack): seed for model, attack, seed in seeds}, name),
+        pieces=rename_pairs(_pieces(round), name),
     )
     try:
         return body(record)
@@ -125,7 +128,9 @@ def outcome_of(round: Round, facts: RoundFacts, entries: Iterable[RoundEntry]) -
 
 def commitment_to_field(round: Round, entries: Sequence[RoundEntry], salt: str) -> str:
     """The salted hash of who plays, and in which order, when a round begins with `entries`."""
-    return field_commitment_of(salt, field_of(round, entries), _submissions(entries))
+    name = name_in(round)
+    facts, submissions = field_of(round, entries), _submissions(entries)
+    return field_commitment_of(salt, rename_facts(facts, name), rename_players(submissions, name))
 
 
 def _submissions(entries: Iterable[RoundEntry]) -> dict[str, list[BundleSubmission]]:

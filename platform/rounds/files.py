@@ -21,6 +21,7 @@ from evaluation.domain.images import Image
 from matches.models import Match, Piece
 from rounds.keys import signed
 from rounds.models import Round
+from rounds.naming import name_in
 
 HOW_TO_CHECK = (
     "Each hash in samples.csv is the SHA-256 of: the salt in UTF-8, a zero byte, label and target as signed 32-bit "
@@ -57,18 +58,20 @@ def pairs_table(round: Round) -> bytes:
     teams: dict[int, set[str]] = defaultdict(set)
     for player, team in round.entries.values_list("player", "submission__repository__entry__team__slug"):
         teams[player].add(team)
+    name = name_in(round)
     rows = [
         (
             pair.pk,
             pair.attack.kind,
-            pair.model.digest,
+            name(pair.model.digest),
             " ".join(sorted(teams[pair.model_id])),
-            pair.attack.digest,
+            name(pair.attack.digest),
             " ".join(sorted(teams[pair.attack_id])),
             pair.samples,
         )
-        for pair in pairs_of(round).order_by("attack__kind", "model__digest", "attack__digest")
+        for pair in pairs_of(round)
     ]
+    rows.sort(key=lambda row: (row[1], row[2], row[4]))
     return _table(("pair", "kind", "model", "model_teams", "attack", "attack_teams", "samples"), rows)
 
 
@@ -85,8 +88,9 @@ def pair_zip(pair: Match) -> bytes:
     digests the bundle holds.
     """
     file, samples = io.BytesIO(), pair.round_match.samples or 0
+    name = name_in(pair.round_match.round)
     with zipfile.ZipFile(file, "w") as archive:
-        told = {"model": pair.model.digest, "attack": pair.attack.digest, "samples": samples}
+        told = {"model": name(pair.model.digest), "attack": name(pair.attack.digest), "samples": samples}
         _add(archive, PAIR, json.dumps(told, indent=2).encode())
         columns = ("sample", "outcome", "distance", "queries", "found_label")
         rows = pair.sample_results.filter(sample__lt=samples).order_by("sample").values_list(*columns)

@@ -55,7 +55,8 @@ def release(*, round: Round, part: str, by: User, reason: str) -> Release:
 
     Releasing again what was withdrawn gives the same bytes, until the signing key changes. Raises `Refusal` where it
     may not be public, or is; so it does for images that others are still measured on and for the bundle that tells of
-    them, for the bundle while the boards stand still, and for code where nobody's may be cloned.
+    them, for the bundle while the boards stand still, for code where nobody's may be cloned, and for files that
+    would call players by their digests.
     """
     require_organiser(by, round.competition)
     reason = require_reason(reason, "a release")
@@ -150,6 +151,11 @@ def open_part(round: Round, part: str) -> Download:
 def _check_may_be_public(round: Round, part: str) -> None:
     require_state(Round.objects.get(pk=round.pk), Round.State.PUBLISHED, act="released")
     _check_is_not_public(round, part)
+    if part in (Release.Part.BUNDLE, Release.Part.PERTURBED) and round.names_are_digests:
+        raise Refusal(
+            f"{round} was frozen by a version that called players by their digests, which stay secret",
+            fix="release its images and code",
+        )
     # the bundle too: the worst case of a sample names its image to whoever has the data set
     if part != Release.Part.CODE and (why := why_still_secret(round)):
         raise Refusal(f"the images of {round} must stay secret: {why}", fix="release it when that is over")

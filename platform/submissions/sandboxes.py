@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from pathlib import Path
 
 from django.conf import settings
 
@@ -24,7 +25,6 @@ __all__ = [
     "trusted_sandbox",
 ]
 
-_KINDS: dict[str, type[Sandbox]] = {"docker": DockerSandbox, "process": ProcessSandbox}
 _open: dict[tuple[str, int], Sandbox] = {}
 _opening = threading.Lock()
 
@@ -78,7 +78,7 @@ def _opened(name: str) -> Sandbox:
 
 
 def _start(name: str) -> Sandbox:
-    sandbox = _KINDS[name]()
+    sandbox: Sandbox = ProcessSandbox(hidden=_own_files()) if name == "process" else DockerSandbox()
     if isinstance(sandbox, DockerSandbox):
         try:
             sandbox.require_guards()
@@ -86,3 +86,10 @@ def _start(name: str) -> Sandbox:
             raise Fault(f"this host cannot run untrusted code: {refusal}") from refusal
     sandbox.sweep()
     return sandbox
+
+
+def _own_files() -> list[Path]:
+    """What of the site's files lies at places that an operator may choose, wherever these are."""
+    database = settings.DATABASES["default"]
+    files = [Path(f"{database['NAME']}{end}") for end in ("", "-wal", "-shm")] if "sqlite" in database["ENGINE"] else []
+    return [settings.ROOT, settings.STATE, *files]

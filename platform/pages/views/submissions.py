@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.utils.html import format_html
 from django.views.decorators.http import require_POST, require_safe
 
+from competitions.pseudonyms import public_name
 from core.errors import Refusal
 from leaderboards.models import Evaluation
 from pages import live, notices
@@ -64,6 +65,8 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
         Submission.State.REFUSED,
         Submission.State.WITHDRAWN,
     }
+    if inside and shown.player is not None:
+        context["public_name"] = public_name(context["competition"], shown.player.digest)
     if build is not None:
         context |= _log(request, build)
     return render(request, "pages/submission.html", context)

@@ -11,6 +11,7 @@ import pytest
 
 from accounts.models import User
 from competitions.models import Competition, FreezeWindow, SampleSet
+from competitions.pseudonyms import public_name
 from core import store
 from rounds.keys import public_key, rotate
 from rounds.models import Release, Round, RoundEntry, RoundWarning
@@ -70,7 +71,8 @@ def test_it_works(program: Any, played: Round, olga: User, scored: Submission) -
     assert (row["place"], row["team"], row["value"], row["submission"]) == (1, "owls", 0.5, scored.pk)
     assert (row["eligible"], row["ineligible_because"]) == (False, "its licence is not open source")
     assert shown["standings"]["targeted"] == []
-    assert shown["warnings"] == [{"attack": "sha256:1", "model": "sha256:1", "nearer": 5, "samples": 8}]
+    name = public_name(played.competition, "sha256:1")
+    assert shown["warnings"] == [{"attack": name, "model": name, "nearer": 5, "samples": 8}]
     file = shown["releases"][0]
     assert file["address"] == "http://testserver/competitions/digits/rounds/1/files/bundle"
     assert file["sha256"] == store.put(b"{}\n")

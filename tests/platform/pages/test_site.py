@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 from django.http.response import HttpResponseBase
+from django.template.loader import render_to_string
 from django.test import Client
 from pytest_django import Settings
 
 from accounts.models import User
 from competitions.models import Competition
 from submissions.models import Submission
+from submissions.quota import REFUNDED_FAULTS
 from tests.platform.conftest import FakeClock
 
 GZIP = {"Accept-Encoding": "gzip"}
@@ -137,3 +139,11 @@ def test_a_form_that_fails_its_check_is_answered_in_our_words(bob: User) -> None
     assert "Nothing was changed." in page
     assert "CSRF" not in page
     assert 'class="masthead"' in page
+
+
+def test_the_page_for_our_failures_promises_no_more_than_the_ledger_keeps() -> None:
+    """The slot of a platform error is given back so many times a day; then an organiser decides."""
+    page = " ".join(render_to_string("500.html").split())
+    assert REFUNDED_FAULTS == 10
+    assert "never takes a slot" not in page
+    assert "after ten in 24 hours an organiser decides about the others" in page

@@ -10,9 +10,10 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
+from competitions.pseudonyms import public_name
 from leaderboards.models import Evaluation
 from matches.models import Match, Piece
-from submissions.models import Build, LogChunk, QuotaSlot, Submission
+from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
 
 
 def page_of(submission: Submission) -> str:
@@ -39,6 +40,22 @@ def test_it_works(client: Client, shown: dict[str, Submission]) -> None:
     ):
         assert text in page
     assert "hx-get" not in page
+
+
+def test_its_team_reads_its_public_name_and_nobody_its_digest(
+    client: Client, shown: dict[str, Submission], bob: User
+) -> None:
+    player = Player.objects.create(
+        competition=shown["scored"].repository.entry.competition, kind="model", digest=f"sha256:{'b' * 64}",
+        title="Wise owl", command=[], baseline="x", created_at=bob.date_joined,
+    )  # fmt: skip
+    Submission.objects.filter(pk=shown["scored"].pk).update(player=player)
+    name = public_name(player.competition, player.digest)
+    assert name not in client.get(page_of(shown["scored"])).content.decode()
+    client.force_login(bob)
+    page = client.get(page_of(shown["scored"])).content.decode()
+    assert name in page
+    assert "b" * 12 not in page
 
 
 def test_its_log_grows_and_every_line_keeps_its_link(client: Client, shown: dict[str, Submission], bob: User) -> None:

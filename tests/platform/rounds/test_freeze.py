@@ -11,6 +11,7 @@ import pytest
 
 from accounts.models import User
 from competitions.models import Competition, Entry
+from competitions.pseudonyms import public_name
 from core.errors import Fault, Refusal
 from core.models import Event
 from leaderboards.models import Evaluation, Pool, Standing
@@ -67,7 +68,7 @@ def test_who_plays_is_committed_to(hall: Hall) -> None:
     entries = round.entries.select_related("track", "player", "submission__repository__entry__team")
     field = [
         [
-            *(entry.track.kind, entry.order, entry.prior, entry.player.digest),
+            *(entry.track.kind, entry.order, entry.prior, public_name(hall.competition, entry.player.digest)),
             [[entry.submission.repository.entry.team.slug, entry.submission.commit]],
         ]
         for entry in entries.order_by("track__kind", "order")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from accounts.models import User
+from competitions.pseudonyms import public_name
 from core import store
 from core.errors import Refusal
 from core.models import Event
@@ -212,6 +213,6 @@ def test_it_rejects_to_keep(hall: Hall, playing: Round, bob: User) -> None:
 def test_the_bundle_tells_which_models_failed_where_and_what_each_piece_held(hall: Hall, playing: Round) -> None:
     run(hall, playing)
     body = store.get(playing.outcome).decode()
-    attack, model = digest_of("untargeted", 0), digest_of("model", 0)
+    attack, model = (public_name(hall.competition, digest_of(kind, 0)) for kind in ("untargeted", "model"))
     assert f'{{"attack":"{attack}","failed_on":[8],"kind":"audit","model":"{model}"}}' in body.splitlines()
     assert f'"pieces":[{{"digest":"{store.put(b"the images of a piece")}","end":8}}]' in body

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from PIL import Image as Picture
 
+from competitions.pseudonyms import public_name
 from competitions.samples import samples_of
 from core import store
 from matches.models import Match
@@ -75,7 +76,8 @@ def test_a_bundle_is_the_outcome_with_a_signature_behind_it(published: Final) ->
 
 def test_the_pairs_and_their_images_are_told(published: Final) -> None:
     (row,) = _rows(pairs_table(published.round))
-    owls, foxes = (published.entries[team].player.digest for team in ("owls", "foxes"))
+    digests = (published.entries[team].player.digest for team in ("owls", "foxes"))
+    owls, foxes = (public_name(published.round.competition, digest) for digest in digests)
     assert (row["pair"], row["samples"]) == (str(published.pair.pk), "3")
     assert (row["model"], row["model_teams"], row["attack"], row["attack_teams"]) == (owls, "owls", foxes, "foxes")
     with zipfile.ZipFile(io.BytesIO(pair_zip(published.pair))) as archive:

@@ -1,0 +1,95 @@
+"""What of the host's files a player in bubblewrap finds in its root, which is empty otherwise."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from evaluation.sandbox.state import state_directory, write_atomically
+
+DEVICES = ("nvidia*", "dri", "kfd", "dxg")
+"""The GPUs below /dev, by the names that drivers give them."""
+
+_SYSTEM = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store")))
+_LINKS = tuple(place for place in _SYSTEM if place.is_symlink())
+"""On most systems /bin and its like are links into /usr."""
+
+_CONFIGURATION = tuple(
+    Path("/etc") / name
+    for name in (
+        *("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime", "timezone"),
+        *("ssl/certs", "ssl/openssl.cnf"),
+    )
+)
+_PROCESSORS = (Path("/sys/devices/system/cpu"), Path("/sys/devices/system/node"))
+"""Where libraries read how many processors there are, and of which kind."""
+
+_FOR_GPUS = (Path("/sys"),)
+"""Where drivers find them."""
+
+_ENGINE = Path(__file__).resolve().parent.parent
+
+Mount = tuple[Path, Path | None]
+"""A place in a player's root, and what of the host is there, read-only; None: an empty directory."""
+
+
+def mounts(visible: Iterable[Path], hidden: Iterable[Path], *, devices: bool = False) -> list[Mount]:
+    """What a player finds, outer places first: the system, the interpreter and `visible`.
+
+    Of two that contain a file the inner one decides whether it is there: so a checkout in a `hidden` state folder is
+    shown, and a state folder in a shown one is not. Our own source is hidden always.
+    """
+    named = [*_SYSTEM, *_CONFIGURATION, *(_FOR_GPUS if devices else _PROCESSORS), *_interpreter()]
+    shown = {place: place.resolve() for place in named if place.exists() and place not in _LINKS}
+    shown = {place: source for place, source in shown.items() if place == source or not _is_below(place, shown)}
+    shown |= {place: place for place in (path.resolve() for path in visible)}
+    shown |= _identity()
+    inside = dict(_inside(shown, [_ENGINE, *hidden]))
+    return sorted([*shown.items(), *inside.items()], key=lambda mount: len(mount[0].parts))
+
+
+def system_links() -> list[str]:
+    """The arguments that make links where the host has them, as /bin to usr/bin."""
+    return [word for place in _LINKS for word in ("--symlink", str(place.readlink()), str(place))]
+
+
+def _is_below(place: Path, shown: Iterable[Path]) -> bool:
+    """Whether `place`, a link, is in sight already: what it leads to is shown by its own name."""
+    return any(place != outer and place.is_relative_to(outer) for outer in shown)
+
+
+def _inside(shown: dict[Path, Path], hidden: Iterable[Path]) -> Iterator[Mount]:
+    """Where what is hidden would be seen."""
+    for path in dict.fromkeys(path.resolve() for path in hidden):
+        for place, source in shown.items():
+            if path.is_relative_to(source) and path.exists():
+                yield place / path.relative_to(source), None if path.is_dir() else Path(os.devnull)
+
+
+def _interpreter() -> Sequence[Path]:
+    """The installations that the running interpreter is made of, by each name under which it looks for them."""
+    program, found = Path(sys.executable), [Path(sys.prefix), Path(sys.base_prefix)]
+    found.append(program.parent.parent)
+    while program.is_symlink():  # a virtual environment's python is a link into another installation
+        program = Path(os.path.normpath(program.parent / program.readlink()))
+        found.append(program.parent.parent)
+    found += [place.resolve() for place in found]
+    library = f"lib/python{sys.version_info.major}.{sys.version_info.minor}"
+    return [place for place in dict.fromkeys(found) if place != Path("/") and (place / library).is_dir()]
+
+
+def _identity() -> dict[Path, Path]:
+    """Files that give the player's user a name and know no other, and this host the name localhost."""
+    folder = state_directory("player-etc")
+    files = {
+        "passwd": f"player:x:{os.getuid()}:{os.getgid()}::/tmp:/bin/sh\n",
+        "group": f"player:x:{os.getgid()}:\n",
+        "hosts": "127.0.0.1 localhost player\n::1 localhost player\n",
+    }
+    for name, text in files.items():
+        path = folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            write_atomically(path, text)
+    return {Path("/etc") / name: folder / name for name in files}

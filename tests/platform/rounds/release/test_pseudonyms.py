@@ -1,0 +1,200 @@
+"""No digest of a player leaves the site: what is published calls players by their pseudonyms."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import subprocess
+import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from importlib import import_module
+
+import numpy as np
+import pytest
+from django.apps import apps
+from django.core.management.utils import get_random_secret_key
+from django.db import connection
+from django.test import Client
+from pytest_django import Settings
+
+from competitions.models import Competition
+from competitions.pseudonyms import public_name
+from core import clock, store
+from core.errors import Refusal
+from evaluation.bundle.verify import verify
+from evaluation.domain.results import PieceResult, Trace
+from matches.engine import pack
+from matches.played import PlayedPiece
+from matches.queue import Claim
+from rounds import services
+from rounds.keys import public_key
+from rounds.models import Release, Round, RoundWarning
+from rounds.release import release
+from submissions.models import Player, Submission
+from tests.platform.rounds.conftest import Hall
+
+PARTS = (Release.Part.BUNDLE, Release.Part.IMAGES, Release.Part.PERTURBED, Release.Part.CODE)
+
+
+class Gallery(Hall):
+    """A hall whose pieces keep images that can be released."""
+
+    def played(self, claim: Claim) -> PlayedPiece:
+        played = super().played(claim)
+        none = np.zeros(0, np.uint16)
+        nothing = Trace(none, none, np.zeros(0, np.uint32), np.zeros(0, np.int16), np.zeros(0, np.float32))
+        images = np.zeros((len(played.samples), 64, 64, 3), np.uint8)
+        content = pack(PieceResult(samples=played.samples, perturbed=images, trace=nothing, seconds=1.0))
+        return replace(played, artefact=store.put(content))
+
+
+@pytest.fixture
+def finished(hall: Hall) -> Round:
+    """A published round of which everything is released; the code of one model is open source."""
+    gallery = Gallery(hall.competition, hall.tracks, hall.organiser, hall.sources, hall.clock)
+    for kind in ("model", "untargeted", "targeted"):
+        for number in range(2):
+            gallery.submission(f"{kind[:2]}-{number}", kind, number, licence="LicenseRef-ours")
+    _give_code(gallery.submission("open", "model", 9))
+    # of equal content
+    gallery.submission("copy", "model", 0, licence="LicenseRef-ours")
+    round = gallery.scored(gallery.plan("final", samples=8))
+    services.publish(round=round, by=hall.organiser, reason="looks right")
+    model, attack = hall.player("model", 0), hall.player("untargeted", 1)
+    RoundWarning.objects.create(round=round, model=model, attack=attack, nearer=6, samples=8)
+    for part in PARTS:
+        release(round=round, part=part, by=hall.organiser, reason="the end")
+    return round
+
+
+def test_an_anonymous_visitor_finds_no_digest_of_a_player(finished: Round, client: Client) -> None:
+    digests = [digest.removeprefix("sha256:") for digest in Player.objects.values_list("digest", flat=True)]
+    starts = {digest[:12] for digest in digests}
+    seen = dict(_everything(client, finished))
+    for part in ("files/bundle", "files/perturbed", "files/images", "pair.json", "pieces/00000.npz", "open/model.git"):
+        assert any(address.endswith(part) for address in seen), f"{part} was not looked at"
+    for page in ("/api/competitions/digits/rounds/1", "/competitions/digits/rounds/1", "/teams/open", "/submissions/1"):
+        assert page in seen, f"{page} was not looked at"
+    for address, content in seen.items():
+        for start in starts:
+            assert start.encode() not in content, f"{address} holds the digest of a player"
+
+
+def test_every_file_calls_a_player_the_same(finished: Round, client: Client) -> None:
+    competition = finished.competition
+    digests = finished.entries.values_list("player__digest", flat=True)
+    names = {public_name(competition, digest) for digest in digests}
+    seen = dict(_everything(client, finished))
+    (bundle,) = (content for address, content in seen.items() if address.endswith("files/bundle"))
+    entrants = {line["player"] for line in map(json.loads, bundle.splitlines()) if line["kind"] == "entrant"}
+    pairs = [json.loads(content) for address, content in seen.items() if address.endswith("pair.json")]
+    told = json.loads(seen["/api/competitions/digits/rounds/1"])
+    assert entrants == names == {pair[side] for pair in pairs for side in ("model", "attack")}
+    assert [(warned["model"], warned["attack"]) for warned in told["warnings"]] == [
+        (public_name(competition, warning.model.digest), public_name(competition, warning.attack.digest))
+        for warning in finished.warnings.select_related("model", "attack")
+    ]
+
+
+def test_the_released_files_verify(finished: Round, client: Client) -> None:
+    files = f"/competitions/digits/rounds/{finished.number}/files"
+    bundle = client.get(f"{files}/bundle").getvalue()
+    archives = [(address, io.BytesIO(client.get(address).getvalue())) for address in _archives(finished)]
+    report = verify(
+        bundle, public_key(), samples=finished.commitment, field=finished.field_commitment, perturbed=archives
+    )
+    assert archives
+    assert report.ok, report.problems
+
+
+def test_pseudonyms_outlive_a_new_secret_key(hall: Hall, settings: Settings) -> None:
+    before = public_name(hall.competition, "sha256:1")
+    settings.SECRET_KEY = get_random_secret_key()
+    assert public_name(hall.competition, "sha256:1") == before
+
+
+def test_they_are_of_one_competition(hall: Hall) -> None:
+    other = Competition.objects.create(
+        slug="other", title="Other", starts_at=clock.now(), ends_at=clock.now() + timedelta(1), created_at=clock.now()
+    )
+    assert public_name(other, "sha256:1") != public_name(hall.competition, "sha256:1")
+
+
+def test_a_round_that_was_committed_to_digests_ends_and_tells_none(hall: Hall, client: Client) -> None:
+    """As one that was frozen before there were pseudonyms."""
+    gallery = Gallery(hall.competition, hall.tracks, hall.organiser, hall.sources, hall.clock)
+    for kind in ("model", "untargeted"):
+        for number in range(2):
+            gallery.submission(f"{kind[:2]}-{number}", kind, number)
+    planned, round = gallery.plan("final", samples=8, day=2), gallery.plan(samples=8)
+    Round.objects.filter(pk=round.pk).update(names_are_digests=True)
+    round = gallery.begin(Round.objects.get(pk=round.pk))
+    Round.objects.update(names_are_digests=False)
+    migration = import_module("rounds.migrations.0005_names_are_digests")
+    migration.note_what_was_committed_to_digests(apps, connection.schema_editor())
+    planned.refresh_from_db()
+    assert planned.names_are_digests is False
+    round = gallery.run(Round.objects.get(pk=round.pk))
+    services.publish(round=round, by=hall.organiser, reason="looks right")
+    for part in (Release.Part.BUNDLE, Release.Part.PERTURBED):
+        with pytest.raises(Refusal, match="called players by their digests"):
+            release(round=round, part=part, by=hall.organiser, reason="the end")
+    model, attack = hall.player("model", 0), hall.player("untargeted", 1)
+    RoundWarning.objects.create(round=round, model=model, attack=attack, nearer=6, samples=8)
+    told = client.get(f"/api/competitions/digits/rounds/{round.number}").json()["warnings"]
+    assert [warned["model"] for warned in told] == [public_name(hall.competition, model.digest)]
+
+
+def _give_code(submission: Submission) -> None:
+    """A real commit behind the submission."""
+    path = submission.repository.path
+    path.mkdir(parents=True)
+    who = ["-c", "user.name=Open", "-c", "user.email=open@example.org"]
+    subprocess.run(["git", "init", "--quiet", "--bare", str(path)], check=True)
+    asked = ["git", *who, "-C", str(path), "commit-tree", "-m", "First", "4b825dc642cb6eb9a060e54bf8d69288fbee4904"]
+    subprocess.run(["git", "-C", str(path), "mktree"], input=b"", check=True, capture_output=True)
+    done = subprocess.run(asked, check=True, capture_output=True, text=True)
+    submission.commit = done.stdout.strip()
+    submission.save(update_fields=["commit"])
+
+
+def _archives(round: Round) -> list[str]:
+    files = f"/competitions/digits/rounds/{round.number}/files"
+    return [f"{files}/perturbed-{pair.match_id}" for pair in round.round_matches.filter(samples__gt=0)]
+
+
+def _everything(client: Client, round: Round) -> Iterator[tuple[str, bytes]]:
+    """All that can be reached by links, the API's answers, all released files and what is in them, and the code."""
+    waiting = ["/", *_archives(round), *(f"/api{path}" for path in _api(round))]
+    known = set(waiting)
+    while waiting:
+        address = waiting.pop()
+        answer = client.get(address)
+        content = answer.getvalue()
+        yield address, content
+        if content.startswith(b"PK"):
+            yield from _inside(address, content)
+        elif "html" in answer.get("Content-Type", ""):
+            links = set(re.findall(r'href="(/[^"#]*)', content.decode())) - known
+            known |= links
+            waiting += [link for link in sorted(links) if not link.startswith(("/static/", "/accounts/", "/git/"))]
+    clone = "/git/public/open/model.git"
+    yield clone, client.get(f"{clone}/info/refs?service=git-upload-pack").getvalue()
+
+
+def _inside(address: str, content: bytes) -> Iterator[tuple[str, bytes]]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        for name in archive.namelist():
+            yield f"{address}/{name}", archive.read(name)
+            if name.endswith(".npz"):
+                yield from _inside(f"{address}/{name}", archive.read(name))
+
+
+def _api(round: Round) -> Iterator[str]:
+    yield from ("/competitions", "/competitions/digits", "/signing-keys")
+    yield from ("/competitions/digits/rounds", f"/competitions/digits/rounds/{round.number}")
+    yield from (f"/competitions/digits/leaderboards/{kind}" for kind in ("model", "untargeted", "targeted"))
+    yield from (f"/submissions/{number}" for number in Submission.objects.values_list("pk", flat=True))
