@@ -203,7 +203,7 @@ def _cloneable(entries: QuerySet[RoundEntry]) -> list[RoundEntry]:
 
 
 def _open_source(entries: QuerySet[RoundEntry]) -> list[RoundEntry]:
-    rows = entries.filter(eligible=True).select_related("track", "round", "submission__repository__entry__team")
+    rows = entries.filter(eligible=True).select_related("track", "round", "player", "submission__repository__entry__team")
     ordered = list(rows.order_by("submission__repository__entry__team__slug", "track", "round"))
     rounds = {events.name_of(entry.round) for entry in ordered}
     judged = Event.objects.filter(verb="confirm_licence", subject__in=rounds)

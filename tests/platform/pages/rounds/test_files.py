@@ -10,6 +10,7 @@ from django.test import Client
 from accounts.models import User
 from core import store
 from rounds.models import Release, Round
+from submissions.models import Player
 
 Play = Callable[..., Round]
 
@@ -49,6 +50,13 @@ def test_the_page_leads_to_all_of_it(client: Client, released: Round) -> None:
     assert f"{FILES}/bundle" in page
     assert "git clone http://testserver/git/public/model-1/model.git" in page
     assert "the secret salt" in page, "with the images the salt is public"
+
+
+def test_released_code_states_the_image_that_played(client: Client, released: Round) -> None:
+    Player.objects.update(image="sha256:of-the-first-build")
+    assert (
+        ", image <code>sha256:of-the-first-build</code>" in client.get("/competitions/digits/rounds/1").content.decode()
+    )
 
 
 def test_it_rejects_what_is_withdrawn(client: Client, released: Round) -> None:
