@@ -306,7 +306,7 @@ WORKER = """
             on_log("half done")
             time.sleep(600)
 
-    builds.choose_builder = lambda name: Slow()
+    builds.choose_builder = lambda name, store: Slow()
     pipeline.advance(int(sys.argv[1]))
 """
 
