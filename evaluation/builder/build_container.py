@@ -25,6 +25,7 @@ from docker.errors import DockerException
 from docker.types import LogConfig, Mount, Ulimit
 
 from evaluation.builder.base import LogLine
+from evaluation.builder.build_watch import too_large
 from evaluation.builder.context import ContextEntry, write_context
 from evaluation.builder.file_stream import FileStream
 from evaluation.builder.image_archive import file_digest
@@ -45,8 +46,11 @@ BUILD_LABEL = "gauntlet.build"
 
 IMAGE = "localhost/built:latest"
 _STORE = "/store"
-_CONTEXT = f"{_STORE}/context"
+_CONTEXT_NAME = "context"
+_CONTEXT = f"{_STORE}/{_CONTEXT_NAME}"
 _OUT = f"{_STORE}/out"
+_HOME = f"{_STORE}/home"
+_SCRATCH = f"{_STORE}/scratch"
 _PROXY_DIRECTORY = "/run/mirrors"
 _USER = "1000:1000"
 _STORAGE = (
@@ -54,6 +58,7 @@ _STORAGE = (
     "--storage-opt", "additionalimagestore=/home/build/base",
 )  # fmt: skip
 _START = f"""
+mkdir -p {_HOME} {_SCRATCH}
 if [ -S {_PROXY_DIRECTORY}/proxy.sock ]; then
   socat TCP-LISTEN:{PROXY_PORT},bind=127.0.0.1,fork,reuseaddr UNIX-CONNECT:{_PROXY_DIRECTORY}/proxy.sock 2>/dev/null &
   until socat -u OPEN:/dev/null TCP:127.0.0.1:{PROXY_PORT} 2>/dev/null; do sleep 0.02; done
@@ -135,9 +140,9 @@ class BuildContainer:
 
         container = self._create(["sh", "-euc", _START, "build", *words], proxy=self._proxy)
         with tempfile.TemporaryFile() as archive, as_fault("sending the context of a build"):
-            write_context(_below(_CONTEXT, context), archive)
+            write_context(_below(_CONTEXT_NAME, context), archive)
             archive.seek(0)
-            self._client.api.put_archive(container, "/", archive)
+            self._client.api.put_archive(container, _STORE, archive)
         code = self._run(container, log, watch)
         if code == 0:
             return
@@ -149,6 +154,9 @@ class BuildContainer:
                 f"the build used more than {self._settings.memory_bytes >> 20} MiB of memory; its last lines:\n{lines}",
                 fix="use less memory in the step that failed; compile with fewer processes",
             )
+        # a step that meets the limit of one file's size ends before any watch sees what it took
+        if self.used_bytes() > self._settings.max_image_bytes:
+            raise too_large("the build filled the engine's disk", self._settings)
         raise BuildRefusal(
             f"the build failed; its last lines:\n{lines}", fix="mend the step that failed, and try again"
         )
@@ -214,7 +222,7 @@ class BuildContainer:
                 user=user,
                 cap_add=list(capabilities),
                 labels={BUILD_LABEL: runner_label()},
-                environment=_environment() if proxy is not None else {},
+                environment=_environment(proxied=proxy is not None),
                 **_limits(self._settings),
             )
         self._containers.append(str(container.id))
@@ -295,6 +303,8 @@ def sweep(client: DockerClient) -> int:
 def _limits(settings: BuildSettings) -> dict[str, Any]:
     """How each container of a build is made; each line is a guard."""
     return {
+        # so that all that a build writes is in its storage, which is counted, or in /tmp, which is memory
+        "read_only": True,
         "network_mode": "none",
         "hostname": "build",
         "cap_drop": ["ALL"],
@@ -318,18 +328,17 @@ def _limits(settings: BuildSettings) -> dict[str, Any]:
     }
 
 
-def _environment() -> dict[str, str]:
-    local = "localhost,127.0.0.1"
-    return {
-        name: value
-        for key, value in (("http_proxy", PROXY_URL), ("https_proxy", PROXY_URL), ("no_proxy", local))
-        for name in (key, key.upper())
-    }
+def _environment(*, proxied: bool) -> dict[str, str]:
+    places = {"HOME": _HOME, "TMPDIR": _SCRATCH}
+    if not proxied:
+        return places
+    proxies = {"http_proxy": PROXY_URL, "https_proxy": PROXY_URL, "no_proxy": "localhost,127.0.0.1"}
+    return places | proxies | {name.upper(): value for name, value in proxies.items()}
 
 
 def _below(folder: str, entries: Iterable[ContextEntry]) -> Iterator[ContextEntry]:
     for entry in entries:
-        yield ContextEntry(f"{folder.lstrip('/')}/{entry.name}", entry.content, entry.executable, entry.link)
+        yield ContextEntry(f"{folder}/{entry.name}", entry.content, entry.executable, entry.link)
 
 
 def _watched(lines: queue.Queue[str | None], watch: Watch) -> Iterator[str]:

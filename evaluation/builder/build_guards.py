@@ -118,7 +118,7 @@ class BuildGuards:
         try:
             self._build(steps, lines, settings)
         except BuildRefusal as refusal:
-            first = refusal.problem.partition("\n")[0]
+            first = refusal.problem.partition("\n")[0].partition(";")[0]
             return Guard(name, problem in first, first)
         return Guard(name, False, f"the build ended well: {_last(lines)}")
 

@@ -13,7 +13,7 @@ from typing import Any
 from docker.errors import ImageNotFound
 
 from evaluation.builder.base import Builder, LogLine
-from evaluation.builder.build_container import BuildContainer, Exported, TooLargeError, UnreadableError
+from evaluation.builder.build_container import BuildContainer, Exported, TooLargeError, UnreadableError, sweep
 from evaluation.builder.build_guards import BuildGuards
 from evaluation.builder.build_watch import BuildWatch, check_disk, too_large
 from evaluation.builder.context import tree_context
@@ -177,6 +177,7 @@ class DockerBuilder(Builder):
 
     def _make(self, recipe: Recipe, base: Image, on_log: LogLine) -> str:
         self.check_host()
+        sweep(self._client)
         self._guards(base).require()
         on_log(f"building with the {recipe.pack} pack")
         with contextlib.ExitStack() as stack:

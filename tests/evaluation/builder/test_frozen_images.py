@@ -15,13 +15,15 @@ from pathlib import Path
 
 import docker
 import pytest
+from docker.types import Mount
 
-from evaluation.builder.build_container import BuildContainer, UnreadableError
+from evaluation.builder.build_container import BUILD_LABEL, BuildContainer, UnreadableError, sweep
 from evaluation.builder.build_guards import BuildGuards
 from evaluation.builder.docker_builder import DockerBuilder, builder_image_name
 from evaluation.builder.settings import BuildSettings
 from evaluation.domain.errors import Fault
 from evaluation.domain.players import Player
+from evaluation.sandbox.host_process import host_name
 
 pytestmark = pytest.mark.docker
 
@@ -198,6 +200,24 @@ def test_a_storage_without_an_image_is_not_read(tmp_path: Path) -> None:
             container.export(tmp_path, base.attrs["RootFS"]["Layers"], lambda: None)
         # and this host is not the cause
         BuildGuards(client, BuildSettings().base_image, name, base.attrs["RootFS"]["Layers"], None).require_export()
+
+
+def test_what_a_killed_builder_left_is_swept_and_nothing_else() -> None:
+    with closing(docker.from_env()) as client, subprocess.Popen(["true"]) as dead:
+        name = builder_image_name(str(client.images.get(BuildSettings().base_image).id))
+        label = f"{host_name()}:{dead.pid}:1"
+        left = client.volumes.create(f"gauntlet-test-{uuid.uuid4().hex}", labels={BUILD_LABEL: label})
+        mount = Mount("/store", left.name, type="volume")
+        running = client.containers.run(
+            name, ["sleep", "600"], mounts=[mount], labels={BUILD_LABEL: label}, network_mode="none", detach=True
+        )
+        with BuildContainer(client, BuildSettings(), image=name, proxy=None) as own:
+            assert sweep(client) >= 2
+
+            assert client.volumes.get(own.name).name == own.name
+            for lookup, gone in ((client.volumes.get, str(left.name)), (client.containers.get, str(running.id))):
+                with pytest.raises(docker.errors.NotFound):
+                    lookup(gone)
 
 
 def test_every_guard_of_builds_holds_here() -> None:
