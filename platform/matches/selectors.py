@@ -20,6 +20,9 @@ SIGN_OF_LIFE = timedelta(seconds=60)
 LEFT = timedelta(hours=1)
 """A worker that was not seen for so long is not called any more."""
 
+MOST_SKEW = 3.0
+"""A host whose clock is further off the database's, in seconds, should be looked at; it decides nothing."""
+
 RECENT_PIECES = 50
 """How many pieces the estimate of a piece's seconds is drawn from."""
 
@@ -60,6 +63,11 @@ class WorkerStatus:
     live: bool
     holds: tuple[Piece, ...]
     out_of_service: bool
+
+    @property
+    def clock_is_off(self) -> bool:
+        """Whether the clock of its host is further off the database's than an NTP server lets it be."""
+        return self.live and abs(self.worker.clock_skew) > MOST_SKEW
 
 
 def progress(matches: Iterable[Match]) -> Progress:

@@ -141,6 +141,14 @@ def queries(value: float | None) -> str:
 
 
 @register.filter
+def skew(seconds: float) -> str:
+    """How far a clock is off that of the database, in whole seconds: "31 s ahead"; "in step" below one."""
+    if abs(seconds) < 1:
+        return "in step"
+    return f"{duration(round(abs(seconds)))} {'ahead' if seconds > 0 else 'behind'}"
+
+
+@register.filter
 def kept_name(value: str) -> str:
     """A machine's name for something, as words: `too_slow` becomes `too slow`."""
     return value.replace("_", " ")

@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from competitions.selectors import is_organiser
 from matches.selectors import workers
 from pages import live
 from pages.selectors import queue
@@ -16,8 +17,16 @@ STATUS_EVERY = 5
 
 @require_safe
 def status(request: HttpRequest) -> HttpResponse:
-    """Workers with their last sign of life, and the queue. For everyone: no team and no player is named."""
-    context = {"workers": workers(), "queue": queue(), "out_of_service": hosts_out_of_service()}
+    """Workers with their last sign of life, and the queue. For everyone: no team and no player is named.
+
+    Organisers also see how far the workers' clocks are off the database's.
+    """
+    context = {
+        "workers": workers(),
+        "queue": queue(),
+        "out_of_service": hosts_out_of_service(),
+        "clocks": is_organiser(request.user),
+    }
     framed = live.part(request, "pages/parts/status.html", context, every=STATUS_EVERY)
     if live.asked(request):
         return live.answer(request, framed)
