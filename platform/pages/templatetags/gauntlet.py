@@ -143,9 +143,10 @@ def queries(value: float | None) -> str:
 @register.filter
 def skew(seconds: float) -> str:
     """How far a clock is off that of the database, in whole seconds: "31 s ahead"; "in step" below one."""
-    if abs(seconds) < 1:
+    off = round(abs(seconds))
+    if not off:
         return "in step"
-    return f"{duration(round(abs(seconds)))} {'ahead' if seconds > 0 else 'behind'}"
+    return f"{f'{off} s' if off < 60 else duration(off)} {'ahead' if seconds > 0 else 'behind'}"
 
 
 @register.filter

@@ -16,7 +16,7 @@ from submissions.models import Host
 
 @pytest.mark.django_db
 def test_organisers_alone_see_how_far_clocks_are_off(client: Client, olga: User) -> None:
-    for name, skew in (("fast", 31.4), ("slow", -95.0), ("right", 0.2)):
+    for name, skew in (("fast", 31.4), ("slow", -7.0), ("right", 0.2)):
         Worker.objects.create(
             name=name, worker_class="cpu", started_at=clock.now(), last_seen_at=clock.now(), clock_skew=skew
         )
@@ -27,7 +27,7 @@ def test_organisers_alone_see_how_far_clocks_are_off(client: Client, olga: User)
     assert (re.findall(told, page), "in step" in page) == ([], False)
     client.force_login(olga)
     page = client.get("/status").content.decode()
-    assert re.findall(told, page) == [("fast", "31 s ahead"), ("slow", "1 min 35 s behind")]
+    assert re.findall(told, page) == [("fast", "31 s ahead"), ("slow", "7 s behind")]
     assert "in step" in page
 
 
