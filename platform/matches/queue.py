@@ -19,7 +19,7 @@ from core import clock, doorbell, events
 from matches.models import Match, Piece, SampleResult, Worker
 from matches.played import PlayedPiece, sum_audits
 from matches.selectors import waiting
-from matches.sharing import IN_ORDER, charge, held_pieces, next_team
+from matches.sharing import IN_ORDER, charge, held_pieces, in_turn
 
 LEASE = timedelta(seconds=30)
 """How long a piece is held without a sign of life."""
@@ -173,14 +173,18 @@ def _first_for(worker: Worker, prefer: Match | None, now: datetime) -> Piece | N
     rounds = pieces.filter(priority=Piece.Priority.ROUND).order_by(*IN_ORDER)
     if found := _first_of(rounds, busy):
         return found
-    team = next_team(waiting_for(worker, now), held, now)
-    return _first_of(pieces.filter(**team).order_by(*IN_ORDER), busy) if team else None
+    teams = in_turn(waiting_for(worker, now), held, now)
+    # of the first team all that waits may be locked: others claim it this very moment
+    found_of = (_first_of(pieces.filter(**team).order_by(*IN_ORDER), busy) for team in teams)
+    return next((found for found in found_of if found), None)
 
 
 def _first_of(pieces: QuerySet[Piece], busy: Collection[int]) -> Piece | None:
     """The first of `pieces`, if it can be of a match that no worker plays."""
+    piece = pieces.first()
     # in two steps: sorting by whether a match is held would look at every piece that waits
-    piece = (busy and pieces.exclude(match__in=busy).first()) or pieces.first()
+    if piece is not None and piece.match_id in busy:
+        piece = pieces.exclude(match__in=busy).first() or piece
     if piece is not None:
         piece.match = Match.objects.select_related(*PLAYED_WITH).get(pk=piece.match_id)
     return piece

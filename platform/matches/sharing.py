@@ -70,8 +70,8 @@ def uses(teams: Collection[int | None], held: Sequence[Held], now: datetime) -> 
     }
 
 
-def next_team(pieces: QuerySet[Piece], held: Sequence[Held], now: datetime) -> _Team | None:
-    """The team that comes next, of those with some of `pieces`, which may be claimed; None where there are none.
+def in_turn(pieces: QuerySet[Piece], held: Sequence[Held], now: datetime) -> list[_Team]:
+    """The teams with some of `pieces`, which may be claimed, in the order in which they are served.
 
     One probe of the index for each team, however many pieces wait. `held` as `held_pieces` gives it.
     """
@@ -82,15 +82,13 @@ def next_team(pieces: QuerySet[Piece], held: Sequence[Held], now: datetime) -> _
     of_nobody = board.filter(entry=None).values_list("queued_at", flat=True).first()
     if of_nobody is not None:
         firsts.append(_First(None, of_nobody))
-    if not firsts:
-        return None
     used = uses([first.entry for first in firsts], held, now)
 
     def place(first: _First) -> tuple[Precedence, datetime]:
         limit = settings.TEAM_WORKER_SECONDS if first.entry is not None else float("inf")
         return precedence(used[first.entry], limit=limit, gives_way=first.queued_at > now), first.queued_at
 
-    return _Team(priority=Piece.Priority.BOARD, entry=min(firsts, key=place).entry)
+    return [_Team(priority=Piece.Priority.BOARD, entry=first.entry) for first in sorted(firsts, key=place)]
 
 
 def charge(piece: Piece, now: datetime) -> None:

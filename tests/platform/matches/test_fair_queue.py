@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from datetime import datetime
 from typing import Protocol
 
 import pytest
+from django.db import connection, connections, transaction
 from pytest_django import Settings
 
 from accounts.models import Team
@@ -240,8 +243,30 @@ def test_a_claim_takes_as_many_queries_however_much_waits(
     for number in range(5):
         teams.asks(teams.team(f"team-{number}"), 4)
     claims(worker, 5)
-    with django_assert_max_num_queries(17):  # type: ignore[attr-defined]
+    with django_assert_max_num_queries(15):  # type: ignore[attr-defined]
         assert len(claims(worker, 1)) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_team_whose_pieces_are_being_claimed_is_passed_over(
+    teams: Queue, make_worker: Callable[..., Worker], rings: list[str]
+) -> None:
+    """Where the database locks rows; elsewhere one claim waits for the other."""
+    owls, newts = teams.team("owls"), teams.team("newts")
+    teams.asks(owls)
+    teams.asks(newts)
+    worker, locks = make_worker(), connection.features.has_select_for_update_skip_locked
+
+    def claim_meanwhile() -> list[str]:
+        try:
+            return claims(worker, 1)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as thread, transaction.atomic() if locks else nullcontext():
+        if locks:
+            list(Piece.objects.select_for_update().filter(entry=owls))
+        assert thread.submit(claim_meanwhile).result() == ["newts" if locks else "owls"]
 
 
 def test_a_lost_piece_is_billed_to_nobody(teams: Queue, make_worker: Callable[..., Worker]) -> None:
