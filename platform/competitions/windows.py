@@ -51,7 +51,7 @@ def check_plan(window: FreezeWindow) -> None:
     """
     _lock(window.competition)
     _check_unbegun(window)
-    now = clock.now()
+    now = clock.database_now()
     if window.starts_at < now - LATE:
         raise Refusal(
             f"the freeze window would begin in the past, at {_moment(window.starts_at)}",
@@ -66,7 +66,7 @@ def check_plan(window: FreezeWindow) -> None:
 def check_free(window: FreezeWindow) -> None:
     """Raise `Refusal` where the window, in what of it is to come, overlaps another one of its competition."""
     others = standing_windows(window.competition).exclude(pk=window.pk)
-    begins = max(window.starts_at, clock.now())
+    begins = max(window.starts_at, clock.database_now())
     if other := others.filter(starts_at__lt=window.ends_at, ends_at__gt=begins).first():
         raise Refusal(
             f"it overlaps the freeze window {other.reason!r}, {_moment(other.starts_at)} to {_moment(other.ends_at)}",
@@ -104,7 +104,7 @@ def change_window(
 def open_window(*, window: FreezeWindow, by: User, reason: str) -> None:
     """Let a planned window begin now instead of later. Raises `Refusal` where it has begun."""
     with transaction.atomic():
-        locked, now = _locked(window, by), clock.now()
+        locked, now = _locked(window, by), clock.database_now()
         if locked.starts_at <= now:
             raise Refusal(
                 f"{locked} began at {_moment(locked.starts_at)}", fix="only one that is to come can be opened"
@@ -131,7 +131,7 @@ def extend_window(*, window: FreezeWindow, ends_at: datetime, by: User, reason: 
 def end_window(*, window: FreezeWindow, by: User, reason: str) -> None:
     """Let a window that holds end now: submissions are accepted again. Raises `Refusal` where it has not begun."""
     with transaction.atomic():
-        locked, now = _locked(window, by), clock.now()
+        locked, now = _locked(window, by), clock.database_now()
         if now <= locked.starts_at:
             raise Refusal(f"{locked} has not begun", fix="change its times, or call it off")
         _change(locked, "end", by, reason, ends_at=now)
@@ -144,7 +144,7 @@ def call_off_window(*, window: FreezeWindow, by: User, reason: str) -> None:
     The row of the latter stays with its times, since others may stand on it. Raises `Refusal` where it is over.
     """
     with transaction.atomic():
-        locked, now = _locked(window, by), clock.now()
+        locked, now = _locked(window, by), clock.database_now()
         ends: dict[str, datetime] = {"ends_at": now} if locked.starts_at < now else {"called_off_at": now}
         _change(locked, "call_off", by, reason, **ends)
     window.refresh_from_db()
@@ -165,7 +165,7 @@ def _locked(window: FreezeWindow, by: User) -> FreezeWindow:
     locked = FreezeWindow.objects.select_related("competition").get(pk=window.pk)
     if locked.called_off_at is not None:
         raise Refusal(f"{locked} was called off at {_moment(locked.called_off_at)}", fix="plan another one")
-    if locked.ends_at <= clock.now():
+    if locked.ends_at <= clock.database_now():
         raise Refusal(f"{locked} ended at {_moment(locked.ends_at)}", fix="plan another one")
     return locked
 
@@ -181,7 +181,7 @@ def _told(reason: str) -> str:
 
 def _check_unbegun(window: FreezeWindow) -> None:
     stands = FreezeWindow.objects.filter(pk=window.pk).first()
-    if stands is not None and stands.starts_at <= clock.now():
+    if stands is not None and stands.starts_at <= clock.database_now():
         raise Refusal(f"{stands} has begun", fix="extend it or end it")
 
 

@@ -186,6 +186,10 @@ TRUST_EVERYBODY = env.flag("GAUNTLET_TRUST_EVERYBODY", default=False)
 WORKER_NAME = env.text("GAUNTLET_WORKER_NAME", socket.gethostname())
 WORKER_CLASS = env.choice("GAUNTLET_WORKER_CLASS", ("cpu", "gpu"))
 WORKER_DEVICES = env.names("GAUNTLET_WORKER_DEVICES", ())
+TEAM_WORKER_SECONDS = env.number("GAUNTLET_TEAM_WORKER_SECONDS", 86_400)
+"""How long workers play for one team in 24 hours before its pieces come after those of other teams."""
+TEAM_BUILD_SECONDS = env.number("GAUNTLET_TEAM_BUILD_SECONDS", 14_400)
+"""How long builders build for one team in 24 hours before its submissions are built after those of other teams."""
 GPU_LIVES = "matches.selectors.gpu_lives"
 """Tells the push gate whether a worker with a GPU is there: the app that knows the workers lies above the gate's."""
 

@@ -26,3 +26,14 @@ def database_now() -> datetime:
         cursor.execute("SELECT clock_timestamp()")
         moment: datetime = cursor.fetchone()[0]
     return moment.astimezone(UTC)
+
+
+def compare() -> tuple[datetime, float]:
+    """The time by `database_now`, and by how many seconds this host's clock is ahead of it (negative: behind).
+
+    The answer is off by up to half the time that the database takes to reply.
+    """
+    asked = now()
+    shared = database_now()
+    answered = now()
+    return shared, ((asked - shared) + (answered - shared)).total_seconds() / 2

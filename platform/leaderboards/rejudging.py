@@ -131,12 +131,12 @@ def drop_rejudging(*, rejudging: Rejudging, by: User, reason: str) -> None:
     """Give the whole set up: no board changes, what was played is kept, and what was not is never played."""
     with transaction.atomic():
         held = _held(rejudging, by, OPEN)
-        Rejudging.objects.filter(pk=held.pk).update(state=Rejudging.State.DROPPED, settled_at=clock.now())
+        Rejudging.objects.filter(pk=held.pk).update(state=Rejudging.State.DROPPED, settled_at=clock.database_now())
         open_matches = [Match.State.WAITING, Match.State.PLAYING, Match.State.HELD]
         cancel(Match.objects.filter(take=held.pk, rules__competition=held.competition_id, state__in=open_matches))
         held.evaluations.filter(state=Evaluation.State.PLAYING).update(
             state=Evaluation.State.VOID,
-            finished_at=clock.now(),
+            finished_at=clock.database_now(),
             reason="dropped",
             problem="The rejudging was dropped before it was played.",
         )
@@ -185,7 +185,7 @@ def _again(rejudging: Rejudging, replaced: Evaluation) -> Evaluation:
         rejudging=rejudging,
         replaces=replaced,
         counts=False,
-        created_at=clock.now(),
+        created_at=clock.database_now(),
     )
 
 

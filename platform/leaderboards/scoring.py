@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
@@ -24,13 +24,14 @@ from leaderboards.selectors import COUNTED, OWN_OPPONENTS, key_in_force, over, s
 from leaderboards.standings import Opponent, PlayedSample, Scores, score_columns
 from leaderboards.stillness import time_of_a_result
 from matches.models import Match, SampleResult
+from submissions import ledger
 from submissions.models import Submission
 from submissions.services import refund
 
 log = logging.getLogger(__name__)
 
 OVERDUE = timedelta(days=7)
-"""For so long an evaluation may play before it is void, by our cause."""
+"""An evaluation that plays for longer waits for workers of ours: its slot is given back, and it plays on."""
 
 RANKS = Place._fields[2:]
 """The columns of a standing that follow from the whole board."""
@@ -70,12 +71,27 @@ def refresh_boards() -> None:
             recompute(track)
 
 
-def end_overdue() -> int:
-    """Void every evaluation that plays for longer than `OVERDUE`, by our cause; how many."""
+def note_overdue() -> int:
+    """Give back the slots of evaluations that play for longer than `OVERDUE`, a platform error; they play on; how many.
+
+    Ended, they would wait anew: all that keeps them is a lack of workers.
+    """
+    now = clock.database_now()
     # a rejudging takes as long as it takes: nobody's score waits for it, and organisers can drop it
-    late = Evaluation.objects.filter(COUNTED, state=Evaluation.State.PLAYING, created_at__lt=clock.now() - OVERDUE)
-    problem = f"Its matches were not over after {OVERDUE.days} days."
-    return sum(_try_to_end(evaluation, _fault(problem, reason="overdue"), late) for evaluation in late.order_by("pk"))
+    late = Evaluation.objects.filter(
+        COUNTED, state=Evaluation.State.PLAYING, overdue_at=None, created_at__lt=now - OVERDUE
+    )
+    return sum(_note_overdue(evaluation, late, now) for evaluation in late.order_by("pk"))
+
+
+def _note_overdue(evaluation: Evaluation, late: QuerySet[Evaluation], now: datetime) -> bool:
+    with transaction.atomic():
+        if not late.filter(pk=evaluation.pk).update(overdue_at=now):
+            return False
+        refund(submission=evaluation.submission, reason=ledger.OVERDUE)
+        events.record("overdue", evaluation.submission, evaluation=evaluation.pk)
+    log.error("%s was not played within %d days: workers are missing", evaluation, OVERDUE.days)
+    return True
 
 
 def _end_all(track: int, evaluations: Sequence[Evaluation]) -> int:
@@ -157,9 +173,9 @@ def _is_blamed(inconsistent: Sequence[Match], matches: Sequence[Match]) -> bool:
     return any(match.audit.get("stateful") for match in inconsistent) or 2 * len(inconsistent) > len(matches)
 
 
-def _fault(problem: str, *, reason: str = "fault") -> _Ending:
+def _fault(problem: str) -> _Ending:
     problem = f"{problem} It is not your cause: the slot is given back, and organisers can start it again."
-    return _void(Submission.Cause.PLATFORM, reason, problem)
+    return _void(Submission.Cause.PLATFORM, "fault", problem)
 
 
 def _void(cause: Submission.Cause, reason: str, problem: str) -> _Ending:

@@ -28,7 +28,7 @@ from leaderboards.rejudging import (
     settle_rejudgings,
 )
 from leaderboards.replaced import published_matches
-from leaderboards.scoring import end_overdue, recompute, refresh_boards, score_finished
+from leaderboards.scoring import note_overdue, recompute, refresh_boards, score_finished
 from leaderboards.selectors import COUNTED, TERMS, Terms, first_players, terms_in_force, unresolved
 from leaderboards.slots import differing_slots
 from leaderboards.stillness import move_boards, still_boards, take_snapshot
@@ -42,6 +42,7 @@ from submissions.models import Submission
 
 if TYPE_CHECKING:
     from accounts.models import User
+    from competitions.models import Entry
     from submissions.models import Player
 
 __all__ = [
@@ -50,13 +51,13 @@ __all__ = [
     "begin_rejudging",
     "differing_slots",
     "drop_rejudging",
-    "end_overdue",
     "end_withdrawn",
     "evaluate",
     "fill_first_pool",
     "fill_first_pools",
     "make_first_pools",
     "move_boards",
+    "note_overdue",
     "re_evaluate",
     "recompute",
     "refresh_boards",
@@ -228,7 +229,7 @@ def try_again() -> int:
     alike = Evaluation.objects.filter(
         COUNTED, pk__lt=OuterRef("pk"), **{name: OuterRef(name) for name in ("submission", *TERMS)}
     )
-    due = unresolved().filter(~Exists(alike), finished_at__lte=clock.now() - RETRY_AFTER)
+    due = unresolved().filter(~Exists(alike), finished_at__lte=clock.database_now() - RETRY_AFTER)
     return sum(_try_again(evaluation) for evaluation in due)
 
 
@@ -269,20 +270,24 @@ def _begin(submission: Submission, terms: Terms) -> Evaluation:
     player, track = submission.player, submission.repository.track
     if player is None:
         raise Fault(f"{submission} is ready and has no player")
-    evaluation = Evaluation.objects.create(submission=submission, created_at=clock.now(), **terms._asdict())
+    evaluation = Evaluation.objects.create(submission=submission, created_at=clock.database_now(), **terms._asdict())
     is_model = track.kind == Track.Kind.MODEL
     opponents = [place.player for place in terms.pool.places.select_related("player")]
     pairs = [(player, opponent) if is_model else (opponent, player) for opponent in opponents]
-    delay = LOW_PRIORITY if submission.repository.entry.low_priority else timedelta(0)
-    evaluation.matches.set([_match(terms, model, attack, delay) for model, attack in pairs])
+    evaluation.matches.set([_match(terms, model, attack, submission.repository.entry) for model, attack in pairs])
     # matches that were all played before ring nothing
     ring("leaderboards.score")
     return evaluation
 
 
-def _match(terms: Terms, model: Player, attack: Player, delay: timedelta) -> Match:
-    """The match to score by: where it was rejudged, that of the newest set that is applied."""
+def _match(terms: Terms, model: Player, attack: Player, entry: Entry) -> Match:
+    """The match to score by, on the share of `entry`: where it was rejudged, that of the newest set that is applied."""
     published = published_matches().filter(rules=terms.rules, sample_set=terms.sample_set, model=model, attack=attack)
     return published.first() or ensure_match(
-        rules=terms.rules, sample_set=terms.sample_set, model=model, attack=attack, delay=delay
+        rules=terms.rules,
+        sample_set=terms.sample_set,
+        model=model,
+        attack=attack,
+        delay=LOW_PRIORITY if entry.low_priority else timedelta(0),
+        entry=entry,
     )

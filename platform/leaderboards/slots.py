@@ -13,7 +13,7 @@ from core.models import Event
 from core.verifying import Difference
 from leaderboards.models import Evaluation
 from leaderboards.selectors import COUNTED
-from submissions.ledger import AWAITS_ORGANISER, BUILD_REFUSED, FAULT, WITHDRAWN
+from submissions.ledger import AWAITS_ORGANISER, BUILD_REFUSED, FAULT, OVERDUE, WITHDRAWN
 from submissions.models import QuotaSlot, Submission
 from submissions.quota import WINDOW
 from submissions.services import refund
@@ -69,14 +69,17 @@ def _owed(submission: Submission, slot: QuotaSlot, void: Container[int]) -> str:
 def _was_owed(submission: Submission, slot: QuotaSlot, void: Container[int]) -> bool:
     if slot.reason == WITHDRAWN:
         return submission.state == Submission.State.WITHDRAWN
-    refused = Event.objects.filter(verb="refuse", subject=events.name_of(submission))
+    told = Event.objects.filter(subject=events.name_of(submission))
+    if slot.reason == OVERDUE and told.filter(verb="overdue").exists():
+        return True
+    refused = told.filter(verb="refuse")
     if slot.reason == BUILD_REFUSED:
         return refused.exists()
     return submission.pk in void or refused.filter(data__cause=Submission.Cause.PLATFORM).exists()
 
 
 def _overused(slots: QuerySet[QuotaSlot]) -> Iterator[Difference]:
-    taken = slots.filter(reserved_at__gt=clock.now() - WINDOW).exclude(state=QuotaSlot.State.REFUNDED)
+    taken = slots.filter(reserved_at__gt=clock.database_now() - WINDOW).exclude(state=QuotaSlot.State.REFUNDED)
     used = Counter(slot.repository for slot in taken.select_related("repository__track", "repository__entry__team"))
     for repository, count in used.items():
         if count > repository.track.quota:

@@ -42,7 +42,7 @@ def still_boards(*, competition: Competition, by: User, reason: str) -> None:
             raise Refusal("the boards stand still already", fix="there is nothing to do")
         # whoever scores holds the lock of a track: what ended before `now` is in the snapshots, what ends later is not
         tracks = list(Track.objects.select_for_update(no_key=True).filter(competition=held).order_by("pk"))
-        now = max([clock.now(), *_last_known(held)])
+        now = max([clock.database_now(), *_last_known(held)])
         for track in tracks:
             _snapshot(track, reason, now)
         _set_since(competition, now)

@@ -70,7 +70,7 @@ def _begin_superseding(ended: Evaluation, replaced: Mapping[int, Match]) -> None
         rules=ended.rules,
         sample_set=ended.sample_set,
         replaces=ended,
-        created_at=clock.now(),
+        created_at=clock.database_now(),
     )
     evaluation.matches.set([replaced.get(match.pk, match) for match in ended.matches.all()])
     events.record("supersede", evaluation, replaces=ended.pk)

@@ -55,7 +55,7 @@ def sweep() -> None:
     # asked when the others are begun: their pieces go first
     if (refined := unrefined()) is not None:
         _try_to_evaluate(refined)
-    services.end_overdue()
+    services.note_overdue()
     _make_first_pools()
 
 

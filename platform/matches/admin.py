@@ -12,7 +12,7 @@ from core.administration.acts import Act, confirmed
 from core.administration.columns import count_column, labelled, linked
 from core.administration.rows import ReadOnlyAdmin, model_field_names
 from matches import services
-from matches.models import Match, Piece, SampleResult, Worker
+from matches.models import Match, Piece, SampleResult, Worker, WorkerTime
 
 STATE_COLOURS = {
     "waiting": "info",
@@ -42,7 +42,7 @@ class WorkerAdmin(ReadOnlyAdmin):
     """Processes that play, as they last reported themselves."""
 
     counts = ("pieces",)
-    list_display = ("name", "worker_class", "device", "calibration", "started_at", "last_seen_at")
+    list_display = ("name", "worker_class", "device", "calibration", "clock_skew", "started_at", "last_seen_at")
     list_filter = ("worker_class",)
     search_fields = ("name", "device")
 
@@ -94,6 +94,8 @@ class PieceAdmin(ReadOnlyAdmin):
         "__str__",
         labelled("state", STATE_COLOURS),
         linked("match"),
+        "priority",
+        linked("entry"),
         "first",
         "count",
         linked("worker"),
@@ -103,8 +105,8 @@ class PieceAdmin(ReadOnlyAdmin):
         "played_at",
         "seconds",
     )
-    list_filter = ("state", "worker_class", ("match__rules__competition", RelatedOnlyFieldListFilter))
-    list_select_related = ("match", "worker")
+    list_filter = ("state", "priority", "worker_class", ("match__rules__competition", RelatedOnlyFieldListFilter))
+    list_select_related = ("match", "worker", "entry__team", "entry__competition")
     search_fields = ("=match__pk", "worker__name")
     show_full_result_count = False
 
@@ -130,3 +132,15 @@ class SampleResultAdmin(ReadOnlyAdmin):
     search_fields = ("=match__pk",)
     show_full_result_count = False
     fields = model_field_names(SampleResult, without=["found_label"])
+
+
+@admin.register(WorkerTime)
+class WorkerTimeAdmin(ReadOnlyAdmin):
+    """How many seconds workers played for each team, by the hour: what a team's share of a day is counted from."""
+
+    organised_by = "entry__competition__organisers"
+    list_display = ("__str__", linked("entry"), "hour", "seconds")
+    list_filter = (("entry__competition", RelatedOnlyFieldListFilter),)
+    list_select_related = ("entry__team", "entry__competition")
+    search_fields = ("entry__team__name",)
+    date_hierarchy = "hour"

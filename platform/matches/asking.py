@@ -10,12 +10,13 @@ from typing import NamedTuple
 from django.db import transaction
 from django.db.models import F, Max
 
-from competitions.models import RulesVersion, SampleSet, Track
+from competitions.models import Entry, RulesVersion, SampleSet, Track
 from competitions.rules import query_rules
 from core import clock, doorbell
 from matches.models import Match, Piece
 from matches.queue import finish_played
 from matches.seeds import match_seed
+from matches.sharing import held_pieces, uses
 from submissions.models import Player
 
 
@@ -27,6 +28,14 @@ class _Asked(NamedTuple):
     take: int
 
 
+class _Share(NamedTuple):
+    """The columns of a piece that say when it is played."""
+
+    priority: Piece.Priority
+    entry: Entry | None
+    queued_at: datetime
+
+
 def ask(
     *,
     rules: RulesVersion,
@@ -36,13 +45,18 @@ def ask(
     ends: Sequence[int] = (),
     take: int = 0,
     delay: timedelta = timedelta(0),
+    entry: Entry | None = None,
+    priority: Piece.Priority = Piece.Priority.BOARD,
 ) -> list[Match]:
     """The matches of `pairs` (model, attack), in their order, with pieces for the first `upto` samples at least.
 
     Pieces end where the rules' size says, at each number of `ends` and at `upto`; what has a piece keeps it, so that
     nothing is played twice. A match that was over and gets pieces is played on, and one that was cancelled is taken up
     again; one that failed waits for its replay, one that is held for being let go. Pieces queue up behind those that
-    are asked for within the next `delay`, unless somebody else wants them sooner. Safe to call at once from anywhere.
+    are asked for within the next `delay`, unless somebody else wants them sooner. They are played on the share of
+    `entry`, or on no team's; what waits for another team goes to the one of both that used less of the workers.
+    Safe to call at once from anywhere.
+
     Raises `ValueError` where `upto` is no number of samples of the set, or a pair is none of its competition.
     """
     if not 1 <= upto <= sample_set.count:
@@ -51,31 +65,43 @@ def ask(
         _check_sides(rules, sample_set, model, attack)
     asked = _Asked(rules, sample_set, take)
     with transaction.atomic():
-        matches = _locked_matches(asked, pairs)
+        now = clock.database_now()
+        matches = _locked_matches(asked, pairs, now)
         cancelled = [match for match in matches.values() if match.state == Match.State.CANCELLED]
-        at = clock.now() + delay
+        at = now + delay
         _take_up_again(cancelled, at)
         size = query_rules(rules.values, rules.version).piece_samples
         stops = sorted({*range(size, upto, size), *(end for end in ends if 0 < end < upto), upto})
-        later = Piece.objects.filter(match__in=[match.pk for match in matches.values()], queued_at__gt=at)
-        later.filter(state=Piece.State.WAITING).update(queued_at=at)
-        if _add_pieces(list(matches.values()), stops, at) or cancelled:
+        share = _Share(priority, entry, at)
+        _advance([match.pk for match in matches.values()], share, now)
+        if _add_pieces(list(matches.values()), stops, share) or cancelled:
             doorbell.ring("matches.play")
         _end_if_played(cancelled)
     return [matches[model.pk, attack.pk] for model, attack in pairs]
 
 
 def ensure_match(
-    *, rules: RulesVersion, sample_set: SampleSet, model: Player, attack: Player, delay: timedelta = timedelta(0)
+    *,
+    rules: RulesVersion,
+    sample_set: SampleSet,
+    model: Player,
+    attack: Player,
+    delay: timedelta = timedelta(0),
+    entry: Entry | None = None,
 ) -> Match:
     """The match of `attack` against `model` over the whole set, made where it was never asked for before.
 
     One that is played already is returned as it is: nothing is played twice. Safe to call at once from anywhere.
     """
-    return ask(rules=rules, sample_set=sample_set, pairs=[(model, attack)], upto=sample_set.count, delay=delay)[0]
+    (match,) = ask(
+        rules=rules, sample_set=sample_set, pairs=[(model, attack)], upto=sample_set.count, delay=delay, entry=entry
+    )
+    return match
 
 
-def _locked_matches(asked: _Asked, pairs: Sequence[tuple[Player, Player]]) -> dict[tuple[int, int], Match]:
+def _locked_matches(
+    asked: _Asked, pairs: Sequence[tuple[Player, Player]], now: datetime
+) -> dict[tuple[int, int], Match]:
     """The match of each pair by the keys of its players, made where it was not there. Locked until all is committed.
 
     Locked, or who ends a match would miss the pieces that it gets this very moment. Made and locked in one order, so
@@ -86,7 +112,7 @@ def _locked_matches(asked: _Asked, pairs: Sequence[tuple[Player, Player]]) -> di
     if missing := players.keys() - known.keys():
         played = _seeds(asked._replace(take=0), missing) if asked.take else {}
         Match.objects.bulk_create(
-            (_new(asked, *pair, played.get(keys)) for keys, pair in players.items() if keys in missing),
+            (_new(asked, *pair, played.get(keys), now) for keys, pair in players.items() if keys in missing),
             ignore_conflicts=True,
         )
         known = _known(asked, players)
@@ -113,7 +139,7 @@ def _of_pairs(asked: _Asked, keys: Iterable[tuple[int, int]], column: str) -> di
     return {(model, attack): value for model, attack, value in rows.values_list("model", "attack", column)}
 
 
-def _new(asked: _Asked, model: Player, attack: Player, seed: int | None) -> Match:
+def _new(asked: _Asked, model: Player, attack: Player, seed: int | None, now: datetime) -> Match:
     """A match of the pair; `seed` is that of the match that it plays once more, None where there is none."""
     fresh = match_seed(rules=asked.rules, sample_set=asked.sample_set, model=model, attack=attack)
     return Match(
@@ -122,12 +148,29 @@ def _new(asked: _Asked, model: Player, attack: Player, seed: int | None) -> Matc
         attack=attack,
         seed=fresh if seed is None else seed,
         needs_gpu=model.gpu or attack.gpu,
-        created_at=clock.now(),
+        created_at=now,
     )
 
 
-def _add_pieces(matches: Sequence[Match], stops: Sequence[int], at: datetime) -> int:
-    """Give each match the pieces that it lacks up to the last stop, queued at `at`; how many pieces."""
+def _advance(matches: Sequence[int], share: _Share, now: datetime) -> None:
+    """Have the pieces of `matches` that wait played sooner, where `share` gives them a better place."""
+    waiting = Piece.objects.filter(match__in=matches, state=Piece.State.WAITING)
+    waiting.filter(queued_at__gt=share.queued_at).update(queued_at=share.queued_at)
+    if share.priority < Piece.Priority.BOARD:
+        waiting.filter(priority__gt=share.priority).update(priority=share.priority, entry=share.entry)
+    if share.entry is None:
+        return
+    others = waiting.filter(priority=share.priority, entry__isnull=False).exclude(entry=share.entry)
+    owners = set(others.order_by().values_list("entry", flat=True).distinct())
+    if owners:
+        used = uses([share.entry.pk, *owners], held_pieces(), now)
+        others.filter(entry__in=[each for each in owners if used[each].day > used[share.entry.pk].day]).update(
+            entry=share.entry
+        )
+
+
+def _add_pieces(matches: Sequence[Match], stops: Sequence[int], share: _Share) -> int:
+    """Give each match the pieces that it lacks up to the last stop; how many pieces."""
     rows = Piece.objects.filter(match__in=[match.pk for match in matches]).values("match")
     there = {
         row["match"]: (row["newest"] + 1, row["covered"])
@@ -138,7 +181,7 @@ def _add_pieces(matches: Sequence[Match], stops: Sequence[int], at: datetime) ->
         number, covered = there.get(match.pk, (0, 0))
         edges = [covered, *(stop for stop in stops if stop > covered)]
         pieces += [
-            Piece(match=match, number=number + step, first=first, count=end - first, queued_at=at)
+            Piece(match=match, number=number + step, first=first, count=end - first, **share._asdict())
             for step, (first, end) in enumerate(pairwise(edges))
         ]
         if match.state == Match.State.PLAYED and len(edges) > 1:

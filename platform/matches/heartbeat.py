@@ -53,7 +53,7 @@ class Heartbeat:
             match = claim.piece.match
             rules = query_rules(match.rules.values, match.rules.version)
             seconds = longest_seconds(rules, claim.piece.count, claim.worker.calibration)
-            self._held[claim.piece.pk] = claim, clock.now() + timedelta(seconds=seconds)
+            self._held[claim.piece.pk] = claim, clock.database_now() + timedelta(seconds=seconds)
         return claim
 
     def drop(self, claim: Claim) -> None:
@@ -63,9 +63,9 @@ class Heartbeat:
     def beat(self) -> None:
         """Give one sign of life, also for what is held; a play that hangs gets none, so that its lease runs out."""
         try:
-            services.note_alive(self._worker)
+            now = services.note_alive(self._worker)
             for claim, hangs_at in list(self._held.values()):
-                if clock.now() >= hangs_at:
+                if now >= hangs_at:
                     log.error("%s is held longer than playing it can take", claim.piece)
                     self.drop(claim)
                 elif not queue.heartbeat(claim):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from django.db import models
-from django.db.models import UniqueConstraint
+from django.db.models import Q, UniqueConstraint
 
-from competitions.models import RulesVersion, SampleSet
+from competitions.models import Entry, RulesVersion, SampleSet
 from core import clock
 from submissions.models import Player
 
@@ -24,6 +24,8 @@ class Worker(models.Model):
     calibration = models.FloatField(default=1.0)
     started_at = models.DateTimeField()
     last_seen_at = models.DateTimeField()
+    clock_skew = models.FloatField(default=0.0)
+    """By how many seconds its host's clock was ahead of the database's when it was last seen; negative: behind."""
 
     class Meta:
         ordering = ["name"]
@@ -87,6 +89,10 @@ class Piece(models.Model):
         PLAYED = "played", "played"
         FAILED = "failed", "failed"
 
+    class Priority(models.IntegerChoices):
+        ROUND = 0, "round"
+        BOARD = 1, "leaderboard"
+
     match = models.ForeignKey(Match, on_delete=models.CASCADE, related_name="pieces")
     number = models.PositiveIntegerField()
     first = models.PositiveIntegerField()
@@ -95,7 +101,11 @@ class Piece(models.Model):
     state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
     queued_at = models.DateTimeField(default=clock.now)
     """Its place in the queue: when it was asked for, or later where it may wait for what others ask for meanwhile."""
+    priority = models.PositiveSmallIntegerField(choices=Priority.choices, default=Priority.BOARD)
+    entry = models.ForeignKey(Entry, null=True, blank=True, on_delete=models.PROTECT, related_name="pieces")
+    """The team whose share of the workers it is played on; None for rounds and rejudgings, which are no team's."""
     worker = models.ForeignKey(Worker, null=True, blank=True, on_delete=models.SET_NULL, related_name="pieces")
+    claimed_at = models.DateTimeField(null=True, blank=True)
     fence = models.PositiveIntegerField(default=0)
     lease_until = models.DateTimeField(null=True, blank=True)
     faults = models.PositiveSmallIntegerField(default=0)
@@ -114,7 +124,7 @@ class Piece(models.Model):
         constraints = [UniqueConstraint(fields=["match", "number"], name="piece_once_per_match")]
         indexes = [
             models.Index(fields=["state", "match", "number"]),
-            models.Index(fields=["state", "queued_at", "match", "number"]),
+            models.Index(fields=["state", "priority", "entry", "queued_at", "match", "number"]),
         ]
 
     def __str__(self) -> str:
@@ -141,3 +151,24 @@ class SampleResult(models.Model):
 
     def __str__(self) -> str:
         return f"sample {self.sample} of {self.match}"
+
+
+class WorkerTime(models.Model):
+    """How many seconds workers spent in one hour on pieces of leaderboards that they committed, for one team.
+
+    `entry` is None for what is played for no team.
+    """
+
+    entry = models.ForeignKey(Entry, null=True, blank=True, on_delete=models.PROTECT, related_name="worker_times")
+    hour = models.DateTimeField()
+    seconds = models.FloatField(default=0.0)
+
+    class Meta:
+        ordering = ["-hour", "entry"]
+        constraints = [
+            UniqueConstraint(fields=["entry", "hour"], name="worker_time_once_per_hour"),
+            UniqueConstraint(fields=["hour"], condition=Q(entry=None), name="worker_time_of_nobody_once_per_hour"),
+        ]
+
+    def __str__(self) -> str:
+        return f"worker time of {self.entry or 'no team'} from {self.hour:%Y-%m-%d %H:%M}"

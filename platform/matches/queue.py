@@ -7,9 +7,9 @@ of state is one conditional UPDATE, so that nothing is ever played or counted tw
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TypeVar
 
 from django.db import transaction
@@ -19,6 +19,7 @@ from core import clock, doorbell, events
 from matches.models import Match, Piece, SampleResult, Worker
 from matches.played import PlayedPiece, sum_audits
 from matches.selectors import waiting
+from matches.sharing import IN_ORDER, charge, held_pieces, in_turn
 
 LEASE = timedelta(seconds=30)
 """How long a piece is held without a sign of life."""
@@ -32,6 +33,9 @@ PAUSES = (timedelta(seconds=10), timedelta(seconds=120))
 log = logging.getLogger(__name__)
 
 Row = TypeVar("Row", bound=Model)
+
+PLAYED_WITH = ("rules", "sample_set", "model__repository", "attack__repository")
+"""What of a match is needed to play it."""
 
 OPEN_MATCH = [Match.State.WAITING, Match.State.PLAYING]
 """The states in which pieces of a match are taken up. One that is held or cancelled is nobody's to play."""
@@ -53,22 +57,23 @@ class Claim:
 def claim(worker: Worker, prefer: Match | None = None) -> Claim | None:
     """Take the next piece for `worker`, None where nothing waits that it can play.
 
-    `prefer`, the match whose players are warm, goes first; then matches that nobody holds; among these what was queued
-    first.
+    `prefer`, the match whose players are warm, goes first; then rounds; then the team that comes next by
+    `core.fairness`. Of a round or a team, matches that nobody holds go first, and among these what was queued first.
     """
     expire()
     while True:
         with transaction.atomic():
-            piece = _first_for(worker, prefer)
+            now = clock.database_now()
+            piece = _first_for(worker, prefer, now)
             if piece is None:
                 return None
-            if _take(piece, worker):
+            if _take(piece, worker, now):
                 return Claim(piece, piece.fence, worker)
 
 
 def heartbeat(held: Claim) -> bool:
     """Prolong the lease; False where the piece is no longer ours."""
-    return _held(held).update(lease_until=clock.now() + LEASE) == 1
+    return _held(held).update(lease_until=clock.database_now() + LEASE) == 1
 
 
 def commit(held: Claim, played: PlayedPiece) -> None:
@@ -77,11 +82,12 @@ def commit(held: Claim, played: PlayedPiece) -> None:
     Raises `LostClaimError` where somebody else has the piece by now.
     """
     piece, worker = held.piece, held.worker
+    now = clock.database_now()
     with transaction.atomic():
         written = _held(held).update(
             state=Piece.State.PLAYED,
             lease_until=None,
-            played_at=clock.now(),
+            played_at=now,
             seconds=played.seconds,
             worker_class=worker.worker_class,
             calibration=worker.calibration,
@@ -107,6 +113,7 @@ def commit(held: Claim, played: PlayedPiece) -> None:
             for row in played.samples
         )
         _finish(piece.match_id)
+        charge(piece, now)
 
 
 def give_back(held: Claim, *, fault: str = "") -> bool:
@@ -118,7 +125,8 @@ def give_back(held: Claim, *, fault: str = "") -> bool:
 
 def expire() -> int:
     """Take the pieces back whose workers gave no sign of life, each with a fault; how many."""
-    out = Piece.objects.filter(state=Piece.State.CLAIMED, lease_until__lt=clock.now()).select_related("worker")
+    now = clock.database_now()
+    out = Piece.objects.filter(state=Piece.State.CLAIMED, lease_until__lt=now).select_related("worker")
     return _count(out, lambda piece: _count_fault(piece, f"{piece.worker} gave no sign of life", rests=False))
 
 
@@ -135,11 +143,10 @@ def fail_given_up() -> int:
     return _count(stuck, lambda piece: _fail(piece, "its events tell"))
 
 
-def waiting_for(worker: Worker) -> QuerySet[Piece]:
+def waiting_for(worker: Worker, now: datetime | None = None) -> QuerySet[Piece]:
     """The pieces that `worker` may claim now: without a GPU, those of matches that need none."""
-    if worker.worker_class == Worker.Class.GPU:
-        return waiting()
-    return waiting().filter(match__needs_gpu=False)
+    pieces = waiting(now)
+    return pieces if worker.worker_class == Worker.Class.GPU else pieces.filter(match__needs_gpu=False)
 
 
 def _count(rows: QuerySet[Row], act: Callable[[Row], bool]) -> int:
@@ -154,30 +161,45 @@ def _count(rows: QuerySet[Row], act: Callable[[Row], bool]) -> int:
     return changed
 
 
-def _first_for(worker: Worker, prefer: Match | None) -> Piece | None:
-    pieces = waiting_for(worker).select_related(
-        "match__rules", "match__sample_set", "match__model__repository", "match__attack__repository"
-    )
+def _first_for(worker: Worker, prefer: Match | None, now: datetime) -> Piece | None:
     # locked rows are in somebody's hands this very moment; where the database has no such locks, writers queue up
-    pieces = pieces.select_for_update(skip_locked=True, of=("self",))
+    pieces = waiting_for(worker, now).select_for_update(skip_locked=True, of=("self",))
     if prefer is not None and (warm := pieces.filter(match=prefer).order_by("number").first()):
+        warm.match = prefer
         return warm
-    others = Piece.objects.filter(match=OuterRef("match"), state=Piece.State.CLAIMED)
-    # by the columns of an index: `match` would sort by the other table, and so look at every piece that waits
-    oldest = pieces.order_by("queued_at", "match_id", "number")
+    held = held_pieces()
+    # given by their keys, which are few: databases have planned an anti-join over every piece
+    busy = {each.match for each in held}
+    rounds = pieces.filter(priority=Piece.Priority.ROUND).order_by(*IN_ORDER)
+    if found := _first_of(rounds, busy):
+        return found
+    teams = in_turn(waiting_for(worker, now), held, now)
+    # of the first team all that waits may be locked: others claim it this very moment
+    found_of = (_first_of(pieces.filter(**team).order_by(*IN_ORDER), busy) for team in teams)
+    return next((found for found in found_of if found), None)
+
+
+def _first_of(pieces: QuerySet[Piece], busy: Collection[int]) -> Piece | None:
+    """The first of `pieces`, if it can be of a match that no worker plays."""
+    piece = pieces.first()
     # in two steps: sorting by whether a match is held would look at every piece that waits
-    return oldest.filter(~Exists(others)).first() or oldest.first()
+    if piece is not None and piece.match_id in busy:
+        piece = pieces.exclude(match__in=busy).first() or piece
+    if piece is not None:
+        piece.match = Match.objects.select_related(*PLAYED_WITH).get(pk=piece.match_id)
+    return piece
 
 
-def _take(piece: Piece, worker: Worker) -> bool:
+def _take(piece: Piece, worker: Worker, now: datetime) -> bool:
     """Make `piece` the worker's; False where somebody else was faster."""
-    taken = Piece.objects.filter(pk=piece.pk, state=Piece.State.WAITING, fence=piece.fence).update(
-        state=Piece.State.CLAIMED, worker=worker, fence=piece.fence + 1, lease_until=clock.now() + LEASE
-    )
-    if taken:
-        piece.state, piece.worker, piece.fence = Piece.State.CLAIMED, worker, piece.fence + 1
-        Match.objects.filter(pk=piece.match_id, state=Match.State.WAITING).update(state=Match.State.PLAYING)
-    return taken == 1
+    claimed = {"state": Piece.State.CLAIMED, "worker": worker, "fence": piece.fence + 1, "claimed_at": now}
+    free = Piece.objects.filter(pk=piece.pk, state=Piece.State.WAITING, fence=piece.fence)
+    if not free.update(**claimed, lease_until=now + LEASE):
+        return False
+    for name, value in claimed.items():
+        setattr(piece, name, value)
+    Match.objects.filter(pk=piece.match_id, state=Match.State.WAITING).update(state=Match.State.PLAYING)
+    return True
 
 
 def _held(held: Claim) -> QuerySet[Piece]:
@@ -187,7 +209,7 @@ def _held(held: Claim) -> QuerySet[Piece]:
 
 def _count_fault(piece: Piece, fault: str, *, rests: bool) -> bool:
     """Return `piece`, as it was read while it was claimed, or give it up; False where it changed hands meanwhile."""
-    faults, now = piece.faults + 1, clock.now()
+    faults, now = piece.faults + 1, clock.database_now()
     given_up = faults >= MOST_FAULTS
     claimed = Piece.objects.filter(pk=piece.pk, fence=piece.fence, state=Piece.State.CLAIMED)
     if not rests:
@@ -215,7 +237,7 @@ def _fail(piece: Piece, fault: str) -> bool:
         return False
     match.state = Match.State.FAILED
     match.fault = f"piece {piece.number} failed {MOST_FAULTS} times on our side, the last time so: {fault}"
-    match.finished_at = clock.now()
+    match.finished_at = clock.database_now()
     match.save(update_fields=["state", "fault", "finished_at"])
     events.record("fail_match", match, reason=match.fault)
     _tell_of_end()
@@ -231,7 +253,7 @@ def _finish(key: int) -> bool:
         return False
     match.state = Match.State.PLAYED
     match.audit = sum_audits(pieces.values_list("audit", flat=True))
-    match.finished_at = clock.now()
+    match.finished_at = clock.database_now()
     match.save(update_fields=["state", "audit", "finished_at"])
     _tell_of_end()
     return True

@@ -60,7 +60,7 @@ def cancel(matches: QuerySet[Match]) -> int:
     unfinished = [*OPEN_MATCH, Match.State.HELD, Match.State.FAILED]
     with transaction.atomic():
         return Match.objects.filter(pk__in=_locked(matches, unfinished)).update(
-            state=Match.State.CANCELLED, finished_at=clock.now()
+            state=Match.State.CANCELLED, finished_at=clock.database_now()
         )
 
 
@@ -89,6 +89,7 @@ def replay_failed(match: Match, by: User | None, reason: str = "") -> None:
 
 def note_worker(*, name: str, worker_class: str, device: str, calibration: float, started_at: datetime) -> Worker:
     """The row of a worker process that plays now, made or brought up to date."""
+    seen_at, skew = clock.compare()
     worker, _ = Worker.objects.update_or_create(
         name=name,
         defaults={
@@ -96,12 +97,15 @@ def note_worker(*, name: str, worker_class: str, device: str, calibration: float
             "device": device,
             "calibration": calibration,
             "started_at": started_at,
-            "last_seen_at": clock.now(),
+            "last_seen_at": seen_at,
+            "clock_skew": skew,
         },
     )
     return worker
 
 
-def note_alive(worker: Worker) -> None:
-    """A worker process gives a sign of life."""
-    Worker.objects.filter(pk=worker.pk).update(last_seen_at=clock.now())
+def note_alive(worker: Worker) -> datetime:
+    """A worker process gives a sign of life, and tells how far its host's clock is off; when, by the database's."""
+    seen_at, skew = clock.compare()
+    Worker.objects.filter(pk=worker.pk).update(last_seen_at=seen_at, clock_skew=skew)
+    return seen_at

@@ -90,7 +90,7 @@ def _ring_for_whoever_comes() -> int:
 
 def register(number: int) -> Worker:
     """The row of the worker process in slot `number`."""
-    _process.started_at = _process.started_at or clock.now()
+    _process.started_at = _process.started_at or clock.database_now()
     return services.note_worker(
         name=f"{settings.WORKER_NAME}/{number}",
         worker_class=settings.WORKER_CLASS,

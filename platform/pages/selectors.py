@@ -31,8 +31,9 @@ from repositories.models import Repository
 from repositories.reading import CommitInfo
 from repositories.recent import recent_of
 from submissions.models import QuotaSlot, Submission
+from submissions.queue import BuildPlace, place_of
 from submissions.quota import Allowance, allowance
-from submissions.selectors import allowance_of, built_before, left_out, next_tag_of
+from submissions.selectors import allowance_of, left_out, next_tag_of
 
 TOP = 3
 RECENT_COMMITS = 5
@@ -101,13 +102,13 @@ class Stand:
     """How a submission stands: its newest evaluation and, while that is played, its place in the queue.
 
     `hidden_since`: the boards stand still since then, and there is a newer evaluation that is not shown here.
-    `before` is how many submissions wait to be built before it; `worker_missing`: no live worker can play its pieces.
+    `build` is its place among those that wait to be built; `worker_missing`: no live worker can play its pieces.
     """
 
     evaluation: Evaluation | None
     progress: Progress | None
     queue: QueuePlace | None
-    before: int | None
+    build: BuildPlace | None
     pool_missing: bool
     worker_missing: bool
     hidden_since: datetime | None
@@ -123,17 +124,17 @@ def stand_of(submission: Submission, *, inside: bool) -> Stand:
     newest = evaluation_of(submission)
     evaluation = newest if inside else public_evaluation_of(submission)
     hidden = newest != evaluation
-    played = waits = before = None
+    played = waits = build = None
     no_worker = False
     goes_on = submission.state == Submission.State.READY
     if goes_on and evaluation is not None and evaluation.state == Evaluation.State.PLAYING:
         matches = list(evaluation.matches.all())
         played, waits, no_worker = progress(matches), queue_of(matches), worker_is_missing(matches)
     if submission.state == Submission.State.RECEIVED:
-        before = built_before(submission).count()
+        build = place_of(submission)
     missing = goes_on and newest is None and opposing_pool(submission.repository.track) is None
     since = submission.repository.entry.competition.boards_still_since if hidden else None
-    return Stand(evaluation, played, waits, before, missing, no_worker, since)
+    return Stand(evaluation, played, waits, build, missing, no_worker, since)
 
 
 @dataclass(frozen=True)

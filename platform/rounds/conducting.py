@@ -16,7 +16,7 @@ from competitions.models import Track
 from core import store
 from core.errors import Fault
 from evaluation.domain.players import Side
-from matches.models import Match
+from matches.models import Match, Piece
 from matches.queue import OPEN_MATCH
 from matches.selectors import worker_is_missing
 from matches.services import ask
@@ -138,7 +138,14 @@ def _ask(round: Round, facts: RoundFacts, state: RoundState, players: Players) -
         by_samples.setdefault(wanted.upto, []).append((models[wanted.model], attacks[wanted.attack]))
     ends = ends_of(facts)
     for upto, pairs in sorted(by_samples.items()):
-        matches = ask(rules=round.rules, sample_set=round.sample_set, pairs=pairs, upto=upto, ends=ends)
+        matches = ask(
+            rules=round.rules,
+            sample_set=round.sample_set,
+            pairs=pairs,
+            upto=upto,
+            ends=ends,
+            priority=Piece.Priority.ROUND,
+        )
         RoundMatch.objects.bulk_create(
             (RoundMatch(round=round, match=match) for match in matches), ignore_conflicts=True
         )

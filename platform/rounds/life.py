@@ -66,7 +66,7 @@ def require_state(round: Round, *states: Round.State, act: str) -> None:
 
 def move(held: Round, state: Round.State, verb: str, *, by: User | None, reason: str, **data: Any) -> None:
     """Bring a locked round into `state`, with an event. Its problem ends with the state that had it."""
-    held.state, held.state_since, held.problem = state, clock.now(), ""
+    held.state, held.state_since, held.problem = state, clock.database_now(), ""
     held.save()
     events.record(verb, held, by=by, reason=reason, **data)
 

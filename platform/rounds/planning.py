@@ -61,7 +61,7 @@ def plan_round(
         _check_samples(competition, kind, source, samples)
         number = (competition.rounds.aggregate(newest=Max("number"))["newest"] or 0) + 1
         sample_set = keep_draw(drawn, name=_free_name(competition, number))
-        now = clock.now()
+        now = clock.database_now()
         planned = Round.objects.create(
             competition=competition,
             number=number,

@@ -90,7 +90,7 @@ def cancel(*, round: Round, by: User, reason: str) -> None:
         held = locked(round)
         require_state(held, *cancellable, act="cancelled")
         matches.cancel(_matches(held))
-        if clock.now() < held.window.ends_at:
+        if clock.database_now() < held.window.ends_at:
             call_off_window(window=held.window, by=by, reason=reason)
         move(held, Round.State.CANCELLED, "cancel", by=by, reason=reason)
     round.refresh_from_db()

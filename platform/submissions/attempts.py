@@ -47,7 +47,7 @@ _AT_WORK = (Submission.State.BUILDING, Submission.State.CHECKING)
 def claim(submission_id: int, worker: str) -> Build | None:
     """Take a submission that was received, for the lease; None where another worker did or it was withdrawn."""
     limit = builds.build_limit() + BUILD_MARGIN
-    now = clock.now()
+    now = clock.database_now()
     with transaction.atomic():
         received = Submission.objects.filter(pk=submission_id, state=Submission.State.RECEIVED)
         if not received.update(state=Submission.State.BUILDING, state_since=now, deadline=now + limit):
@@ -65,7 +65,7 @@ def claim(submission_id: int, worker: str) -> Build | None:
 def hold(build: Build) -> bool:
     """Renew the lease on `build`; False where it is not ours any more, or its submission was withdrawn."""
     held = Build.objects.filter(pk=build.pk, finished_at=None, submission__state__in=_AT_WORK)
-    return held.update(lease_until=clock.now() + LEASE) == 1
+    return held.update(lease_until=clock.database_now() + LEASE) == 1
 
 
 def begin_checks(build: Build, limit: timedelta) -> bool:
@@ -73,8 +73,8 @@ def begin_checks(build: Build, limit: timedelta) -> bool:
     with _locked(build) as submission:
         if submission is None:
             return False
-        Build.objects.filter(pk=build.pk).update(checks_began_at=clock.now())
-        _move(submission, Submission.State.CHECKING, deadline=clock.now() + limit)
+        Build.objects.filter(pk=build.pk).update(checks_began_at=clock.database_now())
+        _move(submission, Submission.State.CHECKING, deadline=clock.database_now() + limit)
     return True
 
 
@@ -116,9 +116,9 @@ def give_back(build: Build, outcome: str, detail: str) -> None:
         _finish(build, outcome)
         events.record("fault", submission, reason=outcome, attempt=build.attempt, detail=detail)
         if outcome != HOST and _faults_in_a_row(submission) % MAX_FAULTS == 0:
-            _give_up(submission, FAULT, f"Something of ours failed {MAX_FAULTS} times while this was built or checked.")
+            _give_up(submission, f"Something of ours failed {MAX_FAULTS} times while this was built or checked.")
             return
-        _move(submission, Submission.State.RECEIVED, deadline=clock.now() + deadlines.RECEIVED)
+        _move(submission, Submission.State.RECEIVED, deadline=clock.database_now() + deadlines.RECEIVED)
         if outcome == LOST:  # after a fault, a pause: what failed at once would fail at once again
             ring("submissions.build", submission=submission.pk)
 
@@ -130,7 +130,7 @@ def leave(build: Build) -> None:
 
 def sweep() -> None:
     """Find from the database alone what is due: lost workers, overdue states, submissions that nobody took up."""
-    now = clock.now()
+    now = clock.database_now()
     for build in Build.objects.filter(finished_at=None, lease_until__lt=now):
         with _apart(build):
             _lost(build, now)
@@ -170,11 +170,13 @@ def _overdue(submission: Submission, now: datetime) -> None:
         return
     with transaction.atomic():
         ledger.lock(submission.repository)
-        waiting = Submission.objects.select_for_update().filter(
-            pk=submission.pk, state=Submission.State.RECEIVED, deadline__lt=now
-        )
-        for row in waiting:
-            _give_up(row, OVERDUE, "No worker of ours took this up in time.")
+        waiting = Submission.objects.filter(pk=submission.pk, state=Submission.State.RECEIVED, deadline__lt=now)
+        # it stays in the queue: refused, it would wait once more from the end
+        if not waiting.update(deadline=now + deadlines.RECEIVED):
+            return
+        ledger.refund(submission=submission, reason=ledger.OVERDUE)
+        events.record("overdue", submission, since=submission.state_since.isoformat())
+    log.error("%s has waited since %s: builders are missing", submission, submission.state_since)
 
 
 @contextmanager
@@ -194,17 +196,17 @@ def _held(build: Build) -> Submission | None:
 
 def _finish(build: Build, outcome: str, checks: Sequence[dict[str, Any]] = ()) -> None:
     held = Build.objects.filter(pk=build.pk, finished_at=None)
-    held.update(finished_at=clock.now(), lease_until=None, outcome=outcome, checks=list(checks))
+    held.update(finished_at=clock.database_now(), lease_until=None, outcome=outcome, checks=list(checks))
 
 
 def _move(submission: Submission, state: Submission.State, **values: Any) -> None:
-    changes = {"deadline": None, "state_since": clock.now()} | values | {"state": state}
+    changes = {"deadline": None, "state_since": clock.database_now()} | values | {"state": state}
     for name, value in changes.items():
         setattr(submission, name, value)
     submission.save(update_fields=list(changes))
 
 
-def _give_up(submission: Submission, reason: str, problem: str) -> None:
+def _give_up(submission: Submission, problem: str) -> None:
     if ledger.refunds_platform_error(submission):
         fix = "It cost no slot. Submit it again later; the organisers can see what happened, and can retry it."
     else:
@@ -212,7 +214,7 @@ def _give_up(submission: Submission, reason: str, problem: str) -> None:
             f"More than {REFUNDED_FAULTS} platform errors in 24 hours, so an organiser decides whether its slot "
             "is given back. Ask the organisers; they can see what happened."
         )
-    _refuse(submission, Submission.Cause.PLATFORM, reason, problem, fix)
+    _refuse(submission, Submission.Cause.PLATFORM, FAULT, problem, fix)
 
 
 def _refuse(submission: Submission, cause: Submission.Cause, reason: str, problem: str, fix: str) -> None:

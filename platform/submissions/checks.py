@@ -42,7 +42,7 @@ def check_content(repository: Repository, commit: str, reader: Reader) -> str:
 
 def check_calendar(competition: Competition) -> None:
     """Refuse before the start, after the end and in a freeze window."""
-    now = clock.now()
+    now = clock.database_now()
     if now < competition.starts_at:
         raise _not_yet(
             competition, f"{competition.title} begins at {moment(competition.starts_at)}", competition.starts_at

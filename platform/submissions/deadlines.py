@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 RECEIVED = timedelta(hours=24)
-"""Until a worker takes it. Past it no worker is there: a fault of ours, refunded."""
+"""Until a builder takes it. Past it builders are missing: a platform error, refunded, and it waits on."""
 
 RESERVED = timedelta(seconds=60)
 """How long a reserved slot may wait for its push to end before a sweep looks what became of it."""

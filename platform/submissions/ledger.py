@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 
 BUILD_REFUSED = "build_refused"
 FAULT = "fault"
+OVERDUE = "overdue"
+"""No worker of ours built or played it in time. It stays in its queue."""
 AWAITS_ORGANISER = "awaits_organiser"
 """On a slot that is used: a platform error took it, and an organiser decides whether it is given back."""
 PUSH_BROKEN_OFF = "push_broken_off"
@@ -49,7 +51,7 @@ def reserve(*, repository: Repository, commit: str, tag: str, by: User) -> Quota
         check_commit_is_new(repository, commit)
         check_quota(repository)
         return QuotaSlot.objects.create(
-            repository=repository, commit=commit, tag=tag, reserved_by=by, reserved_at=clock.now()
+            repository=repository, commit=commit, tag=tag, reserved_by=by, reserved_at=clock.database_now()
         )
 
 
@@ -91,7 +93,7 @@ def _bound(repository: Repository, commit: str, tag: str, by: User, *, title: st
             check_turn(repository, by, commit)
         slot = reserve(repository=repository, commit=commit, tag=tag, by=by)
         check_commit_is_new(repository, commit)
-        now = clock.now()
+        now = clock.database_now()
         submission = Submission.objects.create(
             repository=repository,
             commit=commit,
@@ -126,7 +128,7 @@ def settle_reservations(repository: Repository | None = None) -> int:
     Where the tag arrived it becomes a submission, else the slot is refunded; also where nobody could tell for a day.
     """
     due = QuotaSlot.objects.filter(
-        state=QuotaSlot.State.RESERVED, reserved_at__lte=clock.now() - deadlines.RESERVED
+        state=QuotaSlot.State.RESERVED, reserved_at__lte=clock.database_now() - deadlines.RESERVED
     ).select_related("repository", "reserved_by")
     if repository:
         due = due.filter(repository=repository)
@@ -170,7 +172,7 @@ def _given_up(repository: Repository | None) -> QuerySet[QuotaSlot]:
         state=QuotaSlot.State.REFUNDED,
         reason=PUSH_BROKEN_OFF,
         problem="",
-        settled_at__gt=clock.now() - deadlines.LATE_TAG,
+        settled_at__gt=clock.database_now() - deadlines.LATE_TAG,
     )
     if repository:
         slots = slots.filter(repository=repository)
@@ -218,7 +220,7 @@ def settle_refusal(submission: Submission) -> bool:
         slot = QuotaSlot.objects.filter(submission=submission).first()
         if slot is None or slot.state == QuotaSlot.State.REFUNDED:
             return True
-        now = clock.now()
+        now = clock.database_now()
         if submission.cause == Submission.Cause.PLATFORM:
             if refunds_platform_error(submission):
                 return _give_back(slot, QuotaSlot.State.USED, FAULT)
@@ -233,7 +235,7 @@ def refunds_platform_error(submission: Submission) -> bool:
     slot = QuotaSlot.objects.filter(submission=submission).first()
     if slot is None or slot.state == QuotaSlot.State.REFUNDED:
         return True
-    now = clock.now()
+    now = clock.database_now()
     return slot.reason != AWAITS_ORGANISER and refunds_fault(_refunds(submission.repository, FAULT, now), now)
 
 
@@ -253,7 +255,7 @@ def refund(*, submission: Submission, reason: str, by: User | None = None) -> bo
 def _give_back(slot: QuotaSlot, state: str, reason: str, by: User | None = None) -> bool:
     with transaction.atomic():
         given = QuotaSlot.objects.filter(pk=slot.pk, state=state).update(
-            state=QuotaSlot.State.REFUNDED, settled_at=clock.now(), reason=reason
+            state=QuotaSlot.State.REFUNDED, settled_at=clock.database_now(), reason=reason
         )
         if given:
             events.record("refund", slot, by=by, reason=reason)

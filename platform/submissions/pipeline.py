@@ -13,7 +13,7 @@ from django.db import Error, close_old_connections, connection
 
 from core.errors import Refusal
 from evaluation.domain.errors import ManifestRefusal, SlowBuildRefusal
-from submissions import attempts, builds, hosts
+from submissions import attempts, builds, hosts, queue
 from submissions.logs import LogWriter, clean
 from submissions.models import Build, LogChunk, Player
 from submissions.smoke import SmokeStage, as_rows, smoke_stage, what_failed
@@ -27,17 +27,24 @@ MANIFEST, BUILD_FAILED, BUILD_TOO_SLOW, CHECK_FAILED = "manifest", "build_failed
 log = logging.getLogger(__name__)
 
 
-def advance(submission_id: int) -> None:
-    """Bring a received submission to its end, or back to received where something of ours failed.
+def advance(rung: int) -> None:
+    """Bring the next submission that waits to its end, or back to received where something of ours failed.
 
-    Safe to call twice and at the same time: one caller gets it, the others do nothing. Nobody does while this host
-    is out of service: the sweep calls again.
+    Each that was received is rung for once: whoever is rung for one takes up the one that comes first, which may be
+    that of another team. Safe to call twice and at the same time: each submission is one caller's. Nobody takes up any
+    while this host is out of service: the sweep calls again.
     """
     if not hosts.in_service():
         return
-    build = attempts.claim(submission_id, f"{settings.WORKER_NAME}/build/{os.getpid()}")
-    if build is None:
-        return
+    worker = f"{settings.WORKER_NAME}/build/{os.getpid()}"
+    for key in queue.in_order(rung):
+        build = attempts.claim(key, worker)
+        if build is not None:
+            _advance(build)
+            return
+
+
+def _advance(build: Build) -> None:
     writer = LogWriter(build, builds.host_paths(build.submission).hidden)
     with _Keeper(build, writer) as keeper:
         try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef
 
 from core import clock
 from evaluation.domain.tags import next_tag
@@ -65,32 +65,13 @@ def _lines_after(build: Build, after: int) -> Iterator[NumberedLine]:
 
 def allowance_of(repository: Repository) -> Allowance:
     """What the team may still submit to the repository's track, now."""
-    now = clock.now()
+    now = clock.database_now()
     taken = (
         QuotaSlot.objects.filter(repository=repository, reserved_at__gt=now - WINDOW)
         .exclude(state=QuotaSlot.State.REFUNDED)
         .values_list("reserved_at", flat=True)
     )
     return allowance(taken, repository.track.quota, now)
-
-
-def built_before(submission: Submission) -> QuerySet[Submission]:
-    """The submissions that wait to be built before this one: older ones, those of teams of low priority last."""
-    waiting = Submission.objects.filter(state=Submission.State.RECEIVED)
-    others = Q(repository__entry__low_priority=False)
-    older = Q(pk__lt=submission.pk)
-    return waiting.filter(others | older if submission.repository.entry.low_priority else others & older).exclude(
-        pk=submission.pk
-    )
-
-
-def giving_way_to(key: int) -> list[int]:
-    """The submissions to which the one with `key` gives way, by their keys. Those that were tried before have time."""
-    own = Submission.objects.filter(pk=key, repository__entry__low_priority=True)
-    others = Submission.objects.filter(
-        state=Submission.State.RECEIVED, builds__isnull=True, repository__entry__low_priority=False
-    )
-    return list(others.order_by("pk").values_list("pk", flat=True)) if own.exists() else []
 
 
 def standing_submission(repository: Repository, commit: str) -> Submission | None:
@@ -107,7 +88,9 @@ def hosts_out_of_service() -> list[Host]:
 def left_out(repository: Repository) -> list[QuotaSlot]:
     """The slots of the last week whose tag is stored and is no submission, nor is another tag on its commit."""
     submitted = Submission.objects.filter(repository=repository, commit=OuterRef("commit"))
-    slots = QuotaSlot.objects.filter(~Exists(submitted), repository=repository, settled_at__gt=clock.now() - TOLD)
+    slots = QuotaSlot.objects.filter(
+        ~Exists(submitted), repository=repository, settled_at__gt=clock.database_now() - TOLD
+    )
     return list(slots.exclude(problem="").order_by("pk"))
 
 

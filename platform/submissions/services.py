@@ -144,7 +144,7 @@ def _locked(submission: Submission) -> Submission:
 
 
 def _change(submission: Submission, state: str, by: User, verb: str, reason: str = "") -> None:
-    now = clock.now()
+    now = clock.database_now()
     submission.state, submission.state_since = state, now
     submission.deadline = None if state in _FINAL else now + deadlines.RECEIVED
     submission.save()
@@ -156,7 +156,7 @@ def _judge(submission: Submission, by: User, verb: str, reason: str) -> None:
     judged = Submission.objects.filter(pk=submission.pk, disqualified_at__isnull=False)
     with transaction.atomic():
         if verb == "disqualify":
-            changed = standing.update(disqualified_at=clock.now(), disqualified_for=reason)
+            changed = standing.update(disqualified_at=clock.database_now(), disqualified_for=reason)
         else:
             changed = judged.update(disqualified_at=None, disqualified_for="")
         if not changed:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from submissions import attempts, images, pipeline, selectors, services
+from submissions import attempts, images, pipeline, services
 
 
 @shared_task(name="submissions.build")  # type: ignore[untyped-decorator]
 def build(submission: int) -> None:
-    """Build and check a submission that was received, and before one of a team of low priority those of others."""
-    for other in selectors.giving_way_to(submission):
-        pipeline.advance(other)
+    """Build and check a submission that was received: this one, or one that comes before it."""
     pipeline.advance(submission)
 
 

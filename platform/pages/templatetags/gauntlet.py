@@ -141,6 +141,15 @@ def queries(value: float | None) -> str:
 
 
 @register.filter
+def skew(seconds: float) -> str:
+    """How far a clock is off that of the database, in whole seconds: "31 s ahead"; "in step" below one."""
+    off = round(abs(seconds))
+    if not off:
+        return "in step"
+    return f"{f'{off} s' if off < 60 else duration(off)} {'ahead' if seconds > 0 else 'behind'}"
+
+
+@register.filter
 def kept_name(value: str) -> str:
     """A machine's name for something, as words: `too_slow` becomes `too slow`."""
     return value.replace("_", " ")

@@ -19,13 +19,13 @@ STATUS_EVERY = 5
 def status(request: HttpRequest) -> HttpResponse:
     """Workers with their last sign of life, and the queue. For everyone: no team and no player is named.
 
-    Hosts are named to organisers only: their names tell strangers how the site is built.
+    Organisers also see the names of hosts, which tell strangers how the site is built, and how far clocks are off.
     """
     context = {
         "workers": workers(),
         "queue": queue(),
         "out_of_service": hosts_out_of_service(),
-        "names_hosts": is_superuser_or_organiser(request),
+        "for_organisers": is_superuser_or_organiser(request),
     }
     framed = live.part(request, "pages/parts/status.html", context, every=STATUS_EVERY)
     if live.asked(request):

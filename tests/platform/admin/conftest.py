@@ -12,7 +12,7 @@ from accounts.models import AccessToken, AccountRequest, Invitation, SignUpLink,
 from competitions.models import FreezeWindow, RulesVersion, SampleSet, Track
 from core import events
 from leaderboards.models import Evaluation, Pool, PoolPlace, Rejudging, Resamples, Snapshot, Standing
-from matches.models import Match, Piece, SampleResult, Worker
+from matches.models import Match, Piece, SampleResult, Worker, WorkerTime
 from repositories.models import Repository
 from rounds.models import Decision, Release, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning, SigningKey
 from submissions.models import Build, Host, LogChunk, Player, QuotaSlot, Submission
@@ -136,7 +136,11 @@ class Rows:
         worker = Worker.objects.create(
             name=f"here/{self.rounds}", worker_class="cpu", started_at=self.at, last_seen_at=self.at
         )
-        piece = Piece.objects.create(match=match, number=0, first=0, count=2, worker=worker, state="failed")
+        entry = self.repositories["model"].entry
+        WorkerTime.objects.create(entry=entry, hour=self.at + timedelta(hours=self.rounds), seconds=60.0)
+        piece = Piece.objects.create(
+            match=match, number=0, first=0, count=2, worker=worker, state="failed", entry=entry
+        )
         SampleResult.objects.create(
             match=match,
             piece=piece,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from accounts.models import User
 from competitions.models import Entry, RulesVersion
 from core import clock
@@ -84,21 +86,31 @@ def test_a_void_evaluation_is_not_begun_again_by_itself(
     assert Evaluation.objects.get().state == "void"
 
 
-def test_one_that_plays_for_more_than_a_week_is_void_by_our_cause(
-    arena: Arena, the_clock: FakeClock, entry: Entry, alice: User, attack_pool: Pool
+def test_one_that_plays_for_more_than_a_week_costs_no_slot_and_plays_on(
+    arena: Arena,
+    the_clock: FakeClock,
+    entry: Entry,
+    alice: User,
+    attack_pool: Pool,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     evaluation = services.evaluate(arena.submission(entry, "model", alice))
     assert evaluation is not None
     the_clock.forward(days=7)
     sweep()
-    evaluation.refresh_from_db()
-    assert evaluation.state == "playing"
+    slot = QuotaSlot.objects.get(submission=evaluation.submission)
+    assert slot.state == "used"
     the_clock.forward(seconds=1)
     sweep()
     sweep()
-    evaluation = Evaluation.objects.get()
-    assert (evaluation.state, evaluation.cause, evaluation.reason) == ("void", "platform", "overdue")
-    assert "not over after 7 days" in evaluation.problem
-    slot = QuotaSlot.objects.get(submission=evaluation.submission)
+    slot.refresh_from_db()
     assert (slot.state, slot.reason) == ("refunded", "overdue")
-    assert Event.objects.get(verb="void").subject == f"evaluation:{evaluation.pk}"
+    assert Event.objects.get(verb="overdue").subject == f"submission:{evaluation.submission_id}"
+    assert "workers are missing" in caplog.text
+    for match in evaluation.matches.all():
+        arena.play(match, [2.0] * 6)
+    sweep()
+    evaluation = Evaluation.objects.get()
+    assert (evaluation.state, evaluation.cause, evaluation.value) == ("scored", "", 2.0)
+    assert services.verify_boards().differences == ()
+    assert list(services.differing_slots()) == []

@@ -112,7 +112,7 @@ def test_it_takes_as_many_queries_for_many_pairs_as_for_one(asker: Asker) -> Non
             asker(3, pairs=pairs)
         counts.append((len(asked), len(asked_again)))
     assert counts[0] == counts[1]
-    assert counts[0] <= (10, 6)
+    assert counts[0] <= (11, 7)  # one of them asks for the database's time, where it has a clock of its own
 
 
 def test_a_further_take_is_played_anew_from_the_same_seed(asker: Asker) -> None:

@@ -109,7 +109,7 @@ def test_it_works(
 
     lease = held.lease_until
     assert lease is not None
-    monkeypatch.setattr(clock, "now", lambda: lease + timedelta(seconds=1))
+    monkeypatch.setattr(clock, "database_now", lambda: lease + timedelta(seconds=1))
     let_play(make_worker("heir"))
     match.refresh_from_db()
     assert match.state == "played"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.test import Client
@@ -46,3 +47,20 @@ def test_it_names_hosts_to_organisers(client: Client, olga: User) -> None:
         *("arena-1/0", "out of service</span>"),
         *("arena-2/0", "at work"),
     ]
+
+
+def test_organisers_alone_see_how_far_clocks_are_off(client: Client, olga: User) -> None:
+    for name, skew in (("fast", 31.4), ("slow", -7.0), ("right", 0.2)):
+        Worker.objects.create(
+            name=name, worker_class="cpu", started_at=clock.now(), last_seen_at=clock.now(), clock_skew=skew
+        )
+    gone = clock.now() - timedelta(days=1)
+    Worker.objects.create(name="gone", worker_class="cpu", started_at=gone, last_seen_at=gone, clock_skew=31.0)
+    told = r"The clock of (\w+) is ([\w ]+)</strong>"
+    page = client.get("/status").content.decode()
+    assert (re.findall(told, page), "in step" in page) == ([], False)
+    User.objects.filter(pk=olga.pk).update(is_staff=True)
+    client.force_login(olga)
+    page = client.get("/status").content.decode()
+    assert re.findall(told, page) == [("fast", "31 s ahead"), ("slow", "7 s behind")]
+    assert "in step" in page

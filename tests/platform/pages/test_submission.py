@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.test import Client
 from django.urls import reverse
-from pytest_django import DjangoAssertNumQueries
+from pytest_django import DjangoAssertNumQueries, Settings
 
 from accounts.models import User
 from competitions.pseudonyms import public_name
+from core import clock
 from leaderboards.models import Evaluation
-from matches.models import Match, Piece
+from matches.models import Match, Piece, WorkerTime
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
 
 
@@ -136,6 +138,66 @@ def test_it_shows_progress_and_place_in_the_queue(client: Client, shown: dict[st
     assert "0 pieces ahead" in page
     assert "No worker that can play these pieces is there" in page
     assert 'hx-trigger="every 10s"' in page
+
+
+def test_it_says_why_a_team_waits(client: Client, shown: dict[str, Submission], bob: User, settings: Settings) -> None:
+    client.force_login(bob)
+    evaluation = Evaluation.objects.get()
+    player, now = evaluation.worst_opponent, clock.now()
+    assert player
+    match = Match.objects.create(
+        rules=evaluation.rules, sample_set=evaluation.sample_set, model=player, attack=player, seed=1, created_at=now
+    )
+    entry = shown["scored"].repository.entry
+    Piece.objects.create(match=match, number=0, first=0, count=1, entry=entry)
+    WorkerTime.objects.create(entry=entry, hour=now.replace(minute=0, second=0, microsecond=0), seconds=60.0)
+    Evaluation.objects.update(state=Evaluation.State.PLAYING, overdue_at=now)
+    evaluation.matches.add(match)
+    over_limit, overdue = "has used its share of worker time", "Not played within 7 days"
+    page = client.get(page_of(shown["scored"])).content.decode()
+    assert (over_limit in page, overdue in page) == (False, True)
+    settings.TEAM_WORKER_SECONDS = 60
+    assert over_limit in client.get(page_of(shown["scored"])).content.decode()
+    client.logout()
+    page = client.get(page_of(shown["scored"])).content.decode()
+    assert (over_limit in page, overdue in page) == (False, False)
+
+
+def test_it_says_why_a_submission_is_not_built(
+    client: Client, shown: dict[str, Submission], bob: User, settings: Settings
+) -> None:
+    client.force_login(bob)
+    waits, built, now = shown["building"], shown["scored"], clock.now()
+    Submission.objects.filter(pk=waits.pk).update(state=Submission.State.RECEIVED)
+    Build.objects.filter(submission=waits).update(finished_at=now, started_at=now, outcome="host")
+    Build.objects.filter(submission=built).delete()
+    Build.objects.create(
+        submission=built,
+        attempt=1,
+        worker="one",
+        started_at=now - timedelta(minutes=1),
+        finished_at=now,
+        outcome="ready",
+    )
+    QuotaSlot.objects.update_or_create(
+        submission=waits,
+        defaults={
+            "repository": waits.repository,
+            "commit": waits.commit,
+            "tag": waits.tag,
+            "reserved_by": bob,
+            "reserved_at": now,
+            "state": QuotaSlot.State.REFUNDED,
+            "reason": "overdue",
+        },
+    )
+    over_limit = "has used its share of build time"
+    page = client.get(page_of(waits)).content.decode()
+    assert "It is the next to be built." in page
+    assert "No builder was free within 24 hours" in page
+    assert over_limit not in page
+    settings.TEAM_BUILD_SECONDS = 60
+    assert over_limit in client.get(page_of(waits)).content.decode()
 
 
 def steps_of(page: str) -> list[str]:

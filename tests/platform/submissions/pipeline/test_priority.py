@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from accounts.models import Team, User
-from competitions.models import Competition, Entry, SampleSet, Track
+from competitions.models import Competition, Entry, Track
 from core import clock
 from core.errors import Fault
 from evaluation.builder.base import LogLine
 from repositories.models import Repository
 from submissions import tasks
 from submissions.models import Build, Submission
-from submissions.selectors import built_before
+from submissions.queue import place_of
 
 Submit = Callable[..., Submission]
 BuildWith = Callable[[Callable[[LogLine], None]], None]
@@ -51,24 +51,28 @@ def _no_builder(build_with: BuildWith) -> None:
     build_with(fail)
 
 
+def built() -> list[int]:
+    """The submissions that were tried, in their order."""
+    return list(Build.objects.order_by("pk").values_list("submission", flat=True))
+
+
 def test_it_works(house: Submission, newcomer: Submission) -> None:
     house.repository.entry.refresh_from_db()
-    assert list(built_before(newcomer)) == []
-    assert list(built_before(house)) == [newcomer]
-    tasks.build(submission=house.pk)
-    assert list(Build.objects.order_by("pk").values_list("submission", flat=True)) == [newcomer.pk, house.pk]
+    assert (place_of(newcomer).before, place_of(house).before) == (0, 1)
+    for submission in (house, newcomer):  # the order in which they were rung for
+        tasks.build(submission=submission.pk)
+    assert built() == [newcomer.pk, house.pk]
 
 
 def test_what_failed_on_our_side_is_not_tried_again_at_once(house: Submission, newcomer: Submission) -> None:
     tasks.build(submission=newcomer.pk)
     tasks.build(submission=house.pk)
-    assert list(Build.objects.order_by("pk").values_list("submission", flat=True)) == [newcomer.pk, house.pk]
+    assert built() == [newcomer.pk, house.pk]
 
 
-def test_others_keep_their_order(house: Submission, newcomer: Submission, sample_sets: dict[str, SampleSet]) -> None:
+def test_others_keep_their_order(house: Submission, newcomer: Submission) -> None:
     Entry.objects.update(low_priority=False)
     tasks.build(submission=newcomer.pk)
     tasks.build(submission=house.pk)
-    assert list(Build.objects.order_by("pk").values_list("submission", flat=True)) == [newcomer.pk, house.pk]
-    newest = Submission.objects.get(pk=newcomer.pk)
-    assert list(built_before(newest)) == [house], "both were given back, and wait in the order in which they came"
+    assert built() == [house.pk, newcomer.pk]
+    assert place_of(newcomer).before == 1, "both were given back, and wait in the order in which they came"

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from django.db import InterfaceError, OperationalError, connection
@@ -25,13 +26,17 @@ from core.errors import Fault
 from core.models import Event
 from evaluation.builder.base import LogLine
 from evaluation.domain.errors import SlowBuildRefusal
+from leaderboards.slots import differing_slots
 from repositories.models import Repository
-from submissions import attempts, builds, ledger, pipeline, services
+from submissions import attempts, builds, deadlines, ledger, pipeline, services
 from submissions.models import Build, Player, QuotaSlot, Submission
 from submissions.quota import REFUNDED_FAULTS
 from submissions.selectors import whole_log
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("sample_sets")]
+
+if TYPE_CHECKING:
+    from tests.platform.conftest import FakeClock
 
 Submit = Callable[..., Submission]
 Rings = list[tuple[str, dict[str, int]]]
@@ -70,10 +75,11 @@ def test_a_build_that_never_ends_is_our_fault_at_its_deadline(
     def hang(on_log: LogLine) -> None:
         later = timezone.now() + builds.build_limit() + attempts.BUILD_MARGIN
         Build.objects.update(lease_until=later + timedelta(hours=1))
-        monkeypatch.setattr(clock, "now", lambda: later)
+        monkeypatch.setattr(clock, "database_now", lambda: later)
         attempts.sweep()
         talk_for_ever(on_log)
 
+    monkeypatch.setattr(pipeline, "RENEW_SECONDS", 3600.0)  # else the lease may be renewed before the sweep
     build_with(hang)
     advanced(submission)
 
@@ -81,14 +87,23 @@ def test_a_build_that_never_ends_is_our_fault_at_its_deadline(
     assert submission.builds.get().outcome == "overdue"
 
 
-def test_nobody_takes_up_a_submission_for_a_day(submission: Submission, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clock, "now", lambda: timezone.now() + timedelta(days=1, minutes=1))
-
-    attempts.sweep()
+def test_a_submission_that_no_builder_takes_up_stays_in_the_queue_and_costs_nothing(
+    submission: Submission, the_clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    Submission.objects.update(state_since=the_clock.at, deadline=the_clock.at + deadlines.RECEIVED)
+    for _ in range(2):
+        the_clock.forward(days=1, minutes=1)
+        attempts.sweep()
+        attempts.sweep()
 
     submission.refresh_from_db()
-    assert (submission.cause, submission.reason) == (Submission.Cause.PLATFORM, "overdue")
-    assert slot_of(submission) == QuotaSlot.State.REFUNDED
+    assert (submission.state, submission.cause) == ("received", "")
+    slot = QuotaSlot.objects.get(submission=submission)
+    assert (slot.state, slot.reason) == ("refunded", "overdue")
+    assert Event.objects.filter(verb="refund").count() == 1
+    assert [record.levelname for record in caplog.records] == ["ERROR"] * 2, "the operators are told each day"
+    assert list(differing_slots()) == []
+    assert advanced(submission).state == Submission.State.READY
 
 
 def test_a_killed_worker_costs_an_attempt_and_nothing_else(
@@ -106,7 +121,7 @@ def test_a_killed_worker_costs_an_attempt_and_nothing_else(
     attempts.sweep()
     submission.refresh_from_db()
     assert submission.state == Submission.State.BUILDING, "the lease still runs"
-    monkeypatch.setattr(clock, "now", lambda: timezone.now() + attempts.LEASE)
+    monkeypatch.setattr(clock, "database_now", lambda: timezone.now() + attempts.LEASE)
     attempts.sweep()
     attempts.sweep()
 
@@ -143,13 +158,12 @@ def test_a_worker_that_lost_its_lease_writes_nothing(
 ) -> None:
     def stall(on_log: LogLine) -> None:
         monkeypatch.setattr(pipeline._Keeper, "require", lambda keeper: None)
-        with monkeypatch.context() as paused:
-            paused.setattr(attempts, "hold", lambda build: True)  # else it may renew the lease before the sweep
-            Build.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
-            attempts.sweep()
+        Build.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+        attempts.sweep()
         on_log("too late")
         raise SlowBuildRefusal("too late", fix="be quicker")
 
+    monkeypatch.setattr(pipeline, "RENEW_SECONDS", 3600.0)  # else the lease may be renewed before the sweep
     build_with(stall)
     advanced(submission)
 
@@ -192,8 +206,8 @@ def test_a_submission_that_cannot_be_swept_stops_no_other(
     monkeypatch.setattr(ledger, "lock", broken_for_one)
     attempts.sweep()
 
-    other.refresh_from_db()
-    assert other.state == Submission.State.REFUSED
+    assert slot_of(other) == QuotaSlot.State.REFUNDED
+    assert slot_of(submission) == QuotaSlot.State.USED
 
 
 def test_the_lease_is_renewed_again_after_the_database_was_away(
@@ -282,7 +296,7 @@ def test_the_sweep_rings_again_for_what_nobody_took_up(
 ) -> None:
     attempts.sweep()
     early = list(rings)
-    monkeypatch.setattr(clock, "now", lambda: timezone.now() + attempts.RING_AGAIN)
+    monkeypatch.setattr(clock, "database_now", lambda: timezone.now() + attempts.RING_AGAIN)
     attempts.sweep()
 
     assert early == []

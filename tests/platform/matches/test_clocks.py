@@ -1,0 +1,119 @@
+"""Hosts whose clocks are wrong: the database's clock decides, and each worker tells how far its own is off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Protocol
+
+import pytest
+from django.db import connection
+
+from core import clock
+from matches import queue, tasks
+from matches.heartbeat import Heartbeat
+from matches.models import Match, Worker
+from matches.selectors import live_workers
+from matches.services import note_worker
+
+OFF = [pytest.param(31.0, id="fast"), pytest.param(-31.0, id="slow")]
+
+
+class Clock(Protocol):
+    at: datetime
+
+    def forward(self, **by: float) -> datetime: ...
+
+
+@pytest.fixture
+def host(the_clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Goes on on a host whose clock is some seconds ahead of the database's."""
+
+    def move(ahead: float) -> None:
+        monkeypatch.setattr(clock, "now", lambda: the_clock.at + timedelta(seconds=ahead))
+
+    return move
+
+
+@pytest.mark.parametrize("off", OFF)
+def test_a_worker_whose_clock_is_wrong_fails_nobodys_lease(
+    match: Match, make_worker: Callable[..., Worker], the_clock: Clock, host: Callable[[float], None], off: float
+) -> None:
+    busy, other = make_worker("busy"), make_worker("other")
+    claim = queue.claim(busy)
+    assert claim is not None
+    for _ in range(4):
+        the_clock.forward(seconds=20)
+        host(0.0)
+        assert queue.heartbeat(claim)
+        host(off)
+        tasks.sweep()
+        queue.claim(other, prefer=match)
+        row = match.pieces.get(number=0)
+        assert (row.worker, row.faults) == (busy, 0)
+
+
+@pytest.mark.parametrize("off", OFF)
+def test_a_worker_whose_clock_is_wrong_keeps_its_own_leases(
+    match: Match, make_worker: Callable[..., Worker], the_clock: Clock, host: Callable[[float], None], off: float
+) -> None:
+    worker = make_worker()
+    heartbeat = Heartbeat(worker)
+    host(off)
+    assert heartbeat.hold(queue.claim(worker))
+    for _ in range(4):
+        the_clock.forward(seconds=20)
+        host(off)
+        heartbeat.beat()
+        host(0.0)
+        assert queue.expire() == 0
+        assert list(live_workers()) == [worker]
+
+
+def test_a_lost_lease_is_seen_by_a_slow_host_too(
+    match: Match, make_worker: Callable[..., Worker], the_clock: Clock, host: Callable[[float], None]
+) -> None:
+    queue.claim(make_worker())
+    the_clock.forward(seconds=31)
+    host(-31.0)
+    assert queue.expire() == 1
+
+
+@pytest.mark.parametrize("off", OFF)
+def test_a_piece_rests_as_long_on_every_host(
+    match: Match, make_worker: Callable[..., Worker], the_clock: Clock, host: Callable[[float], None], off: float
+) -> None:
+    worker = make_worker()
+    claim = queue.claim(worker)
+    assert claim is not None
+    queue.give_back(claim, fault="the engine is away")
+    host(off)
+    other = queue.claim(worker)
+    assert other is not None
+    assert other.piece != claim.piece
+    the_clock.forward(seconds=11)
+    host(off)
+    again = queue.claim(worker)
+    assert again is not None
+    assert again.piece == claim.piece
+
+
+@pytest.mark.parametrize("off", OFF)
+def test_a_worker_tells_how_far_its_clock_is_off(
+    db: None, the_clock: Clock, host: Callable[[float], None], off: float
+) -> None:
+    host(off)
+    worker = note_worker(name="one", worker_class="cpu", device="", calibration=1.0, started_at=the_clock.at)
+    assert (worker.clock_skew, worker.last_seen_at) == (off, the_clock.at)
+    host(0.0)
+    Heartbeat(worker).beat()
+    worker.refresh_from_db()
+    assert worker.clock_skew == 0.0
+
+
+@pytest.mark.django_db
+def test_it_is_measured_against_the_database_server_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    ahead = clock.now
+    monkeypatch.setattr(clock, "now", lambda: ahead() + timedelta(hours=1))
+    _, skew = clock.compare()
+    assert (skew > 3000.0) == (connection.vendor == "postgresql")

@@ -1,0 +1,132 @@
+"""Teams share the builders: none waits for all that another one pushed before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from itertools import count
+from typing import Protocol
+
+import pytest
+from pytest_django import Settings
+
+from accounts.models import Team, User
+from competitions.models import Competition, Entry, Track
+from core import clock
+from repositories.models import Repository
+from submissions import attempts, queue
+from submissions.models import Submission
+
+
+class Clock(Protocol):
+    at: datetime
+
+    def forward(self, **by: float) -> datetime: ...
+
+
+Push = Callable[..., list[Submission]]
+
+
+@pytest.fixture
+def push(competition: Competition, tracks: dict[str, Track], alice: User, the_clock: Clock) -> Push:
+    """Submissions of a team by its name, received one after the other."""
+    numbers = count(1)
+
+    def make(slug: str, number: int) -> list[Submission]:
+        team, _ = Team.objects.get_or_create(slug=slug, defaults={"name": slug, "created_at": clock.now()})
+        entry, _ = Entry.objects.get_or_create(team=team, competition=competition, defaults={"joined_at": clock.now()})
+        repository, _ = Repository.objects.get_or_create(
+            entry=entry, track=tracks["model"], defaults={"created_at": clock.now()}
+        )
+        return [
+            Submission.objects.create(
+                repository=repository,
+                commit=f"{each:040x}",
+                tag=f"submission-{each}",
+                submitted_by=alice,
+                received_at=the_clock.forward(seconds=1),
+                state_since=the_clock.at,
+            )
+            for each in (next(numbers) for _ in range(number))
+        ]
+
+    return make
+
+
+@pytest.fixture
+def build(the_clock: Clock) -> Callable[..., str]:
+    """Lets one builder take up what comes next, for some seconds; the team, and how it ends by `outcome`."""
+
+    def build_next(seconds: float = 60.0, outcome: str = "build_failed") -> str:
+        waiting = Submission.objects.filter(state=Submission.State.RECEIVED).order_by("pk")
+        for key in queue.in_order(waiting[0].pk):
+            made = attempts.claim(key, "builder")
+            if made is not None:
+                the_clock.forward(seconds=seconds)
+                attempts.hold(made)
+                if outcome == attempts.FAULT:
+                    attempts.give_back(made, outcome, "a test")
+                else:
+                    attempts.refuse(made, outcome, "a test", "none")
+                return made.submission.repository.entry.team.slug
+        return ""
+
+    return build_next
+
+
+def test_it_works(push: Push, build: Callable[..., str]) -> None:
+    owls, newts = push("owls", 5), push("newts", 2)
+    assert [queue.place_of(each).before for each in (*owls, *newts)] == [0, 2, 4, 5, 6, 1, 3]
+    assert [build() for _ in range(7)] == ["owls", "newts", "owls", "newts", "owls", "owls", "owls"]
+
+
+def test_builders_are_shared_out_evenly(push: Push) -> None:
+    owls, newts = push("owls", 5), push("newts", 2)
+    taken = []
+    for rung in (*owls[:4],):  # builders are rung for the owls alone
+        for key in queue.in_order(rung.pk):
+            if (made := attempts.claim(key, "builder")) is not None:
+                taken.append(made.submission_id)
+                break
+    assert taken == [owls[0].pk, newts[0].pk, owls[1].pk, newts[1].pk]
+
+
+def test_a_team_with_long_builds_gets_no_more_time(push: Push, build: Callable[..., str]) -> None:
+    push("slow", 2)
+    push("quick", 6)
+    assert build(seconds=300.0) == "slow"
+    assert [build(seconds=60.0) for _ in range(5)] == ["quick"] * 5
+    assert build() == "slow", "both had five minutes, and its submission is older"
+
+
+def test_past_its_share_of_a_day_a_team_comes_after_the_others(
+    push: Push, build: Callable[..., str], the_clock: Clock, settings: Settings
+) -> None:
+    settings.TEAM_BUILD_SECONDS = 100
+    owls = push("owls", 4)
+    assert [build() for _ in range(2)] == ["owls"] * 2
+    the_clock.forward(hours=2)
+    newts = push("newts", 1)
+    assert queue.place_of(owls[2]) == queue.BuildPlace(before=1, over_limit=True)
+    assert queue.place_of(newts[0]) == queue.BuildPlace(before=0, over_limit=False)
+    assert [build() for _ in range(2)] == ["newts", "owls"], "no builder idles for it"
+    the_clock.forward(hours=23)
+    assert not queue.place_of(owls[3]).over_limit, "what it used first is a day ago"
+
+
+def test_our_faults_are_billed_to_nobody(push: Push, build: Callable[..., str], settings: Settings) -> None:
+    settings.TEAM_BUILD_SECONDS = 100
+    owls = push("owls", 3)
+    assert build(seconds=200.0, outcome=attempts.FAULT) == "owls"
+    assert not queue.place_of(owls[1]).over_limit
+
+
+def test_what_failed_on_our_side_rests_while_there_are_others(push: Push, the_clock: Clock) -> None:
+    first, second = push("owls", 2)
+    made = attempts.claim(first.pk, "builder")
+    assert made is not None
+    attempts.give_back(made, attempts.FAULT, "a test")
+    assert queue.in_order(second.pk) == [second.pk]
+    assert queue.in_order(first.pk) == [second.pk, first.pk]
+    the_clock.forward(seconds=attempts.RING_AGAIN.total_seconds())
+    assert queue.in_order(second.pk) == [first.pk, second.pk]
