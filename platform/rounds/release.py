@@ -203,8 +203,9 @@ def _cloneable(entries: QuerySet[RoundEntry]) -> list[RoundEntry]:
 
 
 def _open_source(entries: QuerySet[RoundEntry]) -> list[RoundEntry]:
-    rows = entries.filter(eligible=True).select_related("track", "round", "player", "submission__repository__entry__team")
-    ordered = list(rows.order_by("submission__repository__entry__team__slug", "track", "round"))
+    rows = entries.filter(eligible=True).select_related("track", "round", "player")
+    with_teams = rows.select_related("submission__repository__entry__team")
+    ordered = list(with_teams.order_by("submission__repository__entry__team__slug", "track", "round"))
     rounds = {events.name_of(entry.round) for entry in ordered}
     judged = Event.objects.filter(verb="confirm_licence", subject__in=rounds)
     confirmed = set(judged.values_list("data__entry", flat=True))
