@@ -7,39 +7,34 @@ removed with it.
 from __future__ import annotations
 
 import json
-import queue
 import tarfile
 import tempfile
-import threading
-import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from docker.errors import DockerException
 from docker.types import LogConfig, Mount, Ulimit
 
 from evaluation.builder.base import LogLine
 from evaluation.builder.build_watch import too_large
+from evaluation.builder.container_run import Watch, run_container
 from evaluation.builder.context import ContextEntry, write_context
 from evaluation.builder.file_stream import FileStream
 from evaluation.builder.image_archive import file_digest
 from evaluation.builder.mirrors import PROXY_PORT, PROXY_URL
 from evaluation.builder.settings import BuildSettings
-from evaluation.domain.errors import BuildRefusal, Fault
+from evaluation.domain.errors import BuildRefusal
 from evaluation.sandbox.docker_run import as_fault
 from evaluation.sandbox.host_process import runner_is_dead, runner_label
 
 if TYPE_CHECKING:
     from docker import DockerClient
-
-Watch: TypeAlias = Callable[[], None]
-"""Asked about every second while a build runs; raises to stop it."""
 
 BUILD_LABEL = "gauntlet.build"
 """The label of the containers and volumes of builds: the process that makes them (see `runner_label`)."""
@@ -68,12 +63,8 @@ exec "$@"
 _SECCOMP = Path(__file__).with_name("build_seccomp.json")
 _EXPORT = Path(__file__).with_name("export_image.py")
 _TOO_LARGE = 3
-_EXPORT_SECONDS = 900.0
 _TAIL_LINES = 20
-_LINE_BYTES = 8 << 10
-_WATCH_SECONDS = 0.5
-_CLOSE_SECONDS = 5.0
-_SCRATCH_BYTES = 512 << 20
+_TMP_BYTES = 512 << 20
 _FILE_OVERHEAD = 64 << 20
 _MAX_CONFIG_BYTES = 1 << 20
 
@@ -143,7 +134,7 @@ class BuildContainer:
             write_context(_below(_CONTEXT_NAME, context), archive)
             archive.seek(0)
             self._client.api.put_archive(container, _STORE, archive)
-        code = self._run(container, log, watch)
+        code = run_container(self._client, container, log, watch)
         if code == 0:
             return
         with as_fault("asking how a build ended"):
@@ -165,7 +156,7 @@ class BuildContainer:
         """What the storage holds now, as counted by a container of ours."""
         container = self._create(["du", "-s", "-k", _STORE], user="0:0", capabilities=("DAC_READ_SEARCH",))
         lines: list[str] = []
-        self._run(container, lines.append, lambda: None)
+        run_container(self._client, container, lines.append, lambda: None)
         counted = [line.split()[0] for line in lines if line.endswith(f"\t{_STORE}")]
         return int(counted[-1]) << 10 if counted else 0
 
@@ -182,7 +173,7 @@ class BuildContainer:
         words = ["buildah", "unshare", "python3", "-c", _EXPORT.read_text(encoding="utf-8")]
         container = self._create([*words, IMAGE, _OUT, json.dumps(list(base_layers)), limit])
         lines: deque[str] = deque(maxlen=_TAIL_LINES)
-        code = self._run(container, lines.append, watch)
+        code = run_container(self._client, container, lines.append, watch)
         if code == _TOO_LARGE:
             raise TooLargeError
         if code != 0:
@@ -228,46 +219,6 @@ class BuildContainer:
         self._containers.append(str(container.id))
         return str(container.id)
 
-    def _run(self, container: str, on_log: LogLine, watch: Watch) -> int:
-        """Start `container`, hand on its lines, and wait for its end; its exit status."""
-        # one answer of the engine is awaited from the start to the end: where the engine goes away in between, that
-        # connection breaks, and no build can make it look otherwise
-        lines: queue.Queue[str | None] = queue.Queue(maxsize=1000)
-        stopped = threading.Event()
-        with as_fault("starting a build"):
-            self._client.api.start(container)
-            output = self._client.api.logs(container, stdout=True, stderr=True, stream=True, follow=True)
-            reader = threading.Thread(target=_read_lines, args=(output, lines, stopped), daemon=True)
-            reader.start()
-        ending: queue.Queue[int | Exception] = queue.Queue()
-        waiter = threading.Thread(target=self._wait, args=(container, ending), daemon=True)
-        waiter.start()
-        try:
-            for line in _watched(lines, watch):
-                on_log(line)
-            while True:
-                with suppress(queue.Empty):
-                    ended = ending.get(timeout=_WATCH_SECONDS)
-                    break
-                watch()
-        except BaseException:
-            with suppress(DockerException, OSError):
-                self._client.api.kill(container)
-            raise
-        finally:
-            stopped.set()
-            reader.join(_CLOSE_SECONDS)
-            waiter.join(_CLOSE_SECONDS)
-        if isinstance(ended, Exception):
-            raise Fault(f"the Docker engine failed in the middle of a build: {ended}") from ended
-        return ended
-
-    def _wait(self, container: str, ending: queue.Queue[int | Exception]) -> None:
-        try:
-            ending.put(int(self._client.api.wait(container, timeout=None)["StatusCode"]))
-        except (DockerException, OSError) as failure:
-            ending.put(failure)
-
     def _read(self, container: str, name: str, limit: int) -> bytes:
         return b"".join(self._chunks(container, name, limit))
 
@@ -310,7 +261,7 @@ def _limits(settings: BuildSettings) -> dict[str, Any]:
         "cap_drop": ["ALL"],
         # user namespaces and mounts are what a rootless build is made of
         "security_opt": [f"seccomp={_SECCOMP.read_text(encoding='utf-8')}", "apparmor=unconfined"],
-        "tmpfs": {"/tmp": f"rw,nosuid,nodev,exec,mode=1777,size={_SCRATCH_BYTES}"},  # noqa: S108
+        "tmpfs": {"/tmp": f"rw,nosuid,nodev,exec,mode=1777,size={_TMP_BYTES}"},  # noqa: S108
         "ipc_mode": "private",
         "init": True,
         "nano_cpus": int(settings.cpus * 1e9),
@@ -339,41 +290,3 @@ def _environment(*, proxied: bool) -> dict[str, str]:
 def _below(folder: str, entries: Iterable[ContextEntry]) -> Iterator[ContextEntry]:
     for entry in entries:
         yield ContextEntry(f"{folder}/{entry.name}", entry.content, entry.executable, entry.link)
-
-
-def _watched(lines: queue.Queue[str | None], watch: Watch) -> Iterator[str]:
-    """The lines until their end; `watch` is asked on time whether a build talks all the time or never."""
-    due = time.monotonic() + _WATCH_SECONDS
-    while True:
-        if time.monotonic() >= due:
-            watch()
-            due = time.monotonic() + _WATCH_SECONDS
-        with suppress(queue.Empty):
-            line = lines.get(timeout=_WATCH_SECONDS)
-            if line is None:
-                return
-            yield line
-
-
-def _read_lines(output: Iterable[bytes], lines: queue.Queue[str | None], stopped: threading.Event) -> None:
-    def put(line: str | None) -> None:
-        while not stopped.is_set():
-            with suppress(queue.Full):
-                lines.put(line, timeout=_WATCH_SECONDS)
-                return
-
-    rest = b""
-    with suppress(DockerException, OSError):
-        for chunk in output:
-            *whole, rest = (rest + chunk).split(b"\n")
-            if len(rest) > _LINE_BYTES:  # a line without an end comes in pieces
-                whole, rest = [*whole, rest], b""
-            for raw in whole:
-                put(_text(raw))
-    if rest:
-        put(_text(rest))
-    put(None)
-
-
-def _text(raw: bytes) -> str:
-    return raw[:_LINE_BYTES].decode("utf-8", errors="replace").rstrip("\r")

@@ -50,7 +50,7 @@ class BuildGuards:
         self._last = ""
         self._disk = disk
         code = hashlib.sha256()
-        for path in sorted(Path(__file__).parent.glob("build_*")):
+        for path in sorted(Path(__file__).parent.glob("*.*")):  # another way of making containers is proved anew
             code.update(path.read_bytes())
         with as_fault("asking for its name"):
             engine = client.info()["ID"]

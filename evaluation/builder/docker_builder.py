@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,8 @@ from evaluation.sandbox.base import Guard
 from evaluation.sandbox.docker_run import as_fault
 from evaluation.sandbox.engine import connect_engine
 from evaluation.sandbox.sdk_tree import sdk_digest, write_sdk_tree
+
+_CONTAINERD_STORE = "io.containerd.snapshotter.v1"
 
 Image = dict[str, Any]
 """What the engine knows of an image."""
@@ -86,6 +88,8 @@ class DockerBuilder(Builder):
 
     def check_host(self) -> None:
         self._builder_image(self._base_image())
+        with as_fault("asking for its image store"):
+            check_image_store(self._client.info())
         check_disk(self._disk())
 
     def has(self, identity: str) -> bool:
@@ -256,6 +260,15 @@ class DockerBuilder(Builder):
         with as_fault("asking for its directory"):
             path = Path(self._client.info().get("DockerRootDir") or "-")
         return path if path.is_dir() else None
+
+
+def check_image_store(info: Mapping[str, Any]) -> None:
+    """Raise `Fault` where the engine described by `info` does not call images by the digest of their configuration."""
+    if any(_CONTAINERD_STORE in entry for entry in info.get("DriverStatus") or []):
+        raise Fault(
+            "this engine keeps images in containerd's store, which calls them by other names on each host: set"
+            ' {"features": {"containerd-snapshotter": false}} in its daemon.json, restart it, and run `make base-image`'
+        )
 
 
 def builder_image_name(base_id: str) -> str:

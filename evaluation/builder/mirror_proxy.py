@@ -206,7 +206,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         page = page.replace(mirror.origin.encode(), f"{PROXY_URL}{mirror.prefix}".encode())
         self.send_response(answer.status_code)
-        self._send_headers(answer, mirror)
+        self._send_headers(answer, mirror, rewritten=True)
         self.send_header("Content-Length", str(len(page)))
         self.end_headers()
         self.wfile.write(page)
@@ -220,9 +220,11 @@ class _Handler(BaseHTTPRequestHandler):
         for chunk in _raw(answer):
             self.wfile.write(chunk)
 
-    def _send_headers(self, answer: requests.Response, mirror: Mirror | None) -> None:
+    def _send_headers(self, answer: requests.Response, mirror: Mirror | None, *, rewritten: bool = False) -> None:
+        # a page that was rewritten is sent plain, however the mirror sent it
+        skipped = ("set-cookie", "content-encoding") if rewritten else ("set-cookie",)
         for name, value in answer.headers.items():
-            if name.lower() in _HOP_BY_HOP or name.lower() == "set-cookie":
+            if name.lower() in _HOP_BY_HOP or name.lower() in skipped:
                 continue
             shown = value
             if mirror is not None and name.lower() == "location":

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from evaluation.builder.context import ContextEntry
+from evaluation.builder.docker_builder import check_image_store
 from evaluation.builder.image_archive import ImageArchive, compose_config, docker_archive, write_layer
-from evaluation.domain.errors import BuildRefusal
+from evaluation.domain.errors import BuildRefusal, Fault
 
 NOW = datetime(2018, 10, 31, tzinfo=UTC)
 BUILT: dict[str, Any] = {"architecture": "amd64", "os": "linux", "config": {}}
@@ -69,3 +70,12 @@ def test_an_archive_holds_the_layers_that_are_not_elsewhere(tmp_path: Path) -> N
     assert json.loads(members["manifest.json"])[0]["Layers"] == ["0.tar", "1.tar"]
     assert f"sha256:{hashlib.sha256(members['1.tar']).hexdigest()}" == name
     assert f"sha256:{hashlib.sha256(members['config.json']).hexdigest()}" == archive.identity
+
+
+def test_an_engine_that_calls_images_by_other_names_is_refused_with_the_setting_to_change() -> None:
+    # as Docker 29 answers on a new host; it cannot be had in every test
+    containerd = {"DriverStatus": [["driver-type", "io.containerd.snapshotter.v1"]]}
+    check_image_store({"DriverStatus": [["Backing Filesystem", "extfs"]]})
+    check_image_store({"DriverStatus": None})
+    with pytest.raises(Fault, match="containerd-snapshotter"):
+        check_image_store(containerd)
