@@ -65,11 +65,12 @@ class BuildGuards:
 
     def require_export(self) -> None:
         """Raise `Fault` where this host cannot make an image now and read it."""
-        with tempfile.TemporaryDirectory(prefix="gauntlet-layers-") as folder, self._building("look", [], TRIAL) as one:
-            try:
-                one.export(Path(folder), self._base_layers, lambda: None)
-            except (UnreadableError, TooLargeError) as failure:
-                raise Fault(f"images that were built cannot be read on this host: {failure}") from failure
+        with (
+            tempfile.TemporaryDirectory(prefix="gauntlet-layers-") as folder,
+            _as_fault(),
+            self._building("look", [], TRIAL) as container,
+        ):
+            container.export(Path(folder), self._base_layers, lambda: None)
 
     def prove(self) -> list[Guard]:
         """Try every guard; some ten seconds."""
@@ -106,7 +107,8 @@ class BuildGuards:
 
     def _answers(self, steps: str) -> dict[str, Any]:
         lines: list[str] = []
-        self._build(steps, lines, TRIAL)
+        with _as_fault():
+            self._build(steps, lines, TRIAL)
         answers: dict[str, Any] = {}
         for line in lines:
             if line.startswith("{"):
@@ -143,6 +145,15 @@ class BuildGuards:
             watch = BuildWatch(settings, self._disk, container.used_bytes)
             container.build(_FILE, (), context, lines.append, watch)
             yield container
+
+
+@contextmanager
+def _as_fault() -> Iterator[None]:
+    """What goes wrong with a build of ours is the host's cause."""
+    try:
+        yield
+    except (BuildRefusal, UnreadableError, TooLargeError) as failure:
+        raise Fault(f"no build can run on this host: {failure}") from failure
 
 
 def _last(lines: Sequence[str]) -> str:

@@ -220,6 +220,16 @@ def test_what_a_killed_builder_left_is_swept_and_nothing_else() -> None:
                     lookup(gone)
 
 
+def test_a_host_that_cannot_build_blames_no_submission() -> None:
+    with closing(docker.from_env()) as client:
+        name = builder_image_name(str(client.images.get(BuildSettings().base_image).id))
+        guards = BuildGuards(client, "gauntlet-not-in-this-store", name, [], None)
+        with pytest.raises(Fault, match="no build can run on this host"):
+            guards.prove()
+        with pytest.raises(Fault, match="no build can run on this host"):
+            guards.require_export()
+
+
 def test_every_guard_of_builds_holds_here() -> None:
     guards = DockerBuilder().guards()
 
