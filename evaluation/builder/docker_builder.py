@@ -35,7 +35,7 @@ from evaluation.builder.recipe import Recipe, image_name, make_recipe
 from evaluation.builder.run_script import require_script
 from evaluation.builder.settings import BuildSettings
 from evaluation.builder.tree import tree_entries
-from evaluation.domain.errors import BuildRefusal, Fault
+from evaluation.domain.errors import BuildRefusal, Fault, SlowBuildRefusal
 from evaluation.domain.players import Player
 from evaluation.sandbox.base import Guard
 from evaluation.sandbox.docker_run import as_fault
@@ -222,7 +222,14 @@ class DockerBuilder(Builder):
                 limits()
 
             mirrors = settings.mirror_arguments() if recipe.top else ()
-            container.build(recipe.file, recipe.arguments + mirrors, recipe.context(settings, sdk), on_log, watch)
+            context = recipe.context(settings, sdk)
+            try:
+                container.build(recipe.file, recipe.arguments + mirrors, context, on_log, watch)
+            except SlowBuildRefusal:
+                raise
+            except BuildRefusal:
+                self._acquit_host(base, proxy)
+                raise
             try:
                 return container.export(folder, base_layers, watch)
             except TooLargeError:
@@ -234,6 +241,12 @@ class DockerBuilder(Builder):
                     f"the build left no image that can be read: {failure}",
                     fix="leave the builder's own processes and its folder /store alone",
                 ) from failure
+
+    def _acquit_host(self, base: Image, proxy: MirrorProxy | None) -> None:
+        """Raise `Fault` where a build may have failed by this host's cause."""
+        if proxy and (away := sorted(proxy.unreachable & self._reach.needed)):
+            raise Fault(f"package mirrors could not be reached during a build: {', '.join(away)}")
+        self._guards(base).require_export()
 
     def _composed(self, recipe: Recipe, sdk: Path, folder: Path, exported: Exported) -> ImageArchive:
         settings = self._settings

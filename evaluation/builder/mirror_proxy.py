@@ -42,11 +42,13 @@ class MirrorProxy:
     """Serves one build while it is entered; `directory` is what to mount, and holds the socket alone."""
 
     def __init__(self, reach: Reach, certificates: Path | None = None) -> None:
-        """`certificates` are trusted when a mirror with a password is asked; None: those of requests."""
+        """`certificates` are trusted when a mirror is asked; None: those of requests."""
         self._reach = reach
         self._certificates = certificates
         self._notices: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._refused: set[str] = set()
+        self.unreachable: set[str] = set()
+        """The mirrors (by their origin) and hosts that did not answer."""
         self._lock = threading.Lock()
         self._stack = contextlib.ExitStack()
         self.directory = Path()
@@ -133,7 +135,7 @@ class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One connection, one request: tunnels for TLS, plain requests, and mirrors that need a password."""
+    """One connection, one request: to a mirror, or over TLS or plainly to a host."""
 
     server: _Server
     timeout = _IDLE_SECONDS
@@ -146,6 +148,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             remote = socket.create_connection((host, _TLS_PORT), timeout=_CONNECT_SECONDS)
         except OSError as error:
+            self.server.proxy.unreachable.add(host.lower())
             self._answer(502, f"{host} cannot be reached: {error}")
             return
         with remote:
@@ -181,19 +184,23 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(f"{path.partition('?')[0]} of the mirror")
             return
         # pages are rewritten, so they must come as they are
-        self._forward(
-            mirror.origin + path, {"Authorization": mirror.authorization, "Accept-Encoding": "identity"}, mirror
-        )
+        headers = {"Accept-Encoding": "identity"}
+        if mirror.authorization:
+            headers["Authorization"] = mirror.authorization
+        self._forward(mirror.origin + path, headers, mirror)
 
     def _forward(self, url: str, extra: dict[str, str], mirror: Mirror | None = None) -> None:
         headers = {name: value for name, value in self.headers.items() if name.lower() not in _HOP_BY_HOP}
         try:
             answer = self.server.proxy.get(self.command, url, headers | extra)
         except requests.RequestException as error:
+            self.server.proxy.unreachable.add(mirror.origin if mirror else urlsplit(url).hostname or "")
             # never the error's text: it may hold the mirror's address
             self._answer(502, f"the mirror cannot be reached ({type(error).__name__})")
             return
         with answer:
+            if mirror is not None and answer.status_code >= 500:
+                self.server.proxy.unreachable.add(mirror.origin)
             if mirror is not None and answer.headers.get("Content-Type", "").partition(";")[0] in _PAGES:
                 self._send_page(answer, mirror)
             else:

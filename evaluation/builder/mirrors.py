@@ -1,10 +1,9 @@
-"""What a build may reach of the network: hosts by name, and mirrors whose credentials stay with the builder. Pure."""
+"""What a build may reach: package mirrors, whose passwords stay with the builder, and hosts by name. Pure."""
 
 from __future__ import annotations
 
 import base64
 import posixpath
-from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -20,12 +19,15 @@ DEFAULT_HOSTS = (
 )  # fmt: skip
 """The public package indexes of pip, apt and conda."""
 
+_PUBLIC_INDEX = ("pypi.org", "files.pythonhosted.org")
+"""What pip asks where no mirror is set."""
+
 
 @dataclass(frozen=True)
 class Mirror:
-    """A package mirror that asks for a password; the proxy adds it, and the build knows it as `local_url`.
+    """A package mirror that an operator set. A build knows it as `local_url`; the proxy asks it, with its password.
 
-    Nothing outside `folder` is served: the password may open more than packages.
+    Nothing outside `folder` is served: the address or the password may open more than packages.
     """
 
     number: int
@@ -35,7 +37,7 @@ class Mirror:
     """The path, with slashes at both ends, below which the index and its files lie."""
     path: str
     authorization: str
-    """The value of the `Authorization` header."""
+    """The value of the `Authorization` header; empty where it asks for none."""
 
     @property
     def prefix(self) -> str:
@@ -50,42 +52,44 @@ class Mirror:
     def covers(self, path: str) -> bool:
         """Whether `path`, as it stands in a request, lies in the folder; nothing with dots that lead out of it."""
         plain = unquote(path.partition("?")[0])
-        return posixpath.normpath(plain) + "/" * plain.endswith("/") == plain and plain.startswith(self.folder)
+        straight = posixpath.normpath(plain) + "/" * (plain.endswith("/") and plain != "/") == plain
+        return straight and f"{plain}/".startswith(self.folder)
 
 
 @dataclass(frozen=True)
 class Reach:
-    """The mirrors of one build and the hosts that it may connect to."""
+    """The mirrors of one build, and the hosts that it may connect to at the usual ports."""
 
     hosts: frozenset[str]
     mirrors: tuple[Mirror, ...] = ()
+
+    @property
+    def needed(self) -> frozenset[str]:
+        """The mirrors and hosts without which the host, not the submission, is to blame for a package not found."""
+        if self.mirrors:
+            return frozenset(mirror.origin for mirror in self.mirrors)
+        return frozenset(_PUBLIC_INDEX) & self.hosts
 
     def allows(self, host: str) -> bool:
         """Whether a build may connect to `host`."""
         return host.lower().rstrip(".") in self.hosts
 
 
-def without_credentials(url: str, mirrors: list[Mirror]) -> str:
-    """`url` as a build may know it; where it holds a password, a mirror is added and its local address returned."""
+def mirrored(url: str, mirrors: list[Mirror]) -> str:
+    """The address by which a build knows the mirror at `url`, which is added to `mirrors`. No web address: `url`."""
     parts = urlsplit(url)
-    if parts.username is None or parts.scheme not in ("http", "https"):
+    if parts.scheme not in ("http", "https"):
         return url
-    secret = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()
+    secret = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}".encode()
     mirror = Mirror(
         number=len(mirrors),
         origin=f"{parts.scheme}://{_host_and_port(parts)}",
         folder=_folder_of(parts.path),
         path=parts.path or "/",
-        authorization=f"Basic {base64.b64encode(secret).decode()}",
+        authorization=f"Basic {base64.b64encode(secret).decode()}" if parts.username is not None else "",
     )
     mirrors.append(mirror)
     return mirror.local_url
-
-
-def hosts_of(urls: Iterable[str | None]) -> frozenset[str]:
-    """The hosts that the web addresses among `urls` name."""
-    found = (urlsplit(url).hostname for url in urls if url and url.startswith(("http://", "https://")))
-    return frozenset(host.lower() for host in found if host)
 
 
 def _host_and_port(parts: SplitResult) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from evaluation.builder.image_references import AllowedImages, image_entry
-from evaluation.builder.mirrors import DEFAULT_HOSTS, Mirror, Reach, hosts_of, without_credentials
+from evaluation.builder.mirrors import DEFAULT_HOSTS, Mirror, Reach, mirrored
 from evaluation.domain.errors import HostRefusal
 
 NETWORKS = ("mirrors", "none")
@@ -61,11 +61,11 @@ class BuildSettings:
         return AllowedImages(self.base_image, self.allowed_images)
 
     def reach(self) -> tuple[BuildSettings, Reach]:
-        """These settings as a build may know them, without passwords, and what it may reach of the network."""
+        """These settings as a build may know them, with mirrors by their local addresses, and what it may reach."""
         mirrors: list[Mirror] = []
 
         def local(urls: str | None) -> str | None:
-            return " ".join(without_credentials(url, mirrors) for url in urls.split()) if urls else None
+            return " ".join(mirrored(url, mirrors) for url in urls.split()) if urls else None
 
         known = replace(
             self,
@@ -73,9 +73,7 @@ class BuildSettings:
             extra_index_url=local(self.extra_index_url),
             find_links=local(self.find_links),
         )
-        urls = " ".join(filter(None, (known.index_url, known.extra_index_url, known.find_links))).split()
-        hosts = frozenset(host.lower() for host in self.hosts) | hosts_of(urls) - {"127.0.0.1"}
-        return known, Reach(hosts, tuple(mirrors))
+        return known, Reach(frozenset(host.lower() for host in self.hosts), tuple(mirrors))
 
     def mirror_arguments(self) -> tuple[tuple[str, str], ...]:
         """The mirrors that are set, by name; a directory of this host is for lean builds only."""

@@ -157,6 +157,16 @@ def test_docker_keeps_a_build_off_the_network(fresh: Path) -> None:
 
 
 @pytest.mark.docker
+@pytest.mark.parametrize("fresh", ["nothing-needed"], indirect=True)
+def test_a_mirror_that_is_away_is_the_hosts_cause(fresh: Path) -> None:
+    (fresh / "requirements.txt").write_text("tiny-thing==1.0\n")
+    settings = BuildSettings(index_url="http://site:s3cr3t@127.0.0.1:9/simple")
+
+    with pytest.raises(Fault, match=r"package mirrors could not be reached during a build: http://127\.0\.0\.1:9$"):
+        DockerBuilder(settings).build(fresh, on_log=lambda line: None)
+
+
+@pytest.mark.docker
 def test_docker_names_a_missing_base_image() -> None:
     with pytest.raises(Fault, match="no-such-base is not on this engine"):
         DockerBuilder(BuildSettings(base_image="no-such-base")).build(CORPUS / "nothing-needed", on_log=print)

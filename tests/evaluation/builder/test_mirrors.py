@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.builder.mirror_proxy import SOCKET_NAME, MirrorProxy
-from evaluation.builder.mirrors import Mirror, Reach, without_credentials
+from evaluation.builder.mirrors import Mirror, Reach, mirrored
 from evaluation.builder.recipe import operator_files
 from evaluation.builder.settings import BuildSettings
 
@@ -22,7 +22,7 @@ SECRET = "Basic " + base64.b64encode(b"site:s3cr3t").decode()
 
 def mirror(url: str) -> Mirror:
     mirrors: list[Mirror] = []
-    without_credentials(url, mirrors)
+    mirrored(url, mirrors)
     return mirrors[0]
 
 
@@ -35,22 +35,24 @@ def test_a_build_knows_no_password_of_a_mirror() -> None:
     known, reach = settings.reach()
 
     assert known.index_url == "http://127.0.0.1:3128/mirror/0/team/simple"
-    assert known.extra_index_url == "https://plain.example/simple http://127.0.0.1:3128/mirror/1/pypi"
-    assert [each.authorization for each in reach.mirrors] == [SECRET, SECRET]
+    assert known.extra_index_url == "http://127.0.0.1:3128/mirror/1/simple http://127.0.0.1:3128/mirror/2/pypi"
+    assert [each.authorization for each in reach.mirrors] == [SECRET, "", SECRET]
     assert reach.mirrors[0].origin == "https://mirror.example:8443"
     sent = [entry.content for entry in operator_files(known)]
     assert not any(b"s3cr3t" in content for content in sent if isinstance(content, bytes))
     assert all("s3cr3t" not in value for _, value in known.mirror_arguments())
 
 
-def test_builds_reach_the_mirrors_that_are_set_and_the_public_ones() -> None:
-    _, reach = BuildSettings(index_url="https://plain.example/simple").reach()
+def test_builds_reach_the_hosts_that_are_set_or_the_public_indexes() -> None:
+    _, public = BuildSettings().reach()
+    _, own = BuildSettings(hosts=("weights.example",), index_url="https://plain.example/simple").reach()
 
-    assert reach.allows("plain.example")
-    assert reach.allows("PyPI.org.")
-    assert not reach.allows("attacker.example")
-    assert not reach.allows("127.0.0.1")
-    assert not reach.allows("plain.example.attacker.example")
+    assert public.allows("PyPI.org.")
+    assert public.needed == {"pypi.org", "files.pythonhosted.org"}
+    assert own.allows("weights.example")
+    assert own.needed == {"https://plain.example"}
+    for host in ("pypi.org", "plain.example", "attacker.example", "127.0.0.1", "weights.example.attacker.example"):
+        assert not own.allows(host)
 
 
 @pytest.mark.parametrize(
@@ -63,6 +65,8 @@ def test_builds_reach_the_mirrors_that_are_set_and_the_public_ones() -> None:
         ("/team/%2e%2e/secrets/", False),
         ("/team//simple/", False),
         ("/teammate/", False),
+        ("/team", True),
+        ("/", False),
     ],
 )
 def test_a_mirrors_password_opens_its_own_folder_alone(path: str, covered: bool) -> None:
@@ -147,6 +151,7 @@ def test_a_mirror_that_is_away_is_named_without_its_address(tmp_path: Path) -> N
     settings = BuildSettings(index_url="http://site:s3cr3t@127.0.0.1:9/team/simple")
     with MirrorProxy(settings.reach()[1]) as proxy:
         status, text = ask(proxy, "GET /mirror/0/team/simple/")
+        assert proxy.unreachable == settings.reach()[1].needed == {"http://127.0.0.1:9"}
 
     assert status == 502
     assert text == "the mirror cannot be reached (ConnectionError)\n"
