@@ -17,6 +17,7 @@ from evaluation.builder.build_container import BuildContainer, Exported, TooLarg
 from evaluation.builder.build_guards import BuildGuards
 from evaluation.builder.build_watch import BuildWatch, check_disk, too_large
 from evaluation.builder.context import tree_context
+from evaluation.builder.detection import LEAN
 from evaluation.builder.file_stream import FileStream
 from evaluation.builder.image_archive import (
     DIGEST_LABEL,
@@ -221,7 +222,7 @@ class DockerBuilder(Builder):
                     on_log(notice)
                 limits()
 
-            mirrors = settings.mirror_arguments() if recipe.top else ()
+            mirrors = settings.mirror_arguments() if recipe.pack != LEAN else ()
             context = recipe.context(settings, sdk)
             try:
                 container.build(recipe.file, recipe.arguments + mirrors, context, on_log, watch)
@@ -254,10 +255,9 @@ class DockerBuilder(Builder):
         if sum(path.stat().st_size for path in layers.values()) > settings.max_image_bytes:
             raise too_large("the image holds more", settings)
         names = list(exported.config["rootfs"]["diff_ids"])
-        if recipe.top:
-            path = folder / "sdk.tar"
-            names.append(write_layer(tree_context(sdk, SDK_DIRECTORY.lstrip("/")), path))
-            layers[names[-1]] = path
+        path = folder / "sdk.tar"
+        names.append(write_layer(tree_context(sdk, SDK_DIRECTORY.lstrip("/")), path))
+        layers[names[-1]] = path
         config = compose_config(exported.config, names, digest=recipe.digest, made_at=datetime.now(UTC))
         return ImageArchive(config, layers)
 

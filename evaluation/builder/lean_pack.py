@@ -19,6 +19,8 @@ PLAYER_USER = "65534:65534"
 OPERATOR_DIRECTORY = "operator"
 """Where the operator's mirrors and certificates stand in the context; mounted for single steps, never copied."""
 
+MET_SCRIPT = "met_requirements.py"
+
 _SOURCE_DIRECTORY = "src"
 
 # a step that installs: with the operator's settings in sight, and a scratch place that is gone afterwards
@@ -42,10 +44,10 @@ _PACKAGE_NAME = re.compile(r"[a-z0-9][a-z0-9.+-]+(?:=[A-Za-z0-9.+~:-]+)?")
 
 
 def lean_dockerfile(source: Path, base_image: str) -> str:
-    """The recipe for `source`: apt.txt, requirements.txt, the SDK, the repository, itself if a package, postBuild.
+    """The recipe for `source`: apt.txt, requirements.txt, the repository, itself if a package, postBuild.
 
-    Steps that change least come first, so that the engine's cache serves them to the next commit.
-    Expects a context with `src/`, `sdk/` and `operator/`. Raises `BuildRefusal` for files it cannot follow.
+    As few steps as possible, since each takes its time; the SDK is put on top later, and mounted for steps that may
+    import it. Expects a context with `src/`, `sdk/` and `operator/`. Raises `BuildRefusal` for files it cannot follow.
     """
     return "\n".join(_steps(source, configuration_directory(source), base_image)) + "\n"
 
@@ -53,22 +55,19 @@ def lean_dockerfile(source: Path, base_image: str) -> str:
 def _steps(source: Path, configuration: Path, base_image: str) -> Iterator[str]:
     yield f"FROM {base_image}"
     yield "USER root"
-    yield f"WORKDIR {WORK_DIRECTORY}"
     yield from _apt_steps(configuration / "apt.txt")
     early, late = _pip_steps(source, configuration)
     yield from early
-    yield f"COPY sdk/ {SDK_DIRECTORY}/"
+    # before WORKDIR, so that the directory itself is the player's, too, and postBuild may write beside the files
     yield f"COPY --chown={PLAYER_USER} {_SOURCE_DIRECTORY}/ {WORK_DIRECTORY}/"
+    yield f"WORKDIR {WORK_DIRECTORY}"
     yield from late
-    yield "ENV HOME=/tmp PYTHONUNBUFFERED=1"
-    yield f"ENV PYTHONPATH={SDK_DIRECTORY}${{PYTHONPATH:+:$PYTHONPATH}}"
-    # the directory itself was made by root; with it, postBuild may write beside the files
-    yield f"RUN chown {PLAYER_USER} {WORK_DIRECTORY}"
-    yield f"USER {PLAYER_USER}"
     post_build = configuration / "postBuild"
     if post_build.is_file():
         relative = post_build.relative_to(source)
-        yield f"RUN chmod +x {relative} && ./{relative}"
+        yield f"ENV HOME=/tmp PYTHONUNBUFFERED=1 PYTHONPATH={SDK_DIRECTORY}${{PYTHONPATH:+:$PYTHONPATH}}"
+        yield f"USER {PLAYER_USER}"
+        yield f"RUN --mount=type=bind,source=sdk,target={SDK_DIRECTORY} chmod +x {relative} && ./{relative}"
 
 
 def _apt_steps(path: Path) -> Iterator[str]:
@@ -99,7 +98,9 @@ def _pip_steps(source: Path, configuration: Path) -> tuple[list[str], list[str]]
         if all(line.requirement is not None for line in lines):
             mounted = f"/run/src/{relative}"
             mount = f"RUN --mount=type=bind,source={_SOURCE_DIRECTORY}/{relative},target={mounted} "
-            early.append(f"{pip} -r {mounted}".replace("RUN ", mount, 1))
+            known = f"python3 /run/operator/{MET_SCRIPT} {mounted}"
+            step = f"{_INSTALL} sh -c '{known} || python3 -m pip install --no-cache-dir -r {mounted}'"
+            early.append(step.replace("RUN ", mount, 1))
         else:
             # a path, another file or an option: only the whole repository answers it
             late.append(f"{pip} -r {relative}")

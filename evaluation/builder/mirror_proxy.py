@@ -27,6 +27,7 @@ SOCKET_NAME = "proxy.sock"
 
 _CONNECT_SECONDS = 20.0
 _IDLE_SECONDS = 120.0
+_POLL_SECONDS = 0.02
 _CHUNK_BYTES = 1 << 16
 _MAX_INDEX_BYTES = 64 << 20
 _MAX_CONNECTIONS = 64
@@ -62,7 +63,9 @@ class MirrorProxy:
             self.directory.chmod(0o755)
             server = stack.enter_context(_Server(str(self.directory / SOCKET_NAME), self))
             (self.directory / SOCKET_NAME).chmod(0o666)
-            thread = threading.Thread(target=server.serve_forever, name="mirror proxy", daemon=True)
+            thread = threading.Thread(
+                target=server.serve_forever, args=(_POLL_SECONDS,), name="mirror proxy", daemon=True
+            )
             thread.start()
             stack.callback(thread.join)
             stack.callback(server.shutdown)

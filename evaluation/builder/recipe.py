@@ -12,29 +12,25 @@ from evaluation.builder.detection import DOCKERFILE, LEAN, detect_pack, dockerfi
 from evaluation.builder.digest import tree_digest
 from evaluation.builder.dockerfile import MAX_DOCKERFILE_BYTES
 from evaluation.builder.image_references import check_images
-from evaluation.builder.lean_pack import INSTALL_SCRIPT, OPERATOR_DIRECTORY, lean_dockerfile
+from evaluation.builder.lean_pack import INSTALL_SCRIPT, MET_SCRIPT, OPERATOR_DIRECTORY, lean_dockerfile
 from evaluation.builder.settings import BuildSettings
 from evaluation.domain.errors import BuildRefusal
 
 _RECIPE_FILE = "gauntlet.Dockerfile"
 
-_VERSION = "2"
+_VERSION = "3"
 """Raised where the builder makes another image of the same inputs."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to build one submission. `dockerfile` is its text, `file` the Dockerfile's place in the context.
-
-    `top` tells that the SDK's layer still has to be put on top.
-    """
+    """How to build one submission. `dockerfile` is its text, `file` the Dockerfile's place in the context."""
 
     pack: str
     source: Path
     dockerfile: str
     file: str
     digest: str
-    top: bool = False
     arguments: tuple[tuple[str, str], ...] = ()
     files: tuple[ContextEntry, ...] = ()
 
@@ -78,7 +74,7 @@ def make_recipe(source: Path, settings: BuildSettings, *, base_id: str, sdk_dige
         # it quotes files of the repository
         check_images(dockerfile.encode(), name=f"repo2docker's {pack}", allowed=settings.images())
     digest = _digest([_VERSION, pack, dockerfile, repr(arguments), tree_digest(source), base_id, sdk_digest])
-    return Recipe(pack, source, dockerfile, file, digest, pack != LEAN, arguments, files)
+    return Recipe(pack, source, dockerfile, file, digest, arguments, files)
 
 
 def dockerfile_content(source: Path, file: str) -> bytes:
@@ -93,6 +89,7 @@ def dockerfile_content(source: Path, file: str) -> bytes:
 def operator_files(settings: BuildSettings) -> Iterator[ContextEntry]:
     """What the installing steps of a lean build see of the operator's settings."""
     yield ContextEntry(f"{OPERATOR_DIRECTORY}/install", INSTALL_SCRIPT, executable=True)
+    yield ContextEntry(f"{OPERATOR_DIRECTORY}/{MET_SCRIPT}", Path(__file__).with_name(MET_SCRIPT).read_bytes())
     certificates = settings.certificates.read_bytes() if settings.certificates else b""
     yield ContextEntry(f"{OPERATOR_DIRECTORY}/certificates.pem", certificates)
     links = settings.find_links
