@@ -75,7 +75,8 @@ def fill(competition: Competition, pool: Pool, teams: int) -> None:
     person = User.objects.create(username="everybody")
     player = make_player(competition, Track.Kind.MODEL, "everybody's model")
     names = Team.objects.bulk_create(
-        Team(slug=f"team-{number}", name=f"Team {number}", created_at=now) for number in range(teams)
+        Team(slug=slug, name=slug, slug_skeleton=slug, name_skeleton=slug, created_at=now)
+        for slug in (f"team-{number}" for number in range(teams))
     )
     entries = Entry.objects.bulk_create(Entry(team=team, competition=competition, joined_at=now) for team in names)
     repositories = Repository.objects.bulk_create(

@@ -150,7 +150,9 @@ def _result(piece: Piece, sample: int, worst: float) -> SampleResult:
 def _enter(competition: Competition, kind: str, count: int, by: User) -> None:
     now, track = clock.now(), competition.tracks.get(kind=kind)
     names = [f"{kind}-{number}" for number in range(count)]
-    teams = Team.objects.bulk_create(Team(slug=name, name=f"Team {name}", created_at=now) for name in names)
+    teams = Team.objects.bulk_create(
+        Team(slug=name, name=f"Team {name}", slug_skeleton=name, name_skeleton=name, created_at=now) for name in names
+    )
     entries = Entry.objects.bulk_create(Entry(team=team, competition=competition, joined_at=now) for team in teams)
     repositories = Repository.objects.bulk_create(
         Repository(entry=entry, track=track, created_at=now) for entry in entries
