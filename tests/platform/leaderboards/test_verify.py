@@ -114,12 +114,12 @@ def test_it_names_what_waits_for_an_organiser_after_a_platform_error(filled: Are
 
 
 def test_a_slot_that_waits_for_an_organiser_is_no_difference(filled: Arena) -> None:
-    slot = QuotaSlot.objects.select_related("submission").get(pk=1)
+    slot = QuotaSlot.objects.select_related("submission").earliest("pk")
     assert slot.submission is not None
     Submission.objects.filter(pk=slot.submission.pk).update(state="refused", cause="platform")
-    QuotaSlot.objects.filter(pk=1).update(reason="awaits_organiser")
+    QuotaSlot.objects.filter(pk=slot.pk).update(reason="awaits_organiser")
     assert not any("its slot is used" in line for line in verify("--repair"))
-    assert QuotaSlot.objects.get(pk=1).state == "used"
+    assert QuotaSlot.objects.get(pk=slot.pk).state == "used"
 
 
 @pytest.mark.parametrize("flaw", ["none", "another", "reserved", "owed", "given", "overused"])

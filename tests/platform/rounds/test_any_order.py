@@ -554,7 +554,7 @@ def _refused(*, unless: bool) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("part", [0, 1])
-@pytest.mark.timeout(7200)
+@pytest.mark.timeout(max(7200, STEPS))
 def test_whatever_happens_in_any_order_everybody_sees_what_the_model_says(
     hall: Hall, commits: dict[str, tuple[Path, list[str]]], client: Client, part: int
 ) -> None:
