@@ -29,9 +29,11 @@ _CONNECT_SECONDS = 20.0
 _IDLE_SECONDS = 120.0
 _POLL_SECONDS = 0.02
 _CHUNK_BYTES = 1 << 16
-_MAX_INDEX_BYTES = 64 << 20
-_MAX_CONNECTIONS = 64
+_MAX_PAGE_BYTES = 16 << 20
+_MAX_CONNECTIONS = 16
+"""Together they bound the memory that a build can have the builder use for pages."""
 _TLS_PORT = 443
+_SERVER_ERROR = 500
 _HOP_BY_HOP = frozenset(
     ("connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
      "transfer-encoding", "upgrade", "content-length", "host")
@@ -48,8 +50,7 @@ class MirrorProxy:
         self._certificates = certificates
         self._notices: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._refused: set[str] = set()
-        self.unreachable: set[str] = set()
-        """The mirrors (by their origin) and hosts that did not answer."""
+        self._silent: set[str] = set()
         self._lock = threading.Lock()
         self._stack = contextlib.ExitStack()
         self.directory = Path()
@@ -99,6 +100,27 @@ class MirrorProxy:
         if not known:
             self._notices.put(f"network: {reason}")
         return reason
+
+    def was_silent(self, name: str) -> None:
+        """Note that a mirror, by its origin, or a host gave a build no proper answer."""
+        self._silent.add(name)
+
+    def mirrors_away(self) -> list[str]:
+        """The mirrors without which builds fail that were silent and still are.
+
+        They are asked by a request of the site's own: a build can have any server answer with an error.
+        """
+        return sorted(name for name in self._silent & self._reach.needed if not self._answers(name))
+
+    def _answers(self, name: str) -> bool:
+        mirror = next((each for each in self._reach.mirrors if each.origin == name), None)
+        url = f"{mirror.origin}{mirror.path}" if mirror else f"https://{name}/"
+        headers = {"Authorization": mirror.authorization} if mirror and mirror.authorization else {}
+        try:
+            with self.get("GET", url, headers) as answer:
+                return answer.status_code < _SERVER_ERROR
+        except requests.RequestException:
+            return False
 
     def get(self, method: str, url: str, headers: dict[str, str]) -> requests.Response:
         """Ask a host for `url`, without following redirections."""
@@ -151,7 +173,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             remote = socket.create_connection((host, _TLS_PORT), timeout=_CONNECT_SECONDS)
         except OSError as error:
-            self.server.proxy.unreachable.add(host.lower())
+            self.server.proxy.was_silent(host.lower())
             self._answer(502, f"{host} cannot be reached: {error}")
             return
         with remote:
@@ -197,21 +219,21 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             answer = self.server.proxy.get(self.command, url, headers | extra)
         except requests.RequestException as error:
-            self.server.proxy.unreachable.add(mirror.origin if mirror else urlsplit(url).hostname or "")
+            self.server.proxy.was_silent(mirror.origin if mirror else urlsplit(url).hostname or "")
             # never the error's text: it may hold the mirror's address
             self._answer(502, f"the mirror cannot be reached ({type(error).__name__})")
             return
         with answer:
-            if mirror is not None and answer.status_code >= 500:
-                self.server.proxy.unreachable.add(mirror.origin)
+            if mirror is not None and answer.status_code >= _SERVER_ERROR:
+                self.server.proxy.was_silent(mirror.origin)
             if mirror is not None and answer.headers.get("Content-Type", "").partition(";")[0] in _PAGES:
                 self._send_page(answer, mirror)
             else:
                 self._send(answer, mirror)
 
     def _send_page(self, answer: requests.Response, mirror: Mirror) -> None:
-        page = answer.raw.read(_MAX_INDEX_BYTES + 1, decode_content=True)
-        if len(page) > _MAX_INDEX_BYTES:
+        page = answer.raw.read(_MAX_PAGE_BYTES + 1, decode_content=True)
+        if len(page) > _MAX_PAGE_BYTES:
             self._answer(502, "the mirror's page is too long")
             return
         page = page.replace(mirror.origin.encode(), f"{PROXY_URL}{mirror.prefix}".encode())

@@ -78,6 +78,9 @@ class Index(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         known = self.headers.get("Authorization") == SECRET
+        if self.path == "/team/simple/odd":
+            self.send_error(500)
+            return
         page = f'<a href="http://{self.headers["Host"]}/team/files/x.whl">x</a>'.encode() if known else b"who are you?"
         self.send_response(200 if known else 401)
         self.send_header("Content-Type", "text/html; charset=utf-8")
@@ -151,10 +154,18 @@ def test_a_mirror_that_is_away_is_named_without_its_address(tmp_path: Path) -> N
     settings = BuildSettings(index_url="http://site:s3cr3t@127.0.0.1:9/team/simple")
     with MirrorProxy(settings.reach()[1]) as proxy:
         status, text = ask(proxy, "GET /mirror/0/team/simple/")
-        assert proxy.unreachable == settings.reach()[1].needed == {"http://127.0.0.1:9"}
+        assert proxy.mirrors_away() == ["http://127.0.0.1:9"]
 
     assert status == 502
     assert text == "the mirror cannot be reached (ConnectionError)\n"
+
+
+def test_a_mirror_that_answers_is_not_away_whatever_a_build_asks_it(index: str) -> None:
+    settings = BuildSettings(index_url=f"http://site:s3cr3t@{index}/team/simple")
+    with MirrorProxy(settings.reach()[1]) as proxy:
+        status, _ = ask(proxy, "GET /mirror/0/team/simple/odd")
+        assert status == 500
+        assert proxy.mirrors_away() == []
 
 
 def test_tunnels_lead_to_allowed_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
