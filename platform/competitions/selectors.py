@@ -25,11 +25,6 @@ def may_organise(user: User | AnonymousUser, competition: Competition) -> bool:
     return user.is_superuser or Organiser.objects.filter(competition=competition, user_id=user.pk).exists()
 
 
-def is_organiser(user: User | AnonymousUser) -> bool:
-    """Whether the person organises some competition, or may as a superuser."""
-    return user.is_active and (user.is_superuser or Organiser.objects.filter(user_id=user.pk).exists())
-
-
 def sees_everything_of(user: User | AnonymousUser, entry: Entry) -> bool:
     """Whether the person sees what is between a team and its organisers."""
     return is_member(user, entry.team) or may_organise(user, entry.competition)

@@ -6,7 +6,9 @@ import hashlib
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 from django.conf import settings
 
@@ -21,40 +23,34 @@ _CHECK_BYTES = 4 << 20
 def put(content: bytes) -> str:
     """Keep `content` and return its digest, 64 hexadecimal digits. Whole or not at all, safe to repeat."""
     digest = hashlib.sha256(content).hexdigest()
-    path = path_of(digest)
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).replace(path)
-        except BaseException:  # the disk may be full: half a file must not stay
-            Path(name).unlink(missing_ok=True)
-            raise
+    _keep(digest, lambda file: file.write(content))
     return digest
 
 
-def put_file(file: Path) -> str:
-    """Keep a copy of `file`, which may be large, and return its digest. Whole or not at all, safe to repeat."""
-    with file.open("rb") as source:
-        digest = hashlib.file_digest(source, "sha256").hexdigest()
-    path = path_of(digest)
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".")
-        try:
-            with os.fdopen(handle, "wb") as target, file.open("rb") as source:
-                shutil.copyfileobj(source, target, _COPY_BYTES)
-                target.flush()
-                os.fsync(target.fileno())
-            Path(name).replace(path)
-        except BaseException:  # the disk may be full: half a file must not stay
-            Path(name).unlink(missing_ok=True)
-            raise
+def put_file(source: Path) -> str:
+    """Keep a copy of a file, which may be large, as `put` keeps bytes."""
+    with source.open("rb") as opened:
+        digest = hashlib.file_digest(opened, "sha256").hexdigest()
+        opened.seek(0)
+        _keep(digest, lambda file: shutil.copyfileobj(opened, file, _COPY_BYTES))
     return digest
+
+
+def _keep(digest: str, write: Callable[[IO[bytes]], object]) -> None:
+    path = path_of(digest)
+    if path.exists():
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:  # the disk may be full: half a file must not stay
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
 def remove(digest: str) -> None:
