@@ -22,11 +22,10 @@ from docker.errors import DockerException
 from docker.types import LogConfig, Mount, Ulimit
 
 from evaluation.builder.base import LogLine
-from evaluation.builder.build_watch import too_large
 from evaluation.builder.container_run import Watch, run_container
 from evaluation.builder.context import ContextEntry, write_context
 from evaluation.builder.file_stream import FileStream
-from evaluation.builder.image_archive import file_digest
+from evaluation.builder.image_archive import BuiltConfig, file_digest, read_config, read_names
 from evaluation.builder.mirrors import PROXY_PORT, PROXY_URL
 from evaluation.builder.settings import BuildSettings
 from evaluation.domain.errors import BuildRefusal
@@ -63,18 +62,19 @@ exec "$@"
 _SECCOMP = Path(__file__).with_name("build_seccomp.json")
 _EXPORT = Path(__file__).with_name("export_image.py")
 _TOO_LARGE = 3
+_FILE_TOO_LARGE = "exit status 153"
+"""How a step ends that SIGXFSZ killed: a shell reports 128 and the number of the signal."""
 _TAIL_LINES = 20
 _TMP_BYTES = 512 << 20
-_FILE_OVERHEAD = 64 << 20
 _MAX_CONFIG_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
 class Exported:
-    """What a build made: the image's configuration, and its own layers as (diff id as said by the build, file)."""
+    """What a build made: what is read of its configuration, and the files of its own layers by their names."""
 
-    config: dict[str, Any]
-    layers: tuple[tuple[str, Path], ...]
+    config: BuiltConfig
+    layers: dict[str, Path]
 
 
 class TooLargeError(Exception):
@@ -145,9 +145,11 @@ class BuildContainer:
                 f"the build used more than {self._settings.memory_bytes >> 20} MiB of memory; its last lines:\n{lines}",
                 fix="use less memory in the step that failed; compile with fewer processes",
             )
-        # a step that meets the limit of one file's size ends before any watch sees what it took
-        if self.used_bytes() > self._settings.max_image_bytes:
-            raise too_large("the build filled the engine's disk", self._settings)
+        if tail and tail[-1].endswith(_FILE_TOO_LARGE):
+            raise BuildRefusal(
+                f"a step wrote a file of more than {_max_file_bytes(self._settings):,} bytes; its last lines:\n{lines}",
+                fix=f"write smaller files: an image may hold {self._settings.max_image_bytes:,} bytes",
+            )
         raise BuildRefusal(
             f"the build failed; its last lines:\n{lines}", fix="mend the step that failed, and try again"
         )
@@ -178,20 +180,23 @@ class BuildContainer:
             raise TooLargeError
         if code != 0:
             raise UnreadableError("\n".join(lines))
-        config = json.loads(self._read(container, "config.json", _MAX_CONFIG_BYTES))
-        names: list[str] = json.loads(self._read(container, "layers.json", _MAX_CONFIG_BYTES))
-        layers = []
+        try:
+            config = read_config(self._read(container, "config.json", _MAX_CONFIG_BYTES))
+            names = read_names(json.loads(self._read(container, "layers.json", _MAX_CONFIG_BYTES)))
+        except ValueError as error:
+            raise UnreadableError(f"its configuration cannot be read: {error}") from error
+        layers = {}
         for number, name in enumerate(names):
             path = folder / f"{number}.tar"
             with path.open("wb") as target:
-                for chunk in self._chunks(container, f"{number}.tar", self._settings.max_image_bytes + _FILE_OVERHEAD):
+                for chunk in self._chunks(container, f"{number}.tar", self._settings.max_image_bytes):
                     target.write(chunk)
             if file_digest(path) != name:
                 raise UnreadableError(f"layer {number} is not what the configuration names")
-            layers.append((name, path))
-        if not set(config["rootfs"]["diff_ids"]) <= {*names, *base_layers}:
+            layers[name] = path
+        if not set(config.layers) <= {*names, *base_layers}:
             raise UnreadableError("the configuration names layers that were not made")
-        return Exported(config, tuple(layers))
+        return Exported(config, layers)
 
     def _create(
         self,
@@ -251,6 +256,11 @@ def sweep(client: DockerClient) -> int:
     return swept
 
 
+def _max_file_bytes(settings: BuildSettings) -> int:
+    """The limit of one file, well above what an image that is too large may hold."""
+    return 8 * settings.max_image_bytes
+
+
 def _limits(settings: BuildSettings) -> dict[str, Any]:
     """How each container of a build is made; each line is a guard."""
     return {
@@ -271,8 +281,8 @@ def _limits(settings: BuildSettings) -> dict[str, Any]:
         "pids_limit": settings.processes,
         "ulimits": [
             Ulimit(name="core", soft=0, hard=0),
-            # one call can reserve a disk, faster than any watch; well above what an image that is too large may hold
-            Ulimit(name="fsize", soft=8 * settings.max_image_bytes, hard=8 * settings.max_image_bytes),
+            # one call can reserve a disk, faster than any watch
+            Ulimit(name="fsize", soft=_max_file_bytes(settings), hard=_max_file_bytes(settings)),
         ],
         "log_config": LogConfig(type="json-file", config={"max-size": "4m", "max-file": "2"}),
         "detach": True,

@@ -21,11 +21,12 @@ from evaluation.domain.errors import BuildRefusal, Fault, HostRefusal
 from evaluation.sandbox.base import Guard
 from evaluation.sandbox.docker_run import as_fault
 from evaluation.sandbox.proved_guards import ProvedGuards
+from evaluation.sandbox.trials import PROBE
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
-_PROBE = Path(__file__).with_name("build_probe.py")
+_LOOK = Path(__file__).with_name("build_probe.py")
 _FILE = "guards.Dockerfile"
 _MIB = 1 << 20
 TRIAL = BuildSettings(
@@ -33,7 +34,12 @@ TRIAL = BuildSettings(
 )
 """What the probe may use: little, so that a limit is met soon."""
 
-_RUN = "\nRUN python3 /probe.py "
+_RUN = "\nRUN python3 /probe/"
+_LOOKS = "look.py"
+_FORKS = f"probe.py fork {2 * TRIAL.processes}"
+_SPINS = "probe.py spin {}"
+_EATS = f"probe.py eat {4 * TRIAL.memory_bytes}"
+_FILLS = f"probe.py fill {4 << 30}"
 
 
 class BuildGuards:
@@ -68,39 +74,38 @@ class BuildGuards:
         with (
             tempfile.TemporaryDirectory(prefix="gauntlet-layers-") as folder,
             _as_fault(),
-            self._building("look", [], TRIAL) as container,
+            self._building(_LOOKS, [], TRIAL) as container,
         ):
             container.export(Path(folder), self._base_layers, lambda: None)
 
     def prove(self) -> list[Guard]:
         """Try every guard; some ten seconds."""
-        seen = self._answers(f"look{_RUN}fork {2 * TRIAL.processes}{_RUN}spin 1.0")
-        look, fork, spin = seen.get("look", {}), seen.get("fork", {}), seen.get("spin", {})
+        seen = self._answers(_RUN.join([_LOOKS, _FORKS, _SPINS.format(1.0)]))
         guards = [
-            Guard("rootless", look.get("user_outside", 0) > 0, f"root of a build is user {look.get('user_outside')}"),
-            Guard("system call filter", look.get("filter") == "2", f"Seccomp {look.get('filter')} (2 is a filter)"),
-            Guard("no network", look.get("interfaces") == [], f"interfaces {look.get('interfaces') or 'none'}"),
-            Guard("no engine", look.get("engine") is False, f"the engine's socket is in sight: {look.get('engine')}"),
+            Guard("rootless", seen.get("user_outside", 0) > 0, f"root of a build is user {seen.get('user_outside')}"),
+            Guard("system call filter", seen.get("filter") == "2", f"Seccomp {seen.get('filter')} (2 is a filter)"),
+            Guard("no network", seen.get("interfaces") == [], f"interfaces {seen.get('interfaces') or 'none'}"),
+            Guard("no engine", seen.get("engine") is False, f"the engine's socket is in sight: {seen.get('engine')}"),
             *(
-                Guard(name, " 403 " in look.get(key, ""), f"the proxy answers {look.get(key) or 'nothing'}")
+                Guard(name, " 403 " in seen.get(key, ""), f"the proxy answers {seen.get(key) or 'nothing'}")
                 for name, key in (("services out of reach", "loopback"), ("metadata out of reach", "metadata"))
             ),
             Guard(
                 "process limit",
-                fork.get("error") == "EAGAIN" and fork["children"] < TRIAL.processes,
-                f"{fork.get('children')} children, then {fork.get('error') or 'stopped'}",
+                seen.get("error") == "EAGAIN" and seen["children"] < TRIAL.processes,
+                f"{seen.get('children')} children, then {seen.get('error') or 'stopped'}",
             ),
             Guard(
                 "CPU limit",
                 # the kernel grants by slices of a tenth of a second, so a short measurement may be a slice over
-                0 < spin.get("cpus", 0) <= 1.4 * TRIAL.cpus,
-                f"{spin.get('cpus', 0):.2f} CPUs used of {TRIAL.cpus} allowed",
+                0 < seen.get("cpus", 0) <= 1.4 * TRIAL.cpus,
+                f"{seen.get('cpus', 0):.2f} CPUs used of {TRIAL.cpus} allowed",
             ),
-            self._refused("memory limit", f"eat {4 * TRIAL.memory_bytes}", "MiB of memory"),
-            self._refused("time limit", "spin 30", "took longer than", settings=replace(TRIAL, seconds=3.0)),
+            self._refused("memory limit", _EATS, "MiB of memory"),
+            self._refused("time limit", _SPINS.format(30), "took longer than", settings=replace(TRIAL, seconds=3.0)),
         ]
         if self._disk is not None:
-            guards.append(self._refused("disk limit", "fill", "filled the engine's disk"))
+            guards.append(self._refused("disk limit", _FILLS, "filled the engine's disk"))
         guards.append(self._nothing_left())
         self._proved.remember(guards)
         return guards
@@ -135,8 +140,12 @@ class BuildGuards:
 
     @contextmanager
     def _building(self, steps: str, lines: list[str], settings: BuildSettings) -> Iterator[BuildContainer]:
-        text = f"FROM {self._base_image}\nUSER root\nCOPY probe.py /probe.py{_RUN}{steps}\n"
-        context = [ContextEntry(_FILE, text.encode()), ContextEntry("probe.py", _PROBE.read_bytes())]
+        text = f"FROM {self._base_image}\nUSER root\nENV HOME=/probe\nCOPY probe /probe{_RUN}{steps}\n"
+        context = [
+            ContextEntry(_FILE, text.encode()),
+            ContextEntry("probe/probe.py", PROBE.read_bytes()),
+            ContextEntry("probe/look.py", _LOOK.read_bytes()),
+        ]
         with (
             MirrorProxy(Reach(frozenset())) as proxy,
             BuildContainer(self._client, settings, image=self._builder_image, proxy=proxy.directory) as container,

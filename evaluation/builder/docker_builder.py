@@ -189,8 +189,8 @@ class DockerBuilder(Builder):
             sdk = stack.enter_context(_sdk_directory())
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gauntlet-layers-")))
             exported = self._build(recipe, base, sdk, folder, on_log)
-            image = self._composed(recipe, sdk, folder, exported)
-            self._load(image, image.identity)
+            image = self._composed(recipe, base, sdk, folder, exported)
+            self._load_built(image, base)
             if self._store is not None:
                 for path in image.layers.values():
                     self._store.put(path)
@@ -229,7 +229,7 @@ class DockerBuilder(Builder):
             except SlowBuildRefusal:
                 raise
             except BuildRefusal:
-                self._acquit_host(base, proxy)
+                self._require_working_host(base, proxy)
                 raise
             try:
                 return container.export(folder, base_layers, watch)
@@ -237,29 +237,43 @@ class DockerBuilder(Builder):
                 raise too_large("the image holds more", settings) from None
             except UnreadableError as failure:
                 # by the host's cause or the build's: the build's where an image of ours can be read
-                self._guards(base).require_export()
+                self._require_working_host(base)
                 raise BuildRefusal(
                     f"the build left no image that can be read: {failure}",
                     fix="leave the builder's own processes and its folder /store alone",
                 ) from failure
 
-    def _acquit_host(self, base: Image, proxy: MirrorProxy | None) -> None:
-        """Raise `Fault` where a build may have failed by this host's cause."""
-        if proxy and (away := sorted(proxy.unreachable & self._reach.needed)):
-            raise Fault(f"package mirrors could not be reached during a build: {', '.join(away)}")
+    def _require_working_host(self, base: Image, proxy: MirrorProxy | None = None) -> None:
+        """Raise `Fault` where a build may have failed by this host's cause, as the host is now."""
+        if proxy and (away := proxy.mirrors_away()):
+            raise Fault(f"package mirrors cannot be reached: {', '.join(away)}")
+        self.check_host()
         self._guards(base).require_export()
 
-    def _composed(self, recipe: Recipe, sdk: Path, folder: Path, exported: Exported) -> ImageArchive:
-        settings = self._settings
-        layers = dict(exported.layers)
-        if sum(path.stat().st_size for path in layers.values()) > settings.max_image_bytes:
-            raise too_large("the image holds more", settings)
-        names = list(exported.config["rootfs"]["diff_ids"])
-        path = folder / "sdk.tar"
-        names.append(write_layer(tree_context(sdk, SDK_DIRECTORY.lstrip("/")), path))
-        layers[names[-1]] = path
-        config = compose_config(exported.config, names, digest=recipe.digest, made_at=datetime.now(UTC))
-        return ImageArchive(config, layers)
+    def _composed(self, recipe: Recipe, base: Image, sdk: Path, folder: Path, exported: Exported) -> ImageArchive:
+        top = folder / "sdk.tar"
+        name = write_layer(tree_context(sdk, SDK_DIRECTORY.lstrip("/")), top)
+        config = compose_config(
+            exported.config,
+            [*exported.config.layers, name],
+            digest=recipe.digest,
+            architecture=base["Architecture"],
+            made_at=datetime.now(UTC),
+        )
+        return ImageArchive(config, exported.layers | {name: top})
+
+    def _load_built(self, image: ImageArchive, base: Image) -> None:
+        """Load what was built; raises `BuildRefusal` where the engine takes images and not this one."""
+        try:
+            self._load(image, image.identity)
+        except Fault as first:
+            self._require_working_host(base)
+            try:
+                self._load(image, image.identity)
+            except Fault:
+                raise BuildRefusal(
+                    f"the engine cannot load the image: {first}", fix="leave the builder's folder /store alone"
+                ) from first
 
     def _load(self, archive: ImageArchive, identity: str) -> None:
         with as_fault(f"loading the image {identity}"):

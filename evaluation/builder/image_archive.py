@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from evaluation.domain.errors import BuildRefusal, Fault
 DIGEST_LABEL = "gauntlet.digest"
 """The label that an image of ours carries: the whole digest of its recipe."""
 
+_LAYER = re.compile("sha256:[0-9a-f]{64}")
 _MAX_ENVIRONMENT_BYTES = 64 << 10
 _BLOCK = tarfile.BLOCKSIZE
 _CHUNK_BYTES = 1 << 20
@@ -52,19 +54,66 @@ def layer_names(config: bytes) -> list[str]:
     return names
 
 
-def compose_config(built: Mapping[str, Any], layers: Sequence[str], *, digest: str, made_at: datetime) -> bytes:
+@dataclass(frozen=True)
+class BuiltConfig:
+    """What is read of the configuration that a build left, which may hold anything."""
+
+    layers: tuple[str, ...]
+    environment: tuple[str, ...] = ()
+    directory: str = ""
+    volumes: tuple[str, ...] = ()
+
+
+def read_config(content: bytes) -> BuiltConfig:
+    """Read an image's configuration; raises `ValueError` where it is none."""
+    try:
+        document = json.loads(content)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    inner = _table(_table(document).get("config"))
+    directory = inner.get("WorkingDir") or ""
+    layers = read_names(_table(_table(document).get("rootfs")).get("diff_ids"))
+    environment = read_names(inner.get("Env"))
+    if not isinstance(directory, str) or not (directory == "" or directory.startswith("/")):
+        raise ValueError("its working directory is no absolute path")
+    if not all(_LAYER.fullmatch(name) for name in layers):
+        raise ValueError("a layer is not named by a digest")
+    if any("\0" in text or "=" not in text for text in environment):
+        raise ValueError("its environment is not readable")
+    return BuiltConfig(layers, environment, directory, tuple(_table(inner.get("Volumes"))))
+
+
+def read_names(value: object) -> tuple[str, ...]:
+    """A list of texts, none of it for None; raises `ValueError` for anything else."""
+    if value is None:
+        return ()
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise ValueError("a list of texts was expected")
+    return tuple(value)
+
+
+def _table(value: object) -> dict[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise ValueError("a table was expected")
+    return value
+
+
+def compose_config(
+    built: BuiltConfig, layers: Sequence[str], *, digest: str, architecture: str, made_at: datetime
+) -> bytes:
     """The configuration of a player's image, from that of what was built.
 
-    Kept are the environment and the working directory. User, command, labels and the rest are ours, whatever the build
-    wrote; its history, which would hold build arguments, is left out. Raises `BuildRefusal`.
+    Kept are the environment and the working directory. User, command, labels and the rest are the site's, whatever the
+    build wrote; its history, which would hold build arguments, is left out. Raises `BuildRefusal`.
     """
-    inner = built.get("config") or {}
-    if volumes := inner.get("Volumes"):
+    if built.volumes:
         raise BuildRefusal(
-            f"the Dockerfile (or its base) declares VOLUME {', '.join(sorted(volumes))}: writable disk",
+            f"the Dockerfile (or its base) declares VOLUME {', '.join(sorted(built.volumes))}: writable disk",
             fix="remove VOLUME; /tmp is the place to write to in a match",
         )
-    environment = dict(entry.partition("=")[::2] for entry in inner.get("Env") or [])
+    environment = dict(entry.partition("=")[::2] for entry in built.environment)
     environment |= {"HOME": "/tmp", "PYTHONUNBUFFERED": "1"}  # noqa: S108 - a file system of the player's own
     paths = [SDK_DIRECTORY, *filter(None, environment.get("PYTHONPATH", "").split(":"))]
     environment["PYTHONPATH"] = ":".join(dict.fromkeys(paths))
@@ -76,12 +125,12 @@ def compose_config(built: Mapping[str, Any], layers: Sequence[str], *, digest: s
         )
     config = {
         "created": made_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "architecture": built["architecture"],
-        "os": built["os"],
+        "architecture": architecture,
+        "os": "linux",
         "config": {
             "User": PLAYER_USER,
             "Env": lines,
-            "WorkingDir": inner.get("WorkingDir") or "/",
+            "WorkingDir": built.directory or "/",
             "Labels": {DIGEST_LABEL: digest},
         },
         "rootfs": {"type": "layers", "diff_ids": list(layers)},

@@ -16,7 +16,7 @@ from evaluation.domain.players import Player, Track
 from evaluation.sandbox.base import Ending, Guard, Resources, Run
 from evaluation.sandbox.state import state_directory
 
-_PROBE = Path(__file__).with_name("probe.py")
+PROBE = Path(__file__).with_name("probe.py")
 _SECONDS = 60.0
 _MIB = 1 << 20
 
@@ -47,7 +47,7 @@ class Trials:
             player = Player(
                 name="probe",
                 track=Track.MODEL,
-                command=("python3", "-c", _PROBE.read_text(encoding="utf-8"), *act),
+                command=("python3", "-c", PROBE.read_text(encoding="utf-8"), *act),
                 digest="probe",
                 directory=None if self.image else directory,
                 image=self.image,

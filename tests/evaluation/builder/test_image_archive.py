@@ -14,15 +14,23 @@ import pytest
 
 from evaluation.builder.context import ContextEntry
 from evaluation.builder.docker_builder import check_image_store
-from evaluation.builder.image_archive import ImageArchive, compose_config, docker_archive, write_layer
+from evaluation.builder.image_archive import (
+    BuiltConfig,
+    ImageArchive,
+    compose_config,
+    docker_archive,
+    read_config,
+    write_layer,
+)
 from evaluation.domain.errors import BuildRefusal, Fault
 
 NOW = datetime(2018, 10, 31, tzinfo=UTC)
-BUILT: dict[str, Any] = {"architecture": "amd64", "os": "linux", "config": {}}
+LAYER = f"sha256:{64 * 'a'}"
 
 
 def composed(**config: object) -> dict[str, Any]:
-    text = compose_config(BUILT | {"config": config}, ["sha256:a"], digest="sha256:recipe", made_at=NOW)
+    built = read_config(json.dumps({"config": config, "rootfs": {"type": "layers", "diff_ids": [LAYER]}}).encode())
+    text = compose_config(built, built.layers, digest="sha256:recipe", architecture="amd64", made_at=NOW)
     made: dict[str, Any] = json.loads(text)
     return made
 
@@ -45,7 +53,7 @@ def test_it_works() -> None:
         "WorkingDir": "/player",
         "Labels": {"gauntlet.digest": "sha256:recipe"},
     }
-    assert made["rootfs"] == {"type": "layers", "diff_ids": ["sha256:a"]}
+    assert made["rootfs"] == {"type": "layers", "diff_ids": [LAYER]}
     assert made["history"] == []
 
 
@@ -58,10 +66,39 @@ def test_it_refuses_what_no_player_may_have(config: dict[str, object], problem: 
         composed(**config)
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"no JSON",
+        b"[]",
+        b'{"config": []}',
+        b'{"config": {"Env": "PATH=/bin"}}',
+        b'{"config": {"Env": [7]}}',
+        b'{"config": {"Env": ["no value"]}}',
+        b'{"config": {"Env": ["PATH=/bin\\u0000"]}}',
+        b'{"config": {"WorkingDir": 7}}',
+        b'{"config": {"WorkingDir": "here"}}',
+        b'{"config": {"Volumes": ["/data"]}}',
+        b'{"rootfs": 7}',
+        b'{"rootfs": {"diff_ids": {}}}',
+        b'{"rootfs": {"diff_ids": ["../../etc/passwd"]}}',
+        b"[" * 100_000,
+        b'{"config": "\xff"}',
+    ],
+    ids=range(16),
+)
+def test_a_configuration_of_a_hostile_build_is_no_configuration(content: bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        read_config(content)
+
+
 def test_an_archive_holds_the_layers_that_are_not_elsewhere(tmp_path: Path) -> None:
     layer = tmp_path / "layer.tar"
     name = write_layer([ContextEntry("opt/file", b"content")], layer)
-    archive = ImageArchive(compose_config(BUILT, ["sha256:base", name], digest="d", made_at=NOW), {name: layer})
+    names = [LAYER, name]
+    config = compose_config(BuiltConfig(()), names, digest="d", architecture="amd64", made_at=NOW)
+    archive = ImageArchive(config, {name: layer})
 
     with tarfile.open(fileobj=io.BytesIO(b"".join(docker_archive(archive)))) as stream:
         members = {member.name: stream.extractfile(member).read() for member in stream.getmembers()}  # type: ignore[union-attr]
