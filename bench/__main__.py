@@ -7,9 +7,9 @@ import importlib
 import sys
 from pathlib import Path
 
+from bench.interleaved import say
 from bench.programs import NotAvailableError
 from bench.report import Section, machine, write_generated, write_sections
-from bench.turns import say
 
 NAMES = ("chain", "lockstep", "sandboxes", "memory", "leaderboard", "pushes", "rounds")
 

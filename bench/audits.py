@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.baselines.catalogue import baselines
-from evaluation.builder.choose import choose_builder
+from evaluation.builder.choose_builder import choose_builder
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.players import Player, Track
 from evaluation.domain.results import AuditReport, sum_reports
 from evaluation.domain.rules import QueryRules
 from evaluation.referee.clock import calibrate
 from evaluation.referee.match import Match
-from evaluation.runner.function_seat import FunctionSeat
-from evaluation.runner.seat import SandboxSeat
+from evaluation.runner.in_process_player import FunctionSeat
+from evaluation.runner.sandboxed_player import SandboxSeat
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.process import ProcessSandbox
 from evaluation.sdk import serve_attack

@@ -18,11 +18,11 @@ import numpy as np
 
 from bench.report import table
 from evaluation.domain.players import Side
-from evaluation.tournament.field import TOP
+from evaluation.tournament.entrants import TOP
 from evaluation.tournament.ladder import Ladder, not_behind
 from evaluation.tournament.ordering import Ranked, Seen, ranked
-from evaluation.tournament.plan import OrderedBy
-from evaluation.tournament.worlds import EVERYBODY, PLAYERS, Regime, World
+from evaluation.tournament.schedule import OrderedBy
+from evaluation.tournament.simulated_players import EVERYBODY, PLAYERS, Regime, World
 
 EQUAL = Regime(model=0, pair=0)
 SAMPLES = 200

@@ -17,9 +17,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import NoReverseMatch, reverse
 
+from bench.interleaved import Spread, ratios, say, take_turns
 from bench.programs import NotAvailableError
 from bench.report import Section, table
-from bench.turns import Spread, ratios, say, take_turns
 
 TEAMS = 10_000
 ROUNDS = 15
@@ -56,7 +56,7 @@ def _address(kind: str) -> str:
 def _measure(addresses: dict[str, str]) -> Section:
     # what imports models waits until Django is set up
     crowd, services, selectors = map(
-        importlib.import_module, ("bench.crowd", "leaderboards.services", "leaderboards.selectors")
+        importlib.import_module, ("bench.synthetic_competition", "leaderboards.services", "leaderboards.selectors")
     )
     competition = crowd.make_competition(SLUG)
     track = competition.tracks.get(kind=CROWDED)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import programs
+from bench.interleaved import Spread, ratios, take_turns
 from bench.programs import Program
 from bench.report import Section, table
-from bench.turns import Spread, ratios, take_turns
 
 ROUNDS = 7
 SECONDS = 1.5

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bench import programs
+from bench.interleaved import say
 from bench.report import Section, table
-from bench.turns import say
 
 QUERIES = 1_000_000
 IMAGES = 50

@@ -12,13 +12,13 @@ import threading
 import time
 from pathlib import Path
 
+from bench.interleaved import say
 from bench.programs import ROOT
 from bench.report import Section, table
-from bench.turns import say
-from demo.pushing import push_copy
+from demo.git_push import push_copy
 from demo.supervisor import Supervisor
-from demo.teams import Change
-from demo.visitor import Visitor
+from demo.virtual_teams import Change
+from demo.web_client import Visitor
 
 TEAMS = 10
 PUSHES_EACH = 5

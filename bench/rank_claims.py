@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from bench.report import table
 from evaluation.domain.players import Side
-from evaluation.scoring.ranks import Ranks, rank_intervals
+from evaluation.scoring.rank_intervals import Ranks, rank_intervals
 from evaluation.scoring.v1 import interval, resampled_medians
 from evaluation.tournament.ordering import ranked
-from evaluation.tournament.plan import OrderedBy
-from evaluation.tournament.worlds import EVERYBODY, REGIMES, Regime, World
+from evaluation.tournament.schedule import OrderedBy
+from evaluation.tournament.simulated_players import EVERYBODY, REGIMES, Regime, World
 
 FINALISTS = 10
 OPPONENTS = 5

@@ -23,7 +23,7 @@ from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.protocol.handshake import Listener
 from evaluation.referee.match import Match
-from evaluation.referee.seat import Departure, Seat
+from evaluation.referee.player_connection import Departure, Seat
 from evaluation.sandbox.base import SOCKET_NAME, SOCKET_VARIABLE
 
 TARGET = 1

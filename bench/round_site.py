@@ -13,16 +13,16 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Team, User
-from bench.drawn import QUERIES, SAMPLES, SIDES, digest, row
-from bench.turns import say
+from bench.interleaved import say
+from bench.synthetic_results import QUERIES, SAMPLES, SIDES, digest, row
 from competitions.models import Competition, Entry
-from competitions.samples import worst_cases
+from competitions.sample_store import worst_cases
 from competitions.services import appoint_organiser, import_competition
 from core import clock
 from matches.models import Match, Piece, SampleResult
 from repositories.models import Repository
 from rounds import services
-from rounds.facts import facts_of
+from rounds.engine_adapter import facts_of
 from rounds.models import Decision, Round, RoundEntry, RoundMatch, RoundStage
 from rounds.selectors import estimate
 from submissions.models import Player, Submission

@@ -20,9 +20,9 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from bench.drawn import drawn_facts, play
+from bench.interleaved import Spread, ratios, say, take_turns
 from bench.report import Section, table
-from bench.turns import Spread, ratios, say, take_turns
+from bench.synthetic_results import drawn_facts, play
 from evaluation.domain.players import Track
 from evaluation.tournament.rounds import RoundFacts, advance
 

@@ -8,16 +8,16 @@ from functools import partial
 
 import docker
 
+from bench.interleaved import Spread, ratios, say, take_turns
 from bench.programs import BENCH, ROOT, NotAvailableError
 from bench.report import Section, table
-from bench.turns import Spread, ratios, say, take_turns
-from evaluation.builder.choose import choose_builder
+from evaluation.builder.choose_builder import choose_builder
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.errors import GauntletError
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.referee.match import Match
-from evaluation.runner.seat import SandboxSeat
+from evaluation.runner.sandboxed_player import SandboxSeat
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.docker import DockerSandbox
 from evaluation.sandbox.process import ProcessSandbox

@@ -22,8 +22,8 @@ from docker.errors import DockerException
 from docker.types import LogConfig, Mount, Ulimit
 
 from evaluation.builder.base import LogLine
+from evaluation.builder.build_context import ContextEntry, write_context
 from evaluation.builder.container_run import Watch, run_container
-from evaluation.builder.context import ContextEntry, write_context
 from evaluation.builder.file_stream import FileStream
 from evaluation.builder.image_archive import BuiltConfig, file_digest, read_config, read_names
 from evaluation.builder.mirrors import PROXY_PORT, PROXY_URL

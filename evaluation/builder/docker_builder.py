@@ -14,10 +14,9 @@ from docker.errors import ImageNotFound
 
 from evaluation.builder.base import Builder, LogLine
 from evaluation.builder.build_container import BuildContainer, Exported, TooLargeError, UnreadableError, sweep
+from evaluation.builder.build_context import tree_context
 from evaluation.builder.build_guards import BuildGuards
 from evaluation.builder.build_watch import BuildWatch, check_disk, too_large
-from evaluation.builder.context import tree_context
-from evaluation.builder.detection import LEAN
 from evaluation.builder.file_stream import FileStream
 from evaluation.builder.image_archive import (
     DIGEST_LABEL,
@@ -28,14 +27,15 @@ from evaluation.builder.image_archive import (
     saved_layers,
     write_layer,
 )
+from evaluation.builder.image_spec import Recipe, image_name, make_recipe
 from evaluation.builder.layer_store import LayerStore
 from evaluation.builder.lean_pack import SDK_DIRECTORY
 from evaluation.builder.manifest import read_manifest
 from evaluation.builder.mirror_proxy import MirrorProxy
-from evaluation.builder.recipe import Recipe, image_name, make_recipe
+from evaluation.builder.pack_detection import LEAN
 from evaluation.builder.run_script import require_script
 from evaluation.builder.settings import BuildSettings
-from evaluation.builder.tree import tree_entries
+from evaluation.builder.source_tree import tree_entries
 from evaluation.domain.errors import BuildRefusal, Fault, SlowBuildRefusal
 from evaluation.domain.players import Player
 from evaluation.sandbox.base import Guard

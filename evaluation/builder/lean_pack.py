@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from evaluation.builder.requirements import read_requirements
-from evaluation.builder.tree import configuration_directory
+from evaluation.builder.source_tree import configuration_directory
 from evaluation.domain.errors import BuildRefusal
 
 WORK_DIRECTORY = "/submission"

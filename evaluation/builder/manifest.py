@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from evaluation.builder.licences import normal_licence
+from evaluation.builder.spdx import normal_licence
 from evaluation.domain.errors import ManifestRefusal
 from evaluation.domain.players import Track
 

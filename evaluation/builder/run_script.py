@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Sequence
 from pathlib import PurePosixPath
 
-from evaluation.builder.tree import BINDER_DIRECTORIES
+from evaluation.builder.source_tree import BINDER_DIRECTORIES
 from evaluation.domain.errors import ManifestRefusal
 
 BUILD_CODE = frozenset({"Dockerfile", "postBuild", "setup.py", "pyproject.toml", "install.R", "default.nix"})

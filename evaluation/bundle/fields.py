@@ -7,7 +7,7 @@ from enum import StrEnum
 from math import copysign
 from typing import Any, TypeVar
 
-from evaluation.bundle.lines import canonical
+from evaluation.bundle.canonical_json import canonical
 from evaluation.domain.errors import BundleRefusal
 
 _Word = TypeVar("_Word", bound=StrEnum)

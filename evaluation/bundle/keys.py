@@ -16,7 +16,7 @@ from hashlib import sha256
 from nacl.exceptions import BadSignatureError, CryptoError
 from nacl.signing import SigningKey, VerifyKey
 
-from evaluation.bundle.lines import canonical
+from evaluation.bundle.canonical_json import canonical
 
 CONTEXT = b"gauntlet-key-1\n"
 """What stands before everything that is signed here, so that no signature serves for anything else."""

@@ -14,9 +14,9 @@ from hashlib import sha256
 
 from nacl.signing import SigningKey
 
-from evaluation.bundle.contents import FORMAT
+from evaluation.bundle.canonical_json import canonical, encode, split
 from evaluation.bundle.keys import Succession, as_line, key_id, public_key, signs
-from evaluation.bundle.lines import canonical, encode, split
+from evaluation.bundle.records import FORMAT
 
 SIGNATURE = "signature"
 """The kind of the last line."""

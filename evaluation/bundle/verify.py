@@ -12,12 +12,12 @@ from hashlib import sha256
 from itertools import chain, islice
 from typing import IO, Any, NamedTuple
 
-from evaluation.bundle.contents import derived_lines
+from evaluation.bundle.canonical_json import canonical, decode_line, split
 from evaluation.bundle.fields import Fields, quoted
 from evaluation.bundle.keys import MOST_SUCCESSIONS, Succession, is_chain, is_key, key_id
-from evaluation.bundle.lines import canonical, decode_line, split
-from evaluation.bundle.perturbed import check_pair
-from evaluation.bundle.reading import Bundle, Derived, read
+from evaluation.bundle.perturbed_images import check_pair
+from evaluation.bundle.reader import Bundle, Derived, read
+from evaluation.bundle.records import derived_lines
 from evaluation.bundle.signing import SIGNATURE, is_signed, line_hashes
 from evaluation.domain.errors import BundleRefusal, Refusal
 from evaluation.tournament.rounds import RoundFacts, RoundState, advance, demanded

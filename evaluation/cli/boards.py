@@ -7,12 +7,12 @@ from dataclasses import asdict
 from typing import Any
 
 from evaluation.cli.output import OUT, print_table, say
-from evaluation.domain.digits import decimals
 from evaluation.domain.players import Track
 from evaluation.domain.results import MatchResult
-from evaluation.scoring.ranks import RankInterval, rank_intervals
+from evaluation.domain.significant_digits import decimals
+from evaluation.scoring.rank_intervals import RankInterval, rank_intervals
 from evaluation.scoring.v1 import Score
-from evaluation.tournament.table import Board, Matrix, Row, boards, matrices
+from evaluation.tournament.leaderboards import Board, Matrix, Row, boards, matrices
 
 _WIDE = 110
 """Terminal columns from which the two least important columns are shown too."""

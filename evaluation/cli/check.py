@@ -23,8 +23,8 @@ from evaluation.domain.players import Player, Track
 from evaluation.domain.results import PieceResult
 from evaluation.referee.clock import calibrate
 from evaluation.runner.checks import what_failed
-from evaluation.runner.opponent import MADE_FROM, Opponent, nearest_mean_opponent, player_opponent
-from evaluation.runner.smoke import SAMPLES, Smoke, check_attack, check_model
+from evaluation.runner.smoke_opponent import MADE_FROM, Opponent, nearest_mean_opponent, player_opponent
+from evaluation.runner.smoke_test import SAMPLES, Smoke, check_attack, check_model
 
 _MARKS = {True: "[green]passed[/green]", False: "[red]FAILED[/red]", None: "[yellow]not reached[/yellow]"}
 

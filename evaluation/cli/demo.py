@@ -9,12 +9,12 @@ from typing import Any
 
 from evaluation.baselines.catalogue import baselines
 from evaluation.cli import boards
-from evaluation.cli.gallery import exhibits, write_gallery
 from evaluation.cli.options import add_samples, add_sandbox, build_players, chosen_samples, positive
 from evaluation.cli.output import print_json, say
+from evaluation.cli.perturbation_plot import exhibits, write_gallery
 from evaluation.cli.tournament import play_tournament
 from evaluation.domain.players import Track
-from evaluation.tournament.table import boards as make_boards
+from evaluation.tournament.leaderboards import boards as make_boards
 
 
 def add_parser(subcommands: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from evaluation.builder.doctor import examine_builds
+from evaluation.builder.build_examination import examine_builds
 from evaluation.cli.output import OUT, print_json, working
 from evaluation.sandbox.doctor import Examination, examine
 

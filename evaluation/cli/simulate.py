@@ -8,9 +8,9 @@ from typing import Any
 
 from evaluation.cli.options import positive
 from evaluation.cli.output import OUT, print_json, print_table, progress_bar
-from evaluation.tournament.estimates import Estimate, Line, averages, differences
+from evaluation.tournament.simulated_players import REGIMES
 from evaluation.tournament.simulation import SAMPLES, TRUTH_SAMPLES, simulate
-from evaluation.tournament.worlds import REGIMES
+from evaluation.tournament.simulation_estimates import Estimate, Line, averages, differences
 
 _COLUMNS = ("schedule", "GPU-days", "true five found", "true first is first", "loss, %", "agreement")
 

@@ -32,7 +32,7 @@ def add_parser(subcommands: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    from evaluation.bundle.lines import MOST_BYTES
+    from evaluation.bundle.canonical_json import MOST_BYTES
     from evaluation.bundle.verify import verify
 
     content = _read(given.bundle, MOST_BYTES)

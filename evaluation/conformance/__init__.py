@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.conformance.check import Check
 from evaluation.conformance.player import check_player
+from evaluation.conformance.steps import Check
 
 __all__ = ["Check", "check_player"]

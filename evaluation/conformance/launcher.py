@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from evaluation.conformance.check import UnmetError
+from evaluation.conformance.steps import UnmetError
 from evaluation.domain.players import Track
 from evaluation.domain.results import Reason
 from evaluation.domain.rules import QueryRules

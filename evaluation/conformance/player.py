@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evaluation.conformance.attack import ATTACK_SESSIONS
-from evaluation.conformance.check import Check, UnmetError, run_steps
+from evaluation.conformance.attack_sessions import ATTACK_SESSIONS
 from evaluation.conformance.launcher import CommandError, LaunchedPlayer
-from evaluation.conformance.model import MODEL_SESSIONS
+from evaluation.conformance.model_sessions import MODEL_SESSIONS
 from evaluation.conformance.session import Session
+from evaluation.conformance.steps import Check, UnmetError, run_steps
 from evaluation.domain.rules import QueryRules
 from evaluation.protocol import frames
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from evaluation.conformance.check import Step
 from evaluation.conformance.launcher import LaunchedPlayer
+from evaluation.conformance.steps import Step
 from evaluation.domain.players import Track
 from evaluation.domain.rules import QueryRules
 

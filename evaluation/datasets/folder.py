@@ -11,7 +11,7 @@ from itertools import chain, zip_longest
 from pathlib import Path
 
 from evaluation.datasets.base import Dataset
-from evaluation.datasets.files import Entry, image_shape, read_samples, refuse_if_any, shown
+from evaluation.datasets.image_files import Entry, image_shape, read_samples, refuse_if_any, shown
 from evaluation.domain.errors import DatasetRefusal
 from evaluation.domain.images import ImageShape
 from evaluation.domain.samples import Sample

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from evaluation.datasets.base import Dataset
-from evaluation.datasets.files import Entry, read_samples, required_text, shown
+from evaluation.datasets.image_files import Entry, read_samples, required_text, shown
 from evaluation.domain.errors import DatasetRefusal
 from evaluation.domain.images import ImageShape
 from evaluation.domain.samples import Sample

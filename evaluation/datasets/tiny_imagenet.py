@@ -18,7 +18,7 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 
 from evaluation.datasets.base import Dataset
-from evaluation.datasets.files import Entry, read_samples, refuse_if_any, required_text, shown
+from evaluation.datasets.image_files import Entry, read_samples, refuse_if_any, required_text, shown
 from evaluation.domain.images import ImageShape
 from evaluation.domain.samples import Sample
 

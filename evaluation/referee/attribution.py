@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from evaluation.domain.images import Image, Images, grey_image
 from evaluation.domain.samples import Sample
-from evaluation.referee.differences import Differences
+from evaluation.referee.pixel_differences import Differences
 
 REACH = 0.5
 """How far from a clean image its own queries lie at the most, as a share of its distance to the grey image.

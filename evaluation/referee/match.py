@@ -9,8 +9,8 @@ from evaluation.domain.results import AuditReport, Failure, PieceResult, Reason,
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.referee.piece import Piece, Table
+from evaluation.referee.player_connection import Seat
 from evaluation.referee.players import Contestant, Model
-from evaluation.referee.seat import Seat
 from evaluation.referee.seeds import derive_seed
 
 

@@ -21,10 +21,10 @@ from evaluation.referee.attribution import Attribution
 from evaluation.referee.audit import Audit
 from evaluation.referee.budget import Budget
 from evaluation.referee.clock import TimeBank
-from evaluation.referee.differences import Differences
 from evaluation.referee.fresh_start import ask_fresh_model, restart_place
+from evaluation.referee.pixel_differences import Differences
 from evaluation.referee.players import Contestant, Model, PlayerFailedError
-from evaluation.referee.record import Candidate, Record, is_adversarial
+from evaluation.referee.query_record import Candidate, Record, is_adversarial
 from evaluation.referee.seeds import derive_seed
 from evaluation.referee.verdict import Verdict, ask_or_none
 from evaluation.scoring.distances import worst_case

@@ -15,9 +15,9 @@ from evaluation.domain.results import Failure, Reason
 from evaluation.domain.rules import QueryRules
 from evaluation.protocol import frames, handshake
 from evaluation.protocol.channel import Channel, ChannelError, Frame, Layout
-from evaluation.referee.ahead import AheadStart, BackgroundEnd
 from evaluation.referee.clock import MODEL_GRACE_SECONDS, TimeBank
-from evaluation.referee.seat import Seat
+from evaluation.referee.early_start import AheadStart, BackgroundEnd
+from evaluation.referee.player_connection import Seat
 
 RESTARTS = 2
 """How often in a piece a player that failed is started afresh."""

@@ -15,7 +15,7 @@ from evaluation.domain.players import Track
 from evaluation.domain.samples import Sample
 from evaluation.referee.audit import LEAST_PER_PIECE, Audit
 from evaluation.referee.players import Model, PlayerFailedError
-from evaluation.referee.record import CANDIDATES, Candidate, Record, is_adversarial
+from evaluation.referee.query_record import CANDIDATES, Candidate, Record, is_adversarial
 
 
 @dataclass(frozen=True, eq=False)

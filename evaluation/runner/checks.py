@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaluation.domain.results import Failure, Reason
-from evaluation.runner.raised import MOST_CHARACTERS, Raised, last_raised
+from evaluation.runner.last_exception import MOST_CHARACTERS, Raised, last_raised
 from evaluation.sandbox.host_paths import HostPaths
 
 _ENDED = frozenset({Reason.EXITED_IN_SETUP, Reason.CRASHED, Reason.DISCONNECTED})

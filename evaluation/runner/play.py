@@ -10,7 +10,7 @@ from evaluation.domain.results import MatchResult, PieceResult
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.referee.match import Match
-from evaluation.runner.seat import SandboxSeat
+from evaluation.runner.sandboxed_player import SandboxSeat
 from evaluation.sandbox.base import Resources, Sandbox
 
 

@@ -21,15 +21,15 @@ from docker.types import DeviceRequest, LogConfig, Ulimit
 from evaluation.domain.errors import BuildRefusal, Fault, HostRefusal
 from evaluation.domain.players import Player
 from evaluation.sandbox.base import SOCKET_NAME, Guard, Resources, Sandbox
+from evaluation.sandbox.control_proof import Control
 from evaluation.sandbox.docker_guards import examine_docker
 from evaluation.sandbox.docker_run import DockerRun, as_fault
 from evaluation.sandbox.engine import connect_engine, docker_available
-from evaluation.sandbox.environment import player_environment
 from evaluation.sandbox.host_memory import HostMemory
 from evaluation.sandbox.host_process import runner_is_dead, runner_label
-from evaluation.sandbox.proof import Control
+from evaluation.sandbox.player_environment import player_environment
+from evaluation.sandbox.process_register import remove_socket_directory
 from evaluation.sandbox.proved_guards import ProvedGuards
-from evaluation.sandbox.register import remove_socket_directory
 
 __all__ = ["RUNNER_LABEL", "DockerRun", "DockerSandbox", "docker_available"]
 

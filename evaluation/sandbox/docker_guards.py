@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from docker.errors import NotFound
 
-from evaluation.sandbox import trials
+from evaluation.sandbox import guard_trials
 from evaluation.sandbox.base import Guard
-from evaluation.sandbox.trials import TRIAL, Starts, Trials
+from evaluation.sandbox.guard_trials import TRIAL, Starts, Trials
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -27,20 +27,20 @@ def examine_docker(start: Starts, client: DockerClient, image: str, *, system_ca
     probes = Trials(start, image)
     seen = probes.answer("look")
     return [
-        trials.network_guard(seen),
-        trials.root_guard(seen),
-        trials.capability_guard(seen),
-        trials.privilege_guard(seen),
+        guard_trials.network_guard(seen),
+        guard_trials.root_guard(seen),
+        guard_trials.capability_guard(seen),
+        guard_trials.privilege_guard(seen),
         _filter_guard(seen, required=system_call_filter),
         _user_guard(seen),
-        trials.socket_guard(seen),
+        guard_trials.socket_guard(seen),
         _mount_guard(seen),
-        trials.sight_guard(seen),
-        trials.scratch_guard(probes),
-        trials.memory_guard(probes),
+        guard_trials.sight_guard(seen),
+        guard_trials.scratch_guard(probes),
+        guard_trials.memory_guard(probes),
         _process_guard(probes),
         _cpu_guard(probes),
-        trials.log_guard(probes),
+        guard_trials.log_guard(probes),
         _nothing_left(probes, client),
     ]
 

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from evaluation.sandbox.state import state_directory
+from evaluation.sandbox.state_directory import state_directory
 
 
 class HostPaths:

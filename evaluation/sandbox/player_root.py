@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from evaluation.sandbox.state import state_directory, write_atomically
+from evaluation.sandbox.state_directory import state_directory, write_atomically
 
 DEVICES = ("nvidia*", "dri", "kfd", "dxg")
 """The GPUs below /dev, by the names that drivers give them."""

@@ -26,15 +26,15 @@ from evaluation.domain.errors import Fault
 from evaluation.domain.players import Player
 from evaluation.sandbox import bubblewrap
 from evaluation.sandbox.base import SOCKET_NAME, Ending, Guard, Resources, Run, Sandbox
-from evaluation.sandbox.environment import player_environment
+from evaluation.sandbox.control_proof import Control
 from evaluation.sandbox.host_memory import HostMemory
 from evaluation.sandbox.host_process import HostProcess
 from evaluation.sandbox.log_tail import LogTail
+from evaluation.sandbox.player_environment import player_environment
 from evaluation.sandbox.process_guards import examine_process
-from evaluation.sandbox.proof import Control
-from evaluation.sandbox.register import MARK, Entry, sweep_register
+from evaluation.sandbox.process_register import MARK, Entry, sweep_register
 from evaluation.sandbox.sdk_tree import sdk_digest, write_sdk_tree
-from evaluation.sandbox.state import state_directory
+from evaluation.sandbox.state_directory import state_directory
 
 _PYTHON_NAMES = ("python", "python3")
 _LAUNCHER = Path(__file__).with_name("launch.py")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from evaluation.sandbox import trials
+from evaluation.sandbox import guard_trials
 from evaluation.sandbox.base import Guard, Sandbox
-from evaluation.sandbox.trials import Trials
+from evaluation.sandbox.guard_trials import Trials
 
 
 def examine_process(sandbox: Sandbox, *, bubblewrapped: bool) -> list[Guard]:
@@ -12,16 +12,16 @@ def examine_process(sandbox: Sandbox, *, bubblewrapped: bool) -> list[Guard]:
     probes = Trials(sandbox.start)
     seen = probes.answer("look")
     return [
-        trials.network_guard(seen, required=bubblewrapped),
-        trials.root_guard(seen, required=bubblewrapped),
-        trials.capability_guard(seen, required=bubblewrapped),
-        trials.privilege_guard(seen, required=bubblewrapped),
-        trials.socket_guard(seen, required=bubblewrapped),
-        trials.sight_guard(seen, required=bubblewrapped),
-        trials.files_guard(probes, required=bubblewrapped),
-        trials.scratch_guard(probes, required=bubblewrapped),
-        trials.memory_guard(probes),
-        trials.log_guard(probes),
+        guard_trials.network_guard(seen, required=bubblewrapped),
+        guard_trials.root_guard(seen, required=bubblewrapped),
+        guard_trials.capability_guard(seen, required=bubblewrapped),
+        guard_trials.privilege_guard(seen, required=bubblewrapped),
+        guard_trials.socket_guard(seen, required=bubblewrapped),
+        guard_trials.sight_guard(seen, required=bubblewrapped),
+        guard_trials.files_guard(probes, required=bubblewrapped),
+        guard_trials.scratch_guard(probes, required=bubblewrapped),
+        guard_trials.memory_guard(probes),
+        guard_trials.log_guard(probes),
         _nothing_left(probes, sandbox),
         Guard("process limit", False, "not offered by this sandbox", required=False),
         Guard("CPU limit", False, "not offered by this sandbox", required=False),

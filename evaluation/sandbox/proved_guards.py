@@ -11,7 +11,7 @@ from pathlib import Path
 
 from evaluation.domain.errors import HostRefusal
 from evaluation.sandbox.base import Guard
-from evaluation.sandbox.state import state_directory, write_atomically
+from evaluation.sandbox.state_directory import state_directory, write_atomically
 
 _VALID_SECONDS = 12 * 3600
 _BOOT = Path("/proc/sys/kernel/random/boot_id")

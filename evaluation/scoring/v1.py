@@ -40,7 +40,8 @@ class Score:
     `low` and `high` bound the 95 % bootstrap interval over samples. `failures` counts the pairs of opponent and sample
     without an adversarial. `worst_opponent` is the index of the opponent with whom the player fares worst;
     `per_opponent` are the medians against each alone. `median_seconds` and `mean_queries` are per sample. `resampled`,
-    (RESAMPLES,), is the score in each bootstrap resample: what players are compared by (`evaluation.scoring.ranks`).
+    (RESAMPLES,), is the score in each bootstrap resample, by which players are compared
+    (`evaluation.scoring.rank_intervals`).
     """
 
     value: float

@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from evaluation.tournament.field import Field, Played
-from evaluation.tournament.plan import OrderedBy, Plan
+from evaluation.tournament.entrants import Field, Played
 from evaluation.tournament.replay import Cut, Replay
+from evaluation.tournament.schedule import OrderedBy, Plan
 
 FIRST_SAMPLES = 10
 FINALISTS = 10

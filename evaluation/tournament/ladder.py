@@ -40,10 +40,10 @@ from math import comb
 import numpy as np
 
 from evaluation.domain.players import Side
-from evaluation.tournament.field import TOP, Field, Played
+from evaluation.tournament.entrants import TOP, Field, Played
 from evaluation.tournament.ordering import Ranked
-from evaluation.tournament.plan import OrderedBy, Plan
 from evaluation.tournament.replay import Cut, Measured, Replay
+from evaluation.tournament.schedule import OrderedBy, Plan
 
 FINALISTS = 10
 

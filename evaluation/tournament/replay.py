@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from evaluation.domain.players import Side
 from evaluation.tournament.audits import NobodyLeftError, distrusted
-from evaluation.tournament.counting import Counted, counted
-from evaluation.tournament.field import Field, Played
+from evaluation.tournament.counted_players import Counted, counted
+from evaluation.tournament.entrants import Field, Played
 from evaluation.tournament.ordering import Ranked, ranked
-from evaluation.tournament.plan import Decision, Demand, OrderedBy, Plan, Result, Stage, Wanted
+from evaluation.tournament.schedule import Decision, Demand, OrderedBy, Plan, Result, Stage, Wanted
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from evaluation.domain.players import Track
 from evaluation.domain.results import Outcome
 from evaluation.tournament.audits import NobodyLeftError
-from evaluation.tournament.field import TOP, Entrant, Field, Played
-from evaluation.tournament.places import Place, places
-from evaluation.tournament.plan import Plan
-from evaluation.tournament.schedules import schedule_named
-from evaluation.tournament.sweep import Warned, sweep_samples, swept, warnings
+from evaluation.tournament.entrants import TOP, Entrant, Field, Played
+from evaluation.tournament.final_ranking import Place, places
+from evaluation.tournament.schedule import Plan
+from evaluation.tournament.schedule_names import schedule_named
+from evaluation.tournament.warning_sweep import Warned, sweep_samples, swept, warnings
 
 __all__ = [
     "Bracket",

@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.domain.players import Side
-from evaluation.tournament.counting import counted
-from evaluation.tournament.field import TOP, Entrant, Field
+from evaluation.tournament.counted_players import counted
+from evaluation.tournament.entrants import TOP, Entrant, Field
 from evaluation.tournament.halving import Halving
 from evaluation.tournament.ladder import Ladder
 from evaluation.tournament.ordering import ranked
-from evaluation.tournament.plan import Demand, OrderedBy, Plan, Schedule
-from evaluation.tournament.worlds import EVERYBODY, PLAYERS, World, tournament_world
+from evaluation.tournament.schedule import Demand, OrderedBy, Plan, Schedule
+from evaluation.tournament.simulated_players import EVERYBODY, PLAYERS, World, tournament_world
 
 SAMPLES = 200
 TRUTH_SAMPLES = 2000

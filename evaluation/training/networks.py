@@ -20,8 +20,8 @@ from evaluation.training.augmentation import Augmentation
 from evaluation.training.losses import LogitPairingLoss, PlainLoss
 from evaluation.training.report import Progress
 from evaluation.training.resnet import resnet18, resnet50
-from evaluation.training.samples import TrainingData
 from evaluation.training.small_resnet import SmallResNet, as_input, predict_labels
+from evaluation.training.training_data import TrainingData
 
 Loss: TypeAlias = Callable[[nn.Module, Tensor, Tensor, float], Tensor]
 

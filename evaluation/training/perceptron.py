@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from evaluation.domain.images import Images
 from evaluation.training.report import Progress
-from evaluation.training.samples import Labels, TrainingData
+from evaluation.training.training_data import Labels, TrainingData
 
 Floats = NDArray[np.float32]
 

@@ -9,7 +9,7 @@ import torch
 from evaluation.domain.errors import Refusal
 from evaluation.training import networks, perceptron
 from evaluation.training.report import Progress, TrainingReport
-from evaluation.training.samples import TrainingData, read_training_data
+from evaluation.training.training_data import TrainingData, read_training_data
 
 RECIPES = ("plain", "adversarial", "noise", "numpy")
 ARCHS = ("small", "resnet18", "resnet50")

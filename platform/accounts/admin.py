@@ -20,9 +20,9 @@ from accounts.adapter import AccountAdapter
 from accounts.forms import PersonPasswordForm
 from accounts.models import AccessToken, AccountRequest, Invitation, Membership, SignUpLink, Team, User
 from accounts.selectors import waiting_requests
-from core.administration.acts import Act, confirmed
+from core.administration.actions import Act, confirmed
 from core.administration.columns import linked
-from core.administration.rows import EditableAdmin, ReadOnlyAdmin
+from core.administration.permissions import EditableAdmin, ReadOnlyAdmin
 from core.errors import Fault
 
 if TYPE_CHECKING:

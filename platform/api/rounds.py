@@ -14,10 +14,10 @@ from rest_framework.views import APIView
 from api.access import competition_of
 from api.fields import DistanceField
 from competitions.pseudonyms import public_name
-from rounds.keys import all_keys, date_of, key_id
 from rounds.models import Release, Round, RoundWarning
 from rounds.release import released
 from rounds.selectors import standings
+from rounds.signing_keys import all_keys, date_of, key_id
 
 
 class RoundSerializer(serializers.ModelSerializer[Round]):

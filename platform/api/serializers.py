@@ -9,7 +9,7 @@ from rest_framework import serializers
 from api.fields import DistanceField, MomentField, QueriesField, SecondsField
 from competitions.models import Competition, FreezeWindow, RulesVersion, SampleSet, Track
 from competitions.selectors import imported_sets, standing_windows
-from core import precision
+from core import rounding
 from leaderboards.models import Evaluation
 from leaderboards.selectors import evaluation_of, public_evaluation_of
 from submissions.models import Build, Submission
@@ -158,7 +158,7 @@ class EvaluationSerializer(serializers.ModelSerializer[Evaluation]):
 
     def get_per_opponent(self, evaluation: Evaluation) -> object:
         """A row for each opponent, in the pool's order."""
-        return [{**row, "median": precision.distance(row["median"])} for row in evaluation.per_opponent]
+        return [{**row, "median": rounding.distance(row["median"])} for row in evaluation.per_opponent]
 
 
 class SubmissionSerializer(serializers.ModelSerializer[Submission]):

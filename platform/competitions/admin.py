@@ -23,9 +23,9 @@ from competitions.services import (
     plan_window,
 )
 from core import clock
-from core.administration.acts import Act, confirmed
+from core.administration.actions import Act, confirmed
 from core.administration.columns import linked
-from core.administration.rows import EditableAdmin, ReadOnlyAdmin, RecordedAdmin, is_superuser
+from core.administration.permissions import EditableAdmin, ReadOnlyAdmin, RecordedAdmin, is_superuser
 from core.errors import Refusal
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from django.core.exceptions import ValidationError
 from django.forms import CharField, ModelForm, SplitDateTimeField
 from unfold.widgets import UnfoldAdminSplitDateTimeWidget, UnfoldAdminTextareaWidget
 
-from competitions.document import NEEDED
 from competitions.models import FreezeWindow, RulesVersion, SampleSet
 from competitions.rules import least_accuracy, query_rules
 from competitions.selectors import imported_sets
 from competitions.services import require_fitting_rules
+from competitions.toml_schema import NEEDED
 from competitions.windows import check_plan
-from core.administration.acts import ReasonForm
+from core.administration.actions import ReasonForm
 from core.errors import Refusal
 
 if TYPE_CHECKING:

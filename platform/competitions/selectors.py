@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from accounts.models import Invitation, Team, User
 from accounts.selectors import is_member
 from competitions.models import Competition, Entry, FreezeWindow, Organiser, RulesVersion, SampleSet
-from competitions.samples import image_hashes
+from competitions.sample_store import image_hashes
 from core import clock
 from core.errors import Fault
 

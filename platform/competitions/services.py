@@ -10,15 +10,15 @@ from django.db import IntegrityError, transaction
 
 from accounts import services as accounts
 from accounts.models import RESERVED_SLUGS, Team, User
-from competitions import document as file
-from competitions.drawing import commitment_of, draw_samples, keep_draw
+from competitions import toml_schema as file
 from competitions.invitations import accept, decline, invite, withdraw_invitation
 from competitions.models import Competition, Entry, FreezeWindow, Organiser, RulesVersion, SampleSet, Track
-from competitions.opponents import keep_opponent
-from competitions.renewing import draw_validation_set, keep_validation_set
 from competitions.rules import query_rules
-from competitions.samples import keep_samples
+from competitions.sample_draw import commitment_of, draw_samples, keep_draw
+from competitions.sample_store import keep_samples
 from competitions.selectors import described_sets, other_team, overlapping, standing_windows
+from competitions.smoke_opponents import keep_opponent
+from competitions.validation_renewal import draw_validation_set, keep_validation_set
 from competitions.windows import (
     call_off_window,
     change_window,

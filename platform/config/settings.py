@@ -1,4 +1,4 @@
-"""Every setting of the site, once. What an operator chooses comes from the environment through `config.env`.
+"""Every setting of the site, once. What an operator chooses comes from the environment through `config.environment`.
 
 A start with nothing set is safe: no debug pages, a secret key of its own, SQLite, only this host's names answered,
 and players in Docker.
@@ -15,10 +15,10 @@ from celery.schedules import crontab
 from csp.constants import NONCE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from config.env import Environment
-from config.face import UNFOLD as UNFOLD
-from config.private import UMASK
-from core.trust import trust_problem
+from config.admin_theme import UNFOLD as UNFOLD
+from config.environment import Environment
+from config.file_permissions import UMASK
+from core.sandbox_trust import trust_problem
 
 env = Environment()
 
@@ -74,7 +74,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "csp.middleware.CSPMiddleware",
-    "core.policy.admin_policy",
+    "core.csp.admin_policy",
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"

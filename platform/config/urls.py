@@ -12,7 +12,7 @@ from django.views.generic import TemplateView
 from pages.views.account import follow_sign_up_link
 from repositories.views import GitView, PublicGitView
 from rounds.release import released_tags
-from submissions.door import SubmissionDoor
+from submissions.push_gate import SubmissionDoor
 
 _no_email = path("accounts/password/reset/", TemplateView.as_view(template_name="account/no_email.html"))
 

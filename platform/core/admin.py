@@ -9,7 +9,7 @@ from django.contrib import admin
 from django.core.exceptions import ObjectDoesNotExist
 
 from core.administration.columns import link_to
-from core.administration.rows import ReadOnlyAdmin
+from core.administration.permissions import ReadOnlyAdmin
 from core.models import Event
 
 

@@ -9,9 +9,9 @@ from django.utils.html import format_html, format_html_join
 from accounts.models import User
 from competitions.admin import CompetitionAdmin
 from competitions.models import Competition
-from core.administration.acts import Act, confirmed
+from core.administration.actions import Act, confirmed
 from core.administration.columns import labelled, link_to, linked
-from core.administration.rows import ReadOnlyAdmin
+from core.administration.permissions import ReadOnlyAdmin
 from leaderboards import services
 from leaderboards.models import Evaluation, Pool, PoolPlace, Rejudging, Resamples, Snapshot, Standing
 from leaderboards.selectors import Compared, comparison, scored_again

@@ -16,12 +16,12 @@ from django.db.models import QuerySet
 from competitions.models import Competition, RulesVersion, SampleSet, Track
 from competitions.selectors import may_organise
 from core import clock, events
-from core.doorbell import ring
 from core.errors import Fault, Refusal
+from core.notify import ring
+from leaderboards.board_freeze import time_of_a_result
 from leaderboards.models import Evaluation, Rejudging
 from leaderboards.scoring import recompute
 from leaderboards.selectors import COUNTED, NEWEST
-from leaderboards.stillness import time_of_a_result
 from leaderboards.superseding import supersede_in
 from matches.models import Match
 from matches.services import ask, cancel, replay_failed

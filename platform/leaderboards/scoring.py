@@ -16,15 +16,15 @@ from core import clock, events
 from core.errors import Fault
 from core.models import Event
 from evaluation.domain.results import AuditReport
-from leaderboards.board import Place, places
-from leaderboards.intervals import with_intervals
+from leaderboards.board_freeze import time_of_a_result
 from leaderboards.models import Evaluation, Resamples, Standing
-from leaderboards.owning import left_out
+from leaderboards.player_owners import left_out
+from leaderboards.rank_intervals import with_intervals
+from leaderboards.ranking import Place, places
+from leaderboards.scoring_adapter import Opponent, PlayedSample, Scores, score_columns
 from leaderboards.selectors import COUNTED, OWN_OPPONENTS, key_in_force, over, scored_rows
-from leaderboards.standings import Opponent, PlayedSample, Scores, score_columns
-from leaderboards.stillness import time_of_a_result
 from matches.models import Match, SampleResult
-from submissions import ledger
+from submissions import quota_ledger
 from submissions.models import Submission
 from submissions.services import refund
 
@@ -88,7 +88,7 @@ def _note_overdue(evaluation: Evaluation, late: QuerySet[Evaluation], now: datet
     with transaction.atomic():
         if not late.filter(pk=evaluation.pk).update(overdue_at=now):
             return False
-        refund(submission=evaluation.submission, reason=ledger.OVERDUE)
+        refund(submission=evaluation.submission, reason=quota_ledger.OVERDUE)
         events.record("overdue", evaluation.submission, evaluation=evaluation.pk)
     log.error("%s was not played within %d days: workers are missing", evaluation, OVERDUE.days)
     return True

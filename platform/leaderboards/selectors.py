@@ -1,28 +1,12 @@
 """Reading pools, evaluations and leaderboards.
 
-What counts and is to be measured is in `leaderboards.terms`, what is shown to whom in `leaderboards.shown`, and what a
-rejudging changes in `leaderboards.comparing`, all reached through here.
+What counts and is to be measured is in `leaderboards.evaluation_basis`, what is shown to whom in
+`leaderboards.visibility`, and what a rejudging changes in `leaderboards.rejudging_changes`.
 """
 
 from __future__ import annotations
 
-from leaderboards.comparing import Compared, comparison, scored_again
-from leaderboards.first_pool import first_players
-from leaderboards.luck import BoardLuck, TrackLuck, luck_of, luck_on
-from leaderboards.shown import (
-    PAGE_ROWS,
-    BoardPage,
-    BoardRow,
-    Stillness,
-    best,
-    board,
-    evaluation_of,
-    public_evaluation_of,
-    rows_now,
-    rows_of,
-    sees_live,
-)
-from leaderboards.terms import (
+from leaderboards.evaluation_basis import (
     AT_ONCE,
     COUNTED,
     NEWEST,
@@ -42,6 +26,22 @@ from leaderboards.terms import (
     unmeasured,
     unrefined,
     unresolved,
+)
+from leaderboards.initial_pool import first_players
+from leaderboards.rejudging_changes import Compared, comparison, scored_again
+from leaderboards.selection_effect import BoardLuck, TrackLuck, luck_of, luck_on
+from leaderboards.visibility import (
+    PAGE_ROWS,
+    BoardPage,
+    BoardRow,
+    Stillness,
+    best,
+    board,
+    evaluation_of,
+    public_evaluation_of,
+    rows_now,
+    rows_of,
+    sees_live,
 )
 
 __all__ = [

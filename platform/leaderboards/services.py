@@ -1,6 +1,8 @@
-"""Pools and evaluations. What comes of finished matches is in `leaderboards.scoring`, boards that stand still in
-`leaderboards.stillness`, what is played once more in `leaderboards.rejudging` and what ends because it was withdrawn in
-`leaderboards.withdrawing`, all reached through here, too."""
+"""Pools and evaluations.
+
+Scores of finished matches are in `leaderboards.scoring`, frozen leaderboards in `leaderboards.board_freeze`, rejudgings
+in `leaderboards.rejudging`, and withdrawals in `leaderboards.withdrawal`.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,11 @@ from competitions.models import Competition, Track
 from competitions.rules import query_rules
 from competitions.selectors import may_organise, rules_in_force
 from core import clock, events
-from core.doorbell import ring
 from core.errors import Fault, GauntletError, Refusal
+from core.notify import ring
+from leaderboards.board_freeze import move_boards, still_boards, take_snapshot
 from leaderboards.models import Evaluation, Pool, PoolPlace
+from leaderboards.quota_check import differing_slots
 from leaderboards.rejudging import (
     OPEN,
     apply_rejudging,
@@ -27,18 +31,16 @@ from leaderboards.rejudging import (
     replay_rejudging,
     settle_rejudgings,
 )
-from leaderboards.replaced import published_matches
+from leaderboards.replaced_matches import published_matches
 from leaderboards.scoring import note_overdue, recompute, refresh_boards, score_finished
 from leaderboards.selectors import COUNTED, TERMS, Terms, first_players, terms_in_force, unresolved
-from leaderboards.slots import differing_slots
-from leaderboards.stillness import move_boards, still_boards, take_snapshot
 from leaderboards.superseding import supersede_replaced
-from leaderboards.verifying import Verified, verify_boards
-from leaderboards.withdrawing import end_withdrawn
+from leaderboards.verification import Verified, verify_boards
+from leaderboards.withdrawal import end_withdrawn
 from matches.models import Match
 from matches.services import ensure_match, replay_failed
-from submissions.builds import baseline_player
 from submissions.models import Submission
+from submissions.player_builds import baseline_player
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -224,7 +226,7 @@ def re_evaluate(*, submission: Submission, by: User, reason: str) -> Evaluation:
 def try_again() -> int:
     """Measure once more what ended by a platform error an hour ago: once under the same terms; how many.
 
-    What fails again waits for an organiser, whom `leaderboards.verifying` tells.
+    What fails again waits for an organiser, whom `leaderboards.verification` tells.
     """
     alike = Evaluation.objects.filter(
         COUNTED, pk__lt=OuterRef("pk"), **{name: OuterRef(name) for name in ("submission", *TERMS)}

@@ -11,10 +11,10 @@ from django.db import transaction
 
 from competitions.models import Competition
 from core import clock, events
-from core.doorbell import ring
+from core.notify import ring
 from leaderboards.models import Evaluation
-from leaderboards.replaced import evaluations_using, replaced_matches
-from leaderboards.withdrawing import cancel_unneeded
+from leaderboards.replaced_matches import evaluations_using, replaced_matches
+from leaderboards.withdrawal import cancel_unneeded
 from matches.models import Match
 from submissions.models import Submission
 

@@ -8,9 +8,9 @@ from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.utils.html import format_html
 
-from core.administration.acts import Act, confirmed
+from core.administration.actions import Act, confirmed
 from core.administration.columns import count_column, labelled, linked
-from core.administration.rows import ReadOnlyAdmin, model_field_names
+from core.administration.permissions import ReadOnlyAdmin, model_field_names
 from matches import services
 from matches.models import Match, Piece, SampleResult, Worker, WorkerTime
 

@@ -13,7 +13,7 @@ from django.db import DatabaseError, close_old_connections, connections
 from competitions.rules import query_rules
 from core import clock
 from matches import queue, services
-from matches.engine import longest_seconds
+from matches.engine_adapter import longest_seconds
 from matches.models import Worker
 from matches.queue import Claim
 

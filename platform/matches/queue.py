@@ -15,11 +15,11 @@ from typing import TypeVar
 from django.db import transaction
 from django.db.models import Exists, Model, OuterRef, QuerySet
 
-from core import clock, doorbell, events
+from core import clock, events, notify
 from matches.models import Match, Piece, SampleResult, Worker
-from matches.played import PlayedPiece, sum_audits
+from matches.piece_result import PlayedPiece, sum_audits
+from matches.queue_order import IN_ORDER, charge, held_pieces, in_turn
 from matches.selectors import waiting
-from matches.sharing import IN_ORDER, charge, held_pieces, in_turn
 
 LEASE = timedelta(seconds=30)
 """How long a piece is held without a sign of life."""
@@ -58,7 +58,7 @@ def claim(worker: Worker, prefer: Match | None = None) -> Claim | None:
     """Take the next piece for `worker`, None where nothing waits that it can play.
 
     `prefer`, the match whose players are warm, goes first; then rounds; then the team that comes next by
-    `core.fairness`. Of a round or a team, matches that nobody holds go first, and among these what was queued first.
+    `core.fair_share`. Of a round or a team, matches that nobody holds go first, and among these what was queued first.
     """
     expire()
     while True:
@@ -261,5 +261,5 @@ def _finish(key: int) -> bool:
 
 def _tell_of_end() -> None:
     """Wake whoever may have waited for the end of a match."""
-    doorbell.ring("leaderboards.score")
-    doorbell.ring("rounds.conduct")
+    notify.ring("leaderboards.score")
+    notify.ring("rounds.conduct")

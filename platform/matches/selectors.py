@@ -11,7 +11,7 @@ from django.db.models import Count, Prefetch, Q, QuerySet
 from competitions.models import SampleSet
 from core import clock
 from matches.models import Match, Piece, Worker
-from matches.sharing import over_limit
+from matches.queue_order import over_limit
 from submissions.selectors import hosts_out_of_service
 
 SIGN_OF_LIFE = timedelta(seconds=60)

@@ -8,11 +8,11 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from accounts.models import User
-from core import clock, doorbell, events
+from core import clock, events, notify
 from core.errors import Refusal
-from matches.asking import ask, ensure_match
 from matches.models import Match, Piece, Worker
 from matches.queue import OPEN_MATCH, finish_played
+from matches.scheduling import ask, ensure_match
 from matches.seeds import match_seed
 
 __all__ = [
@@ -50,7 +50,7 @@ def let_go(matches: QuerySet[Match]) -> int:
         held = rows.filter(state=Match.State.HELD)
         played_on = held.filter(begun).update(state=Match.State.PLAYING) + held.update(state=Match.State.WAITING)
         finish_played(among=keys)
-        doorbell.ring("matches.play")
+        notify.ring("matches.play")
     return played_on
 
 
@@ -83,7 +83,7 @@ def replay_failed(match: Match, by: User | None, reason: str = "") -> None:
         Match.objects.filter(pk=match.pk).update(state=state, held_when_replayed=False, fault="", finished_at=None)
         locked.pieces.filter(state=Piece.State.FAILED).update(state=Piece.State.WAITING, faults=0, lease_until=None)
         events.record("replay", match, by=by, reason=reason, fault=locked.fault)
-        doorbell.ring("matches.play")
+        notify.ring("matches.play")
     match.refresh_from_db()
 
 

@@ -10,13 +10,13 @@ from datetime import datetime
 from celery import shared_task
 from django.conf import settings
 
-from core import clock, doorbell
-from core.slot import device_of, slot
-from matches import engine, queue, selectors, services
+from core import clock, notify
+from core.worker_slot import device_of, slot
+from matches import engine_adapter, queue, selectors, services
 from matches.heartbeat import Heartbeat
 from matches.models import Worker
-from matches.playing import play_pieces
-from submissions import images
+from matches.worker import play_pieces
+from submissions import image_collection
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ def sweep() -> None:
         if not rings and not selectors.live_workers().exists():
             rings = _ring_for_whoever_comes()
     for _ in range(rings):
-        doorbell.ring("matches.play")
+        notify.ring("matches.play")
 
 
 def _collect_now_and_then() -> None:
@@ -75,7 +75,7 @@ def _collect_now_and_then() -> None:
         return
     _process.collected_at = time.monotonic()
     try:
-        images.collect()
+        image_collection.collect()
     except Exception:  # a host that cannot be tidied may still be able to play
         log.warning("nothing was removed from this host", exc_info=True)
 
@@ -95,6 +95,6 @@ def register(number: int) -> Worker:
         name=f"{settings.WORKER_NAME}/{number}",
         worker_class=settings.WORKER_CLASS,
         device=device_of(number) or "",
-        calibration=engine.calibration(),
+        calibration=engine_adapter.calibration(),
         started_at=_process.started_at,
     )

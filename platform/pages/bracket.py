@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from competitions.models import Track
+from rounds.decision_text import why
 from rounds.selectors import BracketView, Line, Name, StageView, StandingRow
-from rounds.words import why
 
 MEDIAN = "median"
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from competitions.calendar import window_at
 from competitions.models import Competition, FreezeWindow
+from competitions.window_lookup import window_at
 from core import clock
 from rounds.models import Round
 

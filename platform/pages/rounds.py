@@ -10,9 +10,9 @@ from datetime import datetime
 from django.db.models import Prefetch, Q, QuerySet
 
 from competitions.models import Track
-from core import store
-from pages.axis import Axis, axis_to
+from core import object_store
 from pages.bracket import Bracket, bracket
+from pages.chart_axis import Axis, axis_to
 from rounds import selectors
 from rounds.models import Release, Round, RoundEntry, RoundStage, RoundWarning
 from rounds.selectors import BracketView, StandingRow
@@ -183,7 +183,7 @@ def files(public: Iterable[Release]) -> Sequence[ReleasedFile]:
 
 
 def _size(digest: str) -> int | None:
-    path = store.path_of(digest)
+    path = object_store.path_of(digest)
     return path.stat().st_size if path.exists() else None
 
 

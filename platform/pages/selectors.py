@@ -27,12 +27,12 @@ from leaderboards.selectors import (
 )
 from matches.models import Piece
 from matches.selectors import OPEN_PIECES, Progress, QueuePlace, progress, queue_of, worker_is_missing
+from repositories.git_reader import CommitInfo
 from repositories.models import Repository
-from repositories.reading import CommitInfo
-from repositories.recent import recent_of
+from repositories.recent_commits import recent_of
+from submissions.build_order import BuildPlace, place_of
 from submissions.models import QuotaSlot, Submission
-from submissions.queue import BuildPlace, place_of
-from submissions.quota import Allowance, allowance
+from submissions.quota_rules import Allowance, allowance
 from submissions.selectors import allowance_of, left_out, next_tag_of
 
 TOP = 3

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 
 from core.administration.columns import linked
-from core.administration.rows import ReadOnlyAdmin
+from core.administration.permissions import ReadOnlyAdmin
 from repositories.models import Repository
 
 

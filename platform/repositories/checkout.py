@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from repositories.program import git
+from repositories.git_command import git
 
 
 def check_out(path: Path, commit: str, target: Path) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 from competitions.models import Entry, Track
 from core import clock
 from core.errors import Fault
+from repositories.git_command import git
 from repositories.models import Repository
-from repositories.program import git
 
 BLOCK_BYTES = 4096
 

@@ -6,8 +6,8 @@ import logging
 
 from celery import shared_task
 
+from repositories.http.push_lock import tidy as tidy_up
 from repositories.models import Repository
-from repositories.presence import tidy as tidy_up
 from repositories.services import note_size
 
 log = logging.getLogger(__name__)

@@ -19,16 +19,16 @@ from accounts.models import User
 from accounts.selectors import is_member
 from accounts.services import use_token
 from core.errors import Fault, Refusal
-from repositories.body import Body, BrokenOff
+from repositories.http.backend import Exchange
+from repositories.http.concurrency import ANYBODY, RETRY_SECONDS, TURNS, Busy, Turn
+from repositories.http.push_lock import Presence
+from repositories.http.receive_pack import Receiver, let_connections_go
+from repositories.http.request_body import Body, BrokenOff
 from repositories.models import Repository
-from repositories.presence import Presence
-from repositories.publishing import public_copy
-from repositories.push import Door, Push
-from repositories.receiving import Receiver, let_connections_go
+from repositories.public_copies import public_copy
+from repositories.push_gate import Door, Push
 from repositories.selectors import place_of, public_repository, why_not
 from repositories.services import repository_of
-from repositories.serving import Exchange
-from repositories.turns import ANYBODY, RETRY_SECONDS, TURNS, Busy, Turn
 
 PULL, PUSH = "git-upload-pack", "git-receive-pack"
 ADVERTISEMENT = "info/refs"

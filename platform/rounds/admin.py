@@ -12,12 +12,13 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 
 from competitions.models import Competition
-from core.administration.acts import confirmed
+from core.administration.actions import confirmed
 from core.administration.columns import labelled, linked
-from core.administration.rows import ReadOnlyAdmin, model_field_names
+from core.administration.permissions import ReadOnlyAdmin, model_field_names
 from core.errors import Fault, Refusal
-from rounds import acts, services
-from rounds.cockpit import cockpit
+from rounds import admin_actions, services
+from rounds.admin_dashboard import cockpit
+from rounds.decision_text import why
 from rounds.forms import PlanForm
 from rounds.models import (
     Decision,
@@ -29,7 +30,6 @@ from rounds.models import (
     RoundWarning,
     SigningKey,
 )
-from rounds.words import why
 
 STATE_COLOURS = {
     "planned": "info",
@@ -78,19 +78,19 @@ class RoundAdmin(ReadOnlyAdmin):
     actions_detail = actions
     change_form_outer_before_template = "admin/rounds/cockpit.html"
 
-    freeze = confirmed(acts.FREEZE)
-    start = confirmed(acts.START)
-    pause = confirmed(acts.PAUSE)
-    resume = confirmed(acts.RESUME)
-    cancel = confirmed(acts.CANCEL)
-    apply = confirmed(acts.APPLY)
-    release = confirmed(acts.RELEASE)
-    withdraw = confirmed(acts.WITHDRAW)
+    freeze = confirmed(admin_actions.FREEZE)
+    start = confirmed(admin_actions.START)
+    pause = confirmed(admin_actions.PAUSE)
+    resume = confirmed(admin_actions.RESUME)
+    cancel = confirmed(admin_actions.CANCEL)
+    apply = confirmed(admin_actions.APPLY)
+    release = confirmed(admin_actions.RELEASE)
+    withdraw = confirmed(admin_actions.WITHDRAW)
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
         """What can be done with the round as it stands."""
         shown = self.get_object(request, object_id)
-        names = acts.OF_STATE[shown.state] if shown else ()
+        names = admin_actions.OF_STATE[shown.state] if shown else ()
         wanted = {f"rounds_round_{name}" for name in names}
         every = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         return [each for each in every if each.action_name in wanted]
@@ -158,9 +158,9 @@ class RoundEntryAdmin(ReadOnlyAdmin):
     actions = ("keep", "confirm_licence", "refuse_licence")
     actions_detail = actions
 
-    keep = confirmed(acts.KEEP)
-    confirm_licence = confirmed(acts.CONFIRM_LICENCE)
-    refuse_licence = confirmed(acts.REFUSE_LICENCE)
+    keep = confirmed(admin_actions.KEEP)
+    confirm_licence = confirmed(admin_actions.CONFIRM_LICENCE)
+    refuse_licence = confirmed(admin_actions.REFUSE_LICENCE)
 
 
 @admin.register(RoundMatch)

@@ -15,7 +15,7 @@ from unfold.widgets import (
 )
 
 from competitions.models import Competition, SampleSet
-from core.administration.acts import ReasonForm
+from core.administration.actions import ReasonForm
 from rounds.models import Release, Round
 
 SECRET = (SampleSet.Purpose.TEST, SampleSet.Purpose.FINAL)

@@ -15,9 +15,9 @@ from core import clock, events
 from core.errors import Refusal
 from matches.selectors import ever_played
 from rounds import salts
-from rounds.facts import MOST_SAMPLES
-from rounds.life import require_organiser
+from rounds.engine_adapter import MOST_SAMPLES
 from rounds.models import Round
+from rounds.transitions import require_organiser
 
 if TYPE_CHECKING:
     from accounts.models import User

@@ -12,19 +12,19 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from competitions.models import Competition, SampleSet
-from core import clock, events, store
+from core import clock, events, object_store
 from core.errors import Fault, Refusal
 from core.models import Event
 from matches.models import Match
+from repositories.http.concurrency import ANYBODY, TURNS
 from repositories.models import Repository
-from repositories.publishing import drop_copies, public_copy
-from repositories.turns import ANYBODY, TURNS
-from rounds.files import bundle_of, images_zip, pair_zip, pairs_of, pairs_table
-from rounds.keys import public_key
-from rounds.licences import is_open_source
-from rounds.life import require_organiser, require_reason, require_state
+from repositories.public_copies import drop_copies, public_copy
+from rounds.downloads import bundle_of, images_zip, pair_zip, pairs_of, pairs_table
+from rounds.embargo import why_still_secret
 from rounds.models import Release, Round, RoundEntry
-from rounds.secrecy import why_still_secret
+from rounds.open_source import is_open_source
+from rounds.signing_keys import public_key
+from rounds.transitions import require_organiser, require_reason, require_state
 from submissions.models import Submission
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def _made(round: Round, part: str) -> str:
         Release.Part.IMAGES: images_zip,
         Release.Part.PERTURBED: pairs_table,
     }
-    return store.put(makers[Release.Part(part)](round))
+    return object_store.put(makers[Release.Part(part)](round))
 
 
 def _repositories(round: Round) -> list[Repository]:
@@ -214,7 +214,7 @@ def _open_source(entries: QuerySet[RoundEntry]) -> list[RoundEntry]:
 
 def _stored(digest: str) -> IO[bytes]:
     try:
-        return store.path_of(digest).open("rb")
+        return object_store.path_of(digest).open("rb")
     except OSError as error:
         raise Fault(f"object {digest} cannot be read: {error}") from error
 
@@ -222,10 +222,10 @@ def _stored(digest: str) -> IO[bytes]:
 def _images_of(pair: Match) -> IO[bytes]:
     """The archive of a pair, made once: too many for all of them to be made at their release."""
     row = pair.round_match
-    if not row.images or not store.path_of(row.images).exists():
+    if not row.images or not object_store.path_of(row.images).exists():
         give_back = TURNS.take(ANYBODY)
         try:
-            row.images = store.put(pair_zip(pair))
+            row.images = object_store.put(pair_zip(pair))
         finally:
             give_back()
         row.save(update_fields=["images"])

@@ -11,9 +11,9 @@ from django.db.models import Count, F, Q, QuerySet, Sum
 
 from competitions.models import Track
 from matches.models import Match, Piece
-from rounds.estimates import Estimate, estimate
+from rounds.cost_estimate import Estimate, estimate
 from rounds.models import Decision, Round, RoundEntry
-from rounds.previews import Moved, Preview, preview, preview_digest
+from rounds.preview import Moved, Preview, preview, preview_digest
 from submissions.models import Submission
 
 __all__ = [

@@ -7,18 +7,26 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 
 from competitions.services import call_off_window
-from core import clock, doorbell
+from core import clock, notify
 from matches import services as matches
 from matches.models import Match
-from rounds.applying import publish
-from rounds.conducting import conduct
-from rounds.freezing import freeze, freeze_due
-from rounds.keeping import keep
-from rounds.life import lock_competition, locked, move, note_problem, require_organiser, require_reason, require_state
+from rounds.audit_overrides import keep
+from rounds.freeze import freeze, freeze_due
+from rounds.licence_review import confirm_licence, refuse_licence
 from rounds.models import Round
 from rounds.planning import plan_round
-from rounds.prizes import confirm_licence, refuse_licence
-from rounds.verifying import verify
+from rounds.progression import conduct
+from rounds.publication import publish
+from rounds.transitions import (
+    lock_competition,
+    locked,
+    move,
+    note_problem,
+    require_organiser,
+    require_reason,
+    require_state,
+)
+from rounds.verification import verify
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -50,7 +58,7 @@ def start(*, round: Round, by: User, reason: str = "") -> None:
         held = locked(round)
         require_state(held, Round.State.FROZEN, act="started")
         move(held, Round.State.PLAYING, "start", by=by, reason=reason)
-        doorbell.ring("rounds.conduct")
+        notify.ring("rounds.conduct")
     round.refresh_from_db()
 
 
@@ -73,7 +81,7 @@ def resume(*, round: Round, by: User, reason: str = "") -> None:
         require_state(held, Round.State.PAUSED, act="resumed")
         matches.let_go(_matches(held))
         move(held, Round.State.PLAYING, "resume", by=by, reason=reason)
-        doorbell.ring("rounds.conduct")
+        notify.ring("rounds.conduct")
     round.refresh_from_db()
 
 

@@ -7,7 +7,7 @@ import logging
 from celery import shared_task
 
 from rounds import services
-from rounds.freezing import words
+from rounds.freeze import words
 from rounds.models import Round
 
 CONFIRM_SECONDS = 180

@@ -5,9 +5,9 @@ from __future__ import annotations
 from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 
-from core.administration.acts import Act, confirmed
+from core.administration.actions import Act, confirmed
 from core.administration.columns import labelled, linked
-from core.administration.rows import ReadOnlyAdmin
+from core.administration.permissions import ReadOnlyAdmin
 from submissions import services
 from submissions.models import Build, Host, LogChunk, Player, QuotaSlot, Submission
 

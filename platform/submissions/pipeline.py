@@ -13,10 +13,10 @@ from django.db import Error, close_old_connections, connection
 
 from core.errors import Refusal
 from evaluation.domain.errors import ManifestRefusal, SlowBuildRefusal
-from submissions import attempts, builds, hosts, queue
-from submissions.logs import LogWriter, clean
+from submissions import build_order, build_queue, host_checks, player_builds
+from submissions.build_logs import LogWriter, clean
 from submissions.models import Build, LogChunk, Player
-from submissions.smoke import SmokeStage, as_rows, smoke_stage, what_failed
+from submissions.smoke_test import SmokeStage, as_rows, smoke_stage, what_failed
 
 FLUSH_SECONDS = 0.5
 RENEW_SECONDS = 10.0
@@ -34,30 +34,30 @@ def advance(rung: int) -> None:
     that of another team. Safe to call twice and at the same time: each submission is one caller's. Nobody takes up any
     while this host is out of service: the sweep calls again.
     """
-    if not hosts.in_service():
+    if not host_checks.in_service():
         return
     worker = f"{settings.WORKER_NAME}/build/{os.getpid()}"
-    for key in queue.in_order(rung):
-        build = attempts.claim(key, worker)
+    for key in build_order.in_order(rung):
+        build = build_queue.claim(key, worker)
         if build is not None:
             _advance(build)
             return
 
 
 def _advance(build: Build) -> None:
-    writer = LogWriter(build, builds.host_paths(build.submission).hidden)
+    writer = LogWriter(build, player_builds.host_paths(build.submission).hidden)
     with _Keeper(build, writer) as keeper:
         try:
             _work(build, writer, keeper)
         except _NoLongerOursError:
-            attempts.leave(build)
+            build_queue.leave(build)
         except Exception as error:  # whatever it is, the team did not cause it
             log.exception("%s failed", build)
             close_old_connections()
             writer.write("Something of ours failed. It costs the team nothing.")
             writer.close()
-            outcome = attempts.FAULT if hosts.check_after(error) else attempts.HOST
-            attempts.give_back(build, outcome, _clean_text(str(error)))
+            outcome = build_queue.FAULT if host_checks.check_after(error) else build_queue.HOST
+            build_queue.give_back(build, outcome, _clean_text(str(error)))
 
 
 class _NoLongerOursError(Exception):
@@ -101,7 +101,7 @@ class _Keeper:
                     if time.monotonic() < due:
                         continue
                     due = time.monotonic() + RENEW_SECONDS
-                    if not attempts.hold(self._build):
+                    if not build_queue.hold(self._build):
                         self._lost.set()
                         return
                 except Error:  # tried again in a moment; where that goes on, the lease runs out
@@ -115,20 +115,20 @@ def _work(build: Build, writer: LogWriter, keeper: _Keeper) -> None:
     submission = build.submission
     stage = smoke_stage(submission.repository.track.competition)
     try:
-        player = builds.build(submission, keeper.log)
+        player = player_builds.build(submission, keeper.log)
         close_old_connections()  # it was idle for long
         writer.flush()
-        if not attempts.begin_checks(build, stage.limit):
+        if not build_queue.begin_checks(build, stage.limit):
             raise _NoLongerOursError
         writer.begin(LogChunk.Stage.SMOKE)
         _check(build, player, stage, writer, keeper)
     except Refusal as refusal:
         close_old_connections()
-        hidden = builds.host_paths(submission).hidden
+        hidden = player_builds.host_paths(submission).hidden
         problem = _clean_text(hidden(refusal.problem))
         writer.write(f"refused: {problem.splitlines()[0]}")
         writer.close()
-        if not attempts.refuse(build, _reason_of(refusal), problem, hidden(refusal.fix)):
+        if not build_queue.refuse(build, _reason_of(refusal), problem, hidden(refusal.fix)):
             raise _NoLongerOursError from refusal
 
 
@@ -141,10 +141,10 @@ def _check(build: Build, player: Player, stage: SmokeStage, writer: LogWriter, k
         writer.write(stand + f"  {check.name}" + ("" if check.passed is None else f": {check.seen}"))
     writer.close()
     if all(check.passed for check in checks):
-        done = attempts.succeed(build, player, rows)
+        done = build_queue.succeed(build, player, rows)
     else:
         problem, fix = what_failed(checks)
-        done = attempts.refuse(build, CHECK_FAILED, _clean_text(problem), fix, rows)
+        done = build_queue.refuse(build, CHECK_FAILED, _clean_text(problem), fix, rows)
     if not done:
         raise _NoLongerOursError
 

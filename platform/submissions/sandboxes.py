@@ -9,7 +9,7 @@ from pathlib import Path
 from django.conf import settings
 
 from core.errors import Fault
-from core.trust import trust_problem
+from core.sandbox_trust import trust_problem
 from evaluation.domain.errors import HostRefusal
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.docker import DockerSandbox

@@ -13,7 +13,7 @@ from core import clock
 from evaluation.domain.tags import next_tag
 from repositories.models import Repository
 from submissions.models import Build, Host, LogChunk, QuotaSlot, Submission
-from submissions.quota import WINDOW, Allowance, allowance
+from submissions.quota_rules import WINDOW, Allowance, allowance
 
 TOLD = timedelta(days=7)
 """For so long a team is told of a tag that did not become a submission."""

@@ -10,14 +10,14 @@ from django.db import transaction
 from accounts.models import User
 from accounts.selectors import is_member
 from competitions.selectors import may_organise
-from core import clock, doorbell, events
+from core import clock, events, notify
 from core.errors import Fault, Refusal
+from repositories.git_reader import Reader
 from repositories.models import Repository
-from repositories.reading import Reader
-from submissions import deadlines, ledger
-from submissions.checks import check_commit_is_new, check_content, check_turn
-from submissions.ledger import settle_late_tags, settle_refusal, settle_reservations
+from submissions import quota_ledger, timeouts
+from submissions.admission import check_commit_is_new, check_content, check_turn
 from submissions.models import QuotaSlot, Submission
+from submissions.quota_ledger import settle_late_tags, settle_refusal, settle_reservations
 
 __all__ = [
     "disqualify",
@@ -53,16 +53,16 @@ def submit(*, repository: Repository, commit: str, by: User) -> Submission:
         slot = _reserve_for_page(repository, whole, by, reader)
         if not reader.make_tag(slot.tag, whole):
             raise Fault(f"the tag {slot.tag} in {repository} appeared from elsewhere")
-    return ledger.bind(repository=repository, commit=whole, tag=slot.tag, by=by)
+    return quota_ledger.bind(repository=repository, commit=whole, tag=slot.tag, by=by)
 
 
 def _reserve_for_page(repository: Repository, commit: str, by: User, reader: Reader) -> QuotaSlot:
     with transaction.atomic():
-        ledger.lock(repository)
+        quota_ledger.lock(repository)
         slots = QuotaSlot.objects.filter(repository=repository, tag__startswith="submission-web-")
         names = [*slots.values_list("tag", flat=True), *(ref.removeprefix("refs/tags/") for ref in reader.refs())]
         tag = f"submission-web-{_highest(names) + 1}"
-        return ledger.reserve(repository=repository, commit=commit, tag=tag, by=by)
+        return quota_ledger.reserve(repository=repository, commit=commit, tag=tag, by=by)
 
 
 def _highest(names: Iterable[str]) -> int:
@@ -81,8 +81,8 @@ def withdraw(*, submission: Submission, by: User) -> None:
         unbuilt = held.state == Submission.State.RECEIVED and not held.builds.exists()
         _change(held, Submission.State.WITHDRAWN, by, "withdraw")
         if unbuilt:
-            ledger.refund(submission=held, reason=ledger.WITHDRAWN, by=by)
-        doorbell.ring("leaderboards.score", track=submission.repository.track_id)
+            quota_ledger.refund(submission=held, reason=quota_ledger.WITHDRAWN, by=by)
+        notify.ring("leaderboards.score", track=submission.repository.track_id)
     submission.refresh_from_db()
 
 
@@ -102,7 +102,7 @@ def retry(*, submission: Submission, by: User, reason: str) -> None:
         _check_commit_is_not_on_its_way(held)
         held.cause, held.reason, held.problem, held.fix, held.player = "", "", "", "", None
         _change(held, Submission.State.RECEIVED, by, "retry", reason)
-        doorbell.ring("submissions.build", submission=held.pk)
+        notify.ring("submissions.build", submission=held.pk)
     submission.refresh_from_db()
 
 
@@ -122,31 +122,31 @@ def reinstate(*, submission: Submission, by: User, reason: str) -> None:
 
 def refund(*, submission: Submission, reason: str) -> bool:
     """Give a submission's slot back for a fault of the site's; False where it was already."""
-    return ledger.refund(submission=submission, reason=reason)
+    return quota_ledger.refund(submission=submission, reason=reason)
 
 
 def refund_fault(*, submission: Submission, by: User, reason: str) -> None:
     """Give back the slot of a platform error that waits for an organiser. Organisers only."""
     _check_organiser(submission, by)
     with transaction.atomic():
-        ledger.lock(submission.repository)
+        quota_ledger.lock(submission.repository)
         slot = QuotaSlot.objects.filter(submission=submission).first()
-        waits = slot is not None and (slot.state, slot.reason) == (QuotaSlot.State.USED, ledger.AWAITS_ORGANISER)
+        waits = slot is not None and (slot.state, slot.reason) == (QuotaSlot.State.USED, quota_ledger.AWAITS_ORGANISER)
         if not waits:
             raise Refusal(f"the slot of submission {submission.pk} does not wait for an organiser", fix="do nothing")
-        ledger.refund(submission=submission, reason=ledger.FAULT, by=by)
+        quota_ledger.refund(submission=submission, reason=quota_ledger.FAULT, by=by)
         events.record("refund_fault", submission, by=by, reason=reason)
 
 
 def _locked(submission: Submission) -> Submission:
-    ledger.lock(submission.repository)
+    quota_ledger.lock(submission.repository)
     return Submission.objects.select_for_update().get(pk=submission.pk)
 
 
 def _change(submission: Submission, state: str, by: User, verb: str, reason: str = "") -> None:
     now = clock.database_now()
     submission.state, submission.state_since = state, now
-    submission.deadline = None if state in _FINAL else now + deadlines.RECEIVED
+    submission.deadline = None if state in _FINAL else now + timeouts.RECEIVED
     submission.save()
     events.record(verb, submission, by=by, reason=reason)
 
@@ -163,7 +163,7 @@ def _judge(submission: Submission, by: User, verb: str, reason: str) -> None:
             is_so = "disqualified already" if verb == "disqualify" else "not disqualified"
             raise Refusal(f"submission {submission.pk} is {is_so}", fix="there is nothing to do")
         events.record(verb, submission, by=by, reason=reason)
-        doorbell.ring("leaderboards.score", track=submission.repository.track_id)
+        notify.ring("leaderboards.score", track=submission.repository.track_id)
     submission.refresh_from_db()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from submissions import attempts, images, pipeline, services
+from submissions import build_queue, image_collection, pipeline, services
 
 
 @shared_task(name="submissions.build")  # type: ignore[untyped-decorator]
@@ -16,7 +16,7 @@ def build(submission: int) -> None:
 @shared_task(name="submissions.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> None:
     """Find what is due from the database alone."""
-    attempts.sweep()
+    build_queue.sweep()
     services.settle_reservations()
 
 
@@ -29,5 +29,5 @@ def settle_late_tags() -> None:
 @shared_task(name="submissions.collect_images")  # type: ignore[untyped-decorator]
 def collect_images() -> None:
     """Remove images and checkouts that nobody needs, and keep for all hosts what this one built."""
-    images.collect()
-    images.keep()
+    image_collection.collect()
+    image_collection.keep()

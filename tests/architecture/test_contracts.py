@@ -45,7 +45,7 @@ BREACHES = {
     ),
     "a page that knows the settings": (
         "platform/pages/planted.py",
-        "import config.env",
+        "import config.environment",
         "Site: dependencies point down, and the engine is below it BROKEN",
     ),
     "a room that is in no layer": ("evaluation/planted/__init__.py", "", "evaluation.planted"),

@@ -15,7 +15,7 @@ from evaluation.domain.results import AuditReport, Failure, PieceResult, SampleR
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.referee.match import Match
-from evaluation.runner.function_seat import FunctionSeat
+from evaluation.runner.in_process_player import FunctionSeat
 from evaluation.sdk import serve_attack, serve_model
 
 RULES = QueryRules(shape=ImageShape(8, 8, 3), classes=10, query_budget=50, setup_seconds=5.0)

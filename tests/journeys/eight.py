@@ -16,14 +16,14 @@ from accounts.services import create_team
 from competitions.models import Competition, Track
 from competitions.services import enter, import_competition
 from core import clock
-from demo.pushing import TAG, push_copy
-from demo.teams import Change
+from demo.git_push import TAG, push_copy
+from demo.virtual_teams import Change
 from evaluation.baselines.catalogue import baselines
-from repositories.reading import Reader
+from repositories.git_reader import Reader
 from repositories.services import repository_of
 from rounds import salts, services
-from submissions.builds import build
 from submissions.models import Submission
+from submissions.player_builds import build
 
 SIDE = 8
 SAMPLES = 3

@@ -14,7 +14,7 @@ from pytest_django import Settings
 from accounts.models import Membership, Team, User
 from competitions.models import Competition, Entry, Organiser, RulesVersion, SampleSet, Track
 from competitions.rules import query_rules
-from competitions.samples import keep_samples
+from competitions.sample_store import keep_samples
 from core import clock
 from repositories.models import Repository
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django import template
 from django.conf import settings
 
-from core.trust import PROCESS
+from core.sandbox_trust import PROCESS
 
 register = template.Library()
 

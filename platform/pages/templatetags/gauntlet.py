@@ -19,9 +19,9 @@ from markdown_it.token import Token
 from accounts.models import Team, User
 from accounts.selectors import teams_of
 from competitions.models import Track
-from core import clock, precision
-from evaluation.domain.digits import decimals
-from pages.axis import Axis
+from core import clock, rounding
+from evaluation.domain.significant_digits import decimals
+from pages.chart_axis import Axis
 
 register = template.Library()
 
@@ -97,7 +97,7 @@ def duration(seconds: float | None) -> str:
     """A length of time in the two units that matter: 4 min 10 s."""
     if seconds is None:
         return ""
-    seconds = precision.seconds(seconds)
+    seconds = rounding.seconds(seconds)
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 10:
@@ -117,7 +117,7 @@ def duration(seconds: float | None) -> str:
 @register.filter
 def distance(value: float | None) -> str:
     """A distance as scores show it."""
-    return "" if value is None else f"{precision.distance(value):.{precision.DECIMALS}f}"
+    return "" if value is None else f"{rounding.distance(value):.{rounding.DECIMALS}f}"
 
 
 @register.filter
@@ -125,7 +125,7 @@ def digits(value: float | None, scored: Any) -> str:
     """A distance in the digits that the interval of the score beside it (`scored.low`, `scored.high`) leaves."""
     if value is None or scored.low is None or scored.high is None:
         return distance(value)
-    return f"{precision.distance(value):.{decimals(scored.low, scored.high)}f}"
+    return f"{rounding.distance(value):.{decimals(scored.low, scored.high)}f}"
 
 
 @register.filter
@@ -137,7 +137,7 @@ def accuracy(share: float | None) -> str:
 @register.filter
 def queries(value: float | None) -> str:
     """A mean number of queries."""
-    return "" if value is None else f"{precision.queries(value):,}"
+    return "" if value is None else f"{rounding.queries(value):,}"
 
 
 @register.filter
@@ -165,7 +165,7 @@ def short(commit: str) -> str:
 def interval(low: float, value: float, high: float, axis: Axis) -> Mapping[str, Any]:
     """A score and its interval, drawn on the axis of its table."""
     written = decimals(low, high)
-    low, value, high = map(precision.distance, (low, value, high))
+    low, value, high = map(rounding.distance, (low, value, high))
     start = axis.at(low)
     return {
         "ticks": axis.path,

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from django import template
 
-from core import precision
-from leaderboards.luck import Compared
+from core import rounding
+from leaderboards.selection_effect import Compared
 
 register = template.Library()
 
@@ -30,7 +30,7 @@ def told(compared: Compared, column: str) -> str:
     """A number of the difference with its sign, to two digits of the half-width of its interval."""
     difference = compared.difference
     half = (difference.high - difference.low) / 2
-    wanted = 1 - math.floor(math.log10(half)) if half > 0 else precision.DECIMALS
-    digits = max(0, min(precision.DECIMALS, wanted))
+    wanted = 1 - math.floor(math.log10(half)) if half > 0 else rounding.DECIMALS
+    digits = max(0, min(rounding.DECIMALS, wanted))
     value = round(getattr(difference, column), digits) + 0.0  # no -0.0
     return f"{value:+.{digits}f}"

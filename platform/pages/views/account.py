@@ -16,7 +16,7 @@ from accounts.sign_up import link_of
 from competitions.selectors import invitations_of, visible_competitions
 from core import clock
 from core.errors import Refusal
-from pages import notices
+from pages import flash_messages
 from pages.access import person
 from pages.forms import TokenForm
 
@@ -33,7 +33,7 @@ def account(request: HttpRequest) -> HttpResponse:
         try:
             made, plain = services.issue_token(user=user, **form.cleaned_data)
         except Refusal as refusal:
-            form.add_error(None, notices.in_words(refusal))
+            form.add_error(None, flash_messages.in_words(refusal))
         else:
             form = TokenForm()
     context = {
@@ -59,9 +59,9 @@ def token_revoke(request: HttpRequest, token: int) -> HttpResponse:
     try:
         services.revoke_token(token=found, by=person(request))
     except Refusal as refusal:
-        notices.refused(request, refusal)
+        flash_messages.refused(request, refusal)
     else:
-        notices.done(request, f"The token {found.name} no longer works.")
+        flash_messages.done(request, f"The token {found.name} no longer works.")
     return redirect("pages:account")
 
 

@@ -11,10 +11,10 @@ from competitions.models import Track
 from competitions.rules import query_rules
 from core import clock
 from leaderboards import selectors as leaderboards
-from pages import live
+from pages import polling
 from pages.access import competition_of
-from pages.axis import axis_to
 from pages.calendar import calendar
+from pages.chart_axis import axis_to
 from pages.rules_difference import differences
 from pages.rules_table import rows, scale
 from pages.selectors import cards, line_below, own_entry, pools
@@ -99,7 +99,7 @@ def board(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
         ),
         "waits": not page.rows and terms is None and leaderboards.opposing_pool(track) is None,
     }
-    framed = live.part(request, "pages/parts/board.html", context, every=BOARD_EVERY)
-    if live.asked(request):
-        return live.answer(request, framed)
+    framed = polling.part(request, "pages/parts/board.html", context, every=BOARD_EVERY)
+    if polling.asked(request):
+        return polling.answer(request, framed)
     return render(request, "pages/board.html", context | {"live_board": framed.html, "tracks": shown.tracks.all()})

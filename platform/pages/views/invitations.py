@@ -11,7 +11,7 @@ from accounts.models import Invitation
 from competitions import services
 from competitions.selectors import visible_competitions
 from core.errors import Refusal
-from pages import notices
+from pages import flash_messages
 from pages.access import own_entry_of, person
 
 
@@ -24,9 +24,9 @@ def invite(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         services.invite(entry=entry, username=username, by=person(request))
     except Refusal as refusal:
-        notices.refused(request, refusal)
+        flash_messages.refused(request, refusal)
     else:
-        notices.done(request, f"If the account {username} exists, it now has an invitation.")
+        flash_messages.done(request, f"If the account {username} exists, it now has an invitation.")
     return redirect("pages:team", slug)
 
 
@@ -39,9 +39,9 @@ def withdraw(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     try:
         services.withdraw_invitation(invitation=invitation, by=person(request))
     except Refusal as refusal:
-        notices.refused(request, refusal)
+        flash_messages.refused(request, refusal)
     else:
-        notices.done(request, f"The invitation of {invitation.username} is withdrawn.")
+        flash_messages.done(request, f"The invitation of {invitation.username} is withdrawn.")
     return redirect("pages:team", slug)
 
 
@@ -53,9 +53,9 @@ def accept(request: HttpRequest, number: int) -> HttpResponse:
     try:
         services.accept(invitation=invitation, by=person(request))
     except Refusal as refusal:
-        notices.refused(request, refusal)
+        flash_messages.refused(request, refusal)
         return redirect("pages:account")
-    notices.done(request, f"You are a member of {invitation.team} now.")
+    flash_messages.done(request, f"You are a member of {invitation.team} now.")
     return redirect("pages:team", invitation.team.slug)
 
 
@@ -67,9 +67,9 @@ def decline(request: HttpRequest, number: int) -> HttpResponse:
     try:
         services.decline(invitation=invitation, by=person(request))
     except Refusal as refusal:
-        notices.refused(request, refusal)
+        flash_messages.refused(request, refusal)
     else:
-        notices.done(request, f"You declined the invitation to {invitation.team}.")
+        flash_messages.done(request, f"You declined the invitation to {invitation.team}.")
     return redirect("pages:account")
 
 

@@ -16,14 +16,14 @@ from competitions.models import Competition, Track
 from competitions.selectors import may_organise
 from core.errors import Refusal
 from leaderboards.selectors import sees_live
-from pages import live
+from pages import polling
 from pages.access import round_of
 from pages.rounds import files, results, under_way
 from pages.rules_table import scale
-from repositories.turns import RETRY_SECONDS, Busy
-from rounds.keys import all_keys, date_of, key_id, public_key
+from repositories.http.concurrency import RETRY_SECONDS, Busy
 from rounds.models import Release, Round
 from rounds.release import open_part, released, released_entries
+from rounds.signing_keys import all_keys, date_of, key_id, public_key
 
 PLANNED_EVERY = 60
 PLAYING_EVERY = 5
@@ -43,13 +43,13 @@ def show(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         "round": shown,
         "way": under_way(shown) if shown.state in _SHOWS_PROGRESS else None,
     }
-    framed = live.part(
+    framed = polling.part(
         request, "pages/parts/round_state.html", context, every=_every(shown), known={"state": shown.state}
     )
-    if live.asked(request):
+    if polling.asked(request):
         if request.GET.get("state") != shown.state:
             return HttpResponse(headers={"HX-Refresh": "true"})
-        return live.answer(request, framed)
+        return polling.answer(request, framed)
     tracks = list(competition.tracks.all())
     context |= {"live_state": framed.html, "tracks": tracks, "admin_url": _admin_url(request, competition, shown)}
     if shown.state == Round.State.PUBLISHED:

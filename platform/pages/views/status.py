@@ -6,9 +6,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from core.administration.rows import is_superuser_or_organiser
+from core.administration.permissions import is_superuser_or_organiser
 from matches.selectors import workers
-from pages import live
+from pages import polling
 from pages.selectors import queue
 from submissions.selectors import hosts_out_of_service
 
@@ -27,7 +27,7 @@ def status(request: HttpRequest) -> HttpResponse:
         "out_of_service": hosts_out_of_service(),
         "for_organisers": is_superuser_or_organiser(request),
     }
-    framed = live.part(request, "pages/parts/status.html", context, every=STATUS_EVERY)
-    if live.asked(request):
-        return live.answer(request, framed)
+    framed = polling.part(request, "pages/parts/status.html", context, every=STATUS_EVERY)
+    if polling.asked(request):
+        return polling.answer(request, framed)
     return render(request, "pages/status.html", {"live_status": framed.html})

@@ -14,13 +14,13 @@ from django.views.decorators.http import require_POST, require_safe
 from competitions.pseudonyms import public_name
 from core.errors import Refusal
 from leaderboards.models import Evaluation
-from pages import live, notices
+from pages import flash_messages, polling
 from pages.access import belongs, person, sees_inside, submission_of
-from pages.axis import axis_to
+from pages.chart_axis import axis_to
+from pages.progress_steps import state_of, way
 from pages.rounds import entries_shown
 from pages.rules_table import scale
 from pages.selectors import Stand, stand_of
-from pages.way import state_of, way
 from submissions import services
 from submissions.models import Build, Submission
 from submissions.selectors import LOG_PAGE, log_lines, whole_log
@@ -53,8 +53,8 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
         "build": build,
     }
     known = {"state": context["state"].label, "build": _build_key(builds) if inside else ""}
-    framed = live.part(request, "pages/parts/stand.html", context, every=_every(shown, stand), known=known)
-    if live.asked(request):
+    framed = polling.part(request, "pages/parts/stand.html", context, every=_every(shown, stand), known=known)
+    if polling.asked(request):
         return _follow(request, framed, known)
     context |= {
         "live_stand": framed.html,
@@ -79,14 +79,14 @@ def _every(shown: Submission, stand: Stand) -> int | None:
     return PLAYING_EVERY if shown.state == Submission.State.READY else STATE_EVERY
 
 
-def _follow(request: HttpRequest, framed: live.Part, known: dict[str, str]) -> HttpResponse:
+def _follow(request: HttpRequest, framed: polling.Part, known: dict[str, str]) -> HttpResponse:
     """The live part; a page whose log has another beginning or end now is loaded again as a whole."""
     if request.GET.get("build", "") != known["build"]:
         return HttpResponse(headers={"HX-Refresh": "true"})
     if request.GET.get("state") != known["state"]:
         said = format_html('<div hx-swap-oob="innerHTML:#said">The submission is {}.</div>', known["state"])
-        return live.answer(request, framed, said)
-    return live.answer(request, framed)
+        return polling.answer(request, framed, said)
+    return polling.answer(request, framed)
 
 
 def _build_key(builds: list[Build]) -> str:
@@ -145,7 +145,7 @@ def log_after(request: HttpRequest, number: int) -> HttpResponse:
     build = _inner_build(request, number)
     context = _log(request, build)
     if not context["lines"] and not context["over"]:
-        return HttpResponse(status=live.NOTHING_NEW)
+        return HttpResponse(status=polling.NOTHING_NEW)
     return render(request, "pages/parts/log_lines.html", context)
 
 
@@ -171,7 +171,7 @@ def withdraw(request: HttpRequest, number: int) -> HttpResponse:
     try:
         services.withdraw(submission=shown, by=person(request))
     except Refusal as refusal:
-        notices.refused(request, refusal)
+        flash_messages.refused(request, refusal)
     else:
-        notices.done(request, f"Submission {number} is withdrawn.")
+        flash_messages.done(request, f"Submission {number} is withdrawn.")
     return redirect("pages:submission", number)

@@ -16,7 +16,7 @@ from competitions.models import Track
 from competitions.selectors import invitations_of
 from core.errors import Refusal
 from leaderboards.selectors import luck_of, rows_of, sees_live
-from pages import notices
+from pages import flash_messages
 from pages.access import belongs, competition_of, entry_of, own_entry_of, person, sees_inside
 from pages.calendar import calendar
 from pages.forms import TeamForm
@@ -78,9 +78,9 @@ def team_new(request: HttpRequest, slug: str) -> HttpResponse:
                 competition=competition,
             )
         except Refusal as refusal:
-            form.add_error(None, notices.in_words(refusal))
+            form.add_error(None, flash_messages.in_words(refusal))
         else:
-            notices.done(request, f"{entry.team.name} takes part. You are its captain.")
+            flash_messages.done(request, f"{entry.team.name} takes part. You are its captain.")
             return redirect("pages:team", entry.team.slug)
     return render(request, "pages/team_new.html", {"form": form, "competition": competition})
 
@@ -98,9 +98,9 @@ def submit(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
             by=person(request),
         )
     except Refusal as refusal:
-        notices.refused(request, refusal)
+        flash_messages.refused(request, refusal)
         return redirect("pages:team", slug)
-    notices.done(request, f"Submission {made.pk} is received.")
+    flash_messages.done(request, f"Submission {made.pk} is received.")
     return redirect("pages:submission", made.pk)
 
 
@@ -113,10 +113,10 @@ def member_remove(request: HttpRequest, slug: str, user: int) -> HttpResponse:
     try:
         accounts.remove_member(team=entry.team, user=membership.user, by=person(request))
     except Refusal as refusal:
-        notices.refused(request, refusal)
+        flash_messages.refused(request, refusal)
     else:
         left = user == request.user.pk
-        notices.done(
+        flash_messages.done(
             request, f"You have left {entry.team}." if left else f"{membership.user.username} is no member any more."
         )
     return redirect("pages:team", slug)

@@ -15,7 +15,7 @@ from evaluation.domain.results import SampleResult
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.referee.match import Match
-from evaluation.runner.function_seat import FunctionSeat
+from evaluation.runner.in_process_player import FunctionSeat
 from evaluation.sdk import serve_attack, serve_model
 
 RULES = QueryRules(classes=10, query_budget=60, piece_samples=2)

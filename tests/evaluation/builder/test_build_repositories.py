@@ -16,11 +16,11 @@ import pytest
 
 from evaluation.builder import build_watch
 from evaluation.builder.base import Builder
-from evaluation.builder.detection import detect_pack
 from evaluation.builder.docker_builder import DockerBuilder
 from evaluation.builder.image_archive import DIGEST_LABEL
-from evaluation.builder.process_builder import ProcessBuilder
-from evaluation.builder.recipe import image_name, make_recipe
+from evaluation.builder.image_spec import image_name, make_recipe
+from evaluation.builder.in_place_builder import ProcessBuilder
+from evaluation.builder.pack_detection import detect_pack
 from evaluation.builder.settings import BuildSettings
 from evaluation.domain.errors import BuildRefusal, Fault, ManifestRefusal
 from evaluation.domain.players import Player

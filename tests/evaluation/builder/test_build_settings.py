@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.builder.choose import choose_builder
-from evaluation.builder.process_builder import ProcessBuilder
+from evaluation.builder.choose_builder import choose_builder
+from evaluation.builder.in_place_builder import ProcessBuilder
 from evaluation.builder.settings import BuildSettings, build_settings_from_environment
 from evaluation.domain.errors import HostRefusal
 

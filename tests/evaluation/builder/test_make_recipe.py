@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.builder.recipe import Recipe, image_name, make_recipe, operator_files
+from evaluation.builder.image_spec import Recipe, image_name, make_recipe, operator_files
 from evaluation.builder.settings import BuildSettings
 from evaluation.domain.errors import BuildRefusal
 

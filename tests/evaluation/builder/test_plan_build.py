@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.builder.plan import CONFIGURATION_FILES, plan_build
+from evaluation.builder.dry_run import CONFIGURATION_FILES, plan_build
 from evaluation.domain.errors import BuildRefusal, HostRefusal
 
 MakeRepository = Callable[..., Path]
@@ -65,6 +65,6 @@ def test_a_wrong_setting_is_not_the_submissions_cause(
 
 def test_another_process_can_be_asked(make_repository: MakeRepository) -> None:
     source = make_repository(files={"apt.txt": "not; a package\n"})
-    command = [sys.executable, "-m", "evaluation.builder.plan", "docker", str(source)]
+    command = [sys.executable, "-m", "evaluation.builder.dry_run", "docker", str(source)]
     done = subprocess.run(command, capture_output=True, check=True)
     assert set(json.loads(done.stdout)) == {"problem", "fix"}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.builder.process_builder import ProcessBuilder
+from evaluation.builder.in_place_builder import ProcessBuilder
 from evaluation.builder.run_script import BUILD_CODE, require_script
 from evaluation.domain.errors import ManifestRefusal
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.builder.digest import tree_digest
+from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import BuildRefusal
 
 Make = Callable[..., Path]

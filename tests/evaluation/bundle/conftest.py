@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evaluation.bundle.contents import (
+from evaluation.bundle.records import (
     BundleHead,
     BundlePiece,
     BundleSample,

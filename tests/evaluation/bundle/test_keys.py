@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from nacl.signing import SigningKey
 
+from evaluation.bundle.canonical_json import canonical, decode, encode
 from evaluation.bundle.keys import Succession, is_chain, key_id, public_key, succeed
-from evaluation.bundle.lines import canonical, decode, encode
 from evaluation.bundle.signing import line_hashes, sign
 from evaluation.bundle.verify import verify
 

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from PIL import Image as Picture
 
-from evaluation.bundle.contents import BundlePiece, Record, body
 from evaluation.bundle.keys import public_key
+from evaluation.bundle.records import BundlePiece, Record, body
 from evaluation.bundle.signing import sign
 from evaluation.bundle.verify import verify
 from evaluation.cli import main

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from evaluation.bundle.contents import Record, derived_lines
-from evaluation.bundle.renaming import rename_facts, rename_pairs, rename_players
+from evaluation.bundle.pseudonymisation import rename_facts, rename_pairs, rename_players
+from evaluation.bundle.records import Record, derived_lines
 from evaluation.domain.pseudonyms import pseudonym
 from evaluation.tournament.rounds import advance
 

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from evaluation.bundle.canonical_json import canonical, decode, encode
 from evaluation.bundle.keys import public_key
-from evaluation.bundle.lines import canonical, decode, encode
 from evaluation.bundle.signing import sign
 from evaluation.bundle.verify import verify
 

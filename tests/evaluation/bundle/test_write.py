@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from evaluation.bundle.contents import Record, body, commitment_of
+from evaluation.bundle.canonical_json import MOST_BYTES, MOST_LINE_BYTES, MOST_LINES, canonical, decode, encode
 from evaluation.bundle.keys import public_key
-from evaluation.bundle.lines import MOST_BYTES, MOST_LINE_BYTES, MOST_LINES, canonical, decode, encode
-from evaluation.bundle.reading import read
+from evaluation.bundle.reader import read
+from evaluation.bundle.records import Record, body, commitment_of
 from evaluation.bundle.signing import line_hashes, sign
 from evaluation.domain.errors import BundleRefusal, Refusal
 from evaluation.domain.results import Outcome
@@ -173,14 +173,14 @@ def test_it_rejects_to_write_what_nobody_would_read(
     lines = signed.splitlines(keepends=True)
     size = {"MOST_BYTES": len(signed), "MOST_LINES": len(lines), "MOST_LINE_BYTES": max(map(len, lines[:-1]))}[bound]
     # some bytes are held back for the signature, and for the keys before its own
-    monkeypatch.setattr(f"evaluation.bundle.contents.{bound}", size + 40_000)
+    monkeypatch.setattr(f"evaluation.bundle.records.{bound}", size + 40_000)
     assert body(played) == written
-    monkeypatch.setattr(f"evaluation.bundle.contents.{bound}", size - 1)
+    monkeypatch.setattr(f"evaluation.bundle.records.{bound}", size - 1)
     with pytest.raises(ValueError, match=cause):
         body(played)
 
 
 def test_it_rejects_more_samples_than_a_bundle_holds(played: Record, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evaluation.bundle.contents.MOST_SAMPLES", 15)
+    monkeypatch.setattr("evaluation.bundle.records.MOST_SAMPLES", 15)
     with pytest.raises(ValueError, match="16 samples, and a bundle at most 15"):
         body(played)

@@ -12,7 +12,7 @@ from typing import Any
 import docker
 import pytest
 
-from evaluation.builder.choose import choose_builder
+from evaluation.builder.choose_builder import choose_builder
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.players import Player
 from evaluation.domain.rules import QueryRules

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.domain.digits import decimals
+from evaluation.domain.significant_digits import decimals
 
 
 @pytest.mark.parametrize(

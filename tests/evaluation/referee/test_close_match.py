@@ -11,8 +11,8 @@ from evaluation.domain.errors import Fault
 from evaluation.domain.players import Track
 from evaluation.protocol import frames
 from evaluation.referee.match import Match
-from evaluation.referee.seat import Departure
-from evaluation.runner.function_seat import FunctionSeat
+from evaluation.referee.player_connection import Departure
+from evaluation.runner.in_process_player import FunctionSeat
 from evaluation.sdk import serve_attack, serve_model
 
 

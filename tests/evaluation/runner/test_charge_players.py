@@ -15,8 +15,8 @@ from evaluation.domain.results import Reason
 from evaluation.domain.rules import QueryRules
 from evaluation.protocol.channel import ChannelError
 from evaluation.referee.players import Contestant, PlayerFailedError
-from evaluation.runner.seat import SandboxSeat
-from evaluation.sandbox import proof
+from evaluation.runner.sandboxed_player import SandboxSeat
+from evaluation.sandbox import control_proof
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.docker import DockerSandbox
 from evaluation.sandbox.process import ProcessSandbox
@@ -176,7 +176,7 @@ def test_a_sandbox_program_that_hangs_is_the_hosts_cause(
 def test_a_control_player_that_is_not_answered_in_time_is_the_hosts_cause(
     sandbox_program: Any, make_player: Callable[..., Player], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(proof, "_SECONDS", 1.0)
+    monkeypatch.setattr(control_proof, "_SECONDS", 1.0)
     sandbox = ProcessSandbox(bubblewrapped=True)
     sandbox_program.replace("exec sleep 60")
     with pytest.raises(Fault, match="did not connect"):

@@ -7,7 +7,7 @@ import pytest
 
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.samples import Sample
-from evaluation.runner.disguise import disguised
+from evaluation.runner.sample_disguise import disguised
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.runner.raised import MOST_CHARACTERS, Raised, last_raised
+from evaluation.runner.last_exception import MOST_CHARACTERS, Raised, last_raised
 
 HOME = Path("/srv/checkouts/7-abc")
 SDK = "/srv/sdk/0123/evaluation/sdk/model.py"

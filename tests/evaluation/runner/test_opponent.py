@@ -13,9 +13,9 @@ from evaluation.domain.players import Track
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.referee.match import Match
-from evaluation.runner.function_seat import FunctionSeat
+from evaluation.runner.in_process_player import FunctionSeat
 from evaluation.runner.nearest_mean import NearestMean
-from evaluation.runner.opponent import MADE_FROM, nearest_mean_opponent
+from evaluation.runner.smoke_opponent import MADE_FROM, nearest_mean_opponent
 from evaluation.sdk import serve_attack
 
 

@@ -13,7 +13,7 @@ import pytest
 from evaluation.domain.errors import BuildRefusal, Fault
 from evaluation.domain.players import Player, Track
 from evaluation.protocol.channel import ChannelError
-from evaluation.runner.seat import SandboxSeat
+from evaluation.runner.sandboxed_player import SandboxSeat
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.docker import DockerSandbox
 

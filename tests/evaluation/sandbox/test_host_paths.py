@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.sandbox.host_paths import HostPaths
-from evaluation.sandbox.state import state_directory
+from evaluation.sandbox.state_directory import state_directory
 
 HOME = Path("/srv/checkouts/7-abc")
 

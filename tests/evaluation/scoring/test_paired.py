@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from evaluation.domain.players import Side
-from evaluation.scoring.paired import paired_difference
+from evaluation.scoring.paired_test import paired_difference
 from evaluation.scoring.v1 import attack_score, model_score
 
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluation.domain.players import Side
-from evaluation.scoring import ranks as module
+from evaluation.scoring import rank_intervals as module
 from evaluation.scoring.distances import Distances
-from evaluation.scoring.ranks import RankInterval, Ranks, rank_intervals
+from evaluation.scoring.rank_intervals import RankInterval, Ranks, rank_intervals
 from evaluation.scoring.v1 import attack_score, interval, model_score, resampled_medians
 
 

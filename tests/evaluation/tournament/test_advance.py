@@ -12,8 +12,7 @@ import pytest
 from evaluation.domain.players import Side, Track
 from evaluation.domain.results import Outcome
 from evaluation.tournament import rounds
-from evaluation.tournament.field import Field, Played
-from evaluation.tournament.plan import Decision, Demand, OrderedBy, Plan, Result, Schedule, Stage, Wanted
+from evaluation.tournament.entrants import Field, Played
 from evaluation.tournament.rounds import (
     Place,
     Request,
@@ -26,6 +25,7 @@ from evaluation.tournament.rounds import (
     ceiling,
     piece_ends,
 )
+from evaluation.tournament.schedule import Decision, Demand, OrderedBy, Plan, Result, Schedule, Stage, Wanted
 
 WORST = 100.0
 TEAMS = {"strong": ("owls",), "dull": ("owls", "larks")}

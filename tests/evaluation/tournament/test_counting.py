@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evaluation.tournament.counting import Counted, counted
-from evaluation.tournament.plan import OrderedBy
+from evaluation.tournament.counted_players import Counted, counted
+from evaluation.tournament.schedule import OrderedBy
 
 LOOP = [
     [1, 18, 23, 15, 30, 12],

@@ -7,7 +7,7 @@ import pytest
 
 from evaluation.domain.players import Side
 from evaluation.tournament.halving import Halving
-from evaluation.tournament.plan import Decision, Demand, OrderedBy
+from evaluation.tournament.schedule import Decision, Demand, OrderedBy
 
 
 def test_it_works(make_field: Any, play_out: Any) -> None:

@@ -10,7 +10,6 @@ import pytest
 from evaluation.domain.players import Side, Track
 from evaluation.domain.results import Outcome
 from evaluation.tournament.audits import distrusted
-from evaluation.tournament.plan import Stage
 from evaluation.tournament.rounds import (
     NobodyLeftError,
     RoundEntrant,
@@ -21,6 +20,7 @@ from evaluation.tournament.rounds import (
     ceiling,
     demanded,
 )
+from evaluation.tournament.schedule import Stage
 
 SAMPLES = 16
 

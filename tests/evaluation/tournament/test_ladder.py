@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from evaluation.domain.players import Side
-from evaluation.tournament.field import Field
+from evaluation.tournament.entrants import Field
 from evaluation.tournament.ladder import Ladder
-from evaluation.tournament.plan import Decision, Demand, OrderedBy
+from evaluation.tournament.schedule import Decision, Demand, OrderedBy
 
 
 def test_it_works(make_field: Any, play_out: Any) -> None:

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as st_numpy
 from evaluation.domain.players import Side
 from evaluation.scoring.v1 import attack_score, model_score
 from evaluation.tournament.ordering import ranked
-from evaluation.tournament.plan import OrderedBy
+from evaluation.tournament.schedule import OrderedBy
 
 NONE = math.nan
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from evaluation.tournament.halving import Halving
 from evaluation.tournament.ladder import Ladder
-from evaluation.tournament.plan import Schedule
-from evaluation.tournament.schedules import schedule_named
+from evaluation.tournament.schedule import Schedule
+from evaluation.tournament.schedule_names import schedule_named
 
 SCHEDULES = {"halving": Halving(), "ladder": Ladder(), "ladder with guard": Ladder(guard=True)}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from evaluation.training.perceptron import accuracy, features, train_perceptron
-from evaluation.training.samples import TrainingData, read_training_data
+from evaluation.training.training_data import TrainingData, read_training_data
 
 
 def test_it_works() -> None:

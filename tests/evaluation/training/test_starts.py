@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evaluation.training.starts import write_starts
+from evaluation.training.start_images import write_starts
 
 
 def test_it_works(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from unfold.widgets import UnfoldAdminDateWidget
 
 from accounts.models import User
 from competitions.models import Track
-from core.administration.acts import Act, ReasonForm
-from core.administration.acts import confirmed as behind_a_page
+from core.administration.actions import Act, ReasonForm
+from core.administration.actions import confirmed as behind_a_page
 from core.models import Event
 from leaderboards.models import Evaluation
 from matches.models import Match

@@ -12,9 +12,9 @@ import pytest
 from accounts.models import User
 from competitions.models import Competition, FreezeWindow, SampleSet
 from competitions.pseudonyms import public_name
-from core import store
-from rounds.keys import public_key, rotate
+from core import object_store
 from rounds.models import Release, Round, RoundEntry, RoundWarning
+from rounds.signing_keys import public_key, rotate
 from submissions.models import Player, Submission
 
 ROUND = "/api/competitions/digits/rounds/1"
@@ -59,7 +59,7 @@ def played(scored: Submission, sample_sets: dict[str, SampleSet], competition: C
 def test_it_works(program: Any, played: Round, olga: User, scored: Submission) -> None:
     Round.objects.update(state=Round.State.PUBLISHED)
     Release.objects.create(
-        round=played, part="bundle", released_at=played.planned_at, released_by=olga, content=store.put(b"{}\n")
+        round=played, part="bundle", released_at=played.planned_at, released_by=olga, content=object_store.put(b"{}\n")
     )
     anyone = program()
     listed = anyone.get("/api/competitions/digits/rounds").json()
@@ -75,7 +75,7 @@ def test_it_works(program: Any, played: Round, olga: User, scored: Submission) -
     assert shown["warnings"] == [{"attack": name, "model": name, "nearer": 5, "samples": 8}]
     file = shown["releases"][0]
     assert file["address"] == "http://testserver/competitions/digits/rounds/1/files/bundle"
-    assert file["sha256"] == store.put(b"{}\n")
+    assert file["sha256"] == object_store.put(b"{}\n")
     assert "the secret salt" not in str(shown)
 
 

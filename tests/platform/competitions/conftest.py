@@ -8,7 +8,7 @@ import pytest
 
 from competitions.models import Competition, RulesVersion, SampleSet
 from competitions.rules import query_rules
-from competitions.samples import keep_samples
+from competitions.sample_store import keep_samples
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 import demo
-from competitions.calendar import window_at
 from competitions.models import Competition, FreezeWindow
+from competitions.window_lookup import window_at
 
 DIGITS = Path(demo.__file__).with_name("digits.toml")
 

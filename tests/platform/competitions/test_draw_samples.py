@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from competitions.models import Competition, SampleSet
-from competitions.samples import draw, sample_hashes, samples_of, worst_cases
+from competitions.sample_store import draw, sample_hashes, samples_of, worst_cases
 from competitions.selectors import imported_sets, sample_set_for
 from competitions.services import commitment_of, draw_samples, export_competition, import_competition, keep_draw
 from core.errors import Refusal

@@ -12,7 +12,6 @@ import pytest
 import demo
 from accounts.models import Team, User
 from accounts.services import create_team
-from competitions.document import read
 from competitions.models import Competition, Entry
 from competitions.selectors import may_organise, rules_in_force, visible_competitions
 from competitions.services import (
@@ -22,6 +21,7 @@ from competitions.services import (
     import_competition,
     make_team,
 )
+from competitions.toml_schema import read
 from core.errors import Refusal
 
 DIGITS = tomllib.loads(Path(demo.__file__).with_name("digits.toml").read_text(encoding="utf-8"))

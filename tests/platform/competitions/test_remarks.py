@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import demo
-from competitions.remarks import remarks
-from competitions.samples import samples_of
+from competitions.import_warnings import remarks
+from competitions.sample_store import samples_of
 from competitions.services import export_competition, import_competition
 from core.errors import Refusal
 from evaluation.datasets.load import load_dataset

@@ -12,7 +12,7 @@ from PIL import Image
 
 from competitions.models import Competition, RulesVersion, SampleSet
 from competitions.rules import query_rules
-from competitions.samples import image_hashes, keep_samples, samples_of
+from competitions.sample_store import image_hashes, keep_samples, samples_of
 from competitions.selectors import described_sets, sample_set_for
 from competitions.services import (
     draw_samples,

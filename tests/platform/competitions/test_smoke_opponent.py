@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import demo
+from competitions.import_warnings import remarks
 from competitions.models import Competition
-from competitions.opponents import unpack_opponent
-from competitions.remarks import remarks
 from competitions.services import export_competition, import_competition
+from competitions.smoke_opponents import unpack_opponent
 from core.errors import Refusal
 
 DIGITS = Path(demo.__file__).with_name("digits.toml").read_text(encoding="utf-8")

@@ -25,7 +25,7 @@ from competitions.services import (
 )
 from core.errors import Refusal, RefusedForNow
 from core.models import Event
-from submissions.checks import check_calendar
+from submissions.admission import check_calendar
 
 
 class Clock(Protocol):

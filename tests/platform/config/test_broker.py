@@ -9,7 +9,7 @@ import pytest
 from kombu.connection import Connection
 
 from config.broker import Transport
-from config.env import Environment
+from config.environment import Environment
 
 
 def connection(folder: Path) -> Connection:

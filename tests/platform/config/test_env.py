@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config.env import Environment
+from config.environment import Environment
 
 
 def test_it_works(tmp_path: Path) -> None:

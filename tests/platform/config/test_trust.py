@@ -15,8 +15,8 @@ from pytest_django import Settings
 
 from accounts.models import User
 from core.errors import Fault
-from core.trust import trust_problem
-from submissions.builds import check_host
+from core.sandbox_trust import trust_problem
+from submissions.player_builds import check_host
 from submissions.sandboxes import open_sandbox, trusted_sandbox
 
 LOAD = [sys.executable, "-c", "import config.settings"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboards.board import Place, Scored, TermsKey, order_before, places
+from leaderboards.ranking import Place, Scored, TermsKey, order_before, places
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 NOW: TermsKey = (3, 1, 1)

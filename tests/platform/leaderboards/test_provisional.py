@@ -10,7 +10,7 @@ import pytest
 from accounts.models import User
 from competitions.models import Competition
 from core import clock
-from leaderboards import services, terms
+from leaderboards import evaluation_basis, services
 from leaderboards.models import Evaluation, Pool
 from leaderboards.selectors import board, places_at, unmeasured, unrefined
 from leaderboards.tasks import sweep
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def _two_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terms, "AT_ONCE", 2)
+    monkeypatch.setattr(evaluation_basis, "AT_ONCE", 2)
 
 
 @pytest.fixture

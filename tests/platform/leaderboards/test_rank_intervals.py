@@ -8,8 +8,8 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from leaderboards import board as boards
-from leaderboards import intervals, services
+from leaderboards import rank_intervals, services
+from leaderboards import ranking as boards
 from leaderboards.models import Pool, Resamples, Standing
 from leaderboards.selectors import board, rows_now
 from leaderboards.services import Verified
@@ -71,7 +71,7 @@ def test_they_are_kept_while_the_same_scores_are_compared(three: Arena, monkeypa
     def computed(*arguments: object) -> object:
         raise AssertionError("computed again")
 
-    monkeypatch.setattr(intervals, "rank_columns", computed)
+    monkeypatch.setattr(rank_intervals, "rank_columns", computed)
     assert services.recompute(three.tracks["model"]) == 0
 
 
@@ -100,7 +100,7 @@ def test_those_under_earlier_terms_have_none(three: Arena, client: Client) -> No
 def test_rows_beyond_those_compared_have_none_and_intervals_may_reach_below(
     three: Arena, monkeypatch: pytest.MonkeyPatch, client: Client
 ) -> None:
-    for module in (boards, intervals):
+    for module in (boards, rank_intervals):
         monkeypatch.setattr(module, "COMPARED", 2)
     services.recompute(three.tracks["model"])
     assert fits(three) == [("a", 1, 1, 1, True), ("b", 2, 2, None, None), ("c", 3, None, None, None)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from accounts.models import User
-from bench.crowd import fill
+from bench.synthetic_competition import fill
 from competitions.models import Entry
 from core import clock
 from leaderboards import services

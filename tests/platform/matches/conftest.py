@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from competitions.models import Competition, RulesVersion, SampleSet
-from core import clock, doorbell
+from core import clock, notify
 from evaluation.domain.results import AuditReport, Outcome, SampleResult
 from matches.heartbeat import Heartbeat
 from matches.models import Match, Piece, Worker
-from matches.played import PlayedPiece
-from matches.playing import play_pieces
+from matches.piece_result import PlayedPiece
 from matches.services import ensure_match
+from matches.worker import play_pieces
 from repositories.models import Repository
-from submissions import builds
+from submissions import player_builds
 from submissions.models import Player, Submission
 
 COUNTS = AuditReport(replayed=4, judged=2)
@@ -28,20 +28,20 @@ COUNTS = AuditReport(replayed=4, judged=2)
 def rings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The tasks that were rung; there is no broker."""
     rung: list[str] = []
-    monkeypatch.setattr(doorbell, "_send", lambda task, keys: rung.append(task))
+    monkeypatch.setattr(notify, "_send", lambda task, keys: rung.append(task))
     return rung
 
 
 @pytest.fixture
 def model(competition: Competition) -> Player:
     """A bundled model that is quick to start."""
-    return builds.baseline_player(competition, "numpy-classifier", lambda line: None)
+    return player_builds.baseline_player(competition, "numpy-classifier", lambda line: None)
 
 
 @pytest.fixture
 def attack(competition: Competition) -> Player:
     """A bundled attack."""
-    return builds.baseline_player(competition, "gaussian-noise", lambda line: None)
+    return player_builds.baseline_player(competition, "gaussian-noise", lambda line: None)
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def commit(repositories: dict[str, Repository], root: Path, tmp_path: Path) -> C
             subprocess.run(["git", *words], cwd=work, check=True, capture_output=True)
         head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=work, check=True, capture_output=True, text=True)
         submission = Submission(repository=repository, commit=head.stdout.strip())
-        return builds.build(submission, lambda line: None)
+        return player_builds.build(submission, lambda line: None)
 
     return commit
 

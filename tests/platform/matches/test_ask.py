@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from competitions.models import Competition, RulesVersion, SampleSet
 from matches import queue
 from matches.models import Match, Piece, Worker
-from matches.played import PlayedPiece
+from matches.piece_result import PlayedPiece
 from matches.selectors import waiting
 from matches.services import ask, cancel, ensure_match, hold
 from submissions.models import Player

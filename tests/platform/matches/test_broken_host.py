@@ -23,7 +23,7 @@ from evaluation.sandbox.host_process import runner_label
 from matches import tasks
 from matches.models import Match, Piece, SampleResult, Worker
 from matches.services import ensure_match
-from submissions import hosts, sandboxes
+from submissions import host_checks, sandboxes
 from submissions.models import Host, Player
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -87,7 +87,7 @@ def game(match: Match, make_worker: Callable[..., Worker], let_play: LetPlay, fi
 @pytest.fixture
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """A host that is out of service checks itself whenever it is asked to play."""
-    monkeypatch.setattr(hosts, "PAUSES", (timedelta(0),))
+    monkeypatch.setattr(host_checks, "PAUSES", (timedelta(0),))
 
 
 @pytest.mark.usefixtures("no_pauses")
@@ -98,7 +98,7 @@ def test_a_sandbox_program_that_is_removed_costs_nobody_anything(
     sandbox_program.remove()
     game.play(4)
     game.require_outage("bwrap could not be started: No such file")
-    assert [line.name for line in caplog.records if line.levelno == logging.ERROR].count("submissions.hosts") == 1
+    assert [line.name for line in caplog.records if line.levelno == logging.ERROR].count("submissions.host_checks") == 1
     sandbox_program.restore()
     game.play(2)
     game.require_same_outcome()
@@ -218,7 +218,7 @@ import django
 django.setup()
 from matches import tasks
 from matches.heartbeat import Heartbeat
-from matches.playing import play_pieces
+from matches.worker import play_pieces
 from submissions import hosts
 
 hosts.PAUSES = (timedelta(0),)

@@ -16,7 +16,7 @@ from core.models import Event
 from evaluation.domain.results import AuditReport
 from matches import queue
 from matches.models import Match, Piece, SampleResult, Worker
-from matches.played import PlayedPiece
+from matches.piece_result import PlayedPiece
 from matches.queue import Claim, LostClaimError
 from matches.selectors import queue_of
 from matches.services import ensure_match

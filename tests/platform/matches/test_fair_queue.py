@@ -17,7 +17,7 @@ from competitions.models import Competition, Entry
 from core import clock
 from matches import queue
 from matches.models import Match, Piece, Worker, WorkerTime
-from matches.played import PlayedPiece
+from matches.piece_result import PlayedPiece
 from matches.selectors import queue_of
 from matches.services import ask
 from submissions.models import Player

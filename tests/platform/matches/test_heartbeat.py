@@ -9,7 +9,7 @@ from typing import Protocol
 from competitions.rules import query_rules
 from evaluation.domain.rules import QueryRules
 from matches import queue
-from matches.engine import longest_seconds
+from matches.engine_adapter import longest_seconds
 from matches.heartbeat import Heartbeat
 from matches.models import Match, Worker
 

@@ -10,7 +10,7 @@ from accounts.models import User
 from competitions.models import SampleSet
 from matches import queue
 from matches.models import Match, Piece, SampleResult, Worker
-from matches.played import PlayedPiece
+from matches.piece_result import PlayedPiece
 from matches.queue import Claim
 from matches.selectors import OPEN_PIECES, QueuePlace, ever_played, queue_of, worker_is_missing
 from matches.services import cancel, hold, let_go, replay_failed

@@ -15,7 +15,7 @@ from django.db import connection
 
 from competitions.models import RulesVersion, SampleSet
 from core import clock
-from evaluation.sandbox.register import MARK
+from evaluation.sandbox.process_register import MARK
 from matches.models import Match, Piece, SampleResult, Worker
 from matches.services import ensure_match
 from submissions.models import Player

@@ -14,15 +14,15 @@ from pytest_django import Settings
 
 from competitions.models import RulesVersion, SampleSet
 from competitions.rules import query_rules
-from competitions.samples import samples_of
-from core import store
+from competitions.sample_store import samples_of
+from core import object_store
 from core.models import Event
 from evaluation.runner.play import Played, play
 from matches import tasks
 from matches.models import Match, Piece, Worker
 from matches.services import ensure_match
-from submissions.builds import ready_player
 from submissions.models import Player
+from submissions.player_builds import ready_player
 from submissions.sandboxes import open_sandbox
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -61,7 +61,7 @@ def test_it_works(match: Match, make_worker: Callable[..., Worker], let_play: Ca
     assert (match.audit["passed"], match.audit["open"]) == (True, False)
     piece = match.pieces.get(number=1)
     assert (piece.worker_class, piece.calibration, piece.failures) == ("cpu", 1.0, [])
-    with np.load(io.BytesIO(store.get(piece.artefact))) as kept:
+    with np.load(io.BytesIO(object_store.get(piece.artefact))) as kept:
         assert np.array_equal(kept["perturbed"], engine.result.pieces[1].perturbed)
         assert np.array_equal(kept["trace_distance"], engine.result.pieces[1].trace.distance)
         assert list(kept["sample"]) == [2, 3]

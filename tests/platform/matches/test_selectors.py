@@ -8,7 +8,7 @@ from typing import Protocol
 from competitions.models import SampleSet
 from matches import queue
 from matches.models import Match, Piece, Worker
-from matches.played import PlayedPiece
+from matches.piece_result import PlayedPiece
 from matches.selectors import Progress, QueuePlace, progress, queue_of, worker_is_missing, workers
 from matches.services import ensure_match
 

@@ -12,8 +12,8 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import Team, User
 from competitions.models import Competition, Entry, RulesVersion, Track
+from leaderboards.board_freeze import take_snapshot
 from leaderboards.models import Evaluation, Pool, PoolPlace, Snapshot, Standing
-from leaderboards.stillness import take_snapshot
 from repositories.models import Repository
 from submissions.models import Player, Submission
 

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from accounts.models import AccessToken, Invitation, Team, User
 from competitions.models import Competition
-from core import store
+from core import object_store
 from pages.urls import urlpatterns
 from rounds.models import Release, Round, RoundEntry
 from submissions.models import Player, Submission
@@ -157,7 +157,11 @@ def _play(first: Round, shown: dict[str, Submission], by: User) -> None:
     first.state = Round.State.PUBLISHED
     first.save()
     Release.objects.create(
-        round=first, part=Release.Part.BUNDLE, released_at=first.planned_at, released_by=by, content=store.put(b"{}\n")
+        round=first,
+        part=Release.Part.BUNDLE,
+        released_at=first.planned_at,
+        released_by=by,
+        content=object_store.put(b"{}\n"),
     )
     _enter(first, shown["scored"], place=1)
     first.pk, first.number, first.title, first.state = None, 2, "Round 2", Round.State.FROZEN

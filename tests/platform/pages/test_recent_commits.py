@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from repositories import recent
+from repositories import recent_commits
 from repositories.models import Repository
 
 
@@ -99,7 +99,7 @@ def test_they_are_read_once_as_long_as_no_ref_moves(client: Client, bob: User, w
 def test_the_page_goes_without_them_where_reading_takes_too_long(
     client: Client, bob: User, work: Work, program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recent, "READING_SECONDS", 0.5)
+    monkeypatch.setattr(recent_commits, "READING_SECONDS", 0.5)
     work.push("A first look")
     program.script('[ "$1" = log ] && exec sleep 60\nexec "$REAL" "$@"')
     page = page_of(client, bob)

@@ -9,9 +9,9 @@ from django.urls import path
 
 from core import clock, events
 from core.errors import Refusal, RefusedForNow
-from repositories.limits import check_files
-from repositories.push import Door, Push
-from repositories.reading import Reader
+from repositories.file_rules import check_files
+from repositories.git_reader import Reader
+from repositories.push_gate import Door, Push
 from repositories.views import GitView, PublicGitView
 from rounds.release import released_tags
 

@@ -19,7 +19,7 @@ from typing import Protocol
 import pytest
 
 from core.models import Event
-from repositories.program import HOOKS
+from repositories.git_command import HOOKS
 
 WAIT = b"you have 2 clones or pushes under way; wait until one has ended, then try again\n"
 

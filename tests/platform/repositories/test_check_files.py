@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import Refusal
-from repositories.limits import Limits, check_files
-from repositories.reading import TreeFile
+from repositories.file_rules import Limits, check_files
+from repositories.git_reader import TreeFile
 
 LIMITS = Limits(file_bytes=2 << 20, files=3)
 

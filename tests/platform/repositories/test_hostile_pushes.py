@@ -15,7 +15,7 @@ from typing import Protocol
 import pytest
 
 from core.models import Event
-from repositories.push import NOTHING
+from repositories.push_gate import NOTHING
 
 
 class Site(Protocol):

@@ -17,9 +17,9 @@ from accounts.models import User
 from competitions.models import Competition, Entry, FreezeWindow, SampleSet, Track
 from core import clock
 from core.errors import Fault
+from repositories.http.concurrency import ANYBODY, TURNS
 from repositories.models import Repository
-from repositories.publishing import drop_copies, public_copy
-from repositories.turns import ANYBODY, TURNS
+from repositories.public_copies import drop_copies, public_copy
 from rounds.models import Release, Round, RoundEntry
 from rounds.release import release, released_tags, withdraw
 from submissions.models import Player, Submission

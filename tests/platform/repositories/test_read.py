@@ -14,7 +14,7 @@ from pytest_django import Settings
 from competitions.models import Entry, Track
 from core.errors import Fault, Refusal
 from repositories.checkout import check_out
-from repositories.reading import Reader
+from repositories.git_reader import Reader
 from repositories.services import repository_of
 
 

@@ -15,9 +15,9 @@ from gunicorn.http.body import LengthReader
 from gunicorn.http.unreader import SocketUnreader
 from pytest_django import Settings
 
-from repositories.body import Body, BrokenOff
-from repositories.pace import Pace
-from repositories.serving import Exchange
+from repositories.http.backend import Exchange
+from repositories.http.request_body import Body, BrokenOff
+from repositories.http.transfer_rate import Pace
 
 PROMISED = 1 << 30
 Connection = tuple[socket.socket, socket.socket]

@@ -10,8 +10,8 @@ from typing import Protocol
 import pytest
 
 from competitions.models import Entry, Track
+from repositories.http.push_lock import Presence
 from repositories.models import Repository
-from repositories.presence import Presence
 from repositories.services import repository_of, size_of
 from repositories.tasks import tidy
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from repositories.turns import ANYBODY, Busy, Turn, Turns
+from repositories.http.concurrency import ANYBODY, Busy, Turn, Turns
 
 
 def begun(turns: Turns, turn: Turn) -> Turn:

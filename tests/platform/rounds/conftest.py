@@ -16,12 +16,12 @@ from django.db import connection
 from accounts.models import Team, User
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from competitions.rules import query_rules
-from competitions.samples import keep_samples, worst_cases
-from core import clock, doorbell, store
+from competitions.sample_store import keep_samples, worst_cases
+from core import clock, notify, object_store
 from evaluation.domain.results import AuditReport, Outcome, SampleResult
 from matches import queue
 from matches.models import Worker
-from matches.played import PlayedPiece
+from matches.piece_result import PlayedPiece
 from matches.queue import Claim
 from repositories.models import Repository
 from rounds import salts, services
@@ -155,7 +155,7 @@ class Hall:
             outcome = Outcome.ADVERSARIAL if distance < most else Outcome.FAILED
             rows.append(SampleResult(sample, 0, None, outcome, distance, most, 10, 0.5, None))
         return PlayedPiece(
-            tuple(rows), seconds=0.5 * piece.count, audit=AuditReport(), failures=[], artefact=store.put(BYTES)
+            tuple(rows), seconds=0.5 * piece.count, audit=AuditReport(), failures=[], artefact=object_store.put(BYTES)
         )
 
     def play(self, worker: Worker | None = None) -> int:
@@ -191,7 +191,7 @@ class Hall:
 def rings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The tasks that were rung; there is no broker."""
     rung: list[str] = []
-    monkeypatch.setattr(doorbell, "ring", lambda task, **keys: rung.append(task))
+    monkeypatch.setattr(notify, "ring", lambda task, **keys: rung.append(task))
     return rung
 
 

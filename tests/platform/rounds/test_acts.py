@@ -11,13 +11,13 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Team, User
 from competitions.models import Competition, Entry
-from core import store
+from core import object_store
 from core.errors import Refusal
 from core.models import Event
 from matches.models import Match
 from matches.services import replay_failed
 from rounds import services
-from rounds.facts import facts_of, frozen, outcome_of
+from rounds.engine_adapter import facts_of, frozen, outcome_of
 from rounds.models import Round, RoundEntry
 
 if TYPE_CHECKING:
@@ -155,7 +155,10 @@ def test_a_licence_judged_after_the_end_stands_in_the_outcome(hall: Hall, entry:
     services.confirm_licence(entries=[entry], by=hall.organiser, reason="the text is the MIT licence")
     entry.round.refresh_from_db()
     assert entry.round.outcome != before
-    assert store.get(entry.round.outcome).count(b'"eligible":true') == store.get(before).count(b'"eligible":true') + 1
+    assert (
+        object_store.get(entry.round.outcome).count(b'"eligible":true')
+        == object_store.get(before).count(b'"eligible":true') + 1
+    )
 
 
 def test_an_outcome_made_again_is_the_same_whatever_was_renamed(hall: Hall, entry: RoundEntry) -> None:
@@ -163,7 +166,7 @@ def test_an_outcome_made_again_is_the_same_whatever_was_renamed(hall: Hall, entr
     Competition.objects.update(title="Another title", summary="Other words.")
     Team.objects.filter(slug="owls").update(name="Renamed")
     round = Round.objects.get(pk=entry.round_id)
-    assert store.put(outcome_of(round, facts_of(round), frozen(round))) == before
+    assert object_store.put(outcome_of(round, facts_of(round), frozen(round))) == before
 
 
 def test_licences_judged_together_after_the_end_make_one_outcome_before_the_round_is_locked(
@@ -178,7 +181,7 @@ def test_licences_judged_together_after_the_end_make_one_outcome_before_the_roun
     assert len(reads) == 1
     assert reads[0] < next(number for number, sql in enumerate(said) if sql.startswith("SAVEPOINT"))
     round.refresh_from_db()
-    assert store.get(round.outcome).count(b'"eligible":true') == 4
+    assert object_store.get(round.outcome).count(b'"eligible":true') == 4
 
 
 def test_a_licence_judged_while_the_outcome_is_made_stands_in_it(hall: Hall, entry: RoundEntry) -> None:
@@ -201,7 +204,7 @@ def test_a_licence_judged_while_the_outcome_is_made_stands_in_it(hall: Hall, ent
     entry.round.refresh_from_db()
     assert (len(judged), entry.round.state) == (1, "playing")
     round = hall.run(entry.round)
-    assert store.get(round.outcome).count(b'"eligible":true') == 4
+    assert object_store.get(round.outcome).count(b'"eligible":true') == 4
 
 
 def test_it_rejects_licences_of_several_rounds_and_judges_all_or_none(hall: Hall, entry: RoundEntry) -> None:

@@ -52,9 +52,9 @@ from rounds.models import Release, Round
 from rounds.release import release
 from rounds.release import withdraw as take_back
 from rounds.selectors import preview
-from submissions import attempts, ledger
+from submissions import build_queue, quota_ledger
 from submissions import services as submissions
-from submissions.checks import check_turn
+from submissions.admission import check_turn
 from submissions.models import Player, QuotaSlot, Submission
 from tests.platform.rounds.conftest import Hall, digest_of, distance_of
 
@@ -175,7 +175,7 @@ class Site(RuleBasedStateMachine):
         may = self._may_push(repository)
         with _refused(unless=may):
             check_turn(repository, self.captains[slug], commit)
-            ledger.reserve(repository=repository, commit=commit, tag=tag, by=self.captains[slug])
+            quota_ledger.reserve(repository=repository, commit=commit, tag=tag, by=self.captains[slug])
             self.pushed[slug, kind] += 1
             self.late.append((repository, commit, tag, self.captains[slug]))
         if not late and may:
@@ -189,7 +189,7 @@ class Site(RuleBasedStateMachine):
         slot = QuotaSlot.objects.get(repository=repository, tag=tag)
         may = slot.state == "reserved" or self._may_push(repository)
         with _refused(unless=may):
-            ledger.bind(repository=repository, commit=commit, tag=tag, by=user)
+            quota_ledger.bind(repository=repository, commit=commit, tag=tag, by=user)
 
     @rule(how=st.sampled_from(["ready", "ready", "refused", "fault"]))
     def build(self, how: str) -> None:
@@ -197,16 +197,16 @@ class Site(RuleBasedStateMachine):
         submission = Submission.objects.filter(state="received").order_by("pk").first()
         if submission is None:
             return
-        for _ in range(attempts.MAX_FAULTS if how == "fault" else 1):
-            build = attempts.claim(submission.pk, "builder")
+        for _ in range(build_queue.MAX_FAULTS if how == "fault" else 1):
+            build = build_queue.claim(submission.pk, "builder")
             assert build is not None
             if how == "fault":
-                attempts.give_back(build, "fault", "a full disk")
+                build_queue.give_back(build, "fault", "a full disk")
             elif how == "refused":
-                attempts.refuse(build, "build_failed", "it does not build", "mend it")
+                build_queue.refuse(build, "build_failed", "it does not build", "mend it")
             else:
-                assert attempts.begin_checks(build, timedelta(minutes=5))
-                assert attempts.succeed(build, self._player(submission), [])
+                assert build_queue.begin_checks(build, timedelta(minutes=5))
+                assert build_queue.succeed(build, self._player(submission), [])
                 self.ready[submission.pk] = clock.now()
 
     def _player(self, submission: Submission) -> Player:
@@ -252,7 +252,7 @@ class Site(RuleBasedStateMachine):
 
     @rule()
     def sweep(self) -> None:
-        ledger.settle_reservations()
+        quota_ledger.settle_reservations()
         sweep()
         rounds.freeze_due()
 
@@ -449,7 +449,7 @@ class Site(RuleBasedStateMachine):
         """Let the site come to rest, without rounds, and compare it with the model."""
         for _ in range(20):
             before = list(Evaluation.objects.values_list("pk", "state")), Match.objects.filter(state="played").count()
-            ledger.settle_reservations()
+            quota_ledger.settle_reservations()
             sweep()
             self.hall.play()
             boards.score_finished()

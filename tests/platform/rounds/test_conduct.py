@@ -19,7 +19,7 @@ from matches import queue
 from matches.models import Match, Piece, SampleResult
 from matches.services import replay_failed
 from rounds import services, tasks
-from rounds.facts import facts_of
+from rounds.engine_adapter import facts_of
 from rounds.models import Decision, Round, RoundEntry, RoundMatch
 
 if TYPE_CHECKING:

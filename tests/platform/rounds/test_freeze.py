@@ -16,8 +16,8 @@ from core.errors import Fault, Refusal
 from core.models import Event
 from leaderboards.models import Evaluation, Pool, Standing
 from rounds import services, tasks
-from rounds.facts import facts_of, outcome_of
-from rounds.facts import frozen as frozen_entries
+from rounds.engine_adapter import facts_of, outcome_of
+from rounds.engine_adapter import frozen as frozen_entries
 from rounds.models import Round
 from submissions.models import Player, Submission
 

@@ -15,9 +15,9 @@ from leaderboards import services as leaderboards
 from leaderboards.models import Evaluation
 from leaderboards.services import set_pool
 from rounds import services
+from rounds.entries import seats
 from rounds.models import Round
-from rounds.seating import seats
-from submissions import attempts
+from submissions import build_queue
 from submissions.models import Build, Submission
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Builder:
 
     def finish(self) -> None:
         player = self.hall.player("model", 7)
-        assert attempts.succeed(self.build, player, [])
+        assert build_queue.succeed(self.build, player, [])
 
     @property
     def submission(self) -> Submission:

@@ -10,7 +10,7 @@ import pytest
 
 from accounts.models import User
 from competitions.pseudonyms import public_name
-from core import store
+from core import object_store
 from core.errors import Refusal
 from core.models import Event
 from evaluation.bundle.verify import verify
@@ -18,10 +18,10 @@ from evaluation.domain.results import AuditReport
 from matches import queue
 from matches.models import Match, Piece
 from rounds import services
-from rounds.audits import AuditState, PieceAudit, audit_state, failed_on
-from rounds.files import bundle_of
+from rounds.audit_state import AuditState, PieceAudit, audit_state, failed_on
+from rounds.downloads import bundle_of
 from rounds.models import Decision, Round, RoundEntry
-from rounds.previews import preview
+from rounds.preview import preview
 from tests.platform.rounds.conftest import digest_of
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ def test_it_rejects_to_keep(hall: Hall, playing: Round, bob: User) -> None:
 
 def test_the_bundle_tells_which_models_failed_where_and_what_each_piece_held(hall: Hall, playing: Round) -> None:
     run(hall, playing)
-    body = store.get(playing.outcome).decode()
+    body = object_store.get(playing.outcome).decode()
     attack, model = (public_name(hall.competition, digest_of(kind, 0)) for kind in ("untargeted", "model"))
     assert f'{{"attack":"{attack}","failed_on":[8],"kind":"audit","model":"{model}"}}' in body.splitlines()
-    assert f'"pieces":[{{"digest":"{store.put(b"the images of a piece")}","end":8}}]' in body
+    assert f'"pieces":[{{"digest":"{object_store.put(b"the images of a piece")}","end":8}}]' in body

@@ -9,9 +9,9 @@ import pytest
 from django.db import connection
 
 from accounts.models import User
-from competitions import samples
+from competitions import sample_store
 from competitions.models import SampleSet
-from competitions.samples import samples_of
+from competitions.sample_store import samples_of
 from competitions.services import commitment_of
 from core import clock
 from core.errors import Refusal
@@ -170,7 +170,7 @@ def test_images_are_read_while_nobody_waits_for_the_database(hall: Hall, monkeyp
         inside.append(connection.in_atomic_block)
         return samples_of(sample_set)
 
-    monkeypatch.setattr(samples, "samples_of", reading)
+    monkeypatch.setattr(sample_store, "samples_of", reading)
     hall.plan()
     assert set(inside) == {False}
 

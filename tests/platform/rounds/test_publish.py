@@ -14,17 +14,17 @@ from rich.console import Console
 from accounts.models import Team
 from competitions.models import Competition, SampleSet
 from competitions.rules import query_rules
-from competitions.samples import keep_samples
+from competitions.sample_store import keep_samples
 from competitions.selectors import overlapping, rules_in_force, sample_set_for
 from core.errors import Refusal
 from core.models import Event
-from demo.boards import print_preview
+from demo.print_boards import print_preview
 from leaderboards.models import Evaluation, Snapshot, Standing
 from leaderboards.selectors import terms_in_force
 from leaderboards.services import set_pool
 from matches.models import Match
 from rounds import services
-from rounds.cockpit import cockpit
+from rounds.admin_dashboard import cockpit
 from rounds.models import Decision, Round
 from rounds.selectors import preview, preview_digest
 from submissions import services as submissions

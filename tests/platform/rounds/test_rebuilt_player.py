@@ -11,15 +11,15 @@ import pytest
 from pytest_django import Settings
 
 from competitions.rules import query_rules
-from competitions.samples import samples_of
+from competitions.sample_store import samples_of
 from evaluation.runner.play import play
 from matches.heartbeat import Heartbeat
 from matches.models import Match
-from matches.playing import play_pieces
 from matches.services import replay_failed
+from matches.worker import play_pieces
 from rounds import services, tasks
 from rounds.models import Round
-from submissions import builds
+from submissions import player_builds
 from submissions.models import Player, Submission
 from submissions.sandboxes import open_sandbox
 
@@ -35,7 +35,7 @@ OTHER = f"sha256:{'0' * 64}"
 def begun(hall: Hall, root: Path, tmp_path: Path) -> Round:
     """A bundled model against an attack that was pushed, on eight samples."""
     model, attack = (hall.submission(slug, kind, 0) for slug, kind in (("owls", "model"), ("bats", "untargeted")))
-    bundled = builds.baseline_player(hall.competition, "numpy-classifier", lambda line: None)
+    bundled = player_builds.baseline_player(hall.competition, "numpy-classifier", lambda line: None)
     Submission.objects.filter(pk=model.pk).update(player=bundled)
     work, bare = tmp_path / "work", attack.repository.path
     shutil.copytree(root / "tests/repos/site/attack-slow", work, ignore=shutil.ignore_patterns("__pycache__"))
@@ -52,7 +52,7 @@ def begun(hall: Hall, root: Path, tmp_path: Path) -> Round:
         subprocess.run(["git", *words], cwd=work, check=True, capture_output=True)
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=work, check=True, capture_output=True, text=True)
     attack.commit = head.stdout.strip()
-    attack.player = builds.build(attack, lambda line: None)
+    attack.player = player_builds.build(attack, lambda line: None)
     attack.save()
     round = hall.begin(hall.plan(samples=8))
     services.conduct(round)
@@ -87,7 +87,8 @@ def test_one_that_is_now_another_stops_the_round_until_that_is_mended(
     try_once()
     assert (begun.state, begun.problem) == ("scored", "")
     seats = [
-        builds.ready_player(player, lambda line: None) for player in (match.model, Player.objects.get(pk=attack.pk))
+        player_builds.ready_player(player, lambda line: None)
+        for player in (match.model, Player.objects.get(pk=attack.pk))
     ]
     undisturbed = play(
         model=seats[0],

@@ -15,9 +15,9 @@ from pytest_django import Settings
 from core.errors import Fault, Refusal
 from core.models import Event
 from evaluation.bundle.verify import verify
-from rounds.keys import all_keys, public_key, replace_lost, rotate, signed
 from rounds.models import SigningKey
-from rounds.signing import next_seed, promote, seed
+from rounds.signing_keys import all_keys, public_key, replace_lost, rotate, signed
+from rounds.signing_seed import next_seed, promote, seed
 
 BODY = b'{"kind":"head"}\n'
 
@@ -111,10 +111,10 @@ def test_where_it_is_lost_for_ever_nothing_leads_to_its_successor(kept: Path) ->
 @pytest.mark.django_db
 def test_a_change_of_keys_that_broke_off_is_finished(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     public_key()
-    monkeypatch.setattr("rounds.signing.promote", lambda: None)
+    monkeypatch.setattr("rounds.signing_seed.promote", lambda: None)
     fresh = rotate(by=None, reason="The power goes before its file is in its place.")
     assert next_seed() != seed()
-    monkeypatch.setattr("rounds.signing.promote", promote)
+    monkeypatch.setattr("rounds.signing_seed.promote", promote)
     assert about_key(signed(BODY), fresh.public) == []
     assert [path.name for path in kept.parent.iterdir()] == ["signing-key"]
 

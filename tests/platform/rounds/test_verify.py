@@ -15,7 +15,7 @@ from submissions import services as submissions
 from submissions.models import Submission
 
 if TYPE_CHECKING:
-    from core.verifying import Difference
+    from core.difference import Difference
     from tests.platform.rounds.conftest import Hall
 
 

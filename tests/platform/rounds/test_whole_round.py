@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import OperationalError, connection, transaction
 
-from core import store
+from core import object_store
 from evaluation.bundle.verify import verify
 from matches import queue
 from matches.models import Match, Piece, SampleResult
 from rounds import services
-from rounds.files import bundle_of
-from rounds.keys import public_key
+from rounds.downloads import bundle_of
 from rounds.models import Decision, Round, RoundMatch, RoundStage
 from rounds.selectors import estimate, preview, progress
+from rounds.signing_keys import public_key
 
 if TYPE_CHECKING:
     from tests.platform.rounds.conftest import Hall
@@ -154,7 +154,7 @@ def test_killed_anywhere_it_ends_with_the_same_outcome(hall: Hall) -> None:
     round.refresh_from_db()
     assert round.outcome == outcome
     assert round.problem == ""
-    assert store.get(outcome)
+    assert object_store.get(outcome)
 
 
 def test_a_worker_of_another_class_and_the_clock_change_nothing(hall: Hall) -> None:

@@ -10,11 +10,11 @@ from typing import Any
 import tomli_w
 from django.core.management.base import BaseCommand, CommandError
 
+from competitions.import_warnings import remarks
 from competitions.models import Competition
-from competitions.remarks import remarks
 from competitions.services import export_competition, import_competition
 from core.errors import GauntletError
-from core.migrated import require_migrated
+from core.migration_state import require_migrated
 
 
 class Command(BaseCommand):

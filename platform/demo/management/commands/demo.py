@@ -14,10 +14,10 @@ from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 
 from core.errors import GauntletError
-from demo.boards import print_boards
-from demo.purse import Purse
-from demo.season import Season
-from demo.story import COMPETITION_FILE, ORGANISER, READER, Story, boards
+from demo.credentials import Purse
+from demo.demo_site import COMPETITION_FILE, ORGANISER, READER, Story, boards
+from demo.full_season import Season
+from demo.print_boards import print_boards
 from demo.supervisor import Supervisor, host_processes
 
 

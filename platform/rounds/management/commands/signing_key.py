@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from core.errors import GauntletError
-from rounds.keys import all_keys, date_of, key_id, replace_lost, rotate
+from rounds.signing_keys import all_keys, date_of, key_id, replace_lost, rotate
 
 
 class Command(BaseCommand):

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from core import store
+from core import object_store
 from rounds.models import Release, Round
 from submissions.models import Player
 
@@ -23,7 +23,7 @@ def released(play: Play, olga: User) -> Round:
     """Round 1 with everything released, the code too."""
     played = play(3)
     for part in Release.Part:
-        content = store.put(CONTENT[part]) if part in CONTENT else ""
+        content = object_store.put(CONTENT[part]) if part in CONTENT else ""
         Release.objects.create(
             round=played, part=part, released_at=played.planned_at, released_by=olga, content=content
         )

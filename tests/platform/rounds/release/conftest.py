@@ -12,11 +12,11 @@ import pytest
 from accounts.models import Team, User
 from competitions.models import Competition, Entry, FreezeWindow, RulesVersion, SampleSet, Track
 from competitions.rules import query_rules
-from competitions.samples import keep_samples
+from competitions.sample_store import keep_samples
 from competitions.services import commitment_of, draw_samples, keep_draw
-from core import clock, store
+from core import clock, object_store
 from evaluation.domain.results import Outcome, PieceResult, SampleResult, Trace
-from matches.engine import pack
+from matches.engine_adapter import pack
 from matches.models import Match, Piece
 from matches.models import SampleResult as SampleRow
 from repositories.models import Repository
@@ -71,7 +71,7 @@ def published(
     made = Round.objects.create(
         competition=competition, number=1, title="The final", kind=Round.Kind.FINAL, window=window, sample_set=drawn,
         salt=SALT, commitment=commitment_of(drawn, SALT), state=Round.State.PUBLISHED, state_since=now, planned_at=now,
-        rules=rules, outcome=store.put(LINES),
+        rules=rules, outcome=object_store.put(LINES),
     )  # fmt: skip
     entries = {
         "owls": _entry(made, tracks["model"], "owls", alice),
@@ -117,7 +117,7 @@ def _play(match: Match, first: int, images: np.ndarray[tuple[int, ...], np.dtype
     nothing = Trace(none, none, np.zeros(0, np.uint32), np.zeros(0, np.int16), np.zeros(0, np.float32))
     piece = Piece.objects.create(
         match=match, number=first, first=first, count=len(images), state=Piece.State.PLAYED,
-        artefact=store.put(pack(PieceResult(samples=rows, perturbed=images, trace=nothing, seconds=1.0))),
+        artefact=object_store.put(pack(PieceResult(samples=rows, perturbed=images, trace=nothing, seconds=1.0))),
     )  # fmt: skip
     SampleRow.objects.bulk_create(
         SampleRow(

@@ -17,10 +17,10 @@ import numpy as np
 from PIL import Image as Picture
 
 from competitions.pseudonyms import public_name
-from competitions.samples import samples_of
-from core import store
+from competitions.sample_store import samples_of
+from core import object_store
 from matches.models import Match
-from rounds.files import bundle_of, images_zip, pair_zip, pairs_table
+from rounds.downloads import bundle_of, images_zip, pair_zip, pairs_table
 from rounds.models import Round, RoundEntry, RoundMatch
 
 
@@ -68,7 +68,7 @@ def test_anybody_can_check_the_commitment(published: Final, tmp_path: Path, root
 
 
 def test_a_bundle_is_the_outcome_with_a_signature_behind_it(published: Final) -> None:
-    body = store.get(published.round.outcome)
+    body = object_store.get(published.round.outcome)
     bundle = bundle_of(published.round)
     assert bundle.startswith(body)
     assert bundle.count(b"\n") == body.count(b"\n") + 1

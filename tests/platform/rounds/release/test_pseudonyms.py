@@ -22,17 +22,17 @@ from pytest_django import Settings
 
 from competitions.models import Competition
 from competitions.pseudonyms import public_name
-from core import clock, store
+from core import clock, object_store
 from core.errors import Refusal
 from evaluation.bundle.verify import verify
 from evaluation.domain.results import PieceResult, Trace
-from matches.engine import pack
-from matches.played import PlayedPiece
+from matches.engine_adapter import pack
+from matches.piece_result import PlayedPiece
 from matches.queue import Claim
 from rounds import services
-from rounds.keys import public_key
 from rounds.models import Release, Round, RoundWarning
 from rounds.release import release
+from rounds.signing_keys import public_key
 from submissions.models import Player, Submission
 from tests.platform.rounds.conftest import Hall
 
@@ -48,7 +48,7 @@ class Gallery(Hall):
         nothing = Trace(none, none, np.zeros(0, np.uint32), np.zeros(0, np.int16), np.zeros(0, np.float32))
         images = np.zeros((len(played.samples), 64, 64, 3), np.uint8)
         content = pack(PieceResult(samples=played.samples, perturbed=images, trace=nothing, seconds=1.0))
-        return replace(played, artefact=store.put(content))
+        return replace(played, artefact=object_store.put(content))
 
 
 @pytest.fixture

@@ -12,14 +12,14 @@ from django.test import Client
 from accounts.models import User
 from competitions.models import Competition, FreezeWindow, SampleSet
 from competitions.services import export_competition, import_competition
-from core import clock, events, store
+from core import clock, events, object_store
 from core.errors import Refusal
 from core.models import Event
 from leaderboards.services import still_boards
 from matches.models import Match, SampleResult
-from repositories.turns import ANYBODY, TURNS
+from repositories.http.concurrency import ANYBODY, TURNS
 from rounds import release as releasing
-from rounds.files import bundle_of, images_zip
+from rounds.downloads import bundle_of, images_zip
 from rounds.models import Release, Round, RoundEntry, RoundMatch
 from rounds.release import open_part, release, released, released_entries, released_tags, withdraw
 from submissions.models import Submission
@@ -86,8 +86,8 @@ def test_images_of_a_pair_are_made_once_and_again_where_they_are_lost(published:
     made = RoundMatch.objects.get().images
     SampleResult.objects.all().delete()
     published.pair.sample_results.create(piece=published.pair.pieces.get(number=0), sample=0, **ROW)
-    assert (_content(published.round, part), store.get(made)) == (content, content)
-    store.path_of(made).unlink()
+    assert (_content(published.round, part), object_store.get(made)) == (content, content)
+    object_store.path_of(made).unlink()
     assert _content(published.round, part) != content
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from accounts.models import User
-from core import clock, doorbell
+from core import clock, notify
 from repositories.models import Repository
-from repositories.push import NOTHING, Push, RefUpdate
-from submissions.door import SubmissionDoor
+from repositories.push_gate import NOTHING, Push, RefUpdate
 from submissions.models import QuotaSlot
+from submissions.push_gate import SubmissionDoor
 
 MANIFEST = '[submission]\ntrack = "model"\nrun = "python main.py"\ntitle = "Wise owl"\nlicence = "MIT"\n'
 SITE = "https://arena.example"
@@ -67,7 +67,7 @@ class Copy:
 def rings(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, int]]]:
     """The tasks that were rung, with their keys; there is no broker."""
     rung: list[tuple[str, dict[str, int]]] = []
-    monkeypatch.setattr(doorbell, "ring", lambda task, **keys: rung.append((task, keys)))
+    monkeypatch.setattr(notify, "ring", lambda task, **keys: rung.append((task, keys)))
     return rung
 
 

@@ -12,9 +12,9 @@ from accounts.models import User
 from competitions.models import Competition, FreezeWindow
 from core import clock
 from core.errors import RefusedForNow
-from submissions import attempts
-from submissions.door import SubmissionDoor
+from submissions import build_queue
 from submissions.models import QuotaSlot, Submission
+from submissions.push_gate import SubmissionDoor
 from submissions.services import settle_reservations
 
 if TYPE_CHECKING:
@@ -77,15 +77,15 @@ def test_a_builder_whose_clock_is_fast_fails_nobodys_build(
 ) -> None:
     send("submission-1")
     submission = Submission.objects.get()
-    build = attempts.claim(submission.pk, "here")
+    build = build_queue.claim(submission.pk, "here")
     assert build is not None
     monkeypatch.setattr(clock, "now", lambda: the_clock.at + timedelta(days=2))
     for _ in range(3):
         the_clock.forward(seconds=50)
-        attempts.sweep()
-        assert attempts.hold(build)
+        build_queue.sweep()
+        assert build_queue.hold(build)
     submission.refresh_from_db()
     assert (submission.state, submission.builds.get().outcome) == ("building", "")
-    attempts.refuse(build, "build_failed", "a test", "none")
+    build_queue.refuse(build, "build_failed", "a test", "none")
     submission.refresh_from_db()
     assert submission.state_since == the_clock.at

@@ -13,9 +13,9 @@ from accounts.models import User
 from competitions.models import Competition, FreezeWindow
 from core.errors import Refusal, RefusedForNow
 from matches.services import note_worker
-from repositories.push import NOTHING, Push, RefUpdate
-from submissions.door import SubmissionDoor
+from repositories.push_gate import NOTHING, Push, RefUpdate
 from submissions.models import QuotaSlot, Submission
+from submissions.push_gate import SubmissionDoor
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock

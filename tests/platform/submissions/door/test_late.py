@@ -17,9 +17,9 @@ from accounts.models import Membership, User
 from accounts.services import issue_token
 from competitions.models import Competition, FreezeWindow
 from core.models import Event
-from repositories.push import Push
-from submissions.door import SubmissionDoor
+from repositories.push_gate import Push
 from submissions.models import QuotaSlot, Submission
+from submissions.push_gate import SubmissionDoor
 from submissions.selectors import allowance_of
 from submissions.services import settle_late_tags, settle_reservations
 from submissions.tasks import settle_late_tags as sweep

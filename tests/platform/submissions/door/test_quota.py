@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from submissions.quota import REFUNDED_FAULTS, REFUNDED_REFUSALS, WINDOW, allowance, refunds_fault, refunds_refusal
+from submissions.quota_rules import (
+    REFUNDED_FAULTS,
+    REFUNDED_REFUSALS,
+    WINDOW,
+    allowance,
+    refunds_fault,
+    refunds_refusal,
+)
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

@@ -11,8 +11,8 @@ from django.db import connection
 
 from accounts.models import User
 from core.errors import RefusedForNow
-from submissions.door import SubmissionDoor
 from submissions.models import QuotaSlot, Submission
+from submissions.push_gate import SubmissionDoor
 
 if TYPE_CHECKING:
     from tests.platform.submissions.door.conftest import Copy

@@ -10,10 +10,10 @@ import pytest
 from accounts.models import User
 from core.errors import Refusal, RefusedForNow
 from core.models import Event
-from submissions.door import SubmissionDoor
-from submissions.ledger import AWAITS_ORGANISER
 from submissions.models import QuotaSlot, Submission
-from submissions.quota import REFUNDED_FAULTS, REFUNDED_REFUSALS
+from submissions.push_gate import SubmissionDoor
+from submissions.quota_ledger import AWAITS_ORGANISER
+from submissions.quota_rules import REFUNDED_FAULTS, REFUNDED_REFUSALS
 from submissions.selectors import allowance_of
 from submissions.services import refund, refund_fault, settle_refusal, settle_reservations
 

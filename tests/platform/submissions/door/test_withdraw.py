@@ -11,8 +11,8 @@ from accounts.models import User
 from core import clock
 from core.errors import Refusal
 from core.models import Event
-from submissions.door import SubmissionDoor
 from submissions.models import Build, Submission
+from submissions.push_gate import SubmissionDoor
 from submissions.services import disqualify, reinstate, retry, withdraw
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import User
-from core import doorbell
+from core import notify
 from evaluation.builder.base import LogLine
-from evaluation.builder.process_builder import ProcessBuilder
+from evaluation.builder.in_place_builder import ProcessBuilder
 from evaluation.domain.players import Player as EnginePlayer
 from repositories.models import Repository
-from submissions import builds, deadlines, pipeline
+from submissions import pipeline, player_builds, timeouts
 from submissions.models import QuotaSlot, Submission
 
 BuildWith = Callable[[Callable[[LogLine], None]], None]
@@ -26,7 +26,7 @@ BuildWith = Callable[[Callable[[LogLine], None]], None]
 def rings(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, int]]]:
     """The tasks that were rung, with their keys; there is no broker."""
     rung: list[tuple[str, dict[str, int]]] = []
-    monkeypatch.setattr(doorbell, "_send", lambda task, keys: rung.append((task, keys)))
+    monkeypatch.setattr(notify, "_send", lambda task, keys: rung.append((task, keys)))
     return rung
 
 
@@ -55,7 +55,7 @@ def submit(repositories: dict[str, Repository], alice: User, tmp_path: Path) -> 
             title="A try",
             licence="MIT",
             state_since=now,
-            deadline=now + deadlines.RECEIVED,
+            deadline=now + timeouts.RECEIVED,
         )
         QuotaSlot.objects.create(
             repository=repository,
@@ -98,7 +98,7 @@ def build_with(monkeypatch: pytest.MonkeyPatch) -> BuildWith:
                 first(on_log)
                 return super().build(source, on_log=on_log)
 
-        monkeypatch.setattr(builds, "choose_builder", lambda name, store: Builder())
+        monkeypatch.setattr(player_builds, "choose_builder", lambda name, store: Builder())
         monkeypatch.setattr(pipeline, "RENEW_SECONDS", 0.0)
         monkeypatch.setattr(pipeline, "FLUSH_SECONDS", 0.05)
 

@@ -16,12 +16,12 @@ from pytest_django import Settings
 from core.errors import Fault
 from evaluation.builder.base import LogLine
 from evaluation.domain.errors import SlowBuildRefusal
-from evaluation.sandbox.state import state_directory
-from submissions import builds, pipeline
-from submissions.logs import LAST_LINES, MAX_LINES
+from evaluation.sandbox.state_directory import state_directory
+from submissions import pipeline, player_builds
+from submissions.build_logs import LAST_LINES, MAX_LINES
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
 from submissions.selectors import log_lines, whole_log
-from submissions.smoke import TRY_AT_HOME
+from submissions.smoke_test import TRY_AT_HOME
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("sample_sets")]
 
@@ -85,7 +85,7 @@ def test_it_works(submit: Submit, rings: Rings, root: Path) -> None:
     assert "nothing was installed" in log_of(build)
     assert rings == [("leaderboards.evaluate", {"submission": submission.pk})]
     assert slot_of(submission) == QuotaSlot.State.USED
-    assert builds.ready_player(player, print).digest == player.digest
+    assert player_builds.ready_player(player, print).digest == player.digest
 
 
 @pytest.mark.parametrize("track", ["untargeted", "targeted"])
@@ -119,7 +119,7 @@ def test_what_a_player_prints_can_be_read_while_it_is_checked(submit: Submit) ->
 def test_equal_content_is_the_same_player(submit: Submit, root: Path) -> None:
     baseline = root / "evaluation/baselines/numpy-classifier"
     first = advanced(submit("model", baseline))
-    row = builds.baseline_player(first.repository.track.competition, "numpy-classifier", print)
+    row = player_builds.baseline_player(first.repository.track.competition, "numpy-classifier", print)
     second = advanced(submit("model", baseline))
 
     assert first.player == row == second.player
@@ -129,11 +129,11 @@ def test_equal_content_is_the_same_player(submit: Submit, root: Path) -> None:
 def test_a_player_whose_checkout_was_touched_is_checked_out_again(submit: Submit, root: Path) -> None:
     player = advanced(submit("model", root / "evaluation/baselines/numpy-classifier")).player
     assert player is not None
-    directory = builds.ready_player(player, print).directory
+    directory = player_builds.ready_player(player, print).directory
     assert directory is not None
     (directory / "main.py").write_text("something else")
 
-    assert builds.ready_player(player, print).digest == player.digest
+    assert player_builds.ready_player(player, print).digest == player.digest
     assert "serve_model" in (directory / "main.py").read_text()
 
 
@@ -143,7 +143,7 @@ def test_it_rejects_to_start_a_player_that_would_be_another_today(submit: Submit
     player.digest = "sha256:of-another-base-image"
 
     with pytest.raises(Fault, match="was built again and is now sha256:"):
-        builds.ready_player(player, print)
+        player_builds.ready_player(player, print)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from core.errors import Fault
 from core.models import Event
 from evaluation.builder.base import LogLine
-from submissions import hosts, pipeline
+from submissions import host_checks, pipeline
 from submissions.models import Host, QuotaSlot, Submission
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("sample_sets")]
@@ -25,7 +25,7 @@ BuildWith = Callable[[Callable[[LogLine], None]], None]
 @pytest.fixture
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """A host that is out of service checks itself whenever it is asked to build."""
-    monkeypatch.setattr(hosts, "PAUSES", (timedelta(0),))
+    monkeypatch.setattr(host_checks, "PAUSES", (timedelta(0),))
 
 
 def advanced(submission: Submission) -> Submission:

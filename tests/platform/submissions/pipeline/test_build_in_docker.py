@@ -15,10 +15,10 @@ from docker.errors import ImageNotFound
 from pytest_django import Settings
 
 from competitions.models import Competition
-from core import clock, store
+from core import clock, object_store
 from core.errors import Fault
 from evaluation.sandbox.docker import DockerSandbox
-from submissions import builds, images, pipeline
+from submissions import image_collection, pipeline, player_builds
 from submissions.models import Player, Submission
 from submissions.sandboxes import open_sandbox
 
@@ -66,12 +66,12 @@ def changing(submit: Submit, root: Path) -> Callable[[], Submission]:
 def test_a_player_whose_image_is_gone_is_fetched_and_not_built_again(
     changing: Callable[[], Submission], sandbox: DockerSandbox
 ) -> None:
-    player = builds.build(changing(), lambda line: None)
+    player = player_builds.build(changing(), lambda line: None)
     layers = sandbox.client.images.get(player.image).attrs["RootFS"]["Layers"]
     sandbox.client.images.remove(player.image, force=True)
     lines: list[str] = []
 
-    ready = builds.ready_player(player, lines.append)
+    ready = player_builds.ready_player(player, lines.append)
 
     assert (ready.digest, ready.image, lines) == (player.digest, player.image, [])
     assert sandbox.client.images.get(player.image).attrs["RootFS"]["Layers"] == layers
@@ -82,18 +82,18 @@ def test_a_player_whose_image_is_lost_is_a_platform_error_and_never_another_play
     changing: Callable[[], Submission], sandbox: DockerSandbox
 ) -> None:
     submission = changing()
-    first = builds.build(submission, lambda line: None)
+    first = player_builds.build(submission, lambda line: None)
     sandbox.client.images.remove(first.image, force=True)
-    store.remove(first.image.removeprefix("sha256:"))
+    object_store.remove(first.image.removeprefix("sha256:"))
 
     with pytest.raises(Fault, match="neither on this engine nor in the store"):
-        builds.ready_player(first, lambda line: None)
-    second = builds.build(submission, lambda line: None)
+        player_builds.ready_player(first, lambda line: None)
+    second = player_builds.build(submission, lambda line: None)
 
     assert second.pk != first.pk
     assert second.image != first.image
     first.refresh_from_db()
-    assert builds.build(submission, lambda line: None) == second, "its image can be had"
+    assert player_builds.build(submission, lambda line: None) == second, "its image can be had"
     sandbox.client.images.remove(second.image, force=True)
 
 
@@ -101,7 +101,7 @@ def test_a_player_whose_image_is_lost_is_a_platform_error_and_never_another_play
 def make_image(sandbox: DockerSandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str]]:
     """Makes images under a label of this test's own, since others work with the engine, too."""
     label = f"gauntlet.test-{uuid.uuid4().hex}"
-    monkeypatch.setattr(images, "DIGEST_LABEL", label)
+    monkeypatch.setattr(image_collection, "DIGEST_LABEL", label)
     made: list[str] = []
 
     def make(digest: str) -> str:
@@ -136,9 +136,9 @@ def test_only_images_that_nobody_needs_are_collected(
     Submission.objects.update(state=Submission.State.READY, player=player)
     needed, superfluous = make_image(player.digest), make_image("sha256:superfluous")
 
-    assert images.collect() == 0, "they are young"
-    monkeypatch.setattr(clock, "now", lambda: timezone.now() + images.GRACE + timedelta(minutes=1))
-    assert images.collect() == 1
+    assert image_collection.collect() == 0, "they are young"
+    monkeypatch.setattr(clock, "now", lambda: timezone.now() + image_collection.GRACE + timedelta(minutes=1))
+    assert image_collection.collect() == 1
 
     assert sandbox.client.images.get(needed).id == needed
     with pytest.raises(ImageNotFound):
@@ -176,8 +176,8 @@ def test_what_this_host_has_is_kept_for_hosts_that_have_another_base_image(
     )
     Submission.objects.update(state=Submission.State.READY, player=player)
 
-    images.keep()
+    image_collection.keep()
 
     sandbox.client.images.remove(small_base, force=True)
-    assert builds.ready_player(player, lambda line: None).image == small_base
+    assert player_builds.ready_player(player, lambda line: None).image == small_base
     assert sandbox.client.images.get(small_base).id == small_base

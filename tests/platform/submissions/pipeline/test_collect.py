@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from competitions.models import FreezeWindow, RulesVersion, SampleSet
-from core import clock, store
+from core import clock, object_store
 from leaderboards.models import Pool, PoolPlace
 from matches.models import Match
 from repositories.models import Repository
 from rounds.models import Round, RoundEntry
-from submissions import builds, images
-from submissions.layers import remove_layers
+from submissions import image_collection, player_builds
+from submissions.image_layers import remove_layers
 from submissions.models import Player, Submission
 
 pytestmark = pytest.mark.django_db
@@ -54,7 +54,7 @@ def test_it_works(submit: Callable[..., Submission], player: MakePlayer) -> None
         submission = submit("model", {"main.py": name})
         Submission.objects.filter(pk=submission.pk).update(state=state, player=player(name))
 
-    assert images.needed_players() == {"newest"}
+    assert image_collection.needed_players() == {"newest"}
 
 
 def test_disqualified_players_are_not_needed(submit: Callable[..., Submission], player: MakePlayer) -> None:
@@ -62,7 +62,7 @@ def test_disqualified_players_are_not_needed(submit: Callable[..., Submission], 
     Submission.objects.update(state="ready", player=player("cheat"), disqualified_at=clock.now())
 
     assert submission.pk
-    assert images.needed_players() == set()
+    assert image_collection.needed_players() == set()
 
 
 def test_pools_and_matches_that_are_not_over_need_their_players(
@@ -84,7 +84,7 @@ def test_pools_and_matches_that_are_not_over_need_their_players(
             created_at=clock.now(),
         )
 
-    assert images.needed_players() == {
+    assert image_collection.needed_players() == {
         "in a pool",
         "model waiting",
         "attack waiting",
@@ -123,20 +123,20 @@ def test_a_round_needs_its_players_until_it_is_played(
         prior=1,
     )
 
-    assert images.needed_players() == {"frozen"}
+    assert image_collection.needed_players() == {"frozen"}
     Round.objects.update(state=Round.State.SCORED)
-    assert images.needed_players() == set()
+    assert image_collection.needed_players() == set()
 
 
 def test_checkouts_are_removed_when_nobody_asked_for_them_in_a_day(submit: Callable[..., Submission]) -> None:
     first, second = (submit("model", {"main.py": name}) for name in ("first", "second"))
-    old, used = (builds.checkout_of(submission.repository, submission.commit) for submission in (first, second))
+    old, used = (player_builds.checkout_of(submission.repository, submission.commit) for submission in (first, second))
     two_days_ago = (clock.now() - timedelta(days=2)).timestamp()
     os.utime(old, (two_days_ago, two_days_ago))
     os.utime(used, (two_days_ago, two_days_ago))
-    builds.checkout_of(second.repository, second.commit)
+    player_builds.checkout_of(second.repository, second.commit)
 
-    assert images.collect() == 0
+    assert image_collection.collect() == 0
 
     assert not old.exists()
     assert (used / "main.py").read_text() == "second"
@@ -147,9 +147,9 @@ def kept(tmp_path: Path, name: str, *layers: str) -> str:
     names = []
     for layer in layers:
         (tmp_path / layer).write_text(layer)
-        names.append(f"sha256:{store.put_file(tmp_path / layer)}")
+        names.append(f"sha256:{object_store.put_file(tmp_path / layer)}")
     config = json.dumps({"name": name, "rootfs": {"diff_ids": names}})
-    return f"sha256:{store.put(config.encode())}"
+    return f"sha256:{object_store.put(config.encode())}"
 
 
 def test_stored_images_of_old_players_that_nobody_needs_are_removed_but_for_what_others_share(
@@ -168,7 +168,7 @@ def test_stored_images_of_old_players_that_nobody_needs_are_removed_but_for_what
     removed = remove_layers({"needed"}, base, newer_than=clock.now() - timedelta(hours=1))
 
     layers = {hashlib.sha256(name.encode()).hexdigest() for name in ("debian", "shared", "young weights")}
-    left = {path.parent.name + path.name for path in store.path_of("0" * 64).parent.parent.glob("*/*")}
+    left = {path.parent.name + path.name for path in object_store.path_of("0" * 64).parent.parent.glob("*/*")}
     identities = {image.removeprefix("sha256:") for image in (base, images_of["young"], images_of["needed"])}
     assert removed == 2
     assert left == layers | identities

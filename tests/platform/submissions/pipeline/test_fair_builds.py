@@ -14,7 +14,7 @@ from accounts.models import Team, User
 from competitions.models import Competition, Entry, Track
 from core import clock
 from repositories.models import Repository
-from submissions import attempts, queue
+from submissions import build_order, build_queue
 from submissions.models import Submission
 
 
@@ -59,15 +59,15 @@ def build(the_clock: Clock) -> Callable[..., str]:
 
     def build_next(seconds: float = 60.0, outcome: str = "build_failed") -> str:
         waiting = Submission.objects.filter(state=Submission.State.RECEIVED).order_by("pk")
-        for key in queue.in_order(waiting[0].pk):
-            made = attempts.claim(key, "builder")
+        for key in build_order.in_order(waiting[0].pk):
+            made = build_queue.claim(key, "builder")
             if made is not None:
                 the_clock.forward(seconds=seconds)
-                attempts.hold(made)
-                if outcome == attempts.FAULT:
-                    attempts.give_back(made, outcome, "a test")
+                build_queue.hold(made)
+                if outcome == build_queue.FAULT:
+                    build_queue.give_back(made, outcome, "a test")
                 else:
-                    attempts.refuse(made, outcome, "a test", "none")
+                    build_queue.refuse(made, outcome, "a test", "none")
                 return made.submission.repository.entry.team.slug
         return ""
 
@@ -76,7 +76,7 @@ def build(the_clock: Clock) -> Callable[..., str]:
 
 def test_it_works(push: Push, build: Callable[..., str]) -> None:
     owls, newts = push("owls", 5), push("newts", 2)
-    assert [queue.place_of(each).before for each in (*owls, *newts)] == [0, 2, 4, 5, 6, 1, 3]
+    assert [build_order.place_of(each).before for each in (*owls, *newts)] == [0, 2, 4, 5, 6, 1, 3]
     assert [build() for _ in range(7)] == ["owls", "newts", "owls", "newts", "owls", "owls", "owls"]
 
 
@@ -84,8 +84,8 @@ def test_builders_are_shared_out_evenly(push: Push) -> None:
     owls, newts = push("owls", 5), push("newts", 2)
     taken = []
     for rung in (*owls[:4],):  # builders are rung for the owls alone
-        for key in queue.in_order(rung.pk):
-            if (made := attempts.claim(key, "builder")) is not None:
+        for key in build_order.in_order(rung.pk):
+            if (made := build_queue.claim(key, "builder")) is not None:
                 taken.append(made.submission_id)
                 break
     assert taken == [owls[0].pk, newts[0].pk, owls[1].pk, newts[1].pk]
@@ -107,26 +107,26 @@ def test_past_its_share_of_a_day_a_team_comes_after_the_others(
     assert [build() for _ in range(2)] == ["owls"] * 2
     the_clock.forward(hours=2)
     newts = push("newts", 1)
-    assert queue.place_of(owls[2]) == queue.BuildPlace(before=1, over_limit=True)
-    assert queue.place_of(newts[0]) == queue.BuildPlace(before=0, over_limit=False)
+    assert build_order.place_of(owls[2]) == build_order.BuildPlace(before=1, over_limit=True)
+    assert build_order.place_of(newts[0]) == build_order.BuildPlace(before=0, over_limit=False)
     assert [build() for _ in range(2)] == ["newts", "owls"], "no builder idles for it"
     the_clock.forward(hours=23)
-    assert not queue.place_of(owls[3]).over_limit, "what it used first is a day ago"
+    assert not build_order.place_of(owls[3]).over_limit, "what it used first is a day ago"
 
 
 def test_our_faults_are_billed_to_nobody(push: Push, build: Callable[..., str], settings: Settings) -> None:
     settings.TEAM_BUILD_SECONDS = 100
     owls = push("owls", 3)
-    assert build(seconds=200.0, outcome=attempts.FAULT) == "owls"
-    assert not queue.place_of(owls[1]).over_limit
+    assert build(seconds=200.0, outcome=build_queue.FAULT) == "owls"
+    assert not build_order.place_of(owls[1]).over_limit
 
 
 def test_what_failed_on_our_side_rests_while_there_are_others(push: Push, the_clock: Clock) -> None:
     first, second = push("owls", 2)
-    made = attempts.claim(first.pk, "builder")
+    made = build_queue.claim(first.pk, "builder")
     assert made is not None
-    attempts.give_back(made, attempts.FAULT, "a test")
-    assert queue.in_order(second.pk) == [second.pk]
-    assert queue.in_order(first.pk) == [second.pk, first.pk]
-    the_clock.forward(seconds=attempts.RING_AGAIN.total_seconds())
-    assert queue.in_order(second.pk) == [first.pk, second.pk]
+    build_queue.give_back(made, build_queue.FAULT, "a test")
+    assert build_order.in_order(second.pk) == [second.pk]
+    assert build_order.in_order(first.pk) == [second.pk, first.pk]
+    the_clock.forward(seconds=build_queue.RING_AGAIN.total_seconds())
+    assert build_order.in_order(second.pk) == [first.pk, second.pk]

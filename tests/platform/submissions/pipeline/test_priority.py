@@ -14,8 +14,8 @@ from core.errors import Fault
 from evaluation.builder.base import LogLine
 from repositories.models import Repository
 from submissions import tasks
+from submissions.build_order import place_of
 from submissions.models import Build, Submission
-from submissions.queue import place_of
 
 Submit = Callable[..., Submission]
 BuildWith = Callable[[Callable[[LogLine], None]], None]

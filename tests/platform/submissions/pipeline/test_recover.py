@@ -26,11 +26,11 @@ from core.errors import Fault
 from core.models import Event
 from evaluation.builder.base import LogLine
 from evaluation.domain.errors import SlowBuildRefusal
-from leaderboards.slots import differing_slots
+from leaderboards.quota_check import differing_slots
 from repositories.models import Repository
-from submissions import attempts, builds, deadlines, ledger, pipeline, services
+from submissions import build_queue, pipeline, player_builds, quota_ledger, services, timeouts
 from submissions.models import Build, Player, QuotaSlot, Submission
-from submissions.quota import REFUNDED_FAULTS
+from submissions.quota_rules import REFUNDED_FAULTS
 from submissions.selectors import whole_log
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("sample_sets")]
@@ -73,10 +73,10 @@ def test_a_build_that_never_ends_is_our_fault_at_its_deadline(
     submission: Submission, build_with: BuildWith, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def hang(on_log: LogLine) -> None:
-        later = timezone.now() + builds.build_limit() + attempts.BUILD_MARGIN
+        later = timezone.now() + player_builds.build_limit() + build_queue.BUILD_MARGIN
         Build.objects.update(lease_until=later + timedelta(hours=1))
         monkeypatch.setattr(clock, "database_now", lambda: later)
-        attempts.sweep()
+        build_queue.sweep()
         talk_for_ever(on_log)
 
     monkeypatch.setattr(pipeline, "RENEW_SECONDS", 3600.0)  # else the lease may be renewed before the sweep
@@ -90,11 +90,11 @@ def test_a_build_that_never_ends_is_our_fault_at_its_deadline(
 def test_a_submission_that_no_builder_takes_up_stays_in_the_queue_and_costs_nothing(
     submission: Submission, the_clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    Submission.objects.update(state_since=the_clock.at, deadline=the_clock.at + deadlines.RECEIVED)
+    Submission.objects.update(state_since=the_clock.at, deadline=the_clock.at + timeouts.RECEIVED)
     for _ in range(2):
         the_clock.forward(days=1, minutes=1)
-        attempts.sweep()
-        attempts.sweep()
+        build_queue.sweep()
+        build_queue.sweep()
 
     submission.refresh_from_db()
     assert (submission.state, submission.cause) == ("received", "")
@@ -118,12 +118,12 @@ def test_a_killed_worker_costs_an_attempt_and_nothing_else(
         os.kill(worker.pid, signal.SIGKILL)
         worker.wait()
 
-    attempts.sweep()
+    build_queue.sweep()
     submission.refresh_from_db()
     assert submission.state == Submission.State.BUILDING, "the lease still runs"
-    monkeypatch.setattr(clock, "database_now", lambda: timezone.now() + attempts.LEASE)
-    attempts.sweep()
-    attempts.sweep()
+    monkeypatch.setattr(clock, "database_now", lambda: timezone.now() + build_queue.LEASE)
+    build_queue.sweep()
+    build_queue.sweep()
 
     assert rings == [("submissions.build", {"submission": submission.pk})]
     assert advanced(submission).state == Submission.State.READY, submission.problem
@@ -146,7 +146,7 @@ def test_withdrawal_stops_a_build_quietly(
 
     build_with(withdrawn)
     advanced(submission)
-    attempts.sweep()
+    build_queue.sweep()
 
     assert submission.state == Submission.State.WITHDRAWN
     assert submission.builds.get().outcome == "withdrawn"
@@ -159,7 +159,7 @@ def test_a_worker_that_lost_its_lease_writes_nothing(
     def stall(on_log: LogLine) -> None:
         monkeypatch.setattr(pipeline._Keeper, "require", lambda keeper: None)
         Build.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
-        attempts.sweep()
+        build_queue.sweep()
         on_log("too late")
         raise SlowBuildRefusal("too late", fix="be quicker")
 
@@ -175,17 +175,17 @@ def test_a_worker_that_lost_its_lease_writes_nothing(
 def test_a_lease_that_was_renewed_while_the_sweep_looked_is_kept(
     submission: Submission, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    build = attempts.claim(submission.pk, "w")
+    build = build_queue.claim(submission.pk, "w")
     assert build is not None
     Build.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
-    lock = ledger.lock
+    lock = quota_ledger.lock
 
     def renew_first(repository: Repository) -> None:
-        attempts.hold(build)
+        build_queue.hold(build)
         lock(repository)
 
-    monkeypatch.setattr(ledger, "lock", renew_first)
-    attempts.sweep()
+    monkeypatch.setattr(quota_ledger, "lock", renew_first)
+    build_queue.sweep()
 
     build.refresh_from_db()
     assert (build.finished_at, build.outcome) == (None, "")
@@ -196,15 +196,15 @@ def test_a_submission_that_cannot_be_swept_stops_no_other(
 ) -> None:
     other = submit("untargeted", root / "evaluation/baselines/gaussian-noise")
     Submission.objects.update(deadline=timezone.now() - timedelta(seconds=1))
-    lock = ledger.lock
+    lock = quota_ledger.lock
 
     def broken_for_one(repository: Repository) -> None:
         if repository.pk == submission.repository_id:
             raise OSError("no")
         lock(repository)
 
-    monkeypatch.setattr(ledger, "lock", broken_for_one)
-    attempts.sweep()
+    monkeypatch.setattr(quota_ledger, "lock", broken_for_one)
+    build_queue.sweep()
 
     assert slot_of(other) == QuotaSlot.State.REFUNDED
     assert slot_of(submission) == QuotaSlot.State.USED
@@ -215,7 +215,7 @@ def test_the_lease_is_renewed_again_after_the_database_was_away(
 ) -> None:
     back = threading.Event()
     errors = [InterfaceError("the connection is closed"), OperationalError("the server ended it")]
-    hold = attempts.hold
+    hold = build_queue.hold
 
     def hold_when_back(build: Build) -> bool:
         if errors:
@@ -223,7 +223,7 @@ def test_the_lease_is_renewed_again_after_the_database_was_away(
         back.set()
         return hold(build)
 
-    monkeypatch.setattr(attempts, "hold", hold_when_back)
+    monkeypatch.setattr(build_queue, "hold", hold_when_back)
     build_with(lambda on_log: on_log("renewed" if back.wait(20) else "never renewed"))
     advanced(submission)
 
@@ -238,14 +238,14 @@ def test_our_faults_are_tried_again_and_cost_the_team_nothing(
         raise Fault("/secret/path is away")
 
     build_with(fail)
-    states = [advanced(submission).state for _ in range(attempts.MAX_FAULTS)]
+    states = [advanced(submission).state for _ in range(build_queue.MAX_FAULTS)]
 
     assert states == ["received", "received", "refused"]
     assert not submission.builds.exclude(checks_began_at=None).exists()
     assert (submission.cause, submission.reason) == (Submission.Cause.PLATFORM, "fault")
     assert "/secret" not in submission.problem + log_of(submission.builds.first() or Build())
     assert slot_of(submission) == QuotaSlot.State.REFUNDED
-    assert Event.objects.filter(verb="fault", subject=f"submission:{submission.pk}").count() == attempts.MAX_FAULTS
+    assert Event.objects.filter(verb="fault", subject=f"submission:{submission.pk}").count() == build_queue.MAX_FAULTS
     assert rings == [], "what failed at once would fail at once again"
 
 
@@ -261,14 +261,14 @@ def test_after_ten_refunds_a_day_the_next_platform_error_waits_for_an_organiser(
             reserved_at=timezone.now(),
             settled_at=timezone.now(),
             state=QuotaSlot.State.REFUNDED,
-            reason=ledger.FAULT,
+            reason=quota_ledger.FAULT,
         )
 
     def fail(on_log: LogLine) -> None:
         raise Fault("the engine is away")
 
     build_with(fail)
-    for _ in range(attempts.MAX_FAULTS):
+    for _ in range(build_queue.MAX_FAULTS):
         advanced(submission)
 
     assert (submission.state, submission.cause) == ("refused", Submission.Cause.PLATFORM)
@@ -286,18 +286,18 @@ def test_a_competition_without_samples_is_our_fault(submission: Submission) -> N
 
 def test_only_one_of_two_calls_gets_it(submission: Submission) -> None:
 
-    assert attempts.claim(submission.pk, "one") is not None
-    assert attempts.claim(submission.pk, "two") is None
+    assert build_queue.claim(submission.pk, "one") is not None
+    assert build_queue.claim(submission.pk, "two") is None
     assert submission.builds.count() == 1
 
 
 def test_the_sweep_rings_again_for_what_nobody_took_up(
     submission: Submission, rings: Rings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    attempts.sweep()
+    build_queue.sweep()
     early = list(rings)
-    monkeypatch.setattr(clock, "database_now", lambda: timezone.now() + attempts.RING_AGAIN)
-    attempts.sweep()
+    monkeypatch.setattr(clock, "database_now", lambda: timezone.now() + build_queue.RING_AGAIN)
+    build_queue.sweep()
 
     assert early == []
     assert rings == [("submissions.build", {"submission": submission.pk})]
@@ -312,7 +312,7 @@ WORKER = """
     settings.SANDBOX = "process"
     import django
     django.setup()
-    from evaluation.builder.process_builder import ProcessBuilder
+    from evaluation.builder.in_place_builder import ProcessBuilder
     from submissions import builds, pipeline
 
     class Slow(ProcessBuilder):

@@ -8,8 +8,8 @@ import pytest
 from django.db import DatabaseError
 
 from core import clock
-from submissions import attempts
-from submissions.logs import LAST_LINES, MAX_BYTES, MAX_LINE_CHARACTERS, LogWriter
+from submissions import build_queue
+from submissions.build_logs import LAST_LINES, MAX_BYTES, MAX_LINE_CHARACTERS, LogWriter
 from submissions.models import Build, LogChunk, Submission
 from submissions.selectors import log_lines, whole_log
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def build(submit: Callable[..., Submission]) -> Build:
     """A build that a worker holds."""
-    claimed = attempts.claim(submit("model", {"main.py": ""}).pk, "worker")
+    claimed = build_queue.claim(submit("model", {"main.py": ""}).pk, "worker")
     assert claimed is not None
     return claimed
 
@@ -71,7 +71,7 @@ def test_a_log_is_over_when_its_build_is(build: Build) -> None:
     writer = LogWriter(build)
     writer.write("last")
     writer.close()
-    attempts.leave(build)
+    build_queue.leave(build)
 
     assert log_lines(build).over
     assert not log_lines(build, limit=0).over
@@ -110,7 +110,7 @@ def test_it_rejects_lines_of_a_build_that_another_worker_took(build: Build) -> N
     writer = LogWriter(build)
     writer.write("in time")
     writer.flush()
-    attempts.leave(build)
+    build_queue.leave(build)
     writer.write("too late")
     writer.close()
 

@@ -1,0 +1,141 @@
+"""A competition with a crowded leaderboard, straight into the database. Imported only when Django is set up."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import numpy as np
+from django.db import connection
+
+from accounts.models import Team, User
+from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
+from core import clock
+from evaluation.scoring.v1 import RESAMPLES
+from leaderboards.models import Evaluation, Pool, PoolPlace, Resamples
+from leaderboards.ranking import COMPARED
+from repositories.models import Repository
+from submissions.models import Player, Submission
+
+
+def make_competition(slug: str) -> Competition:
+    """A public competition with its three tracks, rules and validation samples, of which only the row exists."""
+    now = clock.now()
+    competition = Competition.objects.create(
+        slug=slug,
+        title="Bench",
+        starts_at=now - timedelta(days=1),
+        ends_at=now + timedelta(days=30),
+        public=True,
+        created_at=now,
+    )
+    for kind in Track.Kind:
+        Track.objects.create(competition=competition, kind=kind, title=kind.label.capitalize())
+    RulesVersion.objects.create(competition=competition, version=1, values={}, created_at=now)
+    SampleSet.objects.create(
+        competition=competition,
+        name="validation",
+        purpose=SampleSet.Purpose.VALIDATION,
+        source="digits",
+        split="validation",
+        count=200,
+        target_seed=0,
+        imported_at=now,
+    )
+    return competition
+
+
+def make_pool(competition: Competition) -> Pool:
+    """A pool of two untargeted attacks."""
+    now = clock.now()
+    track = competition.tracks.get(kind=Track.Kind.UNTARGETED)
+    pool = Pool.objects.create(track=track, number=1, made_at=now, reason="the bench")
+    for place in (1, 2):
+        PoolPlace.objects.create(
+            pool=pool, place=place, player=make_player(competition, Track.Kind.UNTARGETED, f"attack {place}")
+        )
+    return pool
+
+
+def make_player(competition: Competition, kind: str, title: str) -> Player:
+    """A player that nobody could start."""
+    return Player.objects.create(
+        competition=competition,
+        kind=kind,
+        digest=f"sha256:{title}",
+        title=title,
+        command=["true"],
+        baseline=title,
+        created_at=clock.now(),
+    )
+
+
+def fill(competition: Competition, pool: Pool, teams: int) -> None:
+    """So many teams with one scored model each, no two scores alike. Standings are not made."""
+    now, track = clock.now(), competition.tracks.get(kind=Track.Kind.MODEL)
+    person = User.objects.create(username="everybody")
+    player = make_player(competition, Track.Kind.MODEL, "everybody's model")
+    names = Team.objects.bulk_create(
+        Team(slug=slug, name=slug, slug_skeleton=slug, name_skeleton=slug, created_at=now)
+        for slug in (f"team-{number}" for number in range(teams))
+    )
+    entries = Entry.objects.bulk_create(Entry(team=team, competition=competition, joined_at=now) for team in names)
+    repositories = Repository.objects.bulk_create(
+        Repository(entry=entry, track=track, created_at=now) for entry in entries
+    )
+    submissions = Submission.objects.bulk_create(
+        Submission(
+            repository=repository,
+            commit="0" * 40,
+            tag="submission-1",
+            submitted_by=person,
+            received_at=now,
+            title="a model",
+            licence="MIT",
+            state=Submission.State.READY,
+            state_since=now,
+            player=player,
+        )
+        for repository in repositories
+    )
+    score(submissions, pool, first=1)
+    # a live database does so by itself while it grows; one whose tables it knew as empty would join them row by row
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+
+
+def score(submissions: list[Submission], pool: Pool, *, first: int) -> None:
+    """A scored evaluation for each of `submissions`: the scores `first`, `first` + 1 and so on.
+
+    Only those that a board compares have resamples, which would fill the disk otherwise.
+    """
+    now, competition = clock.now(), pool.track.competition
+    rules, sample_set = competition.rules_versions.get(), competition.sample_sets.get(purpose="validation")
+    opponent = pool.players.first()
+    made = Evaluation.objects.bulk_create(
+        Evaluation(
+            submission=submission,
+            pool=pool,
+            sample_set=sample_set,
+            rules=rules,
+            state=Evaluation.State.SCORED,
+            created_at=now,
+            finished_at=now,
+            value=value,
+            low=value - 0.5,
+            high=value + 0.5,
+            samples=200,
+            failures=3,
+            met=2,
+            held=1,
+            clean_wrong=7,
+            worst_opponent=opponent,
+            median_seconds=1.5,
+        )
+        for value, submission in enumerate(submissions, start=first)
+    )
+    random = np.random.default_rng(0)
+    Resamples.objects.bulk_create(
+        Resamples(evaluation=each, medians=(each.value + random.normal(size=RESAMPLES)).astype("<f8").tobytes())
+        for each in made[-2 * COMPARED :]
+        if each.value is not None
+    )

@@ -1,0 +1,58 @@
+"""A round whose distances are drawn: the field, and what a request gives. The same in every run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.domain.players import Track
+from evaluation.domain.results import Outcome
+from evaluation.tournament.rounds import Request, RoundEntrant, RoundFacts, SampleRow
+from evaluation.tournament.simulated_players import REGIMES, World
+
+SAMPLES = 200
+SIDES = {Track.MODEL: 100, Track.UNTARGETED: 100, Track.TARGETED: 20}
+QUERIES = 1000
+
+Results = Mapping[tuple[str, str], Mapping[int, SampleRow]]
+
+
+def digest(track: str, number: int) -> str:
+    """The digest of a player; the last three digits are its number."""
+    return f"sha256:{track}-{number:03d}"
+
+
+def drawn_facts(schedule: str) -> RoundFacts:
+    """A final of `SIDES` on `SAMPLES` samples, with nothing played, and a sweep at its end."""
+    entrants = tuple(
+        RoundEntrant(track, digest(track, number), (f"{track}-{number}",))
+        for track, count in SIDES.items()
+        for number in range(count)
+    )
+    priors = {track: tuple(one.player for one in entrants if one.track is track) for track in SIDES}
+    return RoundFacts(schedule, False, SAMPLES, True, entrants, priors, {})
+
+
+def play(results: Results, requests: Iterable[Request]) -> Results:
+    """`results` and the triples that were asked for."""
+    played = {pair: dict(rows) for pair, rows in results.items()}
+    for ask in requests:
+        rows = played.setdefault((ask.model, ask.attack), {})
+        for sample in range(len(rows), ask.upto):
+            rows[sample] = row(ask.model, ask.attack, sample)
+    return played
+
+
+def row(model: str, attack: str, sample: int) -> SampleRow:
+    """How a triple ends: one in a simulated world of the report's base regime."""
+    distance = float(_distances(Track.TARGETED in attack)[int(model[-3:]), int(attack[-3:]), sample])
+    return SampleRow(Outcome.ADVERSARIAL, distance, QUERIES)
+
+
+@cache
+def _distances(targeted: bool) -> NDArray[np.float64]:
+    everybody = range(max(SIDES.values()))
+    return World(1 + targeted, REGIMES["base"]).draw(everybody, everybody, SAMPLES)

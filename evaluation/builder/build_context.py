@@ -1,0 +1,52 @@
+"""Build contexts: the tar stream that a Docker client sends to its engine."""
+
+from __future__ import annotations
+
+import io
+import os
+import tarfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from evaluation.builder.source_tree import tree_entries
+
+
+@dataclass(frozen=True)
+class ContextEntry:
+    """One member of a context: a file of this host, the bytes themselves, or a symbolic link."""
+
+    name: str
+    content: Path | bytes = b""
+    executable: bool = False
+    link: str | None = None
+
+
+def tree_context(source: Path, below: str = "") -> Iterator[ContextEntry]:
+    """The files of the submission `source`, under the directory `below` of the context."""
+    for entry in tree_entries(source):
+        yield ContextEntry(
+            name=os.path.join(below, entry.path),  # noqa: PTH118 - names of the archive, no path of this host
+            content=source / entry.path,
+            executable=entry.executable,
+            link=entry.link,
+        )
+
+
+def write_context(entries: Iterable[ContextEntry], target: IO[bytes]) -> None:
+    """Write `entries` as a tar archive that is the same for the same contents: no times, no owners, git's modes."""
+    with tarfile.open(fileobj=target, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for entry in entries:
+            member = tarfile.TarInfo(entry.name)
+            member.mode = 0o755 if entry.executable else 0o644
+            if entry.link is not None:
+                member.type, member.linkname = tarfile.SYMTYPE, entry.link
+                archive.addfile(member)
+            elif isinstance(entry.content, bytes):
+                member.size = len(entry.content)
+                archive.addfile(member, io.BytesIO(entry.content))
+            else:
+                with entry.content.open("rb") as file:
+                    member.size = os.fstat(file.fileno()).st_size
+                    archive.addfile(member, file)

@@ -1,0 +1,21 @@
+"""Which builder belongs to which sandbox."""
+
+from __future__ import annotations
+
+from evaluation.builder.base import Builder
+from evaluation.builder.docker_builder import DockerBuilder
+from evaluation.builder.in_place_builder import ProcessBuilder
+from evaluation.builder.layer_store import LayerStore
+from evaluation.builder.settings import build_settings_from_environment
+
+
+def choose_builder(sandbox_name: str, store: LayerStore | None = None) -> Builder:
+    """The builder whose players the sandbox `sandbox_name` (`process` or `docker`) starts; `store` keeps its images.
+
+    Raises `HostRefusal` for a wrong `GAUNTLET_*` variable and `Fault` where no Docker engine answers.
+    """
+    if sandbox_name == "process":
+        return ProcessBuilder()
+    if sandbox_name == "docker":
+        return DockerBuilder(build_settings_from_environment(), store=store)
+    raise ValueError(f"no builder for a sandbox called {sandbox_name!r}")

@@ -1,0 +1,76 @@
+"""What a build would do, told from a submission's configuration files alone: nothing is built or looked up.
+
+`python -m evaluation.builder.dry_run SANDBOX DIRECTORY` prints the plan as JSON: repo2docker reads from the working
+directory, of which a process has but one, so a process of many threads asks another one.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from pathlib import Path
+
+from evaluation.builder.image_references import check_images
+from evaluation.builder.image_spec import dockerfile_content
+from evaluation.builder.in_place_builder import count_met_requirements
+from evaluation.builder.lean_pack import lean_dockerfile
+from evaluation.builder.pack_detection import DOCKERFILE, LEAN, detect_pack, dockerfile_of
+from evaluation.builder.requirements import read_requirements
+from evaluation.builder.settings import BuildSettings, build_settings_from_environment
+from evaluation.builder.source_tree import BINDER_DIRECTORIES, configuration_directory
+from evaluation.domain.errors import HostRefusal, Refusal
+
+_NAMES = (
+    "Dockerfile", "DESCRIPTION", "JuliaProject.toml", "Pipfile", "Pipfile.lock", "Project.toml", "REQUIRE", "apt.txt",
+    "default.nix", "environment.yaml", "environment.yml", "install.R", "postBuild", "pyproject.toml",
+    "requirements.txt", "requirements3.txt", "runtime.txt", "setup.py", "start",
+)  # fmt: skip
+
+CONFIGURATION_FILES = frozenset(_NAMES) | {f"{folder}/{name}" for folder in BINDER_DIRECTORIES for name in _NAMES}
+"""The paths of all files that a plan depends on."""
+
+
+def plan_build(sandbox_name: str, source: Path) -> str:
+    """One line on how `source` would be built for the sandbox `sandbox_name` (`process` or `docker`).
+
+    `source` needs to hold only `CONFIGURATION_FILES`. Raises `BuildRefusal` for what the builder would refuse
+    before it starts, and `HostRefusal` for a wrong `GAUNTLET_*` variable.
+    """
+    if sandbox_name == "process":
+        return f"as it is, Python {platform.python_version()}, {_counted(count_met_requirements(source))} met"
+    return _docker_plan(source, build_settings_from_environment())
+
+
+def _docker_plan(source: Path, settings: BuildSettings) -> str:
+    configuration = configuration_directory(source)
+    pack = detect_pack(source, settings.base_python)
+    if pack == DOCKERFILE:
+        file = dockerfile_of(source)
+        check_images(dockerfile_content(source, file), name=file, allowed=settings.images())
+        return f"your own {file}"
+    if pack != LEAN:
+        return f"repo2docker's {pack}"
+    lean_dockerfile(source, settings.base_image)
+    path = configuration / "requirements.txt"
+    wanted = len(read_requirements(path, name=str(path.relative_to(source)))) if path.is_file() else 0
+    return f"lean pack, Python {settings.base_python}, {_counted(wanted)}"
+
+
+def _counted(requirements: int) -> str:
+    return "1 requirement" if requirements == 1 else f"{requirements} requirements"
+
+
+def main() -> None:
+    """Print `{"plan": ...}`, or `{"problem": ..., "fix": ...}` where the team must mend something."""
+    try:
+        answer = {"plan": plan_build(sys.argv[1], Path(sys.argv[2]))}
+    except HostRefusal:
+        raise
+    except Refusal as refusal:
+        answer = {"problem": refusal.problem, "fix": refusal.fix}
+    sys.stdout.write(json.dumps(answer))
+
+
+if __name__ == "__main__":
+    main()

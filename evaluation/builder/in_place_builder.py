@@ -1,0 +1,159 @@
+"""The builder for hosts without a Docker engine: the checkout as it is, run with this very interpreter."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from packaging.markers import UndefinedComparison
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+from evaluation.builder.base import Builder, LogLine
+from evaluation.builder.manifest import read_manifest
+from evaluation.builder.requirements import read_requirements
+from evaluation.builder.run_script import require_script
+from evaluation.builder.source_tree import configuration_directory, tree_entries
+from evaluation.builder.tree_digest import tree_digest
+from evaluation.domain.errors import BuildRefusal
+from evaluation.domain.players import Player
+
+_USE_DOCKER = "build it with Docker (`--sandbox docker`)"
+
+# repo2docker's configuration files that this interpreter cannot follow, and what each asks for
+_NEEDS_DOCKER = {
+    "Dockerfile": "an image of its own",
+    "environment.yml": "a conda environment",
+    "apt.txt": "system packages",
+    "postBuild": "a step after the build",
+    "Pipfile": "a Pipenv environment",
+    "Pipfile.lock": "a Pipenv environment",
+    "Project.toml": "Julia",
+    "JuliaProject.toml": "Julia",
+    "REQUIRE": "Julia",
+    "install.R": "R",
+    "default.nix": "Nix",
+}
+
+
+class ProcessBuilder(Builder):
+    """Checks that the current interpreter meets what the checkout asks for; installs nothing."""
+
+    def build(self, source: Path, *, on_log: LogLine) -> Player:
+        """The checkout `source` as a player; its digest is that of its tree."""
+        digest = tree_digest(source)
+        manifest = read_manifest(source)
+        require_script(manifest.run, [str(entry.path) for entry in tree_entries(source)])
+        met = count_met_requirements(source)
+        on_log(f"{met} requirements are met by Python {platform.python_version()}; nothing was installed")
+        return Player(
+            name=manifest.title,
+            track=manifest.track,
+            command=manifest.run,
+            digest=digest,
+            directory=source.resolve(),
+            gpu=manifest.gpu,
+        )
+
+    def check_host(self) -> None:
+        """Nothing is needed but this interpreter."""
+
+
+def count_met_requirements(source: Path) -> int:
+    """How many requirements the configuration files in `source` name; raises `BuildRefusal` for what is not met."""
+    configuration = configuration_directory(source)
+    _refuse_what_needs_docker(source, configuration)
+    _check_python(configuration)
+    met = 0
+    for place, requirement in _requirements(source, configuration):
+        _check_requirement(place, requirement)
+        met += 1
+    return met
+
+
+def _refuse_what_needs_docker(source: Path, configuration: Path) -> None:
+    for name, what in _NEEDS_DOCKER.items():
+        path = configuration / name
+        if path.exists():
+            raise BuildRefusal(
+                f"{path.relative_to(source)}: asks for {what}, which the process sandbox cannot give",
+                fix=f"{_USE_DOCKER}, or remove the file",
+            )
+
+
+def _check_python(configuration: Path) -> None:
+    path = configuration / "runtime.txt"
+    if not path.is_file():
+        return
+    wanted = path.read_text("utf-8", errors="replace").strip()
+    version = wanted.removeprefix("python-").split(".")
+    here = list(platform.python_version_tuple())
+    if not wanted.startswith("python-") or version != here[: len(version)]:
+        raise BuildRefusal(
+            f"runtime.txt: asks for {wanted!r}, and this is Python {platform.python_version()}",
+            fix=f"{_USE_DOCKER}, or run Gauntlet with that Python",
+        )
+
+
+def _requirements(source: Path, configuration: Path) -> Iterator[tuple[str, Requirement]]:
+    path = configuration / "requirements.txt"
+    if path.is_file():
+        for line in read_requirements(path, name=str(path.relative_to(source))):
+            if line.requirement is None or line.requirement.url:
+                raise BuildRefusal(
+                    f"{line.place}: {line.text!r} is no package by name, and only pip can follow it",
+                    fix=f"name the package and its version, or {_USE_DOCKER}",
+                )
+            yield line.place, line.requirement
+    # repo2docker, too, reads pyproject.toml only where no binder directory overrides it
+    if configuration == source and (source / "pyproject.toml").is_file():
+        yield from _project_requirements(source / "pyproject.toml")
+
+
+def _project_requirements(path: Path) -> Iterator[tuple[str, Requirement]]:
+    try:
+        project: dict[str, Any] = tomllib.loads(path.read_text("utf-8")).get("project", {})
+        wanted = SpecifierSet(project.get("requires-python", ""))
+        requirements = [Requirement(text) for text in project.get("dependencies", [])]
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:  # what was written may have any type
+        raise BuildRefusal(f"pyproject.toml: {error}", fix="correct [project] in pyproject.toml") from error
+    if not wanted.contains(platform.python_version(), prereleases=True):
+        raise BuildRefusal(
+            f"pyproject.toml: asks for Python {wanted}, and this is {platform.python_version()}", fix=_USE_DOCKER
+        )
+    for requirement in requirements:
+        yield "pyproject.toml", requirement
+
+
+def _check_requirement(place: str, requirement: Requirement, *, extra: str = "") -> None:
+    try:
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": extra}):
+            return
+    except UndefinedComparison as error:
+        raise BuildRefusal(f"{place}: {error}", fix="correct what follows the semicolon") from error
+    try:
+        distribution = importlib.metadata.distribution(requirement.name)
+    except importlib.metadata.PackageNotFoundError:
+        raise _unmet(place, requirement, "is not installed") from None
+    if not requirement.specifier.contains(distribution.version, prereleases=True):
+        raise _unmet(place, requirement, f"is not met: {distribution.version} is installed")
+    for wanted_extra in requirement.extras:
+        for text in distribution.requires or []:
+            part = Requirement(text)
+            # a package's extra may name the package itself, for its other extras
+            own = canonicalize_name(part.name) == canonicalize_name(requirement.name)
+            if not own and part.marker is not None and "extra" in str(part.marker):
+                _check_requirement(f"{place}, {requirement}", part, extra=wanted_extra)
+
+
+def _unmet(place: str, requirement: Requirement, what: str) -> BuildRefusal:
+    return BuildRefusal(
+        f"{place}: the requirement {str(requirement)!r} {what}",
+        fix=f"{sys.executable} -m pip install {str(requirement)!r}, or {_USE_DOCKER}",
+    )

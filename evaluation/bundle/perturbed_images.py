@@ -1,0 +1,111 @@
+"""Whether a released archive of perturbed images is what the results of its pair name."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import IO, Any
+
+import numpy as np
+from PIL import Image as Picture
+
+from evaluation.bundle.fields import quoted
+from evaluation.bundle.reader import Bundle
+from evaluation.domain.images import Image
+
+PAIR, ROWS, IMAGES = "pair.json", "samples.csv", "perturbed"
+"""In the archive: which pair it is, how its samples ended; and the images in the file of a piece."""
+
+MOST_BYTES = 256_000_000
+"""The largest file of an archive, unpacked."""
+
+_BROKEN = (zipfile.BadZipFile, zlib.error, OSError, ValueError, TypeError, LookupError, EOFError, RuntimeError)
+_COLUMNS = ("sample", "outcome", "distance", "queries")
+
+
+def piece_name(number: int) -> str:
+    """What the file of the piece `number`, from 0, is called in the archive."""
+    return f"pieces/{number:05d}.npz"
+
+
+def image_name(sample: int) -> str:
+    """What the picture of a sample is called in the archive."""
+    return f"images/{sample:05d}.png"
+
+
+def check_pair(bundle: Bundle, name: str, file: IO[bytes]) -> Iterator[tuple[int, str]]:
+    """What is wrong with the archive `name`, each with the number of the line that it is at odds with."""
+    line = 1
+    try:
+        with zipfile.ZipFile(file) as archive:
+            told = json.loads(_read(archive, PAIR))
+            pair = str(told["model"]), str(told["attack"])
+            if pair not in bundle.results_at:
+                yield line, f"{name}: there are no results of {quoted(pair[0])} against {quoted(pair[1])}"
+                return
+            line = bundle.results_at[pair]
+            for problem in _check(archive, bundle, pair):
+                yield line, f"{name}: {problem}"
+    except _BROKEN as error:
+        yield line, f"{name} cannot be read: {quoted(str(error))}"
+
+
+def _check(archive: zipfile.ZipFile, bundle: Bundle, pair: tuple[str, str]) -> Iterator[str]:
+    pieces = bundle.record.pieces[pair]
+    names = {PAIR, ROWS, *(piece_name(number) for number in range(len(pieces)))}
+    first = 0
+    for number, piece in enumerate(pieces):
+        content = _read(archive, piece_name(number))
+        if sha256(content).hexdigest() != piece.digest:
+            yield f"{piece_name(number)} is not the file whose digest was signed"
+        else:
+            images = _images(content, first, piece.end)
+            names |= {image_name(sample) for sample in images}
+            yield from _other_pictures(archive, images)
+        first = piece.end
+    if _rows(archive) != _expected(bundle, pair):
+        yield f"{ROWS} does not have the rows of the results"
+    if unknown := sorted(set(archive.namelist()) - names):
+        yield f"it holds files that nothing was signed of: {quoted(unknown)}"
+
+
+def _images(content: bytes, first: int, end: int) -> Mapping[int, Image]:
+    """The images of a piece by sample. It is what was signed, but need not be well made."""
+    with zipfile.ZipFile(io.BytesIO(content)) as inner:
+        if max((one.file_size for one in inner.infolist()), default=0) > MOST_BYTES:
+            raise ValueError("a column of a piece is too large")
+    with np.load(io.BytesIO(content), allow_pickle=False) as columns:
+        numbers, images = columns["sample"].tolist(), columns[IMAGES]
+    if numbers != list(range(first, end)) or len(images) != end - first:
+        raise ValueError(f"a piece does not hold the samples {first} to {end - 1}")
+    return dict(zip(numbers, images, strict=True))
+
+
+def _other_pictures(archive: zipfile.ZipFile, images: Mapping[int, Image]) -> Iterator[str]:
+    for sample, image in images.items():
+        wanted = image[:, :, 0] if image.shape[2] == 1 else image
+        picture = Picture.open(io.BytesIO(_read(archive, image_name(sample))))
+        # its size first: that much is allocated
+        if picture.size != wanted.shape[1::-1] or not np.array_equal(np.asarray(picture), wanted):
+            yield f"{image_name(sample)} is not the image of the piece"
+
+
+def _rows(archive: zipfile.ZipFile) -> Sequence[Sequence[str]]:
+    rows = csv.DictReader(io.StringIO(_read(archive, ROWS).decode()))
+    return [[row[column] for column in _COLUMNS] for row in rows]
+
+
+def _expected(bundle: Bundle, pair: tuple[str, str]) -> Sequence[Sequence[Any]]:
+    rows = bundle.record.facts.results[pair]
+    return [[str(number), str(row.outcome), str(row.distance), str(row.queries)] for number, row in rows.items()]
+
+
+def _read(archive: zipfile.ZipFile, name: str) -> bytes:
+    if archive.getinfo(name).file_size > MOST_BYTES:
+        raise ValueError(f"{name} is larger than {MOST_BYTES:,} bytes")
+    return archive.read(name)

@@ -1,0 +1,320 @@
+"""A result bundle read back, and found whole in itself: what was given as values, what was derived as lines."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evaluation.bundle.canonical_json import canonical, decode
+from evaluation.bundle.fields import MOST_WHOLE, Fields
+from evaluation.bundle.records import (
+    FORMAT,
+    MOST_SAMPLES,
+    BundleHead,
+    BundlePiece,
+    BundleSample,
+    BundleSubmission,
+    Record,
+    commitment_of,
+    field_commitment_of,
+)
+from evaluation.domain.errors import BundleRefusal
+from evaluation.domain.players import Track
+from evaluation.domain.results import Outcome
+from evaluation.scoring.distances import scored_distance
+from evaluation.tournament.rounds import RoundEntrant, RoundFacts, SampleRow
+
+MOST_PLAYERS = 1000
+"""Players of a track in a bundle that is read."""
+
+MOST_TRIPLES = 50_000_000
+"""Models times attacks times samples of a bundle that is read, so that its arrays fit into memory."""
+
+_ORDER = {
+    "head": 0,
+    "sample": 1,
+    "entrant": 2,
+    "results": 3,
+    "audit": 4,
+    "kept": 5,
+    "stage": 6,
+    "decision": 6,
+    "place": 7,
+    "warning": 8,
+}
+_FIRST_DERIVED = _ORDER["stage"]
+_HEAD = {
+    *("format", "competition", "round", "title", "round_kind", "schedule", "guard", "sweep"),
+    *("samples", "rules_version", "rules", "commitment", "field_salt", "field_commitment"),
+}
+_ENTRANT = {"track", "player", "teams", "bundled", "order", "prior", "submissions"}
+_SAMPLE = {"sample", "hash", "worst_case"}
+_SUBMISSION = {"team", "commit", "title", "licence", "eligible", "why"}
+_RESULTS = {"model", "attack", "seed", "outcomes", "distances", "queries", "pieces"}
+_PIECE = {"end", "digest"}
+_AUDIT = {"model", "attack", "failed_on"}
+_KEPT = {"model", "reason"}
+_HASH = re.compile(r"[0-9a-f]{64}")
+_FINAL = "final"
+_ALLOWED = {
+    Outcome.FAILED: "it must be the worst case of the sample",
+    Outcome.CLEAN_WRONG: "it must be 0",
+    Outcome.ADVERSARIAL: "it must not be above the worst case of the sample",
+}
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A line of what follows from the results, as it stands in the file: its `content` is small, its values are not."""
+
+    number: int
+    kind: str
+    content: bytes
+
+    @property
+    def line(self) -> Mapping[str, Any]:
+        """Its values, read anew each time."""
+        values: Mapping[str, Any] = json.loads(self.content)
+        return values
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A bundle without its signature. `results_at` are the numbers of the lines that hold the pairs (model, attack)."""
+
+    record: Record
+    derived: tuple[Derived, ...]
+    results_at: Mapping[tuple[str, str], int]
+
+
+def read(content: bytes) -> Bundle:
+    """The body of a bundle, without the line of the signature.
+
+    A `BundleRefusal` names the first line that is malformed, out of place, or at odds with the lines before it.
+    """
+    lines = _in_order(decode(content))
+    reading = _Reading(Fields(1, next(lines), names=_HEAD))
+    derived = []
+    for number, line in enumerate(lines, start=2):
+        if _ORDER[line["kind"]] >= _FIRST_DERIVED:
+            derived.append(Derived(number, line["kind"], canonical(line)))
+        else:
+            reading.take(number, line)
+    return Bundle(reading.record(), tuple(derived), reading.results_at)
+
+
+def _in_order(lines: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """The same lines, each of a kind that may stand where it does."""
+    reached = -1
+    for number, line in enumerate(lines, start=1):
+        kind = line["kind"]
+        if kind not in _ORDER:
+            raise BundleRefusal(number, f"no line of a bundle is of the kind {kind[:40]!r}")
+        if (kind == "head") != (number == 1):
+            raise BundleRefusal(number, "the first line, and only that, must be the head")
+        if _ORDER[kind] < reached:
+            raise BundleRefusal(number, f"a line of the kind {kind} must stand further up")
+        reached = _ORDER[kind]
+        yield line
+
+
+class _Reading:
+    """Takes the given lines one after the other."""
+
+    def __init__(self, head: Fields) -> None:
+        self._head = head
+        self._count = head.whole("samples", 1, MOST_SAMPLES)
+        self._budget = _query_budget(head)
+        self._samples: dict[str, BundleSample] = {}
+        self._entrants: list[RoundEntrant] = []
+        self._priors: dict[Track, dict[int, str]] = {track: {} for track in Track}
+        self._track_of: dict[str, Track] = {}
+        self._submissions: dict[str, tuple[BundleSubmission, ...]] = {}
+        self._results: dict[tuple[str, str], dict[int, SampleRow]] = {}
+        self._seeds: dict[tuple[str, str], int] = {}
+        self._pieces: dict[tuple[str, str], tuple[BundlePiece, ...]] = {}
+        self._failed_audits: dict[tuple[str, str], tuple[int, ...]] = {}
+        self._kept: dict[str, str] = {}
+        self.results_at: dict[tuple[str, str], int] = {}
+
+    def take(self, number: int, line: Mapping[str, Any]) -> None:
+        """One more line."""
+        if line["kind"] == "sample":
+            self._sample(Fields(number, line, names=_SAMPLE))
+        elif line["kind"] == "entrant":
+            self._entrant(Fields(number, line, names=_ENTRANT))
+        elif line["kind"] == "results":
+            self._result(Fields(number, line, names=_RESULTS))
+        elif line["kind"] == "audit":
+            self._audit(Fields(number, line, names=_AUDIT))
+        else:
+            self._keep(Fields(number, line, names=_KEPT))
+
+    def record(self) -> Record:
+        """All that was given, once every line is taken."""
+        head = self._head
+        if head.whole("format") != FORMAT:
+            raise head.refusal(f"its format is not {FORMAT}, the one that this version reads")
+        if len(self._samples) != self._count:
+            raise head.refusal(f"it names {self._count} samples, and {len(self._samples)} follow")
+        if head.text("commitment") != commitment_of(list(self._samples)):
+            raise head.refusal("the commitment is not that of the hashes of the samples")
+        self._check_size()
+        if (head.text("round_kind") == _FINAL) != head.flag("sweep"):
+            raise head.refusal("a final has a sweep, and no other round has one")
+        known = BundleHead(
+            competition=head.text("competition"),
+            number=head.whole("round"),
+            title=head.text("title"),
+            kind=head.text("round_kind"),
+            rules_version=head.whole("rules_version"),
+            rules=head.mapping("rules"),
+            commitment=head.text("commitment"),
+            field_salt=head.text("field_salt"),
+            field_commitment=head.text("field_commitment"),
+        )
+        facts = RoundFacts(
+            schedule=head.text("schedule"),
+            guard=head.flag("guard"),
+            samples=self._count,
+            sweep=head.flag("sweep"),
+            entrants=tuple(self._entrants),
+            priors={track: self._prior(track) for track in Track},
+            results=self._results,
+            failed_audits=self._failed_audits,
+            kept=self._kept,
+        )
+        if known.field_commitment != field_commitment_of(known.field_salt, facts, self._submissions):
+            raise head.refusal("the commitment to the field is not that of the entrants")
+        return Record(known, facts, tuple(self._samples.values()), self._submissions, self._seeds, self._pieces)
+
+    def _check_size(self) -> None:
+        of_track = [sum(entrant.track is track for entrant in self._entrants) for track in Track]
+        models, attacks = of_track[0], max(of_track[1:])
+        if max(of_track) > MOST_PLAYERS or models * attacks * self._count > MOST_TRIPLES:
+            raise self._head.refusal("the round is larger than this program can verify")
+
+    def _prior(self, track: Track) -> tuple[str, ...]:
+        places = self._priors[track]
+        if sorted(places) != list(range(1, len(places) + 1)):
+            raise self._head.refusal(f"the priors of the track {track} are not 1 to {len(places)}")
+        return tuple(places[place] for place in sorted(places))
+
+    def _sample(self, line: Fields) -> None:
+        if len(self._samples) == self._count:
+            raise line.refusal(f"the head names {self._count} samples alone")
+        if line.whole("sample") != len(self._samples):
+            raise line.refusal(f"it should be sample {len(self._samples)}")
+        sample = BundleSample(line.text("hash"), line.distance("worst_case"))
+        if not _HASH.fullmatch(sample.hash):
+            raise line.refusal("its hash is not 64 hexadecimal digits")
+        if sample.hash in self._samples:
+            raise line.refusal("the same sample is there twice")
+        self._samples[sample.hash] = sample
+
+    def _entrant(self, line: Fields) -> None:
+        track, player, prior = line.word("track", Track), line.text("player"), line.whole("prior", 1)
+        if player in self._track_of:
+            raise line.refusal("the player is there twice")
+        entered = len(self._priors[track])
+        if line.whole("order", 1) != entered + 1:
+            raise line.refusal(f"it should be number {entered + 1} in the order of entry of its track")
+        if prior in self._priors[track]:
+            raise line.refusal(f"another player of its track has the prior {prior} too")
+        self._track_of[player] = track
+        self._priors[track][prior] = player
+        self._submissions[player] = submissions = tuple(
+            _submission(Fields(line.number, one, names=_SUBMISSION)) for one in line.mappings("submissions")
+        )
+        teams = tuple(line.texts("teams"))
+        if teams != tuple(one.team for one in submissions) or len(set(teams)) < len(teams) or not teams:
+            raise line.refusal("its teams must be those of its submissions, at least one, in their order, each once")
+        self._entrants.append(RoundEntrant(track, player, teams, line.flag("bundled")))
+
+    def _result(self, line: Fields) -> None:
+        pair = line.text("model"), line.text("attack")
+        self._check_pair(line, *pair)
+        if self.results_at and pair <= next(reversed(self.results_at)):
+            raise line.refusal("the pair is there twice, or out of order")
+        outcomes, distances = line.words("outcomes", Outcome), line.distances("distances")
+        queries = line.wholes("queries")
+        if max(queries, default=0) > self._budget:
+            raise line.refusal(f"it holds more than the {self._budget} queries that the rules allow for a sample")
+        if not 0 < len(outcomes) == len(distances) == len(queries) <= len(self._samples):
+            raise line.refusal("its columns must have one length, from 1 to the number of samples")
+        rows = [SampleRow(*row) for row in zip(outcomes, distances, queries, strict=True)]
+        for number, (row, sample) in enumerate(zip(rows, self._samples.values(), strict=False)):
+            _check_row(line, number, row, sample.worst_case)
+        self._results[pair] = dict(enumerate(rows))
+        self._seeds[pair] = line.whole("seed", -MOST_WHOLE)
+        self._pieces[pair] = tuple(_pieces(line, len(rows)))
+        self.results_at[pair] = line.number
+
+    def _check_pair(self, line: Fields, model: str, attack: str) -> None:
+        if self._track_of.get(model) is not Track.MODEL:
+            raise line.refusal("its model is no model of this round")
+        if self._track_of.get(attack, Track.MODEL) is Track.MODEL:
+            raise line.refusal("its attack is no attack of this round")
+
+    def _audit(self, line: Fields) -> None:
+        pair = line.text("model"), line.text("attack")
+        self._check_pair(line, *pair)
+        if self._failed_audits and pair <= next(reversed(self._failed_audits)):
+            raise line.refusal("the pair is there twice, or out of order")
+        counts = line.wholes("failed_on")
+        if not counts or counts != sorted(set(counts)) or not 0 < counts[0] <= counts[-1] <= self._count:
+            raise line.refusal("failed_on must be numbers of samples, at least one, ascending")
+        self._failed_audits[pair] = tuple(counts)
+
+    def _keep(self, line: Fields) -> None:
+        model = line.text("model")
+        if model not in {failed for failed, _ in self._failed_audits}:
+            raise line.refusal("all audits of the model passed: there is nothing to keep it for")
+        if self._kept and model <= next(reversed(self._kept)):
+            raise line.refusal("the model is there twice, or out of order")
+        if not line.text("reason"):
+            raise line.refusal("a model is kept for a reason")
+        self._kept[model] = line.text("reason")
+
+
+def _pieces(line: Fields, samples: int) -> Iterator[BundlePiece]:
+    end = 0
+    for one in line.mappings("pieces"):
+        piece = Fields(line.number, one, names=_PIECE)
+        end = piece.whole("end", end + 1, samples)
+        if not _HASH.fullmatch(digest := piece.text("digest")):
+            raise line.refusal("the digest of a piece is not 64 hexadecimal digits")
+        yield BundlePiece(end, digest)
+    if end != samples:
+        raise line.refusal("its pieces do not cover its samples")
+
+
+def _query_budget(head: Fields) -> int:
+    budget = head.mapping("rules").get("query_budget", MOST_WHOLE)
+    if type(budget) is not int:
+        raise head.refusal("query_budget of the rules must be a whole number")
+    return budget
+
+
+def _submission(line: Fields) -> BundleSubmission:
+    if line.flag("eligible") == bool(line.text("why")):
+        raise line.refusal("a submission is eligible, or it says why not")
+    return BundleSubmission(
+        team=line.text("team"),
+        commit=line.text("commit"),
+        title=line.text("title"),
+        licence=line.text("licence"),
+        eligible=line.flag("eligible"),
+        why=line.text("why"),
+    )
+
+
+def _check_row(line: Fields, number: int, row: SampleRow, worst_case: float) -> None:
+    """The distance that the rules give to the outcome (`evaluation.scoring.distances.scored_distance`)."""
+    if row.distance != scored_distance(row.outcome, row.distance, worst_case):
+        raise line.refusal(
+            f"sample {number} is {row.outcome}, so its distance cannot be {row.distance}: {_ALLOWED[row.outcome]}"
+        )

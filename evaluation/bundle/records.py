@@ -1,0 +1,315 @@
+"""What stands in a result bundle, and how it is written: first what was found, then all that follows from it.
+
+Nothing in it depends on a clock, on the order in which results arrived, or on who played them: the SHA-256 of the body
+is the snapshot hash of a round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from typing import Any
+
+from evaluation.bundle.canonical_json import MOST_BYTES, MOST_LINE_BYTES, MOST_LINES, canonical, encode
+from evaluation.domain.players import Track
+from evaluation.tournament.final_ranking import Place
+from evaluation.tournament.rounds import Bracket, RoundFacts, RoundState, SampleRow, Warned, advance, demanded
+from evaluation.tournament.schedule import Decision, Stage
+
+FORMAT = 2
+"""The version of this form."""
+
+MOST_SAMPLES = 10_000
+"""The most samples of a bundle."""
+
+_SIGNATURE_BYTES = (67, 40_000)
+"""What the signature takes for each line before it, and beside: it names the keys before its own."""
+
+
+@dataclass(frozen=True)
+class BundleHead:
+    """Which round it is, and under which rules.
+
+    `rules` are plain values, `commitment` what `commitment_of` gave, `field_commitment` what `field_commitment_of` gave
+    with `field_salt`.
+    """
+
+    competition: str
+    number: int
+    title: str
+    kind: str
+    rules_version: int
+    rules: Mapping[str, Any]
+    commitment: str
+    field_salt: str
+    field_commitment: str
+
+
+@dataclass(frozen=True)
+class BundleSample:
+    """A sample by its salted hash, and its worst-case distance (L2 over pixels / 255)."""
+
+    hash: str
+    worst_case: float
+
+
+@dataclass(frozen=True)
+class BundleSubmission:
+    """A submission that plays as one of the players, and whether it may win prizes; `why` where it may not."""
+
+    team: str
+    commit: str
+    title: str
+    licence: str
+    eligible: bool
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class BundlePiece:
+    """The SHA-256 of the file with the perturbed images and the query trace of a piece of a pair.
+
+    `end` is the number of the first sample after it.
+    """
+
+    end: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """All that is written of a round before anything is derived.
+
+    `samples` stand in the order of their numbers, from 0. `submissions` are keyed by player, in the order of entry: one
+    for each of its teams. `seeds` (of the referee) and `pieces`, in the order of their samples, are keyed by
+    (model, attack).
+    """
+
+    head: BundleHead
+    facts: RoundFacts
+    samples: Sequence[BundleSample]
+    submissions: Mapping[str, Sequence[BundleSubmission]]
+    seeds: Mapping[tuple[str, str], int]
+    pieces: Mapping[tuple[str, str], Sequence[BundlePiece]]
+
+
+def commitment_of(hashes: Sequence[str]) -> str:
+    """The commitment over a sample list: the SHA-256, in hexadecimal, of the canonical JSON list of its hashes."""
+    return sha256(canonical(list(hashes))).hexdigest()
+
+
+def field_commitment_of(salt: str, facts: RoundFacts, submissions: Mapping[str, Sequence[BundleSubmission]]) -> str:
+    """The commitment to who plays: the SHA-256, in hexadecimal, of the canonical JSON list of `salt` and the field.
+
+    The field is a list with, for each player in the order of the bundle, [track, order, prior, player, [[team, commit],
+    ...]].
+    """
+    field = [
+        [track, order, prior, player, [[one.team, one.commit] for one in submissions.get(player, ())]]
+        for track, order, prior, player in _seats(facts)
+    ]
+    return sha256(canonical([salt, field])).hexdigest()
+
+
+def body(record: Record) -> bytes:
+    """Everything of a round that is over, but the signature. The same bytes for the same round, always.
+
+    Results that the schedule never asked for are left out: nothing follows from them. Raises `ValueError` where the
+    round is not over, the parts do not fit each other, or it would be larger than what is read.
+    """
+    state = advance(record.facts)
+    if not state.over:
+        raise ValueError("the round is not over: there is nothing to write yet")
+    if len(record.samples) != record.facts.samples:
+        raise ValueError(f"there are {len(record.samples)} samples where the round has {record.facts.samples}")
+    if record.facts.samples > MOST_SAMPLES:
+        raise ValueError(f"the round has {record.facts.samples:,} samples, and a bundle at most {MOST_SAMPLES:,}")
+    asked = demanded(record.facts, state)
+    audits = list(_audits(record.facts, asked))
+    found = [_head(record), *_samples(record), *_entrants(record), *_results(record, asked), *audits]
+    found += _kept(record.facts, {audit["model"] for audit in audits})
+    content = encode([*found, *derived_lines(state)])
+    _check_size(content)
+    return content
+
+
+def _check_size(content: bytes) -> None:
+    """Whether the bundle could be read once it is signed."""
+    lines, longest = content.count(b"\n"), max(map(len, content.split(b"\n"))) + 1
+    per_line, beside = _SIGNATURE_BYTES
+    size = len(content) + lines * per_line + beside
+    for found, most, what in (
+        (lines + 1, MOST_LINES, "lines"),
+        (longest, MOST_LINE_BYTES, "bytes in a line"),
+        (size, MOST_BYTES, "bytes"),
+    ):
+        if found > most:
+            raise ValueError(f"the bundle would have {found:,} {what}, and one is read with at most {most:,}")
+
+
+def derived_lines(state: RoundState) -> list[dict[str, Any]]:
+    """The lines of what follows, in order: stages with their decisions, places, warnings."""
+    lines = []
+    for bracket in state.brackets:
+        for stage in bracket.plan.stages:
+            lines.append(_stage(bracket, stage))
+            lines += [_decision(bracket, stage, decision) for decision in stage.decisions]
+    return [*lines, *map(_place, state.places), *map(_warning, state.warnings)]
+
+
+def _head(record: Record) -> dict[str, Any]:
+    head, facts = record.head, record.facts
+    return {
+        "kind": "head",
+        "format": FORMAT,
+        "competition": head.competition,
+        "round": head.number,
+        "title": head.title,
+        "round_kind": head.kind,
+        "schedule": facts.schedule,
+        "guard": facts.guard,
+        "sweep": facts.sweep,
+        "samples": facts.samples,
+        "rules_version": head.rules_version,
+        "rules": dict(head.rules),
+        "commitment": head.commitment,
+        "field_salt": head.field_salt,
+        "field_commitment": head.field_commitment,
+    }
+
+
+def _samples(record: Record) -> Iterator[dict[str, Any]]:
+    for number, sample in enumerate(record.samples):
+        yield {"kind": "sample", "sample": number, "hash": sample.hash, "worst_case": float(sample.worst_case)}
+
+
+def _seats(facts: RoundFacts) -> Iterator[tuple[str, int, int, str]]:
+    """Track, order of entry, prior and player of every entrant, as they stand in the bundle."""
+    for track in Track:
+        prior = {name: place for place, name in enumerate(facts.priors.get(track, ()), start=1)}
+        entered = [entrant for entrant in facts.entrants if entrant.track is track]
+        for order, entrant in enumerate(entered, start=1):
+            yield str(track), order, prior[entrant.player], entrant.player
+
+
+def _entrants(record: Record) -> Iterator[dict[str, Any]]:
+    known = {entrant.player: entrant for entrant in record.facts.entrants}
+    for track, order, prior, player in _seats(record.facts):
+        yield {
+            "kind": "entrant",
+            "track": track,
+            "player": player,
+            "teams": list(known[player].teams),
+            "bundled": known[player].bundled,
+            "order": order,
+            "prior": prior,
+            "submissions": [asdict(one) for one in record.submissions.get(player, ())],
+        }
+
+
+def _results(record: Record, asked: Mapping[tuple[str, str], int]) -> Iterator[dict[str, Any]]:
+    for (model, attack), upto in sorted(asked.items()):
+        if (model, attack) not in record.seeds:
+            raise ValueError(f"the seed of {model} against {attack} is missing")
+        pieces = [piece for piece in record.pieces.get((model, attack), ()) if piece.end <= upto]
+        if not pieces or pieces[-1].end != upto:
+            raise ValueError(f"the images of {model} against {attack} on {upto} samples are missing")
+        rows = record.facts.results[model, attack]
+        columns = _result(model, attack, record.seeds[model, attack], [rows[sample] for sample in range(upto)])
+        yield {**columns, "pieces": [asdict(piece) for piece in pieces]}
+
+
+def _audits(facts: RoundFacts, asked: Mapping[tuple[str, str], int]) -> Iterator[dict[str, Any]]:
+    for (model, attack), counts in sorted(facts.failed_audits.items()):
+        if failed := sorted(count for count in counts if count <= asked.get((model, attack), 0)):
+            yield {"kind": "audit", "model": model, "attack": attack, "failed_on": failed}
+
+
+def _kept(facts: RoundFacts, models: Collection[str]) -> Iterator[dict[str, Any]]:
+    """Of the kept models those whose audits did not pass in what counts."""
+    for model, reason in sorted(facts.kept.items()):
+        if model in models:
+            yield {"kind": "kept", "model": model, "reason": reason}
+
+
+def _result(model: str, attack: str, seed: int, rows: Sequence[SampleRow]) -> dict[str, Any]:
+    return {
+        "kind": "results",
+        "model": model,
+        "attack": attack,
+        "seed": int(seed),
+        "outcomes": [str(row.outcome) for row in rows],
+        "distances": [float(row.distance) for row in rows],
+        "queries": [int(row.queries) for row in rows],
+    }
+
+
+def _stage(bracket: Bracket, stage: Stage) -> dict[str, Any]:
+    return {
+        "kind": "stage",
+        "bracket": str(bracket.track),
+        "stage": int(stage.number),
+        "samples": int(stage.samples),
+        "ordered_by": str(stage.ordered_by),
+        "panel_models": list(stage.panel_models),
+        "panel_attacks": list(stage.panel_attacks),
+        "counted_models": list(stage.counted_models),
+        "counted_attacks": list(stage.counted_attacks),
+        "loop": int(stage.loop),
+        "renewed": bool(stage.renewed),
+    }
+
+
+def _decision(bracket: Bracket, stage: Stage, decision: Decision) -> dict[str, Any]:
+    return {
+        "kind": "decision",
+        "bracket": str(bracket.track),
+        "stage": int(stage.number),
+        "side": str(decision.side),
+        "player": decision.name,
+        "place": int(decision.place),
+        "value": _number(decision.value),
+        "cut_line": _number(decision.cut_line),
+        "kept": bool(decision.kept),
+        "spared": bool(decision.spared),
+        "inconsistent": bool(decision.inconsistent),
+    }
+
+
+def _place(place: Place) -> dict[str, Any]:
+    return {
+        "kind": "place",
+        "track": str(place.track),
+        "player": place.player,
+        "place": place.place,
+        "stage": int(place.stage),
+        "value": _number(place.value),
+        "low": _number(place.low),
+        "high": _number(place.high),
+        "met": place.met,
+        "opponents": place.opponents,
+        "value_against_all": _number(place.value_against_all),
+        "rank_low": place.rank_low,
+        "rank_high": place.rank_high,
+        "separated_from_next": place.separated_from_next,
+        "prize_place": place.prize_place,
+        "failures": place.failures,
+        "worst_opponent": place.worst_opponent,
+        "not_broken": place.not_broken,
+        "inconsistent": place.inconsistent,
+    }
+
+
+def _warning(warned: Warned) -> dict[str, Any]:
+    return {
+        "kind": "warning",
+        "model": warned.model,
+        "attack": warned.attack,
+        "nearer": warned.nearer,
+        "samples": warned.samples,
+    }
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None else float(value)

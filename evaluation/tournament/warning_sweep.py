@@ -1,0 +1,70 @@
+"""The sweep after a final: would an attack that does not count have broken a winning model? It scores nothing. Pure.
+
+By the paper's definition an attack that is strong against one model only does not count, so that even a winner can be
+broken by it. The sweep tells the public of it. Attacks that were cut play for it; of those in the last stage that do
+not count, the first samples that they played there serve.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.domain.players import Side
+from evaluation.tournament.entrants import Field, Played
+from evaluation.tournament.final_ranking import counted_against
+from evaluation.tournament.schedule import Plan
+
+SAMPLES = 8
+"""On how many samples, from the first, an eliminated attack meets a winning model."""
+
+
+@dataclass(frozen=True)
+class Warned:
+    """An attack that does not count and would have broken a winning model: nearer than everybody counted on `nearer` of
+    `samples` samples."""
+
+    model: str
+    attack: str
+    nearer: int
+    samples: int
+
+
+def swept(field: Field, plan: Plan) -> list[tuple[int, int]]:
+    """The pairs (model, attack) of the sweep: the five best models, each before all that were cut.
+
+    Models stand in the order of the result, attacks in that of entry.
+    """
+    if plan.result is None:
+        raise ValueError("the tournament has no result yet")
+    stayed = {decision.name for decision in plan.stages[-1].decisions if decision.side is Side.ATTACK}
+    cut = [place for place, attack in enumerate(field.attacks) if attack.name not in stayed]
+    positions = {model.name: place for place, model in enumerate(field.models)}
+    return [(positions[name], one) for name in plan.result.best_models for one in cut]
+
+
+def sweep_samples(samples: int) -> int:
+    """How many samples the sweep plays in a round of `samples`."""
+    return min(SAMPLES, samples)
+
+
+def warnings(field: Field, plan: Plan, played: Played) -> tuple[Warned, ...]:
+    """The attacks that were nearer than all counted ones on more than half of the samples, once the sweep is played.
+
+    Models stand in the order of the result, attacks in that of entry.
+    """
+    if plan.result is None:
+        raise ValueError("the tournament has no result yet")
+    count, last = sweep_samples(field.samples), plan.stages[-1]
+    others = [place for place, attack in enumerate(field.attacks) if attack.name not in last.counted_attacks]
+    positions = {model.name: place for place, model in enumerate(field.models)}
+    found = []
+    for model in [positions[name] for name in plan.result.best_models]:
+        counted = counted_against(field, last, Side.MODEL, field.models[model].name)
+        nearest = played[model, counted, :count].min(axis=0)
+        for attack in others:
+            nearer = int(np.count_nonzero(played[model, attack, :count] < nearest))
+            if 2 * nearer > count:
+                found.append(Warned(field.models[model].name, field.attacks[attack].name, nearer, count))
+    return tuple(found)

@@ -1,0 +1,104 @@
+"""Adapter: whom attacks meet in the smoke test, and how a model that organisers name for it is kept."""
+
+from __future__ import annotations
+
+import io
+import stat
+import tarfile
+import tempfile
+from pathlib import Path
+
+from competitions.bundled_baselines import bundled
+from competitions.models import Competition, SampleSet, Track
+from competitions.sample_store import samples_of
+from competitions.selectors import sample_set_for
+from core import object_store
+from core.errors import Fault, Refusal
+from evaluation.builder.manifest import read_manifest
+from evaluation.builder.source_tree import tree_entries
+from evaluation.domain.players import Track as PlayerTrack
+from evaluation.runner.smoke_opponent import Opponent, nearest_mean_opponent
+
+DIGITS = "digits"
+"""The source of sample sets whose images the bundled models know."""
+OF_DIGITS = "numpy-classifier"
+"""The bundled model that is quickest to start."""
+
+
+def opponent_name(competition: Competition) -> str:
+    """The bundled model or the directory that attacks meet in the smoke test.
+
+    Empty where that is a nearest-mean model of the development samples.
+    """
+    if competition.smoke_opponent:
+        return competition.smoke_opponent
+    return OF_DIGITS if development_set(competition).source == DIGITS else ""
+
+
+def made_opponent(competition: Competition) -> Opponent:
+    """The nearest-mean model of the development samples; raises `Refusal` where they allow none."""
+    return nearest_mean_opponent(samples_of(development_set(competition)))
+
+
+def development_set(competition: Competition) -> SampleSet:
+    """The development samples in force."""
+    return sample_set_for(competition, SampleSet.Purpose.DEVELOPMENT)
+
+
+def keep_opponent(name: str) -> str:
+    """Keep the submission in the directory `name`; returns its digest, empty for a bundled model.
+
+    Raises `Refusal` where it is neither, no submission to the model track, or needs a GPU.
+    """
+    if name in bundled(Track.Kind.MODEL):
+        return ""
+    source = Path(name).expanduser()
+    if not source.is_dir():
+        raise Refusal(
+            f"{name!r} is neither a bundled model nor a directory",
+            fix=f"name one of {', '.join(bundled(Track.Kind.MODEL))}, or a directory that holds a submission",
+        )
+    manifest = read_manifest(source)
+    if manifest.track is not PlayerTrack.MODEL:
+        raise Refusal(f"{name} is a submission to the {manifest.track} track", fix="name one to the model track")
+    if manifest.gpu:
+        raise Refusal(f"{name} needs a GPU, and not every builder has one", fix="name a model that runs without")
+    return object_store.put(_packed(source))
+
+
+def unpack_opponent(digest: str, target: Path) -> None:
+    """Put the files of a kept submission at `target`, whole or not at all, unless they are there."""
+    if target.exists():
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".opponent-") as name:
+        folder = Path(name) / "files"
+        try:
+            with tarfile.open(fileobj=io.BytesIO(object_store.get(digest))) as archive:
+                archive.extractall(folder, filter="data")
+        except (tarfile.TarError, OSError) as error:
+            raise Fault(f"the opponent {digest} cannot be unpacked: {error}") from error
+        try:
+            folder.rename(target)
+        except OSError:  # another process was first
+            if not target.exists():
+                raise
+
+
+def _packed(source: Path) -> bytes:
+    """The files as an archive: equal trees give equal bytes."""
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for entry in tree_entries(source):
+            info = tarfile.TarInfo(str(entry.path))
+            info.mode = stat.S_IRUSR | stat.S_IWUSR | stat.S_IRGRP | stat.S_IROTH
+            if entry.executable:
+                info.mode |= stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
+            if entry.link is not None:
+                info.type, info.linkname = tarfile.SYMTYPE, entry.link
+                archive.addfile(info)
+            else:
+                content = (source / entry.path).read_bytes()
+                info.size = len(content)
+                archive.addfile(info, io.BytesIO(content))
+    return file.getvalue()

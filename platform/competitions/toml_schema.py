@@ -1,0 +1,136 @@
+"""A competition as its file describes it: read whole, checked whole, before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from competitions.bundled_baselines import bundled
+from competitions.models import Competition, SampleSet, Track
+from competitions.rules import KNOWN, least_accuracy, query_rules
+from competitions.toml_fields import Table
+from core.errors import Refusal
+from evaluation.domain.rules import QueryRules
+
+TEXT = 100_000
+MOST_SAMPLES = 65_536
+"""Sample numbers are 16 bits wide on the wire."""
+NEEDED = (SampleSet.Purpose.DEVELOPMENT, SampleSet.Purpose.VALIDATION)
+"""Purposes without which a competition could take submissions and never score one."""
+TOP = ("competition", "rules", "tracks", "sample_sets", "freeze_windows")
+ABOUT = (
+    "slug", "title", "summary", "description", "starts_at", "ends_at", "public", "licence_policy", "smoke_opponent",
+    "new_validation_set",
+)  # fmt: skip
+TRACK = ("title", "text", "quota", "baselines")
+SAMPLE_SET = ("name", "purpose", "source", "split", "skip", "count", "target_seed")
+LEFT_OUT = {"smoke_opponent": "", "skip": 0, "new_validation_set": True}
+"""Keys that an export leaves out where they have these values, which are their defaults."""
+WINDOW = ("starts_at", "ends_at", "reason")
+
+
+@dataclass(frozen=True)
+class Document:
+    """Values for the columns of the rows; `tracks` by kind; `note` is None where the file has none."""
+
+    slug: str
+    about: dict[str, Any]
+    rules: dict[str, Any]
+    note: str | None
+    tracks: dict[str, dict[str, Any]]
+    sample_sets: tuple[dict[str, Any], ...]
+    freeze_windows: tuple[dict[str, Any], ...]
+
+    def query_rules(self, version: int) -> QueryRules:
+        """The rules as the engine reads them."""
+        return query_rules(self.rules, version)
+
+
+def read(content: Mapping[str, Any]) -> Document:
+    """Read a parsed file. Raises `Refusal` naming the place of the first thing that is wrong, and the fix."""
+    top = Table("the file", content, TOP)
+    about = _about(Table("[competition]", content.get("competition"), ABOUT))
+    rules, note = _rules(Table("[rules]", content.get("rules"), sorted(KNOWN | {"note"})))
+    tracks = Table("[tracks]", content.get("tracks"), Track.Kind.values)
+    return Document(
+        slug=about.pop("slug"),
+        about=about,
+        rules=rules,
+        note=note,
+        tracks={kind: _track(kind, tracks.content.get(kind)) for kind in Track.Kind.values},
+        sample_sets=_sample_sets(top),
+        freeze_windows=tuple(_window(table) for table in _tables(top, "freeze_windows", WINDOW)),
+    )
+
+
+def _about(table: Table) -> dict[str, Any]:
+    starts_at, ends_at = table.span()
+    policies = Competition.LicencePolicy
+    return {
+        "slug": table.slug("slug", most=60),
+        "title": table.text("title", most=120),
+        "summary": table.text("summary", most=300, default=""),
+        "description": table.text("description", most=TEXT, default=""),
+        "starts_at": starts_at,
+        "ends_at": ends_at,
+        "public": table.flag("public", default=False),
+        "licence_policy": table.choice("licence_policy", policies.values, default=policies.OPEN_SOURCE.value),
+        "smoke_opponent": table.text("smoke_opponent", most=300, default=""),
+        "new_validation_set": table.flag("new_validation_set", default=True),
+    }
+
+
+def _rules(table: Table) -> tuple[dict[str, Any], str | None]:
+    note = table.text("note", most=TEXT, default="") if "note" in table.content else None
+    values = {key: value for key, value in table.content.items() if key != "note"}
+    try:
+        query_rules(values, 1)
+        least_accuracy(values)
+    except Refusal as refusal:
+        raise Refusal(f"{table.place} {refusal.problem}", fix=refusal.fix) from refusal
+    return values, note
+
+
+def _track(kind: str, content: Any) -> dict[str, Any]:
+    table = Table(f"[tracks.{kind}]", content, TRACK)
+    return {
+        "title": table.text("title", most=80),
+        "text": table.text("text", most=TEXT, default=""),
+        "quota": table.number("quota", 1, 1000, default=5),
+        "baselines": table.names("baselines", bundled(kind)),
+    }
+
+
+def _sample_sets(top: Table) -> tuple[dict[str, Any], ...]:
+    found: dict[str, dict[str, Any]] = {}
+    for table in _tables(top, "sample_sets", SAMPLE_SET):
+        name = table.slug("name", most=40)
+        if name in found:
+            raise table.refusal("name", f"{name!r} stands there twice", "give one of them another name")
+        found[name] = {
+            "name": name,
+            "purpose": table.choice("purpose", SampleSet.Purpose.values),
+            "source": table.text("source", most=300),
+            "split": table.text("split", most=60),
+            "skip": table.number("skip", 0, 10_000_000, default=0),
+            "count": table.number("count", 1, MOST_SAMPLES),
+            "target_seed": table.number("target_seed", 0, 2**63 - 1),
+        }
+    for purpose in NEEDED:
+        if all(values["purpose"] != purpose for values in found.values()):
+            problem = f'has none with purpose = "{purpose}"'
+            raise top.refusal("sample_sets", problem, "give at least one for development and one for validation")
+    return tuple(found.values())
+
+
+def _window(table: Table) -> dict[str, Any]:
+    starts_at, ends_at = table.span()
+    return {"starts_at": starts_at, "ends_at": ends_at, "reason": table.text("reason", most=200)}
+
+
+def _tables(top: Table, key: str, known: tuple[str, ...]) -> list[Table]:
+    rows = top.content.get(key, [])
+    if not isinstance(rows, list):
+        raise top.refusal(key, "is no list of tables", f"begin each with a line [[{key}]]")
+    return [Table(f"[[{key}]] number {number}", row, known) for number, row in enumerate(rows, 1)]

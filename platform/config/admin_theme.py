@@ -1,0 +1,101 @@
+"""The face of the admin: its title and its sidebar, as django-unfold reads them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.templatetags.static import static
+from django.urls import reverse_lazy
+
+SUPERUSER = "core.administration.permissions.is_superuser"
+ORGANISER = "core.administration.permissions.is_superuser_or_organiser"
+WAITING_ACCOUNTS = "accounts.admin.waiting_badge"
+
+
+def _item(title: str, icon: str, model: str, permission: str = ORGANISER) -> dict[str, Any]:
+    return {"title": title, "icon": icon, "link": reverse_lazy(f"admin:{model}_changelist"), "permission": permission}
+
+
+def _group(title: str, *items: dict[str, Any]) -> dict[str, Any]:
+    return {"title": title, "separator": True, "collapsible": False, "items": list(items)}
+
+
+def _icon(request: object) -> str:
+    return static("img/mark.svg")
+
+
+UNFOLD = {
+    "SITE_TITLE": "Gauntlet",
+    "SITE_HEADER": "Gauntlet",
+    "SITE_SYMBOL": "swords",
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": _icon}],
+    "SHOW_BACK_BUTTON": True,
+    "SIDEBAR": {
+        "show_search": True,
+        "show_all_applications": False,
+        "navigation": [
+            _group(
+                "Competition",
+                _item("Competitions", "trophy", "competitions_competition"),
+                _item("Tracks", "route", "competitions_track"),
+                _item("Rules", "gavel", "competitions_rulesversion"),
+                _item("Sample sets", "photo_library", "competitions_sampleset"),
+                _item("Freeze windows", "ac_unit", "competitions_freezewindow"),
+                _item("Organisers", "badge", "competitions_organiser"),
+            ),
+            _group(
+                "Teams",
+                _item("Entries", "how_to_reg", "competitions_entry"),
+                _item("Teams", "groups", "accounts_team"),
+                _item("Memberships", "group_add", "accounts_membership"),
+                _item("Invitations", "mark_email_unread", "accounts_invitation", SUPERUSER),
+                _item("Repositories", "folder_data", "repositories_repository"),
+                _item("Account requests", "person_add", "accounts_accountrequest") | {"badge": WAITING_ACCOUNTS},
+                _item("Sign-up links", "add_link", "accounts_signuplink"),
+                _item("Users", "person", "accounts_user", SUPERUSER),
+                _item("Groups", "group", "auth_group", SUPERUSER),
+                _item("Access tokens", "key", "accounts_accesstoken", SUPERUSER),
+                _item("E-mail addresses", "mail", "account_emailaddress", SUPERUSER),
+            ),
+            _group(
+                "Submissions",
+                _item("Submissions", "upload", "submissions_submission"),
+                _item("Builds", "build", "submissions_build"),
+                _item("Build logs", "receipt_long", "submissions_logchunk"),
+                _item("Players", "smart_toy", "submissions_player"),
+                _item("Quota slots", "confirmation_number", "submissions_quotaslot"),
+            ),
+            _group(
+                "Matches",
+                _item("Matches", "sports_kabaddi", "matches_match"),
+                _item("Pieces", "extension", "matches_piece"),
+                _item("Sample results", "analytics", "matches_sampleresult"),
+                _item("Worker time", "timer", "matches_workertime"),
+                _item("Workers", "memory", "matches_worker", SUPERUSER),
+                _item("Hosts", "dns", "submissions_host", SUPERUSER),
+            ),
+            _group(
+                "Leaderboards",
+                _item("Standings", "leaderboard", "leaderboards_standing"),
+                _item("Evaluations", "scoreboard", "leaderboards_evaluation"),
+                _item("Resamples", "shuffle", "leaderboards_resamples"),
+                _item("Rejudgings", "balance", "leaderboards_rejudging"),
+                _item("Snapshots", "photo_camera", "leaderboards_snapshot"),
+                _item("Pools", "pool", "leaderboards_pool"),
+                _item("Pool places", "format_list_numbered", "leaderboards_poolplace"),
+            ),
+            _group(
+                "Rounds",
+                _item("Rounds", "emoji_events", "rounds_round"),
+                _item("Entries of rounds", "how_to_vote", "rounds_roundentry"),
+                _item("Stages", "stairs", "rounds_roundstage"),
+                _item("Decision log", "rule", "rounds_decision"),
+                _item("Matches of rounds", "join_inner", "rounds_roundmatch"),
+                _item("Warnings", "warning", "rounds_roundwarning"),
+                _item("Releases", "public", "rounds_release"),
+                _item("Signing keys", "key", "rounds_signingkey"),
+            ),
+            _group("Log", _item("Events", "history", "core_event", SUPERUSER)),
+        ],
+    },
+}

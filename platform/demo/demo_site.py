@@ -1,0 +1,193 @@
+"""The demo's story: a competition opens, virtual teams register and push, the boards fill."""
+
+from __future__ import annotations
+
+import time
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from django.core.management import call_command
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from accounts.models import User
+from competitions import services as competitions
+from competitions.models import Competition
+from competitions.models import Entry as Participation
+from core.errors import Fault
+from demo.credentials import Purse
+from demo.git_push import TAG, has_code, push_copy, pushed_tags
+from demo.supervisor import Supervisor
+from demo.virtual_teams import TEAMS, Entry, VirtualTeam, noise_with_draws
+from demo.web_client import Visitor
+from leaderboards.models import Evaluation, Standing
+from submissions.models import Submission
+
+COMPETITION_FILE = Path(__file__).with_name("digits.toml")
+ORGANISER = "olga"
+SEED_SALT = "d1" * 32
+"""Nothing is secret in the demo: with one salt for all its sites, its boards come out the same everywhere."""
+READER = VirtualTeam("you", "Your team", (noise_with_draws(25, "My first attack"),))
+
+Say = Callable[[str], None]
+
+
+class Story:
+    """Tells the story at the site of `supervisor`. Every step looks first whether it is already told."""
+
+    def __init__(self, *, supervisor: Supervisor, purse: Purse, say: Say, competition_file: Path) -> None:
+        self._supervisor = supervisor
+        self._purse = purse
+        self._say = say
+        self._document = tomllib.loads(competition_file.read_text(encoding="utf-8"))
+        self._started = time.monotonic()
+        self._told: set[str] = set()
+
+    def open(self) -> Competition:
+        """Make the tables, the competition and its organiser."""
+        call_command("migrate", verbosity=0)
+        call_command("collectstatic", interactive=False, verbosity=0)
+        competition = competitions.import_competition(self._document)
+        Competition.objects.filter(pk=competition.pk).update(seed_salt=SEED_SALT)
+        if not User.objects.filter(username=ORGANISER).exists():
+            User.objects.create_superuser(ORGANISER, "", self._purse.password_of(ORGANISER))
+        return competition
+
+    def enter(self, team: VirtualTeam) -> None:
+        """Register the team's captain, form the team, make a token: over HTTP, with the forms of the pages."""
+        if self._purse.token_of(team.slug) is not None:
+            return
+        visitor = Visitor(self._supervisor.url)
+        visitor.register(team.slug, self._purse.password_of(team.slug))
+        visitor.make_team(self._document["competition"]["slug"], team.slug, team.name)
+        for name in team.members:
+            member = Visitor(self._supervisor.url)
+            member.register(name, self._purse.password_of(name))
+            visitor.invite(team.slug, name)
+            member.accept_invitation()
+        self._purse.put_token(team.slug, visitor.make_token("git"))
+
+    def submit(self, team: VirtualTeam) -> None:
+        """Push each of the team's entries with the real git, and say what the door answered."""
+        for entry in filter(self._plays, team.entries):
+            address = self.address(team, entry)
+            if TAG not in pushed_tags(address):
+                pushed = push_copy(entry.like, address, author=team.slug, changes=entry.changes)
+                answer = next((line for line in pushed.output.splitlines() if "is received" in line), "")
+                self._say(f"{team.name} pushed to {entry.track}: {answer.removeprefix('remote:').strip()}")
+
+    def prepare_reader(self) -> str:
+        """The reader's own team with code that is not submitted yet; the command that submits it."""
+        self.enter(READER)
+        (entry,) = READER.entries
+        address = self.address(READER, entry)
+        if not has_code(address):
+            push_copy(entry.like, address, author=READER.slug, changes=entry.changes, tag=None)
+        return f"git clone {address} my-attack && cd my-attack && git tag {TAG} && git push origin {TAG}"
+
+    def address(self, team: VirtualTeam, entry: Entry) -> str:
+        """Where the team pushes an entry, with its token in it."""
+        site = urlsplit(self._supervisor.url)
+        credentials = f"{team.slug}:{self._purse.token_of(team.slug)}"
+        return f"{site.scheme}://{credentials}@{site.netloc}/git/{team.slug}/{entry.track}.git"
+
+    def front_page(self, path: str = "/") -> str:
+        """An address of the site."""
+        return self._supervisor.url + path
+
+    def password_of(self, user: str) -> str:
+        """The password of one of the demo's people."""
+        return self._purse.password_of(user)
+
+    def time(self) -> str:
+        """How long the story is told already, as minutes and seconds."""
+        return _clock(time.monotonic() - self._started)
+
+    def check(self) -> None:
+        """Raise `Fault` where a program of the site has ended."""
+        self._supervisor.check()
+
+    def settings(self) -> str:
+        """In what the demo is smaller than a competition of 2018."""
+        samples = next(each["count"] for each in self._document["sample_sets"] if each["purpose"] == "validation")
+        budget = self._document["rules"]["query_budget"]
+        return (
+            f"The demo plays {samples} validation samples and {budget} queries a sample; in 2018 it was 200 and 1,000."
+        )
+
+    def tell(self) -> None:
+        """Everybody registers and pushes. The virtual teams give way to the reader's."""
+        for team in TEAMS:
+            if any(map(self._plays, team.entries)):
+                self.enter(team)
+                Participation.objects.filter(team__slug=team.slug).update(low_priority=True)
+                self.submit(team)
+
+    def watch(self, *, limit: float) -> None:
+        """Say what happens until every submission is refused, scored or void; raises `Fault` after `limit` seconds."""
+        deadline = time.monotonic() + limit
+        while True:
+            self._supervisor.check()
+            self.say_news()
+            if not under_way().exists():
+                return
+            if time.monotonic() > deadline:
+                raise Fault(f"{under_way().count()} submissions were still under way after {limit:g} s")
+            time.sleep(1)
+
+    def say_news(self) -> None:
+        """Say what was refused, scored or void since this was last asked for."""
+        for key, line in self._news():
+            if key not in self._told:
+                self._told.add(key)
+                self._say(f"{self.time()}  {line}")
+
+    def _plays(self, entry: Entry) -> bool:
+        """Only what the competition has as baselines is pushed: a small competition has small teams."""
+        return entry.like in self._document["tracks"][entry.track]["baselines"]
+
+    def _news(self) -> Iterator[tuple[str, str]]:
+        """What ended so far, each with a key of its own."""
+        place = ("repository__entry__team", "repository__track")
+        for refused in Submission.objects.filter(state=Submission.State.REFUSED).select_related(*place):
+            yield f"{refused} {refused.state_since}", f"{self._named(refused)} refused: {refused.problem}"
+        ended = Evaluation.objects.exclude(state=Evaluation.State.PLAYING).order_by("finished_at")
+        for row in ended.select_related(*(f"submission__{name}" for name in place)):
+            where = row.submission.repository
+            score = f"{row.value:.2f}" if row.value is not None else f"void: {row.problem}"
+            if where.entry.team.slug != READER.slug:
+                yield str(row), f"{where.entry.team.name}, {where.track.kind}: {score}"
+                continue
+            standing = row.standings.first()
+            rank = f", rank {standing.rank}" if standing and standing.rank else ""
+            scored = "scored " if row.value is not None else ""
+            address = self.front_page(f"/submissions/{row.submission_id}")
+            yield str(row), f"{self._named(row.submission)}: {scored}{score}{rank}. {address}"
+
+    def _named(self, submission: Submission) -> str:
+        own = submission.repository.entry.team.slug == READER.slug
+        return f"Your submission {submission.pk}" if own else str(submission)
+
+
+def under_way() -> QuerySet[Submission]:
+    """Submissions of which something is still to come."""
+    ended = Evaluation.objects.filter(submission=OuterRef("pk")).exclude(state=Evaluation.State.PLAYING)
+    waiting = Q(state__in=Submission.UNDER_WAY) | (Q(state=Submission.State.READY) & ~Exists(ended))
+    return Submission.objects.filter(waiting)
+
+
+def boards(competition: Competition) -> dict[str, list[Standing]]:
+    """The rows of each board, by the title of its track."""
+    return {
+        track.title: list(
+            track.standings.select_related("track", "entry__team", "evaluation__worst_opponent").order_by(
+                "place", "entry"
+            )
+        )
+        for track in competition.tracks.all()
+    }
+
+
+def _clock(seconds: float) -> str:
+    return f"{int(seconds) // 60:2d}:{int(seconds) % 60:02d}"

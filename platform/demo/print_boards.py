@@ -1,0 +1,101 @@
+"""The boards as tables for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from competitions.models import Track
+from evaluation.domain.significant_digits import decimals
+from leaderboards.models import Evaluation, Standing
+from rounds.preview import Preview
+from rounds.selectors import StandingRow
+
+
+def print_boards(boards: Mapping[str, Sequence[Standing]], console: Console) -> None:
+    """Print each board: rank with its interval, team, score with its interval, what was held, hardest opponent."""
+    for title, standings in boards.items():
+        table = Table(title=title, title_justify="left", show_edge=False)
+        table.add_column("rank", justify="right", no_wrap=True)
+        table.add_column("team", no_wrap=True)
+        model = any(row.track.kind == Track.Kind.MODEL for row in standings)
+        for name in ("score", "95 % interval", "held" if model else "found nothing"):
+            table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(
+            "strongest opponent" if model else "hardest opponent", no_wrap=True, overflow="ellipsis", max_width=36
+        )
+        for row in standings:
+            score = row.evaluation
+            table.add_row(
+                _rank(row),
+                row.entry.team.name,
+                *_score(score),
+                f"{score.failures} of {score.tries}",
+                score.worst_opponent.title if score.worst_opponent else "",
+            )
+        console.print(table)
+        console.print()
+
+
+def print_preview(title: str, views: Sequence[Preview], console: Console) -> None:
+    """Print what applying a round changes: pools before and after, and who stands where and why."""
+    for view in views:
+        if not view.rows:
+            continue
+        table = Table(title=f"{title}, {view.track.title}: preview", title_justify="left", show_edge=False)
+        for name in ("place", "rank before"):
+            table.add_column(name, justify="right", no_wrap=True)
+        table.add_column("team", no_wrap=True)
+        table.add_column("why")
+        table.add_column("")
+        for row in view.rows:
+            table.add_row(str(row.place), str(row.rank_before or ""), row.team, row.why, row.remark)
+        console.print(table)
+        for name, pool in (("pool now", view.pool_before), ("pool after", view.pool_after)):
+            console.print(f"  {name}: {', '.join(player.title for player in pool)}")
+        console.print()
+
+
+def print_standings(title: str, sides: Mapping[str, Sequence[StandingRow]], console: Console) -> None:
+    """Print the standings of a round: place, team, score with its interval, and where those that were cut were cut."""
+    for kind, rows in sides.items():
+        table = Table(title=f"{title}, {kind}", title_justify="left", show_edge=False)
+        table.add_column("place", justify="right")
+        table.add_column("team", no_wrap=True)
+        for name in ("score", "95 % interval"):
+            table.add_column(name, justify="right", no_wrap=True)
+        table.add_column("")
+        for row in rows:
+            scored = row.value is not None and row.low is not None and row.high is not None
+            table.add_row(
+                str(row.place) if row.rank_low is None else f"{row.place} ({row.rank_low} to {row.rank_high})",
+                row.team,
+                *(_score(row) if scored else ("", "")),
+                _remark(row),
+            )
+        console.print(table)
+        console.print()
+
+
+def _rank(row: Standing) -> str:
+    """The rank and the ranks that fit the data, too: "2 (2 to 8)"."""
+    if row.rank is None:
+        return "none yet"
+    if row.rank_low is None:
+        return str(row.rank)
+    high = row.rank_high
+    return f"{row.rank} ({f'{row.rank_low} to {high}' if high else f'from {row.rank_low}'})"
+
+
+def _score(row: Evaluation | StandingRow) -> tuple[str, str]:
+    """A score and its interval, in the digits that the interval leaves."""
+    places = decimals(row.low or 0.0, row.high or 0.0)
+    return f"{row.value:.{places}f}", f"{row.low:.{places}f} to {row.high:.{places}f}"
+
+
+def _remark(row: StandingRow) -> str:
+    if row.value is None:
+        return f"cut in stage {row.stage}"
+    return f"scored by {row.met} of {row.opponents}" if row.met != row.opponents else ""

@@ -1,0 +1,87 @@
+"""Compare the quota ledger with what became of the submissions. Part of the services."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterator
+
+from django.db.models import Q, QuerySet
+
+from competitions.models import Competition
+from core import clock, events
+from core.difference import Difference
+from core.models import Event
+from leaderboards.models import Evaluation
+from leaderboards.selectors import COUNTED
+from submissions.models import QuotaSlot, Submission
+from submissions.quota_ledger import AWAITS_ORGANISER, BUILD_REFUSED, FAULT, OVERDUE, WITHDRAWN
+from submissions.quota_rules import WINDOW
+from submissions.services import refund
+
+
+def differing_slots(competition: Competition | None = None, *, repair: bool = False) -> Iterator[Difference]:
+    """Find submissions without a slot or with that of another push, slots that should be given back or were so without
+    a cause, and repositories that used more slots in the last day than their quota.
+
+    With `repair` slots are given back.
+    """
+    submissions, slots = Submission.objects.order_by("pk"), QuotaSlot.objects.order_by("pk")
+    if competition is not None:
+        submissions = submissions.filter(repository__entry__competition=competition)
+        slots = slots.filter(repository__entry__competition=competition)
+    for submission in submissions.filter(quota_slot__isnull=True):
+        yield Difference(str(submission), "it has no slot in the quota ledger")
+    by_platform = Q(state=Evaluation.State.VOID, cause=Submission.Cause.PLATFORM)
+    void = frozenset(Evaluation.objects.filter(COUNTED, by_platform).values_list("submission", flat=True))
+    for submission in submissions.filter(quota_slot__isnull=False).select_related("quota_slot"):
+        slot = submission.quota_slot
+        if problem := _problem_of(submission, slot, void):
+            yield Difference(str(submission), problem)
+        elif reason := _owed(submission, slot, void):
+            done = repair and refund(submission=submission, reason=reason)
+            yield Difference(str(submission), f"its slot is used and should be given back ({reason})", repaired=done)
+    yield from _overused(slots)
+
+
+def _problem_of(submission: Submission, slot: QuotaSlot, void: Container[int]) -> str:
+    """What cannot be, whatever happened; "" where nothing is wrong. `void`: submissions that were not measured by a
+    platform error."""
+    if (slot.repository_id, slot.commit, slot.tag) != (submission.repository_id, submission.commit, submission.tag):
+        return f"its slot is that of {slot.tag} at {slot.commit[:7]}"
+    if slot.state == QuotaSlot.State.RESERVED:
+        return "its slot is still reserved"
+    if slot.state == QuotaSlot.State.REFUNDED and not _was_owed(submission, slot, void):
+        return f"its slot was given back without a cause ({slot.reason})"
+    return ""
+
+
+def _owed(submission: Submission, slot: QuotaSlot, void: Container[int]) -> str:
+    """Why a used slot should have been given back; "" where it should not."""
+    if slot.state != QuotaSlot.State.USED:
+        return ""
+    if submission.state == Submission.State.REFUSED and submission.cause == Submission.Cause.PLATFORM:
+        return "" if slot.reason == AWAITS_ORGANISER else FAULT
+    if submission.state == Submission.State.WITHDRAWN and not submission.builds.exists():
+        return WITHDRAWN
+    return FAULT if submission.pk in void else ""
+
+
+def _was_owed(submission: Submission, slot: QuotaSlot, void: Container[int]) -> bool:
+    if slot.reason == WITHDRAWN:
+        return submission.state == Submission.State.WITHDRAWN
+    told = Event.objects.filter(subject=events.name_of(submission))
+    if slot.reason == OVERDUE and told.filter(verb="overdue").exists():
+        return True
+    refused = told.filter(verb="refuse")
+    if slot.reason == BUILD_REFUSED:
+        return refused.exists()
+    return submission.pk in void or refused.filter(data__cause=Submission.Cause.PLATFORM).exists()
+
+
+def _overused(slots: QuerySet[QuotaSlot]) -> Iterator[Difference]:
+    taken = slots.filter(reserved_at__gt=clock.database_now() - WINDOW).exclude(state=QuotaSlot.State.REFUNDED)
+    used = Counter(slot.repository for slot in taken.select_related("repository__track", "repository__entry__team"))
+    for repository, count in used.items():
+        if count > repository.track.quota:
+            quota = f"the quota is {repository.track.quota} (was it lowered since?)"
+            yield Difference(str(repository), f"{count} slots are used in 24 hours, and {quota}")

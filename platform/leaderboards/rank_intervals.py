@@ -1,0 +1,55 @@
+"""The rank intervals of a board, from the kept resamples of its scores. Part of the services."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from leaderboards.models import Resamples
+from leaderboards.ranking import COMPARED, Place
+from leaderboards.scoring_adapter import Ranked, rank_columns
+
+
+def with_intervals(board: Mapping[int, Place], standing: Mapping[int, Place], kind: str) -> dict[int, Place]:
+    """The board with the rank intervals of its first `COMPARED` ranked rows.
+
+    Those of the stored rows `standing` are taken where the same scores are compared. There are none while the resamples
+    of one of them are missing, as scores from before these were kept have none until `leaderboards verify --repair`.
+    """
+    ranked = sorted((row for row in board.values() if row.rank is not None), key=lambda row: (row.place, row.entry))
+    compared = {row.evaluation: row for row in ranked[:COMPARED]}
+    if Resamples.objects.filter(evaluation__in=compared).count() < len(compared):
+        compared = {}
+    more = len(compared) < len(ranked)
+    known = {row.evaluation: row for row in standing.values() if row.rank_low is not None}
+    # the last of those compared always has an open interval where there are more rows, and none has otherwise
+    if known.keys() != compared.keys() or any(row.rank_high is None for row in known.values()) != more:
+        known = _derived(compared, kind, more=more)
+    return {
+        entry: _given(row, known[row.evaluation]) if row.evaluation in known else row for entry, row in board.items()
+    }
+
+
+def _given(row: Place, known: Place) -> Place:
+    return row._replace(rank_low=known.rank_low, rank_high=known.rank_high, separated=known.separated)
+
+
+def _derived(compared: Mapping[int, Place], kind: str, *, more: bool) -> dict[int, Place]:
+    if not compared:
+        return {}
+    rows = Resamples.objects.filter(evaluation__in=compared).values_list("evaluation", "evaluation__value", "medians")
+    ranks = {evaluation: row.place for evaluation, row in compared.items()}
+    scores = [
+        Ranked(evaluation, ranks[evaluation], value, bytes(medians))
+        for evaluation, value, medians in rows
+        if value is not None
+    ]
+    found = rank_columns(scores, kind)
+    last = len(compared)
+    return {
+        evaluation: row._replace(
+            rank_low=found[evaluation].low,
+            rank_high=None if more and found[evaluation].high == last else found[evaluation].high,
+            separated=found[evaluation].separated,
+        )
+        for evaluation, row in compared.items()
+    }

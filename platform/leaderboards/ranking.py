@@ -1,0 +1,120 @@
+"""From scored submissions to the places of a leaderboard: a pure function of values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import NamedTuple, TypeAlias
+
+from leaderboards.scoring_adapter import ranks
+
+COMPARED = 100
+"""So many of the ranked rows, the first page, are compared with each other. The pairs grow with the square: on two
+cores 100 rows take about half a second and 300 nearly three, while the lock of the track is held."""
+
+CHANGE_OVER = timedelta(hours=24)
+"""How far before the newest score of a track the rank lies that a rank change is measured from."""
+
+TermsKey: TypeAlias = tuple[int, int, int]
+"""What a score was measured under: the keys of its pool, rules and sample set. They only grow, so later terms are
+larger."""
+
+
+class Scored(NamedTuple):
+    """A scored evaluation of a submission that counts (see `leaderboards.selectors.counting`).
+
+    `submission` and `evaluation` are numbers that grow with time; `entry` is whose they are.
+    """
+
+    entry: int
+    submission: int
+    evaluation: int
+    scored_at: datetime
+    value: float
+    terms: TermsKey
+
+
+class Place(NamedTuple):
+    """One row of a board: `place` is where it is listed, and equal scores share it.
+
+    `rank` is None where the score was measured under other terms than those in force: such rows are listed below the
+    ranked ones and rank nothing. `previous_rank` is None where the entry had no rank under the same terms then.
+    `rank_low` and `rank_high` are the 95 % rank interval, None where none is computed; `rank_high` alone is None where
+    the interval reaches below the rows that are compared. `separated`: whether it is separated from all of the next
+    rank.
+    """
+
+    entry: int
+    evaluation: int
+    place: int
+    rank: int | None
+    previous_rank: int | None
+    rank_low: int | None = None
+    rank_high: int | None = None
+    separated: bool | None = None
+
+
+def places(rows: Iterable[Scored], kind: str, in_force: TermsKey | None) -> dict[int, Place]:
+    """The board of the track `kind` by entry, from rows in any order.
+
+    Of each entry the newest scored submission counts, and of that the newest evaluation under the latest terms. Only
+    those measured under the terms `in_force` have a rank; the others are listed below, the latest terms first.
+    """
+    rows = list(rows)
+    if not rows:
+        return {}
+    before = max(row.scored_at for row in rows) - CHANGE_OVER
+    counting = _counting(rows)
+    now = _places(counting, kind, in_force)
+    counted_before = _counting(row for row in rows if row.scored_at <= before)
+    then = _places(counted_before, kind, in_force)
+    board = {}
+    for entry, row in counting.items():
+        ranked = row.terms == in_force
+        comparable = ranked and entry in counted_before and counted_before[entry].terms == in_force
+        board[entry] = Place(
+            entry,
+            row.evaluation,
+            place=now[entry],
+            rank=now[entry] if ranked else None,
+            previous_rank=then[entry] if comparable else None,
+        )
+    return board
+
+
+def order(rows: Iterable[Scored], kind: str) -> dict[int, int]:
+    """The place of each entry by its newest score: those under the latest terms first, then those before, and so on."""
+    return _places(_counting(rows), kind, None)
+
+
+def order_before(rows: Iterable[Scored], kind: str, in_force: TermsKey) -> dict[int, int]:
+    """The place of each entry on the board as it was before the terms `in_force`: what is measured again, and when.
+
+    It does not change while scores under the new terms arrive.
+    """
+    return order((row for row in rows if row.terms != in_force), kind)
+
+
+def _counting(rows: Iterable[Scored]) -> dict[int, Scored]:
+    chosen: dict[int, Scored] = {}
+    for row in rows:
+        rival = chosen.get(row.entry)
+        if rival is None or _recency(row) > _recency(rival):
+            chosen[row.entry] = row
+    return chosen
+
+
+def _recency(row: Scored) -> tuple[int, TermsKey, int]:
+    return row.submission, row.terms, row.evaluation
+
+
+def _places(counting: dict[int, Scored], kind: str, in_force: TermsKey | None) -> dict[int, int]:
+    """Ranks within each terms, those of all other terms below those of the terms `in_force`."""
+    by_terms: dict[TermsKey, dict[int, float]] = {}
+    for entry, row in counting.items():
+        by_terms.setdefault(row.terms, {})[entry] = row.value
+    listed: dict[int, int] = {}
+    for terms in sorted(by_terms, key=lambda terms: (terms == in_force, terms), reverse=True):
+        above = len(listed)
+        listed |= {entry: above + rank for entry, rank in ranks(by_terms[terms], kind).items()}
+    return listed

@@ -1,0 +1,64 @@
+"""Which match of a pair counts since a rejudging was published, and what was scored by another. Part of the selectors.
+
+Of two players under the same rules on the same samples there may be several matches: the first, and one for each
+rejudging. Of those that were published, the newest counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+
+from competitions.models import Competition
+from leaderboards.evaluation_basis import COUNTED, NEWEST
+from leaderboards.models import Evaluation, Rejudging
+from matches.models import Match
+from submissions.models import Submission
+
+_PAIR = ("rules", "sample_set", "model", "attack")
+
+_Pair: TypeAlias = tuple[int, ...]
+
+
+def published_matches(also: Rejudging | None = None) -> QuerySet[Match]:
+    """The matches that published rejudgings have played, the newest first; `also` as if it were published."""
+    published = Rejudging.objects.filter(Q(state=Rejudging.State.APPLIED) | Q(pk=also.pk if also else None))
+    in_set = Evaluation.matches.through.objects.filter(match=OuterRef("pk"), evaluation__rejudging__in=published)
+    return Match.objects.filter(Exists(in_set), take__gt=0, state=Match.State.PLAYED).order_by("-take")
+
+
+def replaced_matches(competition: Competition, *, also: Rejudging | None = None) -> dict[int, Match]:
+    """By the key of each match that counts no more, the one that counts in its place; `also`: see above."""
+    counting: dict[_Pair, Match] = {}
+    for match in published_matches(also).filter(rules__competition=competition):
+        counting.setdefault(_pair(match), match)
+    if not counting:  # as almost always
+        return {}
+    names = {f"{name}__in": {getattr(match, f"{name}_id") for match in counting.values()} for name in _PAIR}
+    replaced = {}
+    for match in Match.objects.filter(**names):
+        newest = counting.get(_pair(match))
+        if newest is not None and match.take < newest.take:
+            replaced[match.pk] = newest
+    return replaced
+
+
+def evaluations_using(matches: Iterable[int]) -> QuerySet[Evaluation]:
+    """The evaluations in force that use one of these replaced matches: those that play, and the last of each submission
+    that ended otherwise than by a platform error, unless another one has superseded it or is about to.
+
+    Those of withdrawn submissions never count again and are none of them.
+    """
+    ended = Q(state=Evaluation.State.SCORED) | Q(state=Evaluation.State.VOID, cause=Submission.Cause.TEAM)
+    last = Evaluation.objects.filter(COUNTED, ended, submission=OuterRef("submission")).order_by(*NEWEST)
+    using = Exists(Evaluation.matches.through.objects.filter(evaluation=OuterRef("pk"), match__in=list(matches)))
+    superseding = Evaluation.objects.filter(COUNTED, ~using, replaces=OuterRef("pk"))
+    in_force = Q(state=Evaluation.State.PLAYING) | Q(pk=Subquery(last.values("pk")[:1])) & ~Exists(superseding)
+    rows = Evaluation.objects.filter(COUNTED, using, in_force, submission__state=Submission.State.READY)
+    return rows.order_by("submission", "pk")
+
+
+def _pair(match: Match) -> _Pair:
+    return tuple(getattr(match, f"{name}_id") for name in _PAIR)

@@ -1,0 +1,157 @@
+"""Adapter: how much of a team's scores may be luck on one sample set. Part of the selectors."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+import numpy as np
+from django.core.cache import cache
+from django.db.models import Count, QuerySet, Subquery
+
+from competitions.models import Entry, SampleSet, Track
+from competitions.selectors import imported_sets
+from evaluation.domain.players import Side
+from evaluation.domain.players import Track as EngineTrack
+from evaluation.domain.results import Outcome
+from evaluation.scoring.distances import Distances, scored_distance
+from evaluation.scoring.paired_test import Difference, paired_difference
+from evaluation.scoring.selection_effect import gain_by_luck
+from leaderboards.evaluation_basis import COUNTED, NEWEST, ranked_under
+from leaderboards.models import Evaluation
+from leaderboards.player_owners import left_out
+from leaderboards.scoring_adapter import SEED
+from matches.models import SampleResult
+
+EXAMPLES = (5, 35, 150)
+"""Numbers of submissions for which a board tells what luck gives: a day, a week and a month of five a day."""
+
+_KEPT_SECONDS = 7 * 24 * 3600
+
+
+@dataclass(frozen=True)
+class Chance:
+    """By which share the best of so many equally strong submissions is expected to look better than they are."""
+
+    submissions: int
+    gain: float
+
+
+@dataclass(frozen=True)
+class BoardLuck:
+    """What a board says of luck: `measured` by team slug, how many submissions were measured on the set in force."""
+
+    samples: int
+    chances: tuple[Chance, ...]
+    measured: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A submission's score less that of an earlier one on the same terms."""
+
+    older: int
+    difference: Difference
+    better: bool
+    """Whether the newer one's score is the better one, separated or not."""
+
+
+@dataclass(frozen=True)
+class TrackLuck:
+    """How a team stands on a track: its submissions on the set in force, and its newest scored one.
+
+    `compared` is None where no earlier one was measured on the same terms.
+    """
+
+    track: Track
+    samples: int
+    chance: Chance
+    newest: int | None
+    compared: Compared | None
+
+
+def luck_on(track: Track, teams: Collection[str], *, until: datetime | None = None) -> BoardLuck | None:
+    """What the board of a track says of luck, for the teams with these slugs, in one query.
+
+    None where nothing of them was measured on the validation set in force. `until`: what was scored later is not
+    counted, as where the board stands still since then.
+    """
+    sets = imported_sets(track.competition).filter(purpose=SampleSet.Purpose.VALIDATION).order_by("-pk")
+    slug = "submission__repository__entry__team__slug"
+    rows = _scored(track, until).filter(sample_set=Subquery(sets.values("pk")[:1]), **{f"{slug}__in": teams})
+    counts = (
+        rows.order_by().values_list(slug, "sample_set__count").annotate(measured=Count("submission", distinct=True))
+    )
+    found = list(counts)
+    if not found:
+        return None
+    samples, side = found[0][1], EngineTrack(track.kind).side
+    chances = tuple(_chance(side, count, samples) for count in EXAMPLES)
+    return BoardLuck(samples, chances, {team: measured for team, _, measured in found})
+
+
+def luck_of(entry: Entry, *, inside: bool) -> list[TrackLuck]:
+    """How the team stands on each track where something of it was measured.
+
+    The comparison is for its members and the organisers (`inside`) alone, and so is what boards that stand still hide.
+    """
+    found = []
+    until = None if inside else entry.competition.boards_still_since
+    for track in entry.competition.tracks.all():
+        terms, side = ranked_under(track), EngineTrack(track.kind).side
+        if terms is None:
+            continue
+        own = _scored(track, until).filter(submission__repository__entry=entry)
+        count = own.filter(sample_set=terms.sample_set).values("submission").distinct().count()
+        newest = own.order_by("-submission_id", *NEWEST).first() if inside else None
+        if count or newest:
+            chance = _chance(side, count, terms.sample_set.count)
+            compared = _compared(newest, own, side) if newest else None
+            number = newest.submission_id if newest else None
+            found.append(TrackLuck(track, terms.sample_set.count, chance, number, compared))
+    return found
+
+
+def _scored(track: Track, until: datetime | None) -> QuerySet[Evaluation]:
+    rows = Evaluation.objects.filter(COUNTED, submission__repository__track=track, state=Evaluation.State.SCORED)
+    return rows if until is None else rows.filter(finished_at__lte=until)
+
+
+def _chance(side: Side, submissions: int, samples: int) -> Chance:
+    return Chance(submissions, gain_by_luck(side, submissions, samples) if submissions else 0.0)
+
+
+def _compared(newest: Evaluation, own: QuerySet[Evaluation], side: Side) -> Compared | None:
+    """Against the submission before, of those that were measured on the same terms."""
+    terms = {name: getattr(newest, name) for name in ("pool", "rules", "sample_set")}
+    older = own.filter(**terms, submission__lt=newest.submission_id).order_by("-submission_id", "-pk").first()
+    if older is None:
+        return None
+    # scores change with a repair alone, and then the key does
+    key = f"paired-difference:{newest.pk}:{newest.value!r}:{older.pk}:{older.value!r}"
+    kept = cache.get(key)
+    if kept is not None:
+        difference = Difference(**kept)
+    else:
+        rows = _distances(newest, side), _distances(older, side)
+        if not rows[0].size or rows[0].shape != rows[1].shape:
+            return None  # it met models of its own team alone
+        difference = paired_difference(*rows, side, SEED)
+        cache.set(key, asdict(difference), _KEPT_SECONDS)
+    return Compared(older.submission_id, difference, better=(difference.value > 0) == (side is Side.MODEL))
+
+
+def _distances(evaluation: Evaluation, side: Side) -> Distances:
+    """(opponents, samples): the scored distances that the score follows from, in the order of the opponents' keys.
+
+    What the score leaves out, as of an attack the models of its own team, is left out.
+    """
+    opponent = "match__attack" if side is Side.MODEL else "match__model"
+    rows = SampleResult.objects.filter(match__evaluations=evaluation).order_by(opponent, "sample")
+    if side is Side.ATTACK:
+        rows = rows.exclude(match__model__in=left_out(evaluation))
+    by_opponent: dict[int, list[float]] = {}
+    for key, outcome, distance, worst in rows.values_list(opponent, "outcome", "distance", "worst_case"):
+        by_opponent.setdefault(key, []).append(scored_distance(Outcome(outcome), distance, worst))
+    return np.array(list(by_opponent.values()))

@@ -1,0 +1,130 @@
+"""Compute scores and standings again from the rows that count, and compare. Part of the services.
+
+The site may go on meanwhile. A board follows a new pool or a disqualification within a minute; until then it differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from competitions.models import Competition, Track
+from core.difference import Difference
+from core.errors import Fault
+from leaderboards.models import Evaluation, Resamples, Standing
+from leaderboards.replaced_matches import evaluations_using, replaced_matches
+from leaderboards.scoring import difference_of, keep_resamples, recompute, score_finished, scores_of
+from leaderboards.scoring_adapter import Scores
+from leaderboards.selectors import COUNTED, unresolved
+from leaderboards.superseding import supersede_in
+
+
+@dataclass(frozen=True)
+class Verified:
+    """How many scores and standings were compared, and what differed."""
+
+    scores: int
+    standings: int
+    differences: tuple[Difference, ...]
+
+
+def verify_boards(competition: Competition | None = None, *, repair: bool = False) -> Verified:
+    """Compare every score with its rows, every row of a board with the scores, and all scores with each other.
+
+    Of one competition or of all. With `repair` what can be derived again is written.
+    """
+    competitions = Competition.objects.all() if competition is None else [competition]
+    differences: list[Difference] = []
+    scores = standings = 0
+    for each in competitions:
+        for track in each.tracks.order_by("pk"):
+            scored = Evaluation.objects.filter(
+                COUNTED, submission__repository__track=track, state=Evaluation.State.SCORED
+            )
+            rows = scored.select_related("submission__repository__track", "pool", "sample_set").order_by("pk")
+            for evaluation in rows:
+                scores += 1
+                differences += _of_score(evaluation, repair=repair)
+        differences += _of_pairs(each, repair=repair)
+        for track in each.tracks.order_by("pk"):
+            differences += _of_board(track, repair=repair)
+            standings += Standing.objects.filter(track=track).count()
+    differences += _waiting(competition)
+    return Verified(scores, standings, tuple(differences))
+
+
+def _of_score(evaluation: Evaluation, *, repair: bool) -> Iterator[Difference]:
+    try:
+        scores = scores_of(evaluation)
+    except Fault as fault:
+        yield Difference(str(evaluation), f"its score cannot be computed: {fault}")
+        return
+    changed = [
+        f"{name} is {getattr(evaluation, name)!r} and should be {value!r}"
+        for name, value in scores.columns.items()
+        if getattr(evaluation, name) != value
+    ]
+    if not _same_resamples(evaluation, scores):
+        changed.append("its resamples are missing or others")
+    if not changed:
+        return
+    if repair:
+        with transaction.atomic():
+            Evaluation.objects.filter(pk=evaluation.pk).update(**scores.columns)
+            keep_resamples(evaluation, scores.resampled)
+    yield Difference(f"{evaluation} of {evaluation.submission}", "; ".join(changed), repaired=repair)
+
+
+def _same_resamples(evaluation: Evaluation, scores: Scores) -> bool:
+    kept = Resamples.objects.filter(evaluation=evaluation).values_list("medians", flat=True).first()
+    return kept is not None and bytes(kept) == scores.resampled
+
+
+def _of_pairs(competition: Competition, *, repair: bool) -> Iterator[Difference]:
+    """Where a pair has two results, as a score rests on a match that a published rejudging replaced."""
+    replaced = replaced_matches(competition)
+    found = list(evaluations_using(replaced).select_related("submission"))
+    if repair and found:
+        supersede_in(competition)
+        score_finished()
+    for evaluation in found:
+        pairs = {match.pk: replaced[match.pk].pk for match in evaluation.matches.all() if match.pk in replaced}
+        told = ", ".join(f"match {old} instead of {new}" for old, new in sorted(pairs.items()))
+        subject = f"{evaluation} of {evaluation.submission}"
+        yield Difference(subject, f"it rests on what a rejudging replaced: {told}", repaired=repair)
+
+
+def _of_board(track: Track, *, repair: bool) -> Iterator[Difference]:
+    with transaction.atomic():
+        # nobody writes scores or standings of the track meanwhile
+        Track.objects.select_for_update(no_key=True).get(pk=track.pk)
+        changed, gone = difference_of(track, again=True)
+        stored = {row.entry_id: row for row in Standing.objects.filter(track=track).select_related("entry")}
+        if repair and (changed or gone):
+            recompute(track, again=True)
+    for place in changed:
+        row = stored.get(place.entry)
+        if row is None:
+            yield Difference(f"board of {track}", f"the row of entry {place.entry} is missing", repaired=repair)
+            continue
+        columns = {"evaluation": row.evaluation_id, **{name: getattr(row, name) for name in place._fields[2:]}}
+        told = "; ".join(
+            f"{name} is {value} and should be {getattr(place, name)}"
+            for name, value in columns.items()
+            if value != getattr(place, name)
+        )
+        yield Difference(f"{row} on the board of {track}", told, repaired=repair)
+    for entry in gone:
+        yield Difference(f"{stored[entry]} on the board of {track}", "it should not be there", repaired=repair)
+
+
+def _waiting(competition: Competition | None) -> Iterator[Difference]:
+    rows = unresolved().select_related("submission")
+    for evaluation in rows if competition is None else rows.filter(sample_set__competition=competition):
+        yield Difference(
+            str(evaluation.submission),
+            f"it is not measured under the terms in force, as {evaluation} ended by a platform error: re-evaluate it "
+            f"({evaluation.problem})",
+        )

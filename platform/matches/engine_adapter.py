@@ -1,0 +1,136 @@
+"""Adapter: a match in the engine's hands, with both players kept warm from one piece to the next."""
+
+from __future__ import annotations
+
+import io
+import logging
+import zipfile
+from functools import cache
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from competitions.rules import query_rules
+from competitions.sample_store import samples_of
+from core import object_store
+from evaluation.domain.players import Track
+from evaluation.domain.results import Failure, PieceResult
+from evaluation.domain.rules import QueryRules
+from evaluation.referee import clock as referee_clock
+from evaluation.referee.clock import MODEL_GRACE_SECONDS
+from evaluation.referee.fresh_start import AUDIT_STARTS
+from evaluation.referee.match import Match as Refereed
+from evaluation.referee.players import RESTARTS
+from evaluation.runner.sandboxed_player import SandboxSeat
+from matches.models import Match, Piece, Worker
+from matches.piece_result import PlayedPiece
+from submissions.player_builds import ready_player
+from submissions.sandboxes import open_sandbox, resources
+
+log = logging.getLogger(__name__)
+
+IMAGES = "perturbed"
+FOUND = "found_label"
+"""Names in an artefact, beside `sample` and the columns of the trace (`trace_sample`, `trace_query`, ...)."""
+
+_FOUND_NOTHING = -1
+
+_MARGIN_SECONDS = 3600.0
+
+
+class Session:
+    """A match whose players stay up over all pieces that one worker plays in a row. A context manager."""
+
+    def __init__(self, match: Match, worker: Worker) -> None:
+        """Make both players ready on this host (they are started with the first piece); raises `Fault`."""
+        model, attack = (ready_player(player, log.debug) for player in (match.model, match.attack))
+        self._samples = samples_of(match.sample_set)
+        sandbox, share = open_sandbox(), resources(worker.device or None)
+        self._refereed = Refereed(
+            rules=query_rules(match.rules.values, match.rules.version),
+            track=Track(match.attack.kind),
+            model=SandboxSeat(sandbox, model, share),
+            attack=SandboxSeat(sandbox, attack, share),
+            seed=match.seed,
+            calibration=worker.calibration,
+            # what is bundled with us is known to be stateless: tests compare it with fresh instances
+            fresh_audit=not match.model.baseline,
+            reuse_attack=bool(match.attack.baseline),
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._refereed.close()
+
+    def play(self, piece: Piece) -> PieceResult:
+        """Play `piece`; what players do wrong is in the result, what we do wrong is raised."""
+        samples = list(self._samples[piece.first : piece.first + piece.count])
+        waiting = Piece.objects.filter(match=piece.match_id, state=Piece.State.WAITING)
+        return self._refereed.play_piece(samples, more=waiting.exists())
+
+    def settle(self, result: PieceResult) -> PlayedPiece:
+        """Keep the images and the trace, and give what is to be committed of the piece just played."""
+        return PlayedPiece(
+            samples=result.samples,
+            seconds=result.seconds,
+            audit=result.audit,
+            failures=[_failure(failure) for failure in result.failures],
+            artefact=object_store.put(pack(result)),
+        )
+
+
+def _failure(failure: Failure) -> dict[str, Any]:
+    return {
+        "side": str(failure.side),
+        "reason": str(failure.reason),
+        "text": failure.reason.text,
+        "detail": failure.detail,
+        "in_setup": failure.in_setup,
+    }
+
+
+def longest_seconds(rules: QueryRules, samples: int, calibration: float) -> float:
+    """How long a piece of `samples` may be in a worker's hands: whoever holds it longer hangs.
+
+    Both players may use every start and all their time; twice that, with an hour, covers the referee's own questions,
+    the restarts of the audit, and players that have to be built again on this host.
+    """
+    starts = (2 * (1 + RESTARTS) + AUDIT_STARTS) * rules.setup_seconds
+    model = samples * (rules.query_budget + 1) * rules.model_seconds_per_image + (1 + RESTARTS) * MODEL_GRACE_SECONDS
+    attack = samples * rules.attack_seconds_per_sample
+    return 2 * calibration * (starts + model + attack) + _MARGIN_SECONDS
+
+
+@cache
+def calibration() -> float:
+    """How much slower than the reference machine this worker is, at least 1; measured once per process."""
+    return referee_clock.calibrate()
+
+
+def pack(result: PieceResult) -> bytes:
+    """The artefact of a piece, an .npz: equal results give equal bytes, whatever the clock."""
+    found = [_FOUND_NOTHING if row.found_label is None else row.found_label for row in result.samples]
+    columns: dict[str, NDArray[Any]] = {
+        "sample": np.array([row.sample for row in result.samples], np.uint16),
+        IMAGES: np.ascontiguousarray(result.perturbed, np.uint8),
+        FOUND: np.array(found, np.int16),
+        "trace_sample": result.trace.sample,
+        "trace_charged": result.trace.charged,
+        "trace_query": result.trace.query,
+        "trace_label": result.trace.label,
+        "trace_distance": result.trace.distance,
+    }
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, column in columns.items():
+            part = io.BytesIO()
+            np.lib.format.write_array(part, column, allow_pickle=False)
+            # a ZipInfo of its own carries no time of day
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), part.getvalue(), zipfile.ZIP_DEFLATED)
+    return file.getvalue()

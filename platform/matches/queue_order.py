@@ -1,0 +1,110 @@
+"""Which team's pieces come next, and what each team had of the workers. Part of the queue."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import NamedTuple, TypedDict
+
+from django.conf import settings
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Sum
+
+from competitions.models import Entry
+from core.fair_share import DAY, RECENT, Precedence, Use, precedence
+from matches.models import Piece, WorkerTime
+
+
+class Held(NamedTuple):
+    """A piece that a worker plays now: for which team (None: for no team's leaderboard), and since when."""
+
+    match: int
+    priority: int
+    entry: int | None
+    since: datetime | None
+
+
+class _Team(TypedDict):
+    """The columns of pieces by which those of one team are found; the entry is None for rejudgings."""
+
+    priority: Piece.Priority
+    entry: int | None
+
+
+class _First(NamedTuple):
+    """A team (None: no team's work) with pieces that may be claimed, and when the first of them was queued."""
+
+    entry: int | None
+    queued_at: datetime
+
+
+IN_ORDER = ("entry_id", "queued_at", "match_id", "number")
+"""The order of pieces of one priority and team, as the index has it: sorting would look at all that waits."""
+
+
+def held_pieces() -> list[Held]:
+    """The pieces that workers play now; there are no more of them than workers."""
+    claimed = Piece.objects.filter(state=Piece.State.CLAIMED).order_by()
+    return [Held(*row) for row in claimed.values_list("match_id", "priority", "entry_id", "claimed_at")]
+
+
+def uses(teams: Collection[int | None], held: Sequence[Held], now: datetime) -> dict[int | None, Use]:
+    """What each of `teams` has of the workers at `now`: what it committed, and the pieces that are played for it.
+
+    Hours are counted whole, so "the last hour" is up to two, and "the last day" as little as 23.
+    """
+    hour = now.replace(minute=0, second=0, microsecond=0)
+    of_them = Q(entry__in=[team for team in teams if team is not None])
+    if None in teams:
+        of_them |= Q(entry=None)
+    rows = WorkerTime.objects.filter(of_them, hour__gt=hour - DAY).order_by().values_list("entry")
+    recent = Sum("seconds", filter=Q(hour__gte=hour - RECENT), default=0.0)
+    spent = {entry: seconds for entry, *seconds in rows.annotate(recent=recent, day=Sum("seconds"))}
+    playing = [each for each in held if each.priority == Piece.Priority.BOARD]
+    running = Counter(each.entry for each in playing)
+    going: defaultdict[int | None, float] = defaultdict(float)
+    for each in playing:
+        going[each.entry] += _seconds(each.since, now)
+    return {
+        team: Use(running[team], *(seconds + going[team] for seconds in spent.get(team, (0.0, 0.0)))) for team in teams
+    }
+
+
+def in_turn(pieces: QuerySet[Piece], held: Sequence[Held], now: datetime) -> list[_Team]:
+    """The teams with some of `pieces`, which may be claimed, in the order in which they are served.
+
+    One probe of the index for each team, however many pieces wait. `held` as `held_pieces` gives it.
+    """
+    board = pieces.filter(priority=Piece.Priority.BOARD).order_by(*IN_ORDER)
+    own = board.filter(entry=OuterRef("pk")).values("queued_at")[:1]
+    entries = Entry.objects.order_by().values_list("pk", Subquery(own))
+    firsts = [_First(entry, queued_at) for entry, queued_at in entries if queued_at is not None]
+    of_nobody = board.filter(entry=None).values_list("queued_at", flat=True).first()
+    if of_nobody is not None:
+        firsts.append(_First(None, of_nobody))
+    used = uses([first.entry for first in firsts], held, now)
+
+    def place(first: _First) -> tuple[Precedence, datetime]:
+        limit = settings.TEAM_WORKER_SECONDS if first.entry is not None else float("inf")
+        return precedence(used[first.entry], limit=limit, gives_way=first.queued_at > now), first.queued_at
+
+    return [_Team(priority=Piece.Priority.BOARD, entry=first.entry) for first in sorted(firsts, key=place)]
+
+
+def charge(piece: Piece, now: datetime) -> None:
+    """Count the time from the claim to the commit of `piece`. Last in its transaction, whose end frees the row."""
+    if piece.priority != Piece.Priority.BOARD:
+        return
+    hour = now.replace(minute=0, second=0, microsecond=0)
+    spent, _ = WorkerTime.objects.get_or_create(entry=piece.entry, hour=hour)
+    WorkerTime.objects.filter(pk=spent.pk).update(seconds=F("seconds") + _seconds(piece.claimed_at, now))
+
+
+def over_limit(entries: Collection[int | None], now: datetime) -> set[int | None]:
+    """Those of the teams that used more of the workers in the last day than their share: others are served first."""
+    teams = set(entries) - {None}
+    return {team for team, use in uses(teams, held_pieces(), now).items() if use.day >= settings.TEAM_WORKER_SECONDS}
+
+
+def _seconds(since: datetime | None, until: datetime) -> float:
+    return max(0.0, (until - since).total_seconds()) if since else 0.0

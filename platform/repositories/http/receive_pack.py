@@ -1,0 +1,84 @@
+"""What happens to a push between git's two questions: policy and size, then the door."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from django.conf import settings
+from django.db import connections
+
+from core import clock
+from core.errors import Refusal
+from repositories.git_reader import Reader
+from repositories.http.hook_channel import Answer, Question
+from repositories.push_gate import Door, Push, RefUpdate
+from repositories.push_messages import FAULT, LATE_FAULT, printable, refusal_text
+from repositories.ref_rules import check_refs, ref_limits_in_force
+from repositories.services import note_push, size_of
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Receiver:
+    """Answers git's hooks for one push; `push` lacks its updates until git tells them."""
+
+    door: Door
+    push: Push
+
+    def answer(self, question: Question) -> Answer:
+        """Whether git may go on, and what the pusher reads."""
+        push = replace(self.push, updates=_updates(question.lines), environment=question.environment)
+        try:
+            return self._before(push) if question.hook == "pre-receive" else self._after(push)
+        finally:
+            let_connections_go()
+
+    def _before(self, push: Push) -> Answer:
+        try:
+            _check_refs(push)
+            _check_size(push)
+            return Answer(0, printable(self.door.before(push)))
+        except Refusal as refusal:
+            return Answer(1, printable(refusal_text(refusal, clock.now())))
+        except Exception:
+            log.exception("the door failed on a push of %s to %s", push.user, push.repository)
+            return Answer(1, FAULT)
+
+    def _after(self, push: Push) -> Answer:
+        try:
+            note_push(push.repository)
+            return Answer(0, printable(self.door.after(push)))
+        except Exception:
+            log.exception("the door failed after a push of %s to %s", push.user, push.repository)
+            return Answer(0, LATE_FAULT)
+
+
+def let_connections_go() -> None:
+    """A push may take minutes, in which it needs no database."""
+    for connection in connections.all(initialized_only=True):
+        if not connection.in_atomic_block:
+            connection.close()
+
+
+def _updates(lines: str) -> Sequence[RefUpdate]:
+    return tuple(RefUpdate(*line.split(" ", 2)) for line in lines.split("\n") if line)
+
+
+def _check_refs(push: Push) -> None:
+    with Reader(push.repository.path) as reader:
+        check_refs(push.updates, reader.refs(), ref_limits_in_force())
+
+
+def _check_size(push: Push) -> None:
+    limit: int = settings.MAX_REPOSITORY_BYTES
+    if all(update.deletes for update in push.updates):
+        return
+    size = size_of(push.repository.path)
+    if size > limit:
+        raise Refusal(
+            f"the repository would hold {size >> 20:,} MiB with this push, and at most {limit >> 20:,} MiB are taken",
+            fix="push fewer or smaller files, or ask an organiser for room",
+        )

@@ -1,0 +1,80 @@
+"""Public copies: bare repositories that hold released commits with their history, and nothing else of a team's work.
+
+Serving the team's own repository with its other refs hidden would not do: by git's protocol 2 a client may ask for any
+object that the repository holds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from django.conf import settings
+
+from core.errors import Fault
+from repositories.git_command import COMMAND, environment, git, in_repository
+from repositories.models import Repository
+
+
+def public_copy(repository: Repository, tags: Mapping[str, str]) -> Path:
+    """The bare repository that holds the commits of `tags` (name: commit) under these names; made where it is missing.
+
+    The last one is what a clone checks out. Two may call this at once. It can be made again from `repository` at any
+    time, so nothing is lost with it. Raises `Fault` where a commit is missing.
+    """
+    path = _path_of(repository, tags)
+    if not path.exists():
+        _make(path, repository, tags)
+    return path
+
+
+def drop_copies(repository: Repository, *, but: Mapping[str, str]) -> None:
+    """Remove the public copies of `repository`, except that of the tags `but`. Clones under way may break off."""
+    kept = _path_of(repository, but)
+    for path in kept.parent.glob(f"{repository.pk}-*.git"):
+        if path != kept:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _path_of(repository: Repository, tags: Mapping[str, str]) -> Path:
+    """Named by what it holds: a copy is never changed, and one that holds too much is no longer found."""
+    folder: Path = settings.REPOSITORIES
+    held = "\n".join(f"{tag} {commit}" for tag, commit in tags.items())
+    return folder / "public" / f"{repository.pk}-{hashlib.sha256(held.encode()).hexdigest()[:32]}.git"
+
+
+def _make(path: Path, repository: Repository, tags: Mapping[str, str]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".new-") as name:
+        fresh = Path(name) / "bare.git"
+        fresh.mkdir()
+        git(fresh, "init", "--quiet", "--bare", "--template=", "--initial-branch=main")
+        _pack(repository.path, tags.values(), fresh / "objects/pack/pack")
+        for tag, commit in tags.items():
+            git(fresh, "update-ref", f"refs/tags/{tag}", commit)
+            git(fresh, "update-ref", "--no-deref", "HEAD", commit)
+        try:
+            fresh.rename(path)
+        except OSError:
+            if not path.is_dir():
+                raise  # else another was quicker; its copy is the same
+
+
+def _pack(source: Path, commits: Iterable[str], target: Path) -> None:
+    """Write what the commits lead to, and nothing else, as one pack whose name begins with `target`."""
+    try:
+        subprocess.run(
+            [*COMMAND, "pack-objects", "--quiet", "--revs", str(target.resolve())],
+            cwd=source,
+            env=environment(in_repository(source)),
+            input="".join(f"{commit}\n" for commit in commits).encode(),
+            capture_output=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError) as error:
+        said = getattr(error, "stderr", b"").decode(errors="replace")
+        raise Fault(f"{source} cannot be copied: {said or error}") from error

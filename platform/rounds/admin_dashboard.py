@@ -1,0 +1,313 @@
+"""What organisers see on a round's page in the admin: where it stands, what it costs, who is in and who was cut, and
+what applying would change. Sections of tables, in the order in which they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.template.defaultfilters import filesizeformat
+from django.urls import reverse
+from django.utils.html import format_html
+
+from core.administration.columns import link_to
+from matches.models import Match
+from matches.selectors import WorkerStatus, workers
+from rounds.models import Release, Round
+from rounds.preview import unfit
+from rounds.selectors import (
+    BracketView,
+    Estimate,
+    Line,
+    Name,
+    Preview,
+    Progress,
+    StageView,
+    StandingRow,
+    estimate,
+    preview,
+    progress,
+    stages,
+    standings,
+)
+from rounds.suspicious_models import suspects
+
+State = Round.State
+
+STANDS = {
+    State.PLANNED: "Planned. It is frozen by itself when its window begins.",
+    State.FROZEN: "Frozen: who plays is fixed. Nothing is played until you start it.",
+    State.PLAYING: "It plays. This page is read anew every 15 seconds.",
+    State.PAUSED: "Paused: what was in hand is finished, and nothing more is taken up until you resume it.",
+    State.SCORED: "Over, and seen by organisers only. Look at the preview, then apply the result.",
+    State.PUBLISHED: "Applied: the result is public and never changes. Release what should be public beside it.",
+    State.CANCELLED: "Cancelled: it has no result.",
+}
+KEEPS = (State.PLAYING, State.PAUSED, State.SCORED)
+COSTS = (State.PLANNED, State.FROZEN, State.PLAYING, State.PAUSED)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the admin. Cells are text or links."""
+
+    title: str
+    headers: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class Section:
+    """Tables under one heading, folded away where `folded`."""
+
+    title: str
+    tables: Sequence[Table]
+    text: str = ""
+    folded: bool = False
+
+
+@dataclass(frozen=True)
+class Cockpit:
+    """All of it. `percent` is how much is played of the most that the round can cost; None where nobody knows."""
+
+    stands: str
+    problem: str
+    percent: int | None
+    sections: Sequence[Section]
+
+
+def cockpit(round: Round) -> Cockpit:
+    """The round's page as it stands now, in a number of queries that does not grow with the round."""
+    most = estimate(round) if round.state in COSTS else None
+    far = progress(round)
+    titles = {track.kind: track.title for track in round.competition.tracks.all()}
+    brackets = stages(round)
+    views = preview(round) if round.state == State.SCORED else []
+    sections = [
+        Section("Cost", [_cost(most, far)], COST),
+        Section("Faults", [_faults(far.faults)] if far.faults else []),
+        Section("Failed audits", _suspects(round), AUDITS),
+        Section("What applying changes", _previews(views), " ".join([PREVIEW, *unfit(views)])),
+        Section("Who plays", _field(round, titles, brackets) if round.state in COSTS else []),
+        Section("Standings", _standings(round, titles) if round.state not in COSTS else []),
+        *_stages(round, titles, brackets),
+        Section("Warnings", _warnings(round), WARNINGS),
+        Section("Releases", _releases(round)),
+        Section("Workers", [_workers(workers())] if round.state in COSTS else [], folded=True),
+    ]
+    percent = 100 * far.done // most.triples_most if most and most.triples_most else None
+    return Cockpit(STANDS[State(round.state)], round.problem, percent, [each for each in sections if each.tables])
+
+
+COST = "Counted in samples played: one attack on one image against one model is one."
+PREVIEW = "Nothing of this is public, and nothing has changed, until you apply it."
+AUDITS = (
+    "A model leaves at the end of a stage when its audits failed against more than half of the attacks that measure "
+    "it, and at least two: one attack alone could provoke that. Keep a model that you trust; disqualify one that you "
+    "do not."
+)
+WARNINGS = "Attacks that do not count and would have broken a winning model. They score nothing; apply publishes them."
+
+
+def _cost(most: Estimate | None, far: Progress) -> Table:
+    rows: list[tuple[str, object]] = [
+        ("Samples played", f"{far.done:,}"),
+        ("Asked for, still to play", f"{far.left:,}"),
+        ("Matches", f"{far.matches:,}"),
+    ]
+    if most is not None:
+        rows += [
+            ("At most, in all", f"{most.triples_most:,}" if most.triples_most else "a side is missing"),
+            ("Hours at most, at measured speed", _hours(most)),
+            ("Disk at most", "unknown: nothing was played yet" if most.disk_bytes is None else _size(most.disk_bytes)),
+            ("Workers live", most.workers),
+        ]
+    return Table("", (), rows)
+
+
+def _hours(most: Estimate) -> str:
+    if most.hours is None:
+        return "unknown: nothing was played yet" if most.workers else "unknown: no worker is live"
+    return f"{most.hours:.1f} h" if most.hours >= 1 else f"{60 * most.hours:.0f} min"
+
+
+def _size(size: int) -> str:
+    return str(filesizeformat(size)).replace("\xa0", " ")
+
+
+def _faults(failed: Iterable[Match]) -> Table:
+    rows = []
+    for match in failed:
+        replay = reverse("admin:matches_match_replay", args=[match.pk])
+        button = format_html('<a class="text-link" href="{}">Replay</a>', replay)
+        rows.append((link_to(match), f"{match.attack.title} against {match.model.title}", match.fault, button))
+    return Table("", ("match", "of", "what failed", ""), rows)
+
+
+def _suspects(round: Round) -> list[Table]:
+    rows = []
+    for each in suspects(round):
+        stands = f"kept: {each.kept}" if each.kept else f"eliminated in {each.left_in}" if each.left_in else "in"
+        button: object = ""
+        if round.state in KEEPS and not each.kept:
+            keep = reverse("admin:rounds_roundentry_keep", args=[each.entry])
+            button = format_html('<a class="text-link" href="{}">Keep</a>', keep)
+        rows.append((each.team, each.title, f"{each.failed} of {each.matches} matches", stands, button))
+    return [Table("", ("team", "title", "audit failed in", "stands", ""), rows)] if rows else []
+
+
+def _previews(views: Iterable[Preview]) -> list[Table]:
+    made = []
+    for view in views:
+        made.append(Table(f"{view.track.title}: pool", ("place", "now", "after"), _pools(view)))
+        rows = [
+            (row.place, "new" if row.rank_before is None else row.rank_before, row.team, row.title, row.why, row.remark)
+            for row in view.rows
+        ]
+        made.append(Table("", ("place", "rank on the board", "team", "title", "why", ""), rows))
+    return made
+
+
+def _pools(view: Preview) -> list[tuple[object, ...]]:
+    before, after = (list(pool) for pool in (view.pool_before, view.pool_after or view.pool_before))
+    kept, new = set(before) & set(after), set(after) - set(before)
+    rows: list[tuple[object, ...]] = []
+    for place in range(max(len(before), len(after))):
+        old = before[place] if place < len(before) else None
+        now = after[place] if place < len(after) else None
+        leaves = " (leaves)" if old and old not in kept else ""
+        enters = " (enters)" if now in new else ""
+        rows.append((place + 1, f"{old.title}{leaves}" if old else "", f"{now.title}{enters}" if now else ""))
+    return rows
+
+
+def _field(round: Round, titles: Mapping[str, str], brackets: Iterable[BracketView]) -> list[Table]:
+    cut = {
+        (kind, line.name.player): stage.number
+        for bracket in brackets
+        for stage in bracket.stages
+        for kind, lines in (("model", stage.models), (bracket.kind, stage.attacks))
+        for line in lines
+        if not line.kept
+    }
+    headers = ("seat", "team", "title", "stands", "prizes", "")
+    made = []
+    for kind, rows in standings(round).items():
+        lines = [
+            (row.prior, row.team, _title(row), _stands(cut.get((kind, row.player))), _prizes(row), row.gone)
+            for row in sorted(rows, key=lambda row: row.prior)
+        ]
+        made.append(Table(titles[kind], headers, lines))
+    return [table for table in made if table.rows]
+
+
+def _stands(cut_in: int | None) -> str:
+    return "in" if cut_in is None else f"cut in stage {cut_in}"
+
+
+def _title(row: StandingRow) -> str:
+    entry = reverse("admin:rounds_roundentry_change", args=[row.entry])
+    return format_html('<a class="text-link" href="{}">{}</a>', entry, row.title or f"submission {row.submission}")
+
+
+def _prizes(row: StandingRow) -> str:
+    if not row.eligible:
+        return f"no: {row.ineligible_because}"
+    return "yes" if row.prize_place in (None, row.place) else f"yes, as place {row.prize_place}"
+
+
+def _met(row: StandingRow) -> str:
+    return f"scored by {row.met} of {row.opponents}" if row.met != row.opponents else ""
+
+
+def _standings(round: Round, titles: Mapping[str, str]) -> list[Table]:
+    headers = ("place", "ranks", "team", "title", "score", "95 % interval", "failures", "cut in stage", "prizes", "")
+    return [
+        Table(titles[kind], headers, [_standing(row) for row in rows])
+        for kind, rows in standings(round).items()
+        if rows
+    ]
+
+
+def _standing(row: StandingRow) -> tuple[object, ...]:
+    marks = [row.gone, "not broken" if row.not_broken else "", _met(row)]
+    return (
+        "" if row.place is None else row.place,
+        "" if row.rank_low is None else f"{row.rank_low} to {row.rank_high}",
+        row.team,
+        _title(row),
+        "" if row.value is None else f"{row.value:.3f}",
+        "" if row.low is None or row.high is None else f"{row.low:.3f} to {row.high:.3f}",
+        "" if row.failures is None else row.failures,
+        row.stage if row.place is not None and row.value is None else "",
+        _prizes(row),
+        ", ".join(filter(None, marks)),
+    )
+
+
+def _stages(round: Round, titles: Mapping[str, str], brackets: Iterable[BracketView]) -> list[Section]:
+    log = reverse("admin:rounds_decision_changelist")
+    link = format_html('<a class="text-link" href="{}?stage__round__id__exact={}">Decision log</a>', log, round.pk)
+    made = []
+    for bracket in brackets:
+        for stage in bracket.stages:
+            title = f"{titles[bracket.kind]}, stage {stage.number}: {stage.samples} samples"
+            sides = ((titles["model"], stage.models), (titles[bracket.kind], stage.attacks))
+            tables = [Table(side, HEADERS, [_line(line) for line in lines]) for side, lines in sides if lines]
+            made.append(Section(title, tables, format_html("{} {}", _panels(stage), link), folded=True))
+    return made
+
+
+HEADERS = ("place", "player", "teams", "by", "line of the cut", "")
+
+
+def _line(line: Line) -> tuple[object, ...]:
+    return (
+        line.place,
+        line.name.title,
+        ", ".join(line.name.teams),
+        "inconsistent" if line.inconsistent else "met nobody" if line.value is None else f"{line.value:.4g}",
+        "" if line.cut_line is None else f"{line.cut_line:.4g}",
+        ("spared by the guard" if line.spared else "stays") if line.kept else "left" if line.inconsistent else "cut",
+    )
+
+
+def _panels(stage: StageView) -> str:
+    by = stage.ordered_by.replace("_", " ")
+    renewed = "The panels were seated anew. " if stage.renewed else ""
+    loop = f"The best five form a loop of {stage.loop}, and all in it count. " if stage.loop > 1 else ""
+    return (
+        f"Ordered by the {by}. {renewed}{loop}Models met {_names(stage.panel_attacks)}; "
+        f"attacks met {_names(stage.panel_models)}."
+    )
+
+
+def _names(names: Iterable[Name]) -> str:
+    return ", ".join(name.title for name in names) or "nobody"
+
+
+def _warnings(round: Round) -> list[Table]:
+    rows = [
+        (row.attack.title, row.model.title, f"nearer on {row.nearer} of {row.samples} samples")
+        for row in round.warnings.select_related("model", "attack")
+    ]
+    return [Table("", ("attack", "would have broken", ""), rows)] if rows else []
+
+
+def _releases(round: Round) -> list[Table]:
+    made = list(round.releases.select_related("released_by").order_by("pk"))
+    rows: list[tuple[object, ...]] = [
+        (row.get_part_display(), row.released_at, row.released_by, row.withdrawn_at or "public") for row in made
+    ]
+    if round.state == State.PUBLISHED:
+        public = {row.part for row in made if row.withdrawn_at is None}
+        rows += [(part.label, "", "", "not public") for part in Release.Part if part not in public]
+    return [Table("", ("part", "released", "by", "withdrawn"), rows)] if rows else []
+
+
+def _workers(there: Iterable[WorkerStatus]) -> Table:
+    rows = [
+        (each.worker.name, each.worker.worker_class, "plays" if each.holds else "waits") for each in there if each.live
+    ]
+    return Table(f"{len(rows)} live", ("worker", "class", ""), rows)

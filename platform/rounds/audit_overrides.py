@@ -1,0 +1,71 @@
+"""Let a model stand that failed its audits. Part of the services."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+from django.db.models import Q
+
+from competitions.models import Track
+from core import events, notify
+from core.errors import Refusal
+from rounds.engine_adapter import facts_of
+from rounds.models import Decision, Round, RoundEntry
+from rounds.progression import RESULT
+from rounds.transitions import locked, move, require_organiser, require_reason, require_state
+
+if TYPE_CHECKING:
+    from accounts.models import User
+
+_EMPTY = {**dict.fromkeys(RESULT), **dict.fromkeys(("separated_from_next", "not_broken", "inconsistent"), False)}
+
+
+def keep(*, entry: RoundEntry, by: User, reason: str) -> None:
+    """Let a model play on in its round although its audits did not pass; everybody reads the reason in the bundle.
+
+    Where it has left already, the stage that it left and all later ones are decided again, with what was played, and a
+    round that was scored plays what is missing. Raises `Refusal`, also for a model that has failed no audit.
+    """
+    require_organiser(by, entry.round.competition)
+    reason = require_reason(reason, "keeping a model")
+    if entry.track.kind != Track.Kind.MODEL:
+        raise Refusal("attacks are not audited", fix="keep a model")
+    # before the lock, as it takes its time: what has failed stays so
+    if not any(model == entry.player.digest for model, _ in facts_of(entry.round).failed_audits):
+        raise Refusal(
+            f"{entry.submission.title} has failed no audit in this round", fix="there is nothing to do: it plays on"
+        )
+    with transaction.atomic():
+        held = locked(entry.round)
+        require_state(held, Round.State.PLAYING, Round.State.PAUSED, Round.State.SCORED, act="changed")
+        shared = held.entries.filter(player=entry.player_id)
+        if shared.exclude(kept_because="").exists():
+            raise Refusal(f"{entry.submission.title} is kept already", fix="there is nothing to do")
+        shared.update(kept_because=reason)
+        dropped = _drop_stages(held, entry.player_id)
+        if held.state == Round.State.SCORED:
+            held.entries.update(**_EMPTY)
+            held.warnings.all().delete()
+            held.round_matches.update(samples=None)
+            held.outcome = ""
+            move(held, Round.State.PLAYING, "keep", by=by, reason=reason, entry=entry.pk, stages=dropped)
+        else:
+            events.record("keep", held, by=by, reason=reason, entry=entry.pk, stages=dropped)
+        notify.ring("rounds.conduct")
+    entry.refresh_from_db()
+
+
+def _drop_stages(round: Round, player: int) -> list[str]:
+    """Forget the stage that the model left and those after it: they are decided anew. Which they were."""
+    left = Decision.objects.filter(stage__round=round, player=player, inconsistent=True).select_related("stage").first()
+    if left is None:
+        return []
+    after = Q(bracket=left.stage.bracket, number__gte=left.stage.number)
+    if left.stage.bracket == Track.Kind.UNTARGETED:
+        after |= Q(bracket=Track.Kind.TARGETED)
+    stages = round.stages.filter(after)
+    keys = stages.order_by("-bracket", "number").values_list("bracket", "number")
+    names = [f"{bracket} {number}" for bracket, number in keys]
+    stages.delete()
+    return names

@@ -1,0 +1,62 @@
+"""What a round will cost at most: triples, hours and disk, at what was measured lately. Part of the selectors."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from competitions.models import Track
+from core import clock, object_store
+from matches.models import Piece
+from matches.selectors import RECENT_PIECES, live_workers
+from rounds.engine_adapter import ceiling, field_of, frozen
+from rounds.entries import seats
+from rounds.models import Round
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The most that a round costs, from its beginning.
+
+    `triples_most` is never exceeded, 0 where a side is missing. `hours` with the workers that live now, None where
+    nothing was measured yet or none lives; `disk_bytes` of kept images and traces, None where nothing was measured.
+    """
+
+    triples_most: int
+    hours: float | None
+    disk_bytes: int | None
+    workers: int
+
+
+def estimate(round: Round) -> Estimate:
+    """What the round costs at most; one that is not frozen yet as if it were frozen now."""
+    entries = seats(round, clock.now()) if round.state == Round.State.PLANNED else frozen(round)
+    there = {entry.track.kind for entry in entries}
+    playable = {Track.Kind.MODEL, Track.Kind.UNTARGETED} <= there
+    triples = ceiling(field_of(round, entries)) if playable else 0
+    workers = live_workers().count()
+    seconds, size = _measured()
+    return Estimate(
+        triples_most=triples,
+        hours=triples * seconds / workers / 3600 if workers and seconds is not None else None,
+        disk_bytes=math.ceil(triples * size) if size is not None else None,
+        workers=workers,
+    )
+
+
+def _measured() -> tuple[float | None, float | None]:
+    """Seconds and bytes of one sample in the pieces played last, each None where there is none."""
+    recent = Piece.objects.filter(state=Piece.State.PLAYED, seconds__isnull=False).order_by("-played_at", "-pk")
+    rows = list(recent.values_list("count", "seconds", "artefact")[:RECENT_PIECES])
+    if not rows:
+        return None, None
+    seconds = sum(each or 0.0 for _, each, _ in rows) / sum(count for count, _, _ in rows)
+    kept = [(count, size) for count, _, artefact in rows if (size := _size(artefact)) is not None]
+    return seconds, sum(size for _, size in kept) / sum(count for count, _ in kept) if kept else None
+
+
+def _size(artefact: str) -> int | None:
+    try:
+        return object_store.path_of(artefact).stat().st_size if artefact else None
+    except OSError:
+        return None

@@ -1,0 +1,50 @@
+"""Whether the images of a round must stay secret: nobody may see what others are still measured on."""
+
+from __future__ import annotations
+
+from django.db.models import Exists, OuterRef
+
+from competitions.models import SampleSet
+from competitions.sample_store import image_hashes
+from competitions.selectors import sample_set_for
+from core import clock
+from matches.models import Match
+from rounds.models import Round
+
+OPEN = (Match.State.WAITING, Match.State.PLAYING, Match.State.HELD)
+OVER = (Round.State.PUBLISHED, Round.State.CANCELLED)
+
+
+def why_still_secret(round: Round) -> str:
+    """Why nobody may see the images of a round yet; empty where they may.
+
+    They may not while anything is played on them, and while another sample set shares an image with them and may
+    still be played: the validation samples of a competition that is not over, samples of a round that is not
+    published, and samples from which a round may still be drawn.
+    """
+    own = round.sample_set
+    if Match.objects.filter(sample_set=own, state__in=OPEN).exists():
+        return "matches are still played on its samples"
+    images = image_hashes(own)
+    for other in _others(own):
+        if _may_be_played(other) and images & image_hashes(other):
+            return f"the sample set {other} shares images with it, and is still in use"
+    return ""
+
+
+def _others(own: SampleSet) -> list[SampleSet]:
+    """Every other secret set. What `own` was drawn from is used up with it."""
+    sets = SampleSet.objects.exclude(purpose=SampleSet.Purpose.DEVELOPMENT).exclude(pk__in=[own.pk, own.drawn_from_id])
+    being_played = Match.objects.filter(sample_set=OuterRef("pk"), state__in=OPEN)
+    return list(sets.annotate(being_played=Exists(being_played)).select_related("competition", "round"))
+
+
+def _may_be_played(other: SampleSet) -> bool:
+    if getattr(other, "being_played", False):
+        return True
+    if other.purpose == SampleSet.Purpose.VALIDATION:
+        newest = sample_set_for(other.competition, other.purpose)
+        return other == newest and other.competition.ends_at > clock.now()
+    if other.drawn_from_id is not None:
+        return not Round.objects.filter(sample_set=other, state__in=OVER).exists()
+    return not Round.objects.filter(sample_set__drawn_from=other, state=Round.State.PUBLISHED).exists()

@@ -1,0 +1,232 @@
+"""Adapter: a round's rows, as the engine's values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from competitions.rules import query_rules
+from competitions.sample_store import sample_hashes, worst_cases
+from core.errors import Fault
+from evaluation.bundle.pseudonymisation import rename_facts, rename_pairs, rename_players
+from evaluation.bundle.records import (
+    MOST_SAMPLES,
+    BundleHead,
+    BundlePiece,
+    BundleSample,
+    BundleSubmission,
+    Record,
+    body,
+    field_commitment_of,
+)
+from evaluation.domain.players import Track
+from evaluation.domain.results import Outcome
+from evaluation.scoring.distances import scored_distance
+from evaluation.tournament.rounds import (
+    NobodyLeftError,
+    RoundEntrant,
+    RoundFacts,
+    RoundState,
+    SampleRow,
+    advance,
+    ceiling,
+    demanded,
+    piece_ends,
+)
+from matches.models import Piece, SampleResult
+from rounds.audit_state import PieceAudit, failed_on
+from rounds.models import Round, RoundEntry
+from rounds.public_names import name_in
+
+__all__ = [
+    "MOST_SAMPLES",
+    "NobodyLeftError",
+    "RoundFacts",
+    "RoundState",
+    "ceiling",
+    "commitment_to_field",
+    "demanded",
+    "ends_of",
+    "facts_of",
+    "field_of",
+    "frozen",
+    "outcome_of",
+    "prizes_of",
+    "state_of",
+]
+
+Results = Mapping[tuple[str, str], Mapping[int, SampleRow]]
+
+
+def facts_of(round: Round) -> RoundFacts:
+    """All that is known of a frozen round, in five queries."""
+    facts = _facts(round, frozen(round), _results(round))
+    return replace(facts, failed_audits=_failed_audits(round, ends_of(facts)))
+
+
+def field_of(round: Round, entries: Iterable[RoundEntry]) -> RoundFacts:
+    """The round as it would begin with `entries`, with nothing played."""
+    return _facts(round, entries, {})
+
+
+def state_of(facts: RoundFacts) -> RoundState:
+    """Where the round stands and what must be played next, or its outcome.
+
+    Raises `NobodyLeftError` where all models left, and `Fault` for facts that cannot be.
+    """
+    try:
+        return advance(facts)
+    except NobodyLeftError:
+        raise
+    except ValueError as error:
+        raise Fault(f"the rows of the round contradict each other: {error}") from error
+
+
+def ends_of(facts: RoundFacts) -> tuple[int, ...]:
+    """The sample counts at which a stage may end, so that no piece reaches beyond one."""
+    return piece_ends(facts.schedule, facts.samples, facts.guard)
+
+
+def outcome_of(round: Round, facts: RoundFacts, entries: Iterable[RoundEntry]) -> bytes:
+    """All facts of a round that is over and everything that follows from them: equal rounds give equal bytes.
+
+    Players have their public names in it. It takes seconds for a large round. Raises `Fault` where the round was never
+    frozen, and where who plays is not what was committed to then.
+    """
+    if round.rules is None:
+        raise Fault(f"{round} has no rules: it was never frozen")
+    name = name_in(round)
+    facts, submissions = rename_facts(facts, name), rename_players(_submissions(entries), name)
+    if field_commitment_of(round.field_salt, facts, submissions) != round.field_commitment:
+        raise Fault(f"who plays in {round} is not what was committed to when it was frozen")
+    head = BundleHead(
+        competition=round.competition.slug,
+        number=round.number,
+        title=round.title,
+        kind=round.kind,
+        rules_version=round.rules.version,
+        rules=query_rules(round.rules.values, round.rules.version).as_dict(),
+        commitment=round.commitment,
+        field_salt=round.field_salt,
+        field_commitment=round.field_commitment,
+    )
+    hashes, worst = sample_hashes(round.sample_set, round.salt), worst_cases(round.sample_set)
+    seeds = round.round_matches.values_list("match__model__digest", "match__attack__digest", "match__seed")
+    record = Record(
+        head=head,
+        facts=facts,
+        samples=[BundleSample(*sample) for sample in zip(hashes, worst, strict=True)],
+        submissions=submissions,
+        seeds=rename_pairs({(model, attack): seed for model, attack, seed in seeds}, name),
+        pieces=rename_pairs(_pieces(round), name),
+    )
+    try:
+        return body(record)
+    except ValueError as error:
+        raise Fault(f"the outcome of {round} cannot be written: {error}") from error
+
+
+def commitment_to_field(round: Round, entries: Sequence[RoundEntry], salt: str) -> str:
+    """The salted hash of who plays, and in which order, when a round begins with `entries`."""
+    name = name_in(round)
+    facts, submissions = field_of(round, entries), _submissions(entries)
+    return field_commitment_of(salt, rename_facts(facts, name), rename_players(submissions, name))
+
+
+def _submissions(entries: Iterable[RoundEntry]) -> dict[str, list[BundleSubmission]]:
+    submissions: dict[str, list[BundleSubmission]] = {}
+    for entry in sorted(entries, key=lambda entry: entry.order):
+        submissions.setdefault(entry.player.digest, []).append(_submission(entry))
+    return submissions
+
+
+def _submission(entry: RoundEntry) -> BundleSubmission:
+    submission = entry.submission
+    return BundleSubmission(
+        team=submission.repository.entry.team.slug,
+        commit=submission.commit,
+        title=submission.title,
+        licence=submission.licence,
+        eligible=entry.eligible,
+        why=entry.ineligible_because,
+    )
+
+
+def frozen(round: Round) -> list[RoundEntry]:
+    """The entries of a round in their order, with players and teams."""
+    rows = round.entries.select_related("track", "player", "submission__repository__entry__team")
+    return list(rows.order_by("track", "order"))
+
+
+def prizes_of(entries: Iterable[RoundEntry]) -> list[tuple[int, bool, str, str]]:
+    """What may change of the entries of a frozen round until it is published, to be compared."""
+    return [(entry.pk, entry.eligible, entry.ineligible_because, entry.kept_because) for entry in entries]
+
+
+def _facts(round: Round, entries: Iterable[RoundEntry], results: Results) -> RoundFacts:
+    teams: dict[tuple[Track, str], dict[str, None]] = {}
+    prior: dict[tuple[Track, str], int] = {}
+    kept: dict[str, str] = {}
+    bundled = {entry.player.digest for entry in entries if entry.player.baseline}
+    for entry in sorted(entries, key=lambda entry: entry.order):
+        key = Track(entry.track.kind), entry.player.digest
+        teams.setdefault(key, {})[entry.submission.repository.entry.team.slug] = None
+        prior[key] = min(entry.prior, prior.get(key, entry.prior))
+        if entry.kept_because:
+            kept[entry.player.digest] = entry.kept_because
+    return RoundFacts(
+        schedule=round.schedule,
+        guard=round.guard,
+        samples=round.sample_set.count,
+        sweep=round.kind == Round.Kind.FINAL,
+        entrants=tuple(
+            RoundEntrant(track, player, tuple(of), player in bundled)
+            for wanted in Track
+            for (track, player), of in teams.items()
+            if track is wanted
+        ),
+        priors={
+            wanted: tuple(player for track, player in sorted(prior, key=prior.__getitem__) if track is wanted)
+            for wanted in Track
+        },
+        results=results,
+        kept=kept,
+    )
+
+
+def _failed_audits(round: Round, ends: Sequence[int]) -> dict[tuple[str, str], tuple[int, ...]]:
+    """Of each pair whose audit failed on the first so many samples, where a stage may end."""
+    played = Piece.objects.filter(match__round_match__round=round, state=Piece.State.PLAYED).order_by("match", "first")
+    columns = ("match__model__digest", "match__attack__digest", "first", "count", "audit")
+    pairs: dict[tuple[str, str], list[PieceAudit]] = {}
+    for model, attack, first, count, audit in played.values_list(*columns):
+        pairs.setdefault((model, attack), []).append(PieceAudit(first, first + count, audit))
+    found = {pair: failed_on(pieces, ends) for pair, pieces in pairs.items()}
+    return {pair: counts for pair, counts in found.items() if counts}
+
+
+def _pieces(round: Round) -> dict[tuple[str, str], list[BundlePiece]]:
+    """What was kept of each pair's images and traces, in the order of their samples."""
+    played = Piece.objects.filter(match__round_match__round=round, state=Piece.State.PLAYED).order_by("match", "first")
+    columns = ("match__model__digest", "match__attack__digest", "first", "count", "artefact")
+    pieces: dict[tuple[str, str], list[BundlePiece]] = {}
+    for model, attack, first, count, artefact in played.values_list(*columns):
+        pieces.setdefault((model, attack), []).append(BundlePiece(first + count, artefact))
+    return pieces
+
+
+def _results(round: Round) -> Results:
+    """Every sample that was played for the round, in an order of its own: who played when changes nothing."""
+    pairs = round.round_matches.order_by("match__model__digest", "match__attack__digest")
+    names = {row[0]: row[1:] for row in pairs.values_list("match", "match__model__digest", "match__attack__digest")}
+    results: dict[tuple[str, str], dict[int, SampleRow]] = {pair: {} for pair in names.values()}
+    rows = SampleResult.objects.filter(match__round_match__round=round).order_by("match", "sample")
+    columns = rows.values_list("match", "sample", "outcome", "distance", "worst_case", "queries")
+    outcomes = {str(outcome): outcome for outcome in Outcome}
+    for match, sample, text, distance, worst_case, queries in columns.iterator(chunk_size=5000):
+        if match not in names:  # asked for by another conductor, and played, since the names were read
+            continue
+        outcome = outcomes[text]
+        scored = scored_distance(outcome, distance, worst_case)
+        results[names[match]][sample] = SampleRow(outcome, scored, queries)
+    return results

@@ -1,0 +1,85 @@
+"""Who would be frozen now: the newest counting submission of each repository, in two orders. Reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from competitions.models import Competition, Track
+from core.errors import Fault
+from leaderboards.selectors import counted_at, counting, places_at
+from rounds.models import Round, RoundEntry
+from rounds.open_source import is_open_source
+
+if TYPE_CHECKING:
+    from submissions.models import Player, Submission
+
+
+def seats(round: Round, at: datetime) -> list[RoundEntry]:
+    """The entries, not saved, that the round has when what counts is what was ready at `at`; of all tracks.
+
+    What is withdrawn or disqualified by now, or was found void by its own cause, does not count: the newest other one
+    does. Scores are those known at `at`: it is the same however long after a round is frozen.
+    """
+    by_track: dict[Track, list[Submission]] = {}
+    for submission in _newest(round.competition, at):
+        by_track.setdefault(submission.repository.track, []).append(submission)
+    entries = []
+    for track, submissions in by_track.items():
+        by_prior = sorted(submissions, key=_prior_key(places_at(track, at)))
+        prior = {row.pk: place for place, row in enumerate(by_prior, 1)}
+        entries += [
+            _seat(round, submission, order, prior[submission.pk]) for order, submission in enumerate(submissions, 1)
+        ]
+    return entries
+
+
+def _newest(competition: Competition, at: datetime) -> list[Submission]:
+    rows = (
+        counting(counted_at(at))
+        .filter(repository__track__competition=competition, state_since__lte=at)
+        .select_related("repository__entry__team", "repository__track", "player")
+        .order_by("pk")
+    )
+    newest = {submission.repository_id: submission for submission in rows}
+    return sorted(newest.values(), key=lambda submission: submission.pk)
+
+
+def _prior_key(places: Mapping[int, int]) -> Callable[[Submission], tuple[bool, int, bool, int]]:
+    """The order that seats the first panel: by the board; who is not on it after that, baselines first."""
+
+    def key(submission: Submission) -> tuple[bool, int, bool, int]:
+        place = places.get(submission.repository.entry_id)
+        return place is None, place or 0, not _player(submission).baseline, submission.pk
+
+    return key
+
+
+def _seat(round: Round, submission: Submission, order: int, prior: int) -> RoundEntry:
+    because = _ineligible_because(round, submission)
+    return RoundEntry(
+        round=round,
+        track=submission.repository.track,
+        submission=submission,
+        player=_player(submission),
+        order=order,
+        prior=prior,
+        eligible=not because,
+        ineligible_because=because,
+    )
+
+
+def _player(submission: Submission) -> Player:
+    if submission.player is None:
+        raise Fault(f"{submission} is ready and has no player")
+    return submission.player
+
+
+def _ineligible_because(round: Round, submission: Submission) -> str:
+    if submission.repository.entry.ineligible_for_prizes:
+        return "the team takes part without prizes"
+    asked = round.competition.licence_policy == Competition.LicencePolicy.OPEN_SOURCE
+    if asked and round.kind == Round.Kind.FINAL and not is_open_source(submission.licence):
+        return f"its licence is not known to be open source: {submission.licence[:120] or 'none was found'}"
+    return ""

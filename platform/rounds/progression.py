@@ -1,0 +1,252 @@
+"""Conduct a round that plays: from what was played to what is played next, or to the result. Part of the services.
+
+One step is one transaction, and follows from rows alone. So whoever does it, however often, and wherever it is killed,
+the outcome is the same; no clock and no order of arrival is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from competitions.models import Track
+from core import object_store
+from core.errors import Fault
+from evaluation.domain.players import Side
+from matches.models import Match, Piece
+from matches.queue import OPEN_MATCH
+from matches.selectors import worker_is_missing
+from matches.services import ask
+from rounds.audit_state import open_audits
+from rounds.engine_adapter import (
+    NobodyLeftError,
+    RoundFacts,
+    RoundState,
+    demanded,
+    ends_of,
+    facts_of,
+    frozen,
+    outcome_of,
+    prizes_of,
+    state_of,
+)
+from rounds.models import Decision, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning
+from rounds.transitions import locked, move, note_problem
+from submissions.models import Player
+
+Players = Mapping[tuple[str, str], Player]
+"""The players of a round by kind and digest."""
+
+_OPEN = (Match.State.WAITING, Match.State.PLAYING, Match.State.HELD)
+NOBODY_LEFT = (
+    "Every model that was still in did not pass its audits, and nothing is left that attacks could meet. "
+    "Keep those that you trust, or cancel the round."
+)
+_NAMED = 5
+"""How many failed matches a problem names."""
+
+
+def conduct(round: Round) -> None:
+    """Take the next step of a round that plays, where nothing that it asked for is left to play. Safe to repeat.
+
+    A failed match stops the round, with a problem that names it, until an organiser has it played again; so do matches
+    whose audit is open, and a stage that all models would leave. Raises `Fault` where a stored stage is not what
+    follows from the rows.
+    """
+    if not _is_due(round):
+        return
+    # from rows that change no more, before the lock; should another process take the step first, this one adds nothing
+    facts = facts_of(round)
+    try:
+        state = state_of(facts)
+    except NobodyLeftError:
+        note_problem(round, NOBODY_LEFT)
+        return
+    seated = frozen(round)
+    outcome = object_store.put(outcome_of(round, facts, seated)) if state.over else ""
+    with transaction.atomic():
+        held = locked(round)
+        entries = frozen(held)
+        # where a licence was judged meanwhile, the outcome is not this one: the next step writes it
+        if held.state != Round.State.PLAYING or prizes_of(entries) != prizes_of(seated):
+            return
+        players = {(entry.track.kind, entry.player.digest): entry.player for entry in entries}
+        _store_stages(held, state, players)
+        if state.over:
+            _note_what_counts(held, facts, state)
+            _score(held, outcome, state, entries, players)
+        else:
+            _ask(held, facts, state, players)
+            Round.objects.filter(pk=held.pk).exclude(problem="").update(problem="")
+
+
+def _is_due(round: Round) -> bool:
+    if not Round.objects.filter(pk=round.pk, state=Round.State.PLAYING).exists():
+        return False
+    matches = Match.objects.filter(round_match__round=round)
+    failed = list(matches.filter(state=Match.State.FAILED).select_related("model", "attack").order_by("pk"))
+    if failed:
+        note_problem(round, _failure(failed))
+        return False
+    if matches.filter(state__in=_OPEN).exists():
+        note_problem(round, _missing(matches))
+        return False
+    if unfinished := open_audits(matches.select_related("model", "attack").order_by("pk")):
+        note_problem(round, _open(unfinished))
+        return False
+    return True
+
+
+def _open(unfinished: Sequence[Match]) -> str:
+    return f"The audit of the model is open in {_listed(unfinished)}. The round goes on once these are finished."
+
+
+def _missing(matches: QuerySet[Match]) -> str:
+    """Who is missing to play the matches that are open, empty where nobody is."""
+    # one tells for all: a match that needs a GPU where there is one
+    neediest = matches.filter(state__in=OPEN_MATCH).order_by("-needs_gpu")[:1]
+    if not worker_is_missing(neediest):
+        return ""
+    wanted = "worker with a GPU" if neediest[0].needs_gpu else "worker that plays"
+    return f"No {wanted} was seen lately, and matches wait for one. Start one; the round then goes on by itself."
+
+
+def _failure(failed: Sequence[Match]) -> str:
+    return (
+        f"Our side failed in {_listed(failed)}. The first: {failed[0].fault}. "
+        "Mend what is wrong with the host, then have them replayed in the list of matches."
+    )
+
+
+def _listed(matches: Sequence[Match]) -> str:
+    named = "; ".join(f"{match}, {match.attack.title} against {match.model.title}" for match in matches[:_NAMED])
+    more = f"; and {len(matches) - _NAMED} more" if len(matches) > _NAMED else ""
+    return f"{len(matches)} of its matches: {named}{more}"
+
+
+def _ask(round: Round, facts: RoundFacts, state: RoundState, players: Players) -> None:
+    """Have everything played that the step needs, in a number of queries that does not grow with the pairs."""
+    if round.rules is None:
+        raise Fault(f"{round} plays without rules")
+    models = {digest: player for (kind, digest), player in players.items() if kind == Track.Kind.MODEL}
+    attacks = {digest: player for (kind, digest), player in players.items() if kind != Track.Kind.MODEL}
+    by_samples: dict[int, list[tuple[Player, Player]]] = {}
+    for wanted in state.requests:
+        by_samples.setdefault(wanted.upto, []).append((models[wanted.model], attacks[wanted.attack]))
+    ends = ends_of(facts)
+    for upto, pairs in sorted(by_samples.items()):
+        matches = ask(
+            rules=round.rules,
+            sample_set=round.sample_set,
+            pairs=pairs,
+            upto=upto,
+            ends=ends,
+            priority=Piece.Priority.ROUND,
+        )
+        RoundMatch.objects.bulk_create(
+            (RoundMatch(round=round, match=match) for match in matches), ignore_conflicts=True
+        )
+
+
+def _store_stages(round: Round, state: RoundState, players: Players) -> None:
+    """Store the finished stages that are new; raises `Fault` where one that is stored differs from `state`'s."""
+    tracks = {track.kind: track for track in round.competition.tracks.all()}
+    stored = {(row.bracket, row.number): row for row in round.stages.prefetch_related("decisions")}
+    stages, decisions = [], []
+    for bracket in state.brackets:
+        for stage in bracket.plan.stages:
+            row = RoundStage(
+                round=round,
+                bracket=str(bracket.track),
+                number=stage.number,
+                samples=stage.samples,
+                ordered_by=str(stage.ordered_by),
+                panel={"models": list(stage.panel_models), "attacks": list(stage.panel_attacks)},
+                counted={"models": list(stage.counted_models), "attacks": list(stage.counted_attacks)},
+                loop=stage.loop,
+                renewed=stage.renewed,
+            )
+            kind = {Side.MODEL: Track.Kind.MODEL.value, Side.ATTACK: row.bracket}
+            lines = [
+                Decision(
+                    stage=row,
+                    track=tracks[kind[line.side]],
+                    player=players[kind[line.side], line.name],
+                    place=line.place,
+                    value=line.value,
+                    cut_line=line.cut_line,
+                    kept=line.kept,
+                    spared=line.spared,
+                    inconsistent=line.inconsistent,
+                )
+                for line in stage.decisions
+            ]
+            before = stored.get((row.bracket, row.number))
+            if before is None:
+                stages.append(row)
+                decisions += lines
+            elif _values(before, before.decisions.all()) != _values(row, lines):
+                raise Fault(f"{before} is stored otherwise than it follows from what was played")
+    RoundStage.objects.bulk_create(stages)
+    Decision.objects.bulk_create(decisions)
+
+
+def _values(stage: RoundStage, decisions: Sequence[Decision] | Any) -> tuple[Any, ...]:
+    columns = (stage.samples, stage.ordered_by, stage.panel, stage.counted, stage.loop, stage.renewed)
+    lines = {
+        (
+            line.player_id,
+            line.track_id,
+            line.place,
+            line.value,
+            line.cut_line,
+            line.kept,
+            line.spared,
+            line.inconsistent,
+        )
+        for line in decisions
+    }
+    return (*columns, lines)
+
+
+RESULT = (
+    *("place", "stage", "value", "low", "high", "met", "opponents", "value_against_all", "rank_low", "rank_high"),
+    *("separated_from_next", "prize_place", "failures", "worst_opponent", "not_broken", "inconsistent"),
+)
+"""The columns of an entry that the result fills."""
+
+
+def _note_what_counts(round: Round, facts: RoundFacts, state: RoundState) -> None:
+    """Write on each match on how many of its samples the outcome rests: on none where a kept model made it needless."""
+    asked = demanded(facts, state)
+    rows = list(round.round_matches.select_related("match__model", "match__attack"))
+    for row in rows:
+        row.samples = asked.get((row.match.model.digest, row.match.attack.digest), 0)
+    RoundMatch.objects.bulk_update(rows, ["samples"], batch_size=500)
+
+
+def _score(round: Round, outcome: str, state: RoundState, entries: Sequence[RoundEntry], players: Players) -> None:
+    """Write the places, the warnings and the digest of the outcome; entries that share a player share its place."""
+    places = {(str(place.track), place.player): place for place in state.places}
+    by_digest = {digest: player for (_, digest), player in players.items()}
+    for entry in entries:
+        place = places[entry.track.kind, entry.player.digest]
+        for column in RESULT:
+            setattr(entry, column, getattr(place, column) if column != "worst_opponent" else None)
+        entry.worst_opponent = by_digest[place.worst_opponent] if place.worst_opponent else None
+    RoundEntry.objects.bulk_update(entries, RESULT)
+    RoundWarning.objects.bulk_create(
+        RoundWarning(
+            round=round,
+            model=by_digest[warned.model],
+            attack=by_digest[warned.attack],
+            nearer=warned.nearer,
+            samples=warned.samples,
+        )
+        for warned in state.warnings
+    )
+    round.outcome = outcome
+    move(round, Round.State.SCORED, "score", by=None, reason="", outcome=round.outcome)

@@ -1,0 +1,52 @@
+"""Which models of a round failed audits, and where they stand. Part of the selectors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from competitions.models import Track
+from matches.models import Match
+from rounds.audit_state import failed_audits
+from rounds.models import Decision, Round
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """An entry of a model whose audit failed in `failed` of the `matches` that it played in the round.
+
+    `left_in` is the stage that it left as inconsistent, "" where it is still in; `kept`: why an organiser lets it
+    stand.
+    """
+
+    entry: int
+    team: str
+    title: str
+    failed: int
+    matches: int
+    left_in: str
+    kept: str
+
+
+def suspects(round: Round) -> list[Suspect]:
+    """The entries of models that failed an audit, in the order of entry, in a number of queries that does not grow."""
+    of_round = Match.objects.filter(round_match__round=round, state=Match.State.PLAYED)
+    failed = Counter(match.model_id for match in failed_audits(of_round))
+    if not failed:
+        return []
+    played = Counter(of_round.filter(model__in=failed).values_list("model", flat=True))
+    left = Decision.objects.filter(stage__round=round, inconsistent=True).select_related("stage")
+    left_in = {line.player_id: f"stage {line.stage.number} ({line.stage.bracket})" for line in left}
+    entries = round.entries.filter(track__kind=Track.Kind.MODEL, player__in=failed)
+    return [
+        Suspect(
+            entry=entry.pk,
+            team=entry.submission.repository.entry.team.name,
+            title=entry.submission.title,
+            failed=failed[entry.player_id],
+            matches=played[entry.player_id],
+            left_in=left_in.get(entry.player_id, ""),
+            kept=entry.kept_because,
+        )
+        for entry in entries.select_related("submission__repository__entry__team").order_by("order")
+    ]

@@ -1,0 +1,76 @@
+"""Compare everything that is shown with what it follows from. Part of the services.
+
+Scores and boards, the quota ledger, and here the pools that published rounds have made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from competitions.models import Competition, Track
+from core import events
+from core.difference import Difference
+from core.models import Event
+from leaderboards.models import Pool
+from leaderboards.services import Verified, differing_slots, verify_boards
+from rounds.models import Round
+from rounds.preview import pool_after, reasons_of
+from submissions.models import Player, Submission
+
+
+def verify(competition: Competition | None = None, *, repair: bool = False) -> Verified:
+    """Compare scores, boards, pools and the quota ledger of one competition, or of all, with what they follow from.
+
+    With `repair` what can be computed again is written.
+    """
+    seen = verify_boards(competition, repair=repair)
+    slots = differing_slots(competition, repair=repair)
+    return replace(seen, differences=(*seen.differences, *differing_pools(competition), *slots))
+
+
+def differing_pools(competition: Competition | None = None) -> Iterator[Difference]:
+    """Compare each pool that a round has made with its places, as submissions stood when it was published."""
+    published = Event.objects.filter(verb="publish", subject__startswith="round:").order_by("pk")
+    for event in published:
+        rounds = Round.objects.filter(pk=event.subject.partition(":")[2], state=Round.State.PUBLISHED)
+        round = rounds.select_related("competition").first()
+        if round is None or (competition is not None and round.competition != competition):
+            continue
+        for kind, number in event.data["pools"].items():
+            yield from _of_pool(round, round.competition.tracks.get(kind=kind), number, event)
+
+
+def _of_pool(round: Round, track: Track, number: int, published: Event) -> Iterator[Difference]:
+    pool, before = (track.pools.filter(number=each).first() for each in (number, number - 1))
+    if pool is None:
+        yield Difference(f"{round}", f"pool {number} of {track}, which it made, is missing")
+        return
+    entries = list(
+        round.entries.filter(track=track, place__isnull=False)
+        .select_related("player", "submission")
+        .order_by("place", "order")
+    )
+    gone = {entry.pk for entry in entries if entry.inconsistent or _was_gone(entry.submission, published)}
+    stays = [player for player in _players(before) if not _had_left(player, published)]
+    expected = pool_after(entries, stays, gone, reasons_of(round)[1])
+    actual = _players(pool)
+    if actual != expected[: len(actual)]:
+        there, should = (", ".join(player.title for player in some) for some in (actual, expected[: len(actual)]))
+        yield Difference(f"{pool}", f"it holds {there}, and {round.title} gives {should}")
+
+
+def _players(pool: Pool | None) -> list[Player]:
+    return [place.player for place in pool.places.select_related("player")] if pool else []
+
+
+def _had_left(player: Player, at: Event) -> bool:
+    sent = list(player.submissions.all())
+    return not player.baseline and bool(sent) and all(_was_gone(submission, at) for submission in sent)
+
+
+def _was_gone(submission: Submission, at: Event) -> bool:
+    """Whether it was withdrawn or disqualified before the event `at`."""
+    acts = Event.objects.filter(subject=events.name_of(submission), pk__lt=at.pk).order_by("-pk")
+    judged = acts.filter(verb__in=["disqualify", "reinstate"]).first()
+    return acts.filter(verb="withdraw").exists() or (judged is not None and judged.verb == "disqualify")

@@ -1,0 +1,69 @@
+"""The queue of submissions that wait to be built: teams are served in turn, as `core.fair_share` says."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import Q
+
+from core import clock
+from core.fair_share import DAY, RECENT, Use, Waiting, round_robin
+from submissions.build_queue import HOST, OUR_FAULTS, RING_AGAIN
+from submissions.models import Build, Submission
+
+
+@dataclass(frozen=True)
+class BuildPlace:
+    """How many submissions are built before one, and whether its team used more of the builders than its share."""
+
+    before: int
+    over_limit: bool
+
+
+def in_order(rung: int) -> list[int]:
+    """The submissions that may be built now, in their order.
+
+    One that came back after a fault of ours rests first: what failed at once would fail at once again. The one that was
+    rung for does so only as long as there are others.
+    """
+    now = clock.database_now()
+    order = _order(_waiting(Q(builds=None) | Q(state_since__lte=now - RING_AGAIN)), now)
+    return order if rung in order else [*order, rung]
+
+
+def place_of(submission: Submission) -> BuildPlace:
+    """Where a submission stands that waits to be built, if no other one comes."""
+    now = clock.database_now()
+    entry = submission.repository.entry_id
+    order = _order(_waiting(Q()), now)
+    before = order.index(submission.pk) if submission.pk in order else 0  # a builder may have taken it meanwhile
+    return BuildPlace(before, _uses([entry], now)[entry].day >= settings.TEAM_BUILD_SECONDS)
+
+
+def _waiting(chosen: Q) -> list[Waiting]:
+    rows = Submission.objects.filter(chosen, state=Submission.State.RECEIVED).order_by("pk").distinct()
+    return [Waiting(*row) for row in rows.values_list("pk", "repository__entry", "repository__entry__low_priority")]
+
+
+def _order(waiting: list[Waiting], now: datetime) -> list[int]:
+    return round_robin(waiting, _uses({each.team for each in waiting}, now), limit=settings.TEAM_BUILD_SECONDS)
+
+
+def _uses(entries: Collection[int], now: datetime) -> dict[int, Use]:
+    """What each team has of the builders: what failed on our side is no team's."""
+    builds = Build.objects.filter(
+        Q(finished_at=None) | Q(finished_at__gt=now - DAY), submission__repository__entry__in=entries
+    ).exclude(outcome__in=[*OUR_FAULTS, HOST])
+    uses = dict.fromkeys(entries, Use())
+    for entry, began, ended in builds.values_list("submission__repository__entry", "started_at", "finished_at"):
+        use = uses[entry]
+        recent, day = (_seconds_since(now - window, began, ended or now) for window in (RECENT, DAY))
+        uses[entry] = Use(use.running + (ended is None), use.recent + recent, use.day + day)
+    return uses
+
+
+def _seconds_since(start: datetime, began: datetime, ended: datetime) -> float:
+    return max(timedelta(0), ended - max(start, began)).total_seconds()

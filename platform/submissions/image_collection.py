@@ -1,0 +1,95 @@
+"""Adapter: remove from this host what no player needs any more, and keep for all hosts what one does."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import Max, Q
+from docker.errors import DockerException
+
+from core import clock
+from evaluation.builder.build_container import sweep as sweep_builds
+from evaluation.builder.image_archive import DIGEST_LABEL
+from evaluation.sandbox.docker import DockerSandbox
+from submissions.image_layers import remove_layers
+from submissions.models import Player, Submission
+from submissions.player_builds import docker_builder, remove_unused_checkouts
+from submissions.sandboxes import open_sandbox
+
+GRACE = timedelta(days=1)
+"""How old an image must be to be removed: a younger one may be on its way to becoming a player."""
+
+_UNFINISHED = ("waiting", "playing", "held")
+_UNDER_WAY = ("frozen", "playing", "paused")
+
+log = logging.getLogger(__name__)
+
+
+def needed_players() -> set[str]:
+    """The digests of all players that may be started soon.
+
+    They are in a pool, a match or a round that is not over, or belong to the newest ready submission of their
+    repository.
+    """
+    newest = (
+        Submission.objects.filter(state=Submission.State.READY, disqualified_at=None)
+        .values("repository")
+        .annotate(newest=Max("pk"))
+        .values("newest")
+    )
+    needed = (
+        Q(submissions__in=newest)
+        | Q(pool_places__isnull=False)
+        | Q(matches_as_model__state__in=_UNFINISHED)
+        | Q(matches_as_attack__state__in=_UNFINISHED)
+        | Q(round_entries__round__state__in=_UNDER_WAY)
+    )
+    return set(Player.objects.filter(needed).values_list("digest", flat=True))
+
+
+def collect() -> int:
+    """End what dead workers left, remove images of ours that are not needed and old checkouts; how many images."""
+    sandbox = open_sandbox()
+    sandbox.sweep()
+    remove_unused_checkouts()
+    if not isinstance(sandbox, DockerSandbox):
+        return 0
+    sweep_builds(sandbox.client)
+    return _remove_images(sandbox)
+
+
+def keep() -> None:
+    """Put what this host has of images that players need, the base image too, where every host finds it.
+
+    Images that no player needs any more are removed from there. May take a minute: the base image is large.
+    """
+    if not isinstance(open_sandbox(), DockerSandbox):
+        return
+    builder = docker_builder()
+    base = builder.keep_base_image()
+    needed = needed_players()
+    for image in Player.objects.filter(digest__in=needed).exclude(image="").values_list("image", flat=True).distinct():
+        if builder.has(image):
+            builder.keep(image)
+    remove_layers(needed, base, newer_than=clock.now() - settings.IMAGES_KEPT)
+
+
+def _remove_images(sandbox: DockerSandbox) -> int:
+    needed = needed_players()
+    removed = 0
+    for image in sandbox.client.images.list(filters={"label": DIGEST_LABEL}):
+        if image.labels[DIGEST_LABEL] in needed or _made_at(image.attrs["Created"]) > clock.now() - GRACE:
+            continue
+        try:
+            sandbox.client.images.remove(str(image.id), force=True)
+            removed += 1
+        except DockerException as error:  # a container runs it just now
+            log.info("image %s stays: %s", image.id, error)
+    return removed
+
+
+def _made_at(text: str) -> datetime:
+    # the engine writes nanoseconds, and Python reads microseconds
+    return datetime.fromisoformat(f"{text[:19]}+00:00")

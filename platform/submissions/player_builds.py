@@ -1,0 +1,225 @@
+"""Adapter: from a commit, or a bundled baseline, to a player on this host."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+from django.conf import settings
+
+from competitions.models import Competition
+from competitions.smoke_opponents import unpack_opponent
+from core import clock
+from core.errors import Fault
+from evaluation.baselines.catalogue import baselines
+from evaluation.builder.base import Builder
+from evaluation.builder.choose_builder import choose_builder
+from evaluation.builder.docker_builder import DockerBuilder
+from evaluation.builder.settings import build_settings_from_environment
+from evaluation.domain.errors import HostRefusal, ManifestRefusal, Refusal
+from evaluation.domain.players import Player as EnginePlayer
+from evaluation.domain.players import Track
+from evaluation.sandbox.host_paths import HostPaths
+from repositories.checkout import check_out
+from repositories.models import Repository
+from submissions.image_layers import ObjectLayers
+from submissions.models import Player, Submission
+from submissions.sandboxes import require_trust
+
+LogLine = Callable[[str], None]
+"""Called with each line of a build's log as it appears, without the newline."""
+
+_LAYERS = ObjectLayers()
+
+_UNUSED = timedelta(days=1)
+"""How long an unused checkout is kept: longer than any match holds on to its own. It is made again where missing."""
+
+
+def build(submission: Submission, on_log: LogLine) -> Player:
+    """Build the commit of `submission`; the row of the player that it is.
+
+    Raises `Refusal` (of the manifest, of the build) with the fix, or `Fault`.
+    """
+    repository = submission.repository
+    built = _builder().build(checkout_of(repository, submission.commit), on_log=on_log)
+    kind = repository.track.kind
+    if built.track != kind:
+        raise ManifestRefusal(
+            f'submission.toml: track is "{built.track}", and this repository is for the {kind} track',
+            fix=f'write track = "{kind}", or push to the other repository',
+        )
+    return _row(repository.track.competition, built, repository=repository, commit=submission.commit)
+
+
+def baseline_player(competition: Competition, name: str, on_log: LogLine) -> Player:
+    """The row of the bundled submission `name`, built on this host; raises `Fault` where none is called so."""
+    built = _build_ours(_builder(), _baseline_path(name), on_log)
+    return _row(competition, built, baseline=name)
+
+
+def ready_player(player: Player, on_log: LogLine) -> EnginePlayer:
+    """`player` as the engine starts it here.
+
+    A player that Docker built is the image of its first successful build, fetched from the store where this host does
+    not have it. Others are made from their files again. Raises `Fault` where that fails or gives another digest: it
+    played its matches as something else then.
+    """
+    builder = _builder()
+    if isinstance(builder, DockerBuilder) and player.image:
+        builder.fetch(player.image)
+        return EnginePlayer(
+            name=player.title,
+            track=Track(player.kind),
+            command=tuple(player.command),
+            digest=player.digest,
+            image=player.image,
+            gpu=player.gpu,
+        )
+    built = _build_ours(builder, _source_of(player), on_log)
+    if built.digest != player.digest and player.repository is not None:
+        # something wrote into the checkout, perhaps the player itself
+        shutil.rmtree(_checkout_path(player.repository, player.commit), ignore_errors=True)
+        built = _build_ours(builder, _source_of(player), on_log)
+    if built.digest != player.digest:
+        raise Fault(f"{player} was built again and is now {built.digest}: the base image or the SDK changed")
+    return built
+
+
+def trusted_baseline(name: str) -> EnginePlayer:
+    """The bundled submission `name`, built for the process sandbox whatever the players of the teams run in."""
+    return _build_ours(choose_builder("process"), _baseline_path(name), lambda line: None)
+
+
+def check_host() -> None:
+    """Raise `Fault` where this host cannot build now."""
+    _builder().check_host()
+
+
+def kept_opponent(digest: str) -> EnginePlayer:
+    """The model that organisers named for the smoke test, built as a submission of a team is; raises `Fault`."""
+    folder: Path = settings.CHECKOUTS / f"opponent-{digest}"
+    unpack_opponent(digest, folder)
+    os.utime(folder)
+    return _build_ours(_builder(), folder, lambda line: None)
+
+
+def build_limit() -> timedelta:
+    """How long one build may take before its builder stops it."""
+    try:
+        return timedelta(seconds=build_settings_from_environment().seconds)
+    except HostRefusal as refusal:
+        raise Fault(f"this host is set up wrongly: {refusal}") from refusal
+
+
+def docker_builder() -> DockerBuilder:
+    """The builder of images; raises `Fault` where this host builds none."""
+    builder = _builder()
+    if not isinstance(builder, DockerBuilder):
+        raise Fault("this host runs players without images")
+    return builder
+
+
+def checkout_of(repository: Repository, commit: str) -> Path:
+    """The files of `commit`, checked out once and kept while they are asked for; raises `Fault`."""
+    target = _checkout_path(repository, commit)
+    check_out(repository.path, commit, target)
+    os.utime(target)
+    return target
+
+
+def host_paths(submission: Submission) -> HostPaths:
+    """What takes the paths of this host out of all that is said of `submission`."""
+    return HostPaths(_checkout_path(submission.repository, submission.commit))
+
+
+def remove_unused_checkouts() -> int:
+    """Remove the checkouts that nobody asked for in a day; how many there were."""
+    removed = 0
+    last = (clock.now() - _UNUSED).timestamp()
+    for folder in settings.CHECKOUTS.glob("*"):
+        if folder.stat().st_mtime < last:
+            shutil.rmtree(folder, ignore_errors=True)
+            removed += 1
+    return removed
+
+
+def _builder() -> Builder:
+    require_trust()
+    try:
+        return choose_builder(settings.SANDBOX, _LAYERS)
+    except HostRefusal as refusal:
+        raise Fault(f"this host is set up wrongly: {refusal}") from refusal
+
+
+def _build_ours(builder: Builder, source: Path, on_log: LogLine) -> EnginePlayer:
+    """Build what was built before, or came with us: that it fails now is our fault."""
+    try:
+        return builder.build(source, on_log=on_log)
+    except Refusal as refusal:
+        raise Fault(f"{source.name} can be built no more: {refusal}") from refusal
+
+
+def _source_of(player: Player) -> Path:
+    if player.repository is None:
+        return _baseline_path(player.baseline)
+    return checkout_of(player.repository, player.commit)
+
+
+def _baseline_path(name: str) -> Path:
+    found = next((baseline.path for baseline in baselines() if baseline.name == name), None)
+    if found is None:
+        raise Fault(f"no bundled submission is called {name!r}")
+    return found
+
+
+def _checkout_path(repository: Repository, commit: str) -> Path:
+    folder: Path = settings.CHECKOUTS
+    return folder / f"{repository.pk}-{commit}"
+
+
+def _row(
+    competition: Competition,
+    built: EnginePlayer,
+    *,
+    repository: Repository | None = None,
+    commit: str = "",
+    baseline: str = "",
+) -> Player:
+    """The row of the player that was `built`; the one that is there for equal content, while its image can be had."""
+    image = built.image or ""
+    row, _ = Player.objects.get_or_create(
+        competition=competition,
+        kind=built.track,
+        digest=_digest(competition, built),
+        defaults={
+            "title": built.name,
+            "command": list(built.command),
+            "gpu": built.gpu,
+            "image": image,
+            "repository": repository,
+            "commit": commit,
+            "baseline": baseline,
+            "created_at": clock.now(),
+        },
+    )
+    if image and not row.image:
+        row.image = image
+        row.save(update_fields=["image"])
+    return row
+
+
+def _digest(competition: Competition, built: EnginePlayer) -> str:
+    """The digest of what was built. A further build of a recipe whose first image is gone is another player."""
+    first = Player.objects.filter(competition=competition, kind=built.track, digest=built.digest).first()
+    if (
+        first is None
+        or not built.image
+        or built.image == first.image
+        or _LAYERS.has(first.image.removeprefix("sha256:"))
+    ):
+        return built.digest
+    return f"sha256:{hashlib.sha256(f'{built.digest} {built.image}'.encode()).hexdigest()}"

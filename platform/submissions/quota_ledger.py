@@ -1,0 +1,262 @@
+"""The quota ledger: reserve a slot under the repository's lock, bind it to a submission, give it back."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+
+from accounts.models import User
+from core import clock, events, notify
+from core.errors import Refusal, RefusedForNow
+from repositories.git_reader import Reader
+from repositories.models import Repository
+from submissions import timeouts
+from submissions.admission import check_commit_is_new, check_quota, check_turn
+from submissions.messages import moment
+from submissions.models import QuotaSlot, Submission
+from submissions.preflight import manifest_at
+from submissions.quota_rules import WINDOW, refunds_fault, refunds_refusal
+
+log = logging.getLogger(__name__)
+
+BUILD_REFUSED = "build_refused"
+FAULT = "fault"
+OVERDUE = "overdue"
+"""No worker of ours built or played it in time. It stays in its queue."""
+AWAITS_ORGANISER = "awaits_organiser"
+"""On a slot that is used: a platform error took it, and an organiser decides whether it is given back."""
+PUSH_BROKEN_OFF = "push_broken_off"
+WITHDRAWN = "withdrawn"
+
+
+def lock(repository: Repository) -> None:
+    """Hold the repository's row until the transaction ends: whoever decides on its quota waits here."""
+    Repository.objects.select_for_update().get(pk=repository.pk)
+
+
+def reserve(*, repository: Repository, commit: str, tag: str, by: User) -> QuotaSlot:
+    """Take a slot for the tag `tag` on `commit`, or the one that it has; raises `Refusal` where none may be taken.
+
+    Within the caller's transaction, if there is one: it should hold the repository's lock no longer than it must.
+    """
+    with transaction.atomic():
+        lock(repository)
+        waiting = QuotaSlot.objects.filter(repository=repository, commit=commit, state=QuotaSlot.State.RESERVED)
+        if slot := waiting.first():
+            return _same_push(slot, tag)
+        check_commit_is_new(repository, commit)
+        check_quota(repository)
+        return QuotaSlot.objects.create(
+            repository=repository, commit=commit, tag=tag, reserved_by=by, reserved_at=clock.database_now()
+        )
+
+
+def _same_push(slot: QuotaSlot, tag: str) -> QuotaSlot:
+    if slot.tag == tag:
+        return slot
+    raise RefusedForNow(
+        f"commit {slot.commit[:7]} is being submitted just now, as {slot.tag}",
+        accepted_from=slot.reserved_at + timeouts.RESERVED,
+        fix=f"wait for that push; if it broke off, push again after {moment(slot.reserved_at + timeouts.RESERVED)}",
+    )
+
+
+def bind(*, repository: Repository, commit: str, tag: str, by: User) -> Submission:
+    """Make the submission of the tag `tag`, which is in the repository, and use its slot. Safe to repeat.
+
+    Where the slot was given back meanwhile, the sender, the calendar and the quota are asked again, as at the door.
+    Raises `Refusal` where that is refused now, or the commit was retried meanwhile; the slot then keeps why.
+    """
+    with Reader(repository.path) as reader:
+        manifest = manifest_at(reader, commit)
+    try:
+        return _bound(repository, commit, tag, by, title=manifest.title, licence=manifest.licence)
+    except Refusal as refusal:
+        _leave_out(repository, commit, tag, refusal)
+        raise
+
+
+def _bound(repository: Repository, commit: str, tag: str, by: User, *, title: str, licence: str) -> Submission:
+    with transaction.atomic():
+        lock(repository)
+        if known := Submission.objects.filter(repository=repository, tag=tag).first():
+            # such a slot is of a push that took the tag for a new one: no tag will come for it
+            for slot in QuotaSlot.objects.filter(repository=repository, tag=tag, state=QuotaSlot.State.RESERVED):
+                _give_back(slot, QuotaSlot.State.RESERVED, PUSH_BROKEN_OFF)
+            return known
+        reserved = QuotaSlot.objects.filter(repository=repository, commit=commit, state=QuotaSlot.State.RESERVED)
+        if not reserved.exists():
+            check_turn(repository, by, commit)
+        slot = reserve(repository=repository, commit=commit, tag=tag, by=by)
+        check_commit_is_new(repository, commit)
+        now = clock.database_now()
+        submission = Submission.objects.create(
+            repository=repository,
+            commit=commit,
+            tag=tag,
+            submitted_by=by,
+            received_at=now,
+            title=title,
+            licence=licence,
+            state_since=now,
+            deadline=now + timeouts.RECEIVED,
+        )
+        slot.state, slot.settled_at, slot.submission = QuotaSlot.State.USED, now, submission
+        slot.save(update_fields=["state", "settled_at", "submission"])
+        events.record("submit", submission, by=by, commit=commit, tag=tag)
+        notify.ring("submissions.build", submission=submission.pk)
+        return submission
+
+
+def _leave_out(repository: Repository, commit: str, tag: str, refusal: Refusal) -> None:
+    """Keep for the team why a tag that is in the repository is no submission."""
+    with transaction.atomic():
+        slot = QuotaSlot.objects.filter(repository=repository, commit=commit, tag=tag, problem="").last()
+        if slot is not None:
+            slot.problem = refusal.problem
+            slot.save(update_fields=["problem"])
+            events.record("leave_out", slot, reason=refusal.problem)
+
+
+def settle_reservations(repository: Repository | None = None) -> int:
+    """Decide on slots whose push is over, of one repository or of all; returns how many were settled.
+
+    Where the tag arrived it becomes a submission, else the slot is refunded; also where nobody could tell for a day.
+    """
+    due = QuotaSlot.objects.filter(
+        state=QuotaSlot.State.RESERVED, reserved_at__lte=clock.database_now() - timeouts.RESERVED
+    ).select_related("repository", "reserved_by")
+    if repository:
+        due = due.filter(repository=repository)
+    return sum(_settled(slot) for slot in due)
+
+
+def _settled(slot: QuotaSlot) -> bool:
+    repository = slot.repository
+    try:
+        with Reader(repository.path) as reader:
+            arrived = _is_at(reader, reader.refs(), slot)
+        if arrived:
+            bind(repository=repository, commit=slot.commit, tag=slot.tag, by=slot.reserved_by)
+            return True
+    except Refusal:
+        log.exception("slot %s has a tag that no longer passes the door", slot.pk)
+    except Exception:  # whatever it is, the slots behind this one are settled
+        log.exception("slot %s cannot be settled now", slot.pk)
+        if clock.now() - slot.reserved_at < timeouts.UNSETTLED:
+            return False
+    return _give_back(slot, QuotaSlot.State.RESERVED, PUSH_BROKEN_OFF)
+
+
+def settle_late_tags(repository: Repository | None = None) -> int:
+    """Look once more at slots that were given back because no tag had arrived, of one repository or of all; how many
+    were decided.
+
+    Where the tag is there now, and nobody was told, it becomes a submission if that is accepted now; where it is not,
+    the slot keeps why, and the tag is not looked at again: else it would be a submission whenever a slot frees.
+    """
+    late: dict[Repository, list[QuotaSlot]] = {}
+    for slot in _given_up(repository):
+        late.setdefault(slot.repository, []).append(slot)
+    return sum(_settle_late(repository, slots) for repository, slots in late.items())
+
+
+def _given_up(repository: Repository | None) -> QuerySet[QuotaSlot]:
+    known = Submission.objects.filter(repository=OuterRef("repository"), tag=OuterRef("tag"))
+    slots = QuotaSlot.objects.filter(
+        ~Exists(known),
+        state=QuotaSlot.State.REFUNDED,
+        reason=PUSH_BROKEN_OFF,
+        problem="",
+        settled_at__gt=clock.database_now() - timeouts.LATE_TAG,
+    )
+    if repository:
+        slots = slots.filter(repository=repository)
+    return slots.select_related("repository__entry__competition", "reserved_by").order_by("pk")
+
+
+def _settle_late(repository: Repository, slots: Sequence[QuotaSlot]) -> int:
+    try:
+        with Reader(repository.path) as reader:
+            refs = reader.refs()
+            arrived = {slot.tag: slot for slot in slots if _is_at(reader, refs, slot)}
+    except Exception:  # whatever it is, the other repositories are looked at, and this one the next time
+        log.exception("late tags of %s cannot be settled now", repository)
+        return 0
+    return sum(_bind_late(slot) for slot in arrived.values())
+
+
+def _bind_late(slot: QuotaSlot) -> bool:
+    try:
+        bind(repository=slot.repository, commit=slot.commit, tag=slot.tag, by=slot.reserved_by)
+    except Refusal as refusal:
+        log.info("slot %s has a tag that came too late: %s", slot.pk, refusal)
+    except Exception:  # whatever it is, the tags behind this one are settled
+        log.exception("the late tag of slot %s cannot be settled now", slot.pk)
+        return False
+    return True
+
+
+def _is_at(reader: Reader, refs: Mapping[str, str], slot: QuotaSlot) -> bool:
+    """Whether the slot's tag is among `refs`, on the commit that the door saw."""
+    there = refs.get(f"refs/tags/{slot.tag}")
+    return there is not None and reader.resolve(there) == slot.commit
+
+
+def settle_refusal(submission: Submission) -> bool:
+    """Decide on the slot of a refused submission: it is refunded up to a number of times a day.
+
+    Past that a refusal by the team's cause counts, and a platform error waits for an organiser: a team that can bring
+    one about would build without end otherwise.
+
+    Returns whether it costs the team nothing. Safe to repeat.
+    """
+    with transaction.atomic():
+        lock(submission.repository)
+        slot = QuotaSlot.objects.filter(submission=submission).first()
+        if slot is None or slot.state == QuotaSlot.State.REFUNDED:
+            return True
+        now = clock.database_now()
+        if submission.cause == Submission.Cause.PLATFORM:
+            if refunds_platform_error(submission):
+                return _give_back(slot, QuotaSlot.State.USED, FAULT)
+            QuotaSlot.objects.filter(pk=slot.pk).update(reason=AWAITS_ORGANISER)
+            return False
+        known = _refunds(submission.repository, BUILD_REFUSED, now)
+        return refunds_refusal(known, now) and _give_back(slot, QuotaSlot.State.USED, BUILD_REFUSED)
+
+
+def refunds_platform_error(submission: Submission) -> bool:
+    """Whether a platform error costs `submission` nothing, now. Only under the repository's lock does that hold."""
+    slot = QuotaSlot.objects.filter(submission=submission).first()
+    if slot is None or slot.state == QuotaSlot.State.REFUNDED:
+        return True
+    now = clock.database_now()
+    return slot.reason != AWAITS_ORGANISER and refunds_fault(_refunds(submission.repository, FAULT, now), now)
+
+
+def _refunds(repository: Repository, reason: str, now: datetime) -> list[datetime]:
+    """When slots of `repository` were refunded for `reason` within a window."""
+    refunds = QuotaSlot.objects.filter(repository=repository, reason=reason, settled_at__gt=now - WINDOW)
+    refunded = refunds.filter(state=QuotaSlot.State.REFUNDED).values_list("settled_at", flat=True)
+    return [settled for settled in refunded if settled]
+
+
+def refund(*, submission: Submission, reason: str, by: User | None = None) -> bool:
+    """Give the slot of `submission` back; False where it was already."""
+    slot = QuotaSlot.objects.filter(submission=submission).first()
+    return slot is not None and _give_back(slot, QuotaSlot.State.USED, reason, by)
+
+
+def _give_back(slot: QuotaSlot, state: str, reason: str, by: User | None = None) -> bool:
+    with transaction.atomic():
+        given = QuotaSlot.objects.filter(pk=slot.pk, state=state).update(
+            state=QuotaSlot.State.REFUNDED, settled_at=clock.database_now(), reason=reason
+        )
+        if given:
+            events.record("refund", slot, by=by, reason=reason)
+        return bool(given)
