@@ -21,8 +21,8 @@ from evaluation.domain.results import AuditReport, sum_reports
 from evaluation.domain.rules import QueryRules
 from evaluation.referee.clock import calibrate
 from evaluation.referee.match import Match
-from evaluation.runner.in_process_player import FunctionSeat
-from evaluation.runner.sandboxed_player import SandboxSeat
+from evaluation.runner.in_process_player import InProcessPlayer
+from evaluation.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.process import ProcessSandbox
 from evaluation.sdk import serve_attack
@@ -51,8 +51,8 @@ def audit(player: Player, sandbox: ProcessSandbox, seed: int, calibration: float
     match = Match(
         rules=QueryRules(classes=10, query_budget=QUERIES),
         track=Track.UNTARGETED,
-        model=SandboxSeat(sandbox, player, Resources()),
-        attack=FunctionSeat(lambda connected: serve_attack(stay_at_the_boundary, connected=connected)),
+        model=SandboxedPlayer(sandbox, player, Resources()),
+        attack=InProcessPlayer(lambda connected: serve_attack(stay_at_the_boundary, connected=connected)),
         seed=seed,
         calibration=calibration,
     )

@@ -59,7 +59,7 @@ def _measure(addresses: dict[str, str]) -> Section:
         importlib.import_module, ("bench.synthetic_competition", "leaderboards.services", "leaderboards.selectors")
     )
     competition = crowd.make_competition(SLUG)
-    track = competition.tracks.get(kind=CROWDED)
+    track = competition.tracks.get(name=CROWDED)
     pool = crowd.make_pool(competition)
     crowd.fill(competition, pool, TEAMS)
     filled = _seconds(partial(services.recompute, track))

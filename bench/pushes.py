@@ -18,7 +18,7 @@ from bench.report import Section, table
 from demo.git_push import push_copy
 from demo.supervisor import Supervisor
 from demo.virtual_teams import Change
-from demo.web_client import Visitor
+from demo.web_client import WebClient
 
 TEAMS = 10
 PUSHES_EACH = 5
@@ -63,10 +63,10 @@ def measure() -> Section:
 def _addresses(url: str) -> list[str]:
     addresses = []
     for number in range(TEAMS):
-        visitor = Visitor(url)
-        visitor.register(f"team-{number}", f"a long enough password {number}")
-        visitor.make_team("small", f"team-{number}", f"Team {number}")
-        token = visitor.make_token("git")
+        web_client = WebClient(url)
+        web_client.register(f"team-{number}", f"a long enough password {number}")
+        web_client.make_team("small", f"team-{number}", f"Team {number}")
+        token = web_client.make_token("git")
         addresses.append(url.replace("://", f"://team-{number}:{token}@") + f"/git/team-{number}/model.git")
     return addresses
 

@@ -23,7 +23,7 @@ from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.protocol.handshake import Listener
 from evaluation.referee.match import Match
-from evaluation.referee.player_connection import Departure, Seat
+from evaluation.referee.player_connection import PlayerConnection, PlayerExit
 from evaluation.sandbox.base import SOCKET_NAME, SOCKET_VARIABLE
 
 TARGET = 1
@@ -33,7 +33,7 @@ PATIENT = 100.0
 """Factor on time limits: while others take their turns, an attack's clock runs on."""
 
 
-class ProgramSeat(Seat):
+class ProgramPlayer(PlayerConnection):
     """A Python file as a plain process."""
 
     def __init__(self, program: str, stdin: int | None, cpu: int | None) -> None:
@@ -54,17 +54,17 @@ class ProgramSeat(Seat):
             deadline = time.monotonic() + seconds
             return listener.accept(deadline, lambda: process.poll() is not None), deadline
 
-    def dismiss(self, *, patience: float = 0.0) -> Departure:
+    def dismiss(self, *, patience: float = 0.0) -> PlayerExit:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
-        return Departure()
+        return PlayerExit()
 
     def give_up(self) -> None:
         """Nothing to do: nothing is started ahead here."""
 
-    def another(self) -> ProgramSeat:
-        return ProgramSeat(self._program, self._stdin, self._cpu)
+    def another(self) -> ProgramPlayer:
+        return ProgramPlayer(self._program, self._stdin, self._cpu)
 
 
 def main() -> None:
@@ -81,8 +81,8 @@ def main() -> None:
     match = Match(
         rules=rules,
         track=Track.TARGETED,
-        model=ProgramSeat(model, subprocess.DEVNULL, players_cpu),
-        attack=ProgramSeat(attack, None, players_cpu),
+        model=ProgramPlayer(model, subprocess.DEVNULL, players_cpu),
+        attack=ProgramPlayer(attack, None, players_cpu),
         seed=0,
         calibration=PATIENT,
         fresh_audit=False,

@@ -80,7 +80,7 @@ def conduct_to_the_end(round: Round) -> list[Step]:
         queries: list[str] = []
         with connection.execute_wrapper(partial(_note, queries)):
             begun = time.perf_counter()
-            services.conduct(round)
+            services.advance_round(round)
             seconds = time.perf_counter() - begun
         triples = sum(map(len, facts.results.values()))
         steps.append(Step(triples, _fill(round), seconds, reading, len(queries)))
@@ -148,7 +148,7 @@ def _result(piece: Piece, sample: int, worst: float) -> SampleResult:
 
 
 def _enter(competition: Competition, kind: str, count: int, by: User) -> None:
-    now, track = clock.now(), competition.tracks.get(kind=kind)
+    now, track = clock.now(), competition.tracks.get(name=kind)
     names = [f"{kind}-{number}" for number in range(count)]
     teams = Team.objects.bulk_create(
         Team(slug=name, name=f"Team {name}", slug_skeleton=name, name_skeleton=name, created_at=now) for name in names
@@ -160,7 +160,7 @@ def _enter(competition: Competition, kind: str, count: int, by: User) -> None:
     players = Player.objects.bulk_create(
         Player(
             competition=competition,
-            kind=kind,
+            track_name=kind,
             digest=digest(kind, number),
             title=name,
             command=["true"],

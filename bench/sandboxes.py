@@ -17,7 +17,7 @@ from evaluation.domain.errors import GauntletError
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.referee.match import Match
-from evaluation.runner.sandboxed_player import SandboxSeat
+from evaluation.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.docker import DockerSandbox
 from evaluation.sandbox.process import ProcessSandbox
@@ -63,8 +63,8 @@ def _match(stack: ExitStack, name: str, rules: QueryRules) -> Match:
     match = Match(
         rules=rules,
         track=attack.track,
-        model=SandboxSeat(sandbox, model, Resources()),
-        attack=SandboxSeat(sandbox, attack, Resources()),
+        model=SandboxedPlayer(sandbox, model, Resources()),
+        attack=SandboxedPlayer(sandbox, attack, Resources()),
         seed=0,
     )
     stack.callback(match.close)

@@ -28,8 +28,8 @@ def make_competition(slug: str) -> Competition:
         public=True,
         created_at=now,
     )
-    for kind in Track.Kind:
-        Track.objects.create(competition=competition, kind=kind, title=kind.label.capitalize())
+    for kind in Track.Name:
+        Track.objects.create(competition=competition, name=kind, title=kind.label.capitalize())
     RulesVersion.objects.create(competition=competition, version=1, values={}, created_at=now)
     SampleSet.objects.create(
         competition=competition,
@@ -47,11 +47,11 @@ def make_competition(slug: str) -> Competition:
 def make_pool(competition: Competition) -> Pool:
     """A pool of two untargeted attacks."""
     now = clock.now()
-    track = competition.tracks.get(kind=Track.Kind.UNTARGETED)
+    track = competition.tracks.get(name=Track.Name.UNTARGETED)
     pool = Pool.objects.create(track=track, number=1, made_at=now, reason="the bench")
     for place in (1, 2):
         PoolPlace.objects.create(
-            pool=pool, place=place, player=make_player(competition, Track.Kind.UNTARGETED, f"attack {place}")
+            pool=pool, place=place, player=make_player(competition, Track.Name.UNTARGETED, f"attack {place}")
         )
     return pool
 
@@ -60,7 +60,7 @@ def make_player(competition: Competition, kind: str, title: str) -> Player:
     """A player that nobody could start."""
     return Player.objects.create(
         competition=competition,
-        kind=kind,
+        track_name=kind,
         digest=f"sha256:{title}",
         title=title,
         command=["true"],
@@ -71,9 +71,9 @@ def make_player(competition: Competition, kind: str, title: str) -> Player:
 
 def fill(competition: Competition, pool: Pool, teams: int) -> None:
     """So many teams with one scored model each, no two scores alike. Standings are not made."""
-    now, track = clock.now(), competition.tracks.get(kind=Track.Kind.MODEL)
+    now, track = clock.now(), competition.tracks.get(name=Track.Name.MODEL)
     person = User.objects.create(username="everybody")
-    player = make_player(competition, Track.Kind.MODEL, "everybody's model")
+    player = make_player(competition, Track.Name.MODEL, "everybody's model")
     names = Team.objects.bulk_create(
         Team(slug=slug, name=slug, slug_skeleton=slug, name_skeleton=slug, created_at=now)
         for slug in (f"team-{number}" for number in range(teams))

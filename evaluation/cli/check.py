@@ -24,7 +24,7 @@ from evaluation.domain.results import PieceResult
 from evaluation.referee.clock import calibrate
 from evaluation.runner.checks import what_failed
 from evaluation.runner.smoke_opponent import MADE_FROM, Opponent, nearest_mean_opponent, player_opponent
-from evaluation.runner.smoke_test import SAMPLES, Smoke, check_attack, check_model
+from evaluation.runner.smoke_test import SAMPLES, SmokeTestResult, check_attack, check_model
 
 _MARKS = {True: "[green]passed[/green]", False: "[red]FAILED[/red]", None: "[yellow]not reached[/yellow]"}
 
@@ -70,7 +70,7 @@ def run(given: argparse.Namespace) -> int:
     return 0 if smoke.passed else 3
 
 
-def _smoke(player: Player, given: argparse.Namespace, chosen: Chosen) -> Smoke:
+def _smoke(player: Player, given: argparse.Namespace, chosen: Chosen) -> SmokeTestResult:
     sandbox = open_sandbox(given.sandbox)
     opponent = None if player.track is Track.MODEL else _opponent(given, chosen)
     count = min(len(chosen.samples), len(opponent.samples if opponent else chosen.samples))
@@ -109,7 +109,7 @@ def _bundled_opponent() -> Path:
     return next(baseline.path for baseline in baselines() if baseline.name == OPPONENT)
 
 
-def _show(smoke: Smoke) -> None:
+def _show(smoke: SmokeTestResult) -> None:
     if smoke.log:
         OUT.rule("what it printed")
         OUT.print(printable(smoke.log.rstrip()), markup=False, highlight=False)

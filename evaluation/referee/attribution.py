@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from evaluation.domain.images import Image, Images, grey_image
 from evaluation.domain.samples import Sample
-from evaluation.referee.pixel_differences import Differences
+from evaluation.referee.pixel_differences import PixelDifferences
 
 REACH = 0.5
 """How far from a clean image its own queries lie at the most, as a share of its distance to the grey image.
@@ -26,7 +26,7 @@ class Attribution:
     Without it, an attack could spend the budgets of a whole piece on one sample.
     """
 
-    def __init__(self, samples: Sequence[Sample], differences: Differences) -> None:
+    def __init__(self, samples: Sequence[Sample], differences: PixelDifferences) -> None:
         self._differences = differences
         self._reach: dict[int, float] = {}
         self._others: dict[int, list[tuple[float, int]]] = {}

@@ -28,7 +28,7 @@ class Budget:
     def __contains__(self, number: int) -> bool:
         return number in self._left
 
-    def stranger(self, numbers: Sequence[int]) -> int | None:
+    def first_unknown(self, numbers: Sequence[int]) -> int | None:
         """The first of `numbers` that is no sample of the piece."""
         left = self._left
         return next((number for number in numbers if number not in left), None)

@@ -8,17 +8,17 @@ import time
 
 from evaluation.domain.errors import Fault
 from evaluation.protocol.channel import ChannelError
-from evaluation.referee.player_connection import Seat
+from evaluation.referee.player_connection import PlayerConnection
 
 HANDSHAKE_SECONDS = 10.0
 """What an instance that connected in time has at the least for its HELLO when it is needed."""
 
 
-class AheadStart:
-    """Opens `seat` in a thread of its own. `take` waits for the connection; `cancel` ends the instance unused."""
+class EarlyStart:
+    """Opens `connection` in a thread of its own. `take` waits for the connection; `cancel` ends the instance unused."""
 
-    def __init__(self, seat: Seat, seconds: float) -> None:
-        self.seat = seat
+    def __init__(self, connection: PlayerConnection, seconds: float) -> None:
+        self.connection = connection
         self._opened: tuple[socket.socket, float] | None = None
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._open, args=(seconds,), name="ahead start", daemon=True)
@@ -36,8 +36,8 @@ class AheadStart:
         """
         self._thread.join()
         if self._opened is None:
-            self.seat.give_up()
-            self.seat.dismiss()
+            self.connection.give_up()
+            self.connection.dismiss()
             if isinstance(self._failure, ChannelError | Fault):
                 return None
             raise self._failure or RuntimeError("an instance started ahead has neither connected nor failed")
@@ -46,24 +46,24 @@ class AheadStart:
 
     def cancel(self) -> None:
         """End the instance, in whatever state it is."""
-        self.seat.give_up()
+        self.connection.give_up()
         self._thread.join()
         if self._opened is not None:
             self._opened[0].close()
-        self.seat.dismiss()
+        self.connection.dismiss()
 
     def _open(self, seconds: float) -> None:
         try:
-            self._opened = self.seat.open(seconds)
+            self._opened = self.connection.open(seconds)
         except BaseException as failure:
             self._failure = failure
 
 
 class BackgroundEnd:
-    """Dismisses `seat` in a thread of its own; `join` waits for that, and raises what went wrong there."""
+    """Dismisses `connection` in a thread of its own; `join` waits for that, and raises what went wrong there."""
 
-    def __init__(self, seat: Seat) -> None:
-        self._seat = seat
+    def __init__(self, connection: PlayerConnection) -> None:
+        self._seat = connection
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._dismiss, name="background end", daemon=True)
         self._thread.start()

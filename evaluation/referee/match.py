@@ -8,9 +8,9 @@ from evaluation.domain.players import Side, Track
 from evaluation.domain.results import AuditReport, Failure, PieceResult, Reason, sum_reports
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
-from evaluation.referee.piece import Piece, Table
-from evaluation.referee.player_connection import Seat
-from evaluation.referee.players import Contestant, Model
+from evaluation.referee.piece import MatchContext, Piece
+from evaluation.referee.player_connection import PlayerConnection
+from evaluation.referee.players import ConnectedPlayer, Model
 from evaluation.referee.seeds import derive_seed
 
 
@@ -26,8 +26,8 @@ class Match:
         *,
         rules: QueryRules,
         track: Track,
-        model: Seat,
-        attack: Seat,
+        model: PlayerConnection,
+        attack: PlayerConnection,
         seed: int,
         calibration: float = 1.0,
         fresh_audit: bool = True,
@@ -43,11 +43,11 @@ class Match:
         self._track = track
         self._reports: list[AuditReport] = []
         self._failures: list[Failure] = []
-        self._table = Table(
+        self._table = MatchContext(
             rules=rules,
             track=track,
             model=Model(model, track, rules, calibration),
-            attack=Contestant(Side.ATTACK, attack, track, rules, calibration),
+            attack=ConnectedPlayer(Side.ATTACK, attack, track, rules, calibration),
             fresh_audit=fresh_audit,
             reuse_attack=reuse_attack,
         )

@@ -22,22 +22,22 @@ from evaluation.referee.audit import Audit
 from evaluation.referee.budget import Budget
 from evaluation.referee.clock import TimeBank
 from evaluation.referee.fresh_start import ask_fresh_model, restart_place
-from evaluation.referee.pixel_differences import Differences
-from evaluation.referee.players import Contestant, Model, PlayerFailedError
-from evaluation.referee.query_record import Candidate, Record, is_adversarial
+from evaluation.referee.pixel_differences import PixelDifferences
+from evaluation.referee.players import ConnectedPlayer, Model, PlayerFailedError
+from evaluation.referee.query_record import Candidate, QueryRecord, is_adversarial
 from evaluation.referee.seeds import derive_seed
 from evaluation.referee.verdict import Verdict, ask_or_none
 from evaluation.scoring.distances import worst_case
 
 
 @dataclass
-class Table:
+class MatchContext:
     """What all pieces of a match share. `sequence` is the last one the attack used."""
 
     rules: QueryRules
     track: Track
     model: Model
-    attack: Contestant
+    attack: ConnectedPlayer
     fresh_audit: bool
     reuse_attack: bool
     sequence: int = 0
@@ -48,7 +48,7 @@ class Piece:
     """Plays `samples` once; `play` gives the result whatever the players do."""
 
     def __init__(
-        self, table: Table, samples: list[Sample], seed: int, own_seed: int, *, restart: bool, more: bool
+        self, table: MatchContext, samples: list[Sample], seed: int, own_seed: int, *, restart: bool, more: bool
     ) -> None:
         """`seed` is told to the attack; from `own_seed`, which nobody is told, the referee draws its audit and restart.
 
@@ -79,12 +79,12 @@ class Piece:
         table.attack.begin_piece()
         # 1. the clean images, while the attack is set up
         if not table.attack.connected:
-            table.attack.start_ahead()
+            table.attack.start_early()
         self._ask_clean()
         attackable = [s for s in self._samples if not self._is_clean_wrong(s)]
         self._budget = Budget([s.number for s in attackable], table.rules.query_budget)
-        self._record = Record(attackable, table.track, table.rules.query_budget)
-        self._differences = Differences(attackable, table.rules.shape)
+        self._record = QueryRecord(attackable, table.track, table.rules.query_budget)
+        self._differences = PixelDifferences(attackable, table.rules.shape)
         self._attribution = Attribution(attackable, self._differences)
         # 2. the attack
         if attackable and not table.model.gone and not table.attack.gone:
@@ -123,19 +123,19 @@ class Piece:
         if not self._table.reuse_attack:
             self._table.attack.renew()
             if self._more:
-                self._table.attack.start_ahead()
+                self._table.attack.start_early()
 
     def _restart_model(self) -> None:
         """Have the model play on as another instance, which has seen nothing. Raises `PlayerFailedError`."""
         self._restart_at = None
         self._table.model.renew()
         self._table.model.channel()
-        self._table.model.start_ahead()  # the one for the audit
+        self._table.model.start_early()  # the one for the audit
 
     def _start_ahead(self) -> None:
         """Start, in the background, the instance of the model that the audit will need."""
         if self._table.fresh_audit:
-            self._table.model.start_ahead()
+            self._table.model.start_early()
 
     def _ask_clean(self) -> None:
         table = self._table
@@ -215,9 +215,9 @@ class Piece:
         """Charge, forward, note: the payload of ANSWERS for one QUERY."""
         count = frame.count
         numbers = struct.unpack_from(f"<{count}H", frame.payload)
-        stranger = self._budget.stranger(numbers)
-        if stranger is not None:
-            raise ChannelError(Reason.UNKNOWN_SAMPLE, f"sample {stranger} is not part of this piece")
+        first_unknown = self._budget.first_unknown(numbers)
+        if first_unknown is not None:
+            raise ChannelError(Reason.UNKNOWN_SAMPLE, f"sample {first_unknown} is not part of this piece")
         ordinals = self._budget.charge(numbers)
         pixels = frame.payload[2 * count :]
         if 0 not in ordinals:
@@ -279,7 +279,7 @@ class Piece:
     def _restart_is_due(self) -> bool:
         """Whether the random place of the restart is reached, and nobody has to wait for the new instance."""
         due = self._restart_at is not None and self._forwarded >= self._restart_at
-        return due and self._table.model.ready_ahead
+        return due and self._table.model.early_start_is_ready
 
     def _read_statuses(self, frame: Frame) -> None:
         for number, status in frames.FINISH_SAMPLE.iter_unpack(frame.payload):

@@ -13,7 +13,7 @@ _STRETCH = 256
 """Squared differences of so many bytes sum up to less than 2^24, which single precision still holds exactly."""
 
 
-class Differences:
+class PixelDifferences:
     """Holds the clean images of a piece, and the memory to compare others with them."""
 
     def __init__(self, samples: Sequence[Sample], shape: ImageShape) -> None:

@@ -13,14 +13,14 @@ from evaluation.domain.results import Reason
 
 
 @dataclass(frozen=True)
-class Departure:
+class PlayerExit:
     """What the host knows of how a player ended. `reason` is None where it did not end by itself."""
 
     reason: Reason | None = None
     detail: str = ""
 
 
-class Seat(ABC):
+class PlayerConnection(ABC):
     """One side of the table. A player that failed is sent away and a fresh one may be asked for.
 
     `open` and `dismiss` take turns. A second instance of the player, beside the first, gets a seat of its own.
@@ -35,7 +35,7 @@ class Seat(ABC):
         """
 
     @abstractmethod
-    def dismiss(self, *, patience: float = 0.0) -> Departure:
+    def dismiss(self, *, patience: float = 0.0) -> PlayerExit:
         """End the player, whatever it does, and say how it ended. Safe to call twice.
 
         Raises `Fault` where the player may have failed by this host's cause: then it must not be charged for it.
@@ -50,5 +50,5 @@ class Seat(ABC):
         """
 
     @abstractmethod
-    def another(self) -> Seat:
+    def another(self) -> PlayerConnection:
         """A further seat for the same player: what it starts is as fresh as what this one starts."""

@@ -16,8 +16,8 @@ from evaluation.domain.rules import QueryRules
 from evaluation.protocol import frames, handshake
 from evaluation.protocol.channel import Channel, ChannelError, Frame, Layout
 from evaluation.referee.clock import MODEL_GRACE_SECONDS, TimeBank
-from evaluation.referee.early_start import AheadStart, BackgroundEnd
-from evaluation.referee.player_connection import Seat
+from evaluation.referee.early_start import BackgroundEnd, EarlyStart
+from evaluation.referee.player_connection import PlayerConnection
 
 RESTARTS = 2
 """How often in a piece a player that failed is started afresh."""
@@ -43,19 +43,21 @@ class PlayerFailedError(Exception):
         self.final = final
 
 
-class Contestant:
+class ConnectedPlayer:
     """One side of a match over all its instances and connections."""
 
-    def __init__(self, side: Side, seat: Seat, track: Track, rules: QueryRules, calibration: float) -> None:
+    def __init__(
+        self, side: Side, connection: PlayerConnection, track: Track, rules: QueryRules, calibration: float
+    ) -> None:
         self.side = side
         self.rules = rules
         self.calibration = calibration
         self.failures: list[Failure] = []
         """Those of the piece that is played."""
-        self._seat = seat
+        self._seat = connection
         self._track = track
         self._channel: Channel | None = None
-        self._ahead: AheadStart | None = None
+        self._ahead: EarlyStart | None = None
         self._ending: list[BackgroundEnd] = []
         self._started = False
 
@@ -74,13 +76,13 @@ class Contestant:
         self.failures = []
         self._started = self.connected
 
-    def start_ahead(self) -> None:
+    def start_early(self) -> None:
         """Start an instance in the background, which the next `channel` without a connection takes."""
         if self._ahead is None and not self.gone:
-            self._ahead = AheadStart(self._seat.another(), self._setup_seconds)
+            self._ahead = EarlyStart(self._seat.another(), self._setup_seconds)
 
     @property
-    def ready_ahead(self) -> bool:
+    def early_start_is_ready(self) -> bool:
         """Whether an instance that was started ahead can be taken without a wait."""
         return self._ahead is not None and self._ahead.ready
 
@@ -103,7 +105,7 @@ class Contestant:
     def _connect(self) -> tuple[socket.socket, float]:
         ahead, self._ahead = self._ahead, None
         if ahead is not None and (taken := ahead.take()) is not None:
-            self._seat = ahead.seat
+            self._seat = ahead.connection
             return taken
         return self._seat.open(self._setup_seconds)
 
@@ -156,11 +158,11 @@ class Contestant:
                 stack.callback(ahead.cancel)
 
 
-class Model(Contestant):
+class Model(ConnectedPlayer):
     """The model: images in, labels out."""
 
-    def __init__(self, seat: Seat, track: Track, rules: QueryRules, calibration: float) -> None:
-        super().__init__(Side.MODEL, seat, track, rules, calibration)
+    def __init__(self, connection: PlayerConnection, track: Track, rules: QueryRules, calibration: float) -> None:
+        super().__init__(Side.MODEL, connection, track, rules, calibration)
         self.seconds = 0.0
         self.images = 0
         self._sequence = 0

@@ -38,7 +38,7 @@ class Candidate:
     failure: Failure | None = None
 
 
-class Record:
+class QueryRecord:
     """Grows with each answered query of a piece; bounded by the budget, not by what the players do."""
 
     def __init__(self, samples: Sequence[Sample], track: Track, budget: int) -> None:

@@ -15,7 +15,7 @@ from evaluation.domain.players import Track
 from evaluation.domain.samples import Sample
 from evaluation.referee.audit import LEAST_PER_PIECE, Audit
 from evaluation.referee.players import Model, PlayerFailedError
-from evaluation.referee.query_record import CANDIDATES, Candidate, Record, is_adversarial
+from evaluation.referee.query_record import CANDIDATES, Candidate, QueryRecord, is_adversarial
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Verdict:
         self._track = track
         self.accepted: dict[int, Candidate] = {}
 
-    def reach(self, record: Record) -> None:
+    def reach(self, record: QueryRecord) -> None:
         """Fill `accepted`: for each sample with an adversarial that holds up, the nearest such."""
         replays = self._audit.replays()
         for rank in range(CANDIDATES):
@@ -89,7 +89,7 @@ class Verdict:
         if holds:
             self.accepted[question.number] = standing[question.number]
 
-    def accept_all(self, record: Record) -> None:
+    def accept_all(self, record: QueryRecord) -> None:
         """The model failed its audit: what it answered first stands, for it has no other answer to give."""
         for number, candidates in record.candidates.items():
             if candidates:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaluation.domain.results import Failure, Reason
-from evaluation.runner.last_exception import MOST_CHARACTERS, Raised, last_raised
+from evaluation.runner.last_exception import MOST_CHARACTERS, LastException, last_exception
 from evaluation.sandbox.host_paths import HostPaths
 
 _ENDED = frozenset({Reason.EXITED_IN_SETUP, Reason.CRASHED, Reason.DISCONNECTED})
@@ -26,7 +26,7 @@ _PROTOCOL = "use the SDK, or see what `gauntlet conformance COMMAND` says of the
 
 
 @dataclass(frozen=True)
-class Check:
+class SmokeCheck:
     """One thing that was looked at: whether it is as it must be (None: not reached), and what was seen.
 
     headline: where it failed, the sentence that tells most, if that is not `seen`; fix: what to do, one thing a line.
@@ -39,26 +39,26 @@ class Check:
     fix: str = ""
 
 
-def not_reached(*names: str) -> list[Check]:
+def not_reached(*names: str) -> list[SmokeCheck]:
     """Checks that a failure before them left without an answer."""
-    return [Check(name, None, "not reached") for name in names]
+    return [SmokeCheck(name, None, "not reached") for name in names]
 
 
-def what_failed(checks: Sequence[Check]) -> tuple[str, list[str]]:
+def what_failed(checks: Sequence[SmokeCheck]) -> tuple[str, list[str]]:
     """The headline and the fixes of checks that did not all pass; the first that failed has the headline."""
     failed = [check for check in checks if check.passed is False] or [check for check in checks if not check.passed]
     fixes = dict.fromkeys(line for check in failed for line in check.fix.splitlines())
     return failed[0].headline or failed[0].seen, list(fixes)
 
 
-def kept_the_rules(failures: Sequence[Failure], output: str, directory: Path | None) -> Check:
+def kept_the_rules(failures: Sequence[Failure], output: str, directory: Path | None) -> SmokeCheck:
     """The check of a player that failed so often and printed this; `directory` holds its files (None: an image)."""
     if not failures:
-        return Check("rules", True, "connected, spoke the protocol, ended in order")
+        return SmokeCheck("rules", True, "connected, spoke the protocol, ended in order")
     paths = HostPaths(directory)
     times = Counter(map(sentence, failures))
     seen = "; ".join(f"{text}, {count} times" if count > 1 else text for text, count in times.items())
-    raised = last_raised(output, directory)
+    raised = last_exception(output, directory)
     explained = raised is not None and any(failure.reason in _ENDED for failure in failures)
     first = failures[0]
     if raised is not None and explained:
@@ -69,7 +69,7 @@ def kept_the_rules(failures: Sequence[Failure], output: str, directory: Path | N
         mend(raised) if raised is not None and reason in _ENDED else _FIXES.get(reason, _PROTOCOL)
         for reason in dict.fromkeys(failure.reason for failure in failures)
     ]
-    return Check("rules", False, seen, paths.hidden(headline), "\n".join(dict.fromkeys(fixes)))
+    return SmokeCheck("rules", False, seen, paths.hidden(headline), "\n".join(dict.fromkeys(fixes)))
 
 
 def sentence(failure: Failure) -> str:
@@ -77,7 +77,7 @@ def sentence(failure: Failure) -> str:
     return f"{failure.reason.text} ({failure.detail})" if failure.detail else failure.reason.text
 
 
-def mend(raised: Raised) -> str:
+def mend(raised: LastException) -> str:
     """What to do about an exception in the player's own code."""
     if raised.exception.startswith(("ModuleNotFoundError", "ImportError")):
         return "add the package to `requirements.txt`, or the missing file to the repository"

@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from evaluation.referee.player_connection import Departure, Seat
+from evaluation.referee.player_connection import PlayerConnection, PlayerExit
 
 _LAST_WORDS = 1.0
 """Seconds for a woken thread to end, so that it does not write into what comes after it; one that hangs is left."""
 
 
-class FunctionSeat(Seat):
+class InProcessPlayer(PlayerConnection):
     """`serve` gets a connected socket and speaks the protocol on it, usually through the SDK; anew at each opening."""
 
     def __init__(self, serve: Callable[[socket.socket], None], openings: list[float] | None = None) -> None:
@@ -42,17 +42,17 @@ class FunctionSeat(Seat):
         self._thread.start()
         return ours, time.monotonic() + seconds
 
-    def dismiss(self, *, patience: float = 0.0) -> Departure:
+    def dismiss(self, *, patience: float = 0.0) -> PlayerExit:
         if self._thread is not None and self._theirs is not None:
             self._thread.join(timeout=patience)
             with suppress(OSError):  # wakes a thread that still waits on it; closing alone would not
                 self._theirs.shutdown(socket.SHUT_RDWR)
             self._thread.join(timeout=_LAST_WORDS)
             self._thread = None
-        return Departure()
+        return PlayerExit()
 
     def give_up(self) -> None:
         """Nothing to do: `open` never waits."""
 
-    def another(self) -> FunctionSeat:
+    def another(self) -> InProcessPlayer:
         return type(self)(self._serve, self._openings)

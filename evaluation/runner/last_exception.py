@@ -17,7 +17,7 @@ _LIBRARIES = re.compile(r"/(?:site-packages|dist-packages)/|/lib/python[0-9.]+/|
 
 
 @dataclass(frozen=True)
-class Raised:
+class LastException:
     """The last exception of an output: its last line, and the innermost place in the player's own files, if any."""
 
     exception: str
@@ -28,7 +28,7 @@ class Raised:
         return f"{self.exception} ({self.file}, line {self.line})" if self.file else self.exception
 
 
-def last_raised(output: str, directory: Path | None) -> Raised | None:
+def last_exception(output: str, directory: Path | None) -> LastException | None:
     """The last exception whose traceback of Python stands in `output`; None where there is none.
 
     directory: where the player's files lie; None for an image, where that is `/submission` or a place of its own.
@@ -46,14 +46,14 @@ def last_raised(output: str, directory: Path | None) -> Raised | None:
     return found
 
 
-def _raised(exception: str, frames: list[tuple[str, int]], directory: Path | None) -> Raised:
+def _raised(exception: str, frames: list[tuple[str, int]], directory: Path | None) -> LastException:
     if len(exception) > MOST_CHARACTERS:
         exception = exception[:MOST_CHARACTERS] + " ..."
     for file, line in reversed(frames):
         own = _own(file, directory)
         if own:
-            return Raised(exception, own, line)
-    return Raised(exception)
+            return LastException(exception, own, line)
+    return LastException(exception)
 
 
 def _own(file: str, directory: Path | None) -> str:

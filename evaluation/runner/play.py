@@ -10,7 +10,7 @@ from evaluation.domain.results import MatchResult, PieceResult
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.referee.match import Match
-from evaluation.runner.sandboxed_player import SandboxSeat
+from evaluation.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox.base import Resources, Sandbox
 
 
@@ -45,8 +45,8 @@ def play(
     track = attack.track
     if model.track is not Track.MODEL or track is Track.MODEL:
         raise ValueError(f"a match needs a model and an attack, not {model.track} and {track}")
-    model_seat = SandboxSeat(sandbox, model, resources or Resources())
-    attack_seat = SandboxSeat(sandbox, attack, resources or Resources())
+    model_seat = SandboxedPlayer(sandbox, model, resources or Resources())
+    attack_seat = SandboxedPlayer(sandbox, attack, resources or Resources())
     match = Match(
         rules=rules,
         track=track,

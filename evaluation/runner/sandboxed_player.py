@@ -14,7 +14,7 @@ from evaluation.domain.errors import Fault, HostFault
 from evaluation.domain.players import Player
 from evaluation.domain.results import Reason
 from evaluation.protocol.handshake import Listener
-from evaluation.referee.player_connection import Departure, Seat
+from evaluation.referee.player_connection import PlayerConnection, PlayerExit
 from evaluation.runner.line_splitter import LineSplitter
 from evaluation.sandbox.base import SOCKET_NAME, Ending, Resources, Run, Sandbox
 
@@ -22,7 +22,7 @@ UNCERTAIN_STARTS = 3
 """How many control players must answer where the sandbox itself cannot tell whether it began the player."""
 
 
-class SandboxSeat(Seat):
+class SandboxedPlayer(PlayerConnection):
     """Starts `player` in `sandbox` with a socket directory of its own, as often as it is asked to."""
 
     def __init__(
@@ -60,17 +60,17 @@ class SandboxSeat(Seat):
         finally:
             listener.close()
 
-    def dismiss(self, *, patience: float = 0.0) -> Departure:
+    def dismiss(self, *, patience: float = 0.0) -> PlayerExit:
         run, self._run = self._run, None
         try:
             if run is None:
-                return Departure()
+                return PlayerExit()
             self._wait(run, patience)
             ending = run.end()
             self.logs.append(ending.log)
             if self._lines is not None:
                 self._lines.close()
-            departure = _departure(ending)
+            departure = _player_exit(ending)
             failed = departure.reason is not None or not self._connected
             if failed and not self._given_up.is_set():
                 self._vouch(ending)
@@ -83,10 +83,10 @@ class SandboxSeat(Seat):
     def give_up(self) -> None:
         self._given_up.set()
 
-    def another(self) -> SandboxSeat:
-        seat = SandboxSeat(self._sandbox, self._player, self._resources, self._on_log)
-        seat.logs = self.logs
-        return seat
+    def another(self) -> SandboxedPlayer:
+        connection = SandboxedPlayer(self._sandbox, self._player, self._resources, self._on_log)
+        connection.logs = self.logs
+        return connection
 
     def _vouch(self, ending: Ending) -> None:
         """Raise `Fault` unless this host did its part in a run whose ending may be charged to the player."""
@@ -103,10 +103,10 @@ class SandboxSeat(Seat):
             time.sleep(0.01)
 
 
-def _departure(ending: Ending) -> Departure:
+def _player_exit(ending: Ending) -> PlayerExit:
     if ending.out_of_memory:
-        return Departure(Reason.OUT_OF_MEMORY)
+        return PlayerExit(Reason.OUT_OF_MEMORY)
     if ending.exit_code:
         # nothing of what it printed: a result may be shown where its output must not (secret images)
-        return Departure(Reason.CRASHED, f"exit status {ending.exit_code}")
-    return Departure()
+        return PlayerExit(Reason.CRASHED, f"exit status {ending.exit_code}")
+    return PlayerExit()

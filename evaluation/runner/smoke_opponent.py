@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from evaluation.domain.errors import DatasetRefusal
 from evaluation.domain.players import Player
 from evaluation.domain.samples import Sample
-from evaluation.referee.player_connection import Seat
-from evaluation.runner.in_process_player import FunctionSeat
+from evaluation.referee.player_connection import PlayerConnection
+from evaluation.runner.in_process_player import InProcessPlayer
 from evaluation.runner.nearest_mean import NearestMean
-from evaluation.runner.sandboxed_player import SandboxSeat
+from evaluation.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sdk import serve_model
 
@@ -27,7 +27,7 @@ class Opponent:
     """A model in its seat, and the samples on which attacks can be tried against it, in their order."""
 
     name: str
-    seat: Seat
+    connection: PlayerConnection
     samples: tuple[Sample, ...]
 
 
@@ -35,7 +35,7 @@ def player_opponent(
     player: Player, sandbox: Sandbox, samples: Sequence[Sample], resources: Resources | None = None
 ) -> Opponent:
     """A submission as the opponent; which of `samples` it gets right shows when it is played."""
-    return Opponent(player.name, SandboxSeat(sandbox, player, resources or Resources()), tuple(samples))
+    return Opponent(player.name, SandboxedPlayer(sandbox, player, resources or Resources()), tuple(samples))
 
 
 def nearest_mean_opponent(development: Sequence[Sample]) -> Opponent:
@@ -55,8 +55,8 @@ def nearest_mean_opponent(development: Sequence[Sample]) -> Opponent:
             fix="give development images of more classes, or name a model that knows them: --model DIR, or "
             "smoke_opponent in the competition's file",
         )
-    seat = FunctionSeat(lambda connected: serve_model(model.predict, connected=connected))
-    return Opponent(NAME, seat, tuple(_with_known_target(sample, known) for sample in right))
+    connection = InProcessPlayer(lambda connected: serve_model(model.predict, connected=connected))
+    return Opponent(NAME, connection, tuple(_with_known_target(sample, known) for sample in right))
 
 
 def _with_known_target(sample: Sample, known: Sequence[int]) -> Sample:

@@ -14,11 +14,11 @@ from evaluation.domain.results import Failure, Outcome, PieceResult, Reason, Sam
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.referee.match import Match
-from evaluation.runner.checks import Check, kept_the_rules, mend, not_reached, sentence
-from evaluation.runner.in_process_player import FunctionSeat
-from evaluation.runner.last_exception import Raised, last_raised
+from evaluation.runner.checks import SmokeCheck, kept_the_rules, mend, not_reached, sentence
+from evaluation.runner.in_process_player import InProcessPlayer
+from evaluation.runner.last_exception import LastException, last_exception
 from evaluation.runner.sample_disguise import disguised
-from evaluation.runner.sandboxed_player import SandboxSeat
+from evaluation.runner.sandboxed_player import SandboxedPlayer
 from evaluation.runner.smoke_opponent import Opponent
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.host_paths import HostPaths
@@ -40,10 +40,10 @@ _FIXES = {
 
 
 @dataclass(frozen=True, eq=False)
-class Smoke:
+class SmokeTestResult:
     """What the smoke stage found, and everything that the player printed."""
 
-    checks: tuple[Check, ...]
+    checks: tuple[SmokeCheck, ...]
     log: str
 
     @property
@@ -73,16 +73,18 @@ def check_model(
     resources: Resources | None = None,
     on_piece: Callable[[PieceResult], None] | None = None,
     on_log: Callable[[str], None] | None = None,
-) -> Smoke:
+) -> SmokeTestResult:
     """Play a probe of noise against a model: set-up, shape, accuracy, time, determinism, statelessness.
 
     It meets those of `samples` that `shown` selects, at most `most`. `on_log` gets each line that the model prints, as
     it appears and from other threads; it must not raise.
     """
-    seat = SandboxSeat(sandbox, player, resources or Resources(), on_log)
+    connection = SandboxedPlayer(sandbox, player, resources or Resources(), on_log)
     rules = replace(rules, query_budget=PROBE_QUERIES)
-    probe = FunctionSeat(lambda connected: serve_attack(_probe, connected=connected))
-    match = Match(rules=rules, track=Track.UNTARGETED, model=seat, attack=probe, seed=seed, calibration=calibration)
+    probe = InProcessPlayer(lambda connected: serve_attack(_probe, connected=connected))
+    match = Match(
+        rules=rules, track=Track.UNTARGETED, model=connection, attack=probe, seed=seed, calibration=calibration
+    )
     try:
         rows = _rows(match, shown(samples, seed, most), on_piece)
         audit, failures, seconds = match.audit, match.failures, match.model_seconds_per_image
@@ -90,21 +92,21 @@ def check_model(
         match.close()
     right = sum(row.outcome is not Outcome.CLEAN_WRONG for row in rows)
     limit = rules.model_seconds_per_image * calibration
-    log = "".join(seat.logs)
+    log = "".join(connection.logs)
     checks = [kept_the_rules(_of(failures, Side.MODEL), log, player.directory)]
     if not checks[0].passed:
-        return Smoke((*checks, *not_reached("accuracy", "time", "stateless")), log)
+        return SmokeTestResult((*checks, *not_reached("accuracy", "time", "stateless")), log)
     seen = f"{right} of {len(rows)} clean images right, at least {least_accuracy:.0%} are needed"
     allowed = f"{seconds * 1000:.2f} ms an image, at most {limit * 1000:.0f} ms"
     checks += [
-        Check("accuracy", right >= least_accuracy * len(rows), seen, fix=_FIXES["accuracy"]),
-        Check("time", seconds <= limit, allowed, fix=_FIXES["time"]),
+        SmokeCheck("accuracy", right >= least_accuracy * len(rows), seen, fix=_FIXES["accuracy"]),
+        SmokeCheck("time", seconds <= limit, allowed, fix=_FIXES["time"]),
         # a model that gets no image right is attacked on none, and then nothing is asked again
-        Check("stateless", audit.passed, str(audit), fix=_FIXES["stateless"])
+        SmokeCheck("stateless", audit.passed, str(audit), fix=_FIXES["stateless"])
         if audit.replayed or audit.fresh
         else not_reached("stateless")[0],
     ]
-    return Smoke(tuple(checks), log)
+    return SmokeTestResult(tuple(checks), log)
 
 
 def check_attack(
@@ -119,19 +121,19 @@ def check_attack(
     resources: Resources | None = None,
     on_piece: Callable[[PieceResult], None] | None = None,
     on_log: Callable[[str], None] | None = None,
-) -> Smoke:
+) -> SmokeTestResult:
     """Play an attack against `opponent`: set-up, rules, success, queries used.
 
     It meets those of the opponent's samples that `shown` selects, at most `most`. `on_log` gets each line that the
     attack prints, as it appears and from other threads; it must not raise. Raises `Refusal` where the opponent itself
     fails or gets no image right.
     """
-    seat = SandboxSeat(sandbox, player, resources or Resources(), on_log)
+    connection = SandboxedPlayer(sandbox, player, resources or Resources(), on_log)
     match = Match(
         rules=rules,
         track=player.track,
-        model=opponent.seat,
-        attack=seat,
+        model=opponent.connection,
+        attack=connection,
         seed=seed,
         calibration=calibration,
         fresh_audit=False,  # the opponent is not on trial
@@ -142,13 +144,13 @@ def check_attack(
     finally:
         match.close()
     _require_opponent(failures, rows, opponent.name)
-    log = "".join(seat.logs)
+    log = "".join(connection.logs)
     checks = [kept_the_rules(_of(failures, Side.ATTACK), log, player.directory)]
     if checks[0].passed:
-        checks += _success(rows, rules, last_raised(log, player.directory), HostPaths(player.directory))
+        checks += _success(rows, rules, last_exception(log, player.directory), HostPaths(player.directory))
     else:
         checks += not_reached("success", "budget")
-    return Smoke(tuple(checks), log)
+    return SmokeTestResult(tuple(checks), log)
 
 
 def _rows(
@@ -177,7 +179,9 @@ def _require_opponent(failures: Sequence[Failure], rows: Sequence[SampleResult],
         raise Refusal(f"the model {name} gets none of these images right, so none can be attacked", fix=fix)
 
 
-def _success(rows: Sequence[SampleResult], rules: QueryRules, raised: Raised | None, paths: HostPaths) -> list[Check]:
+def _success(
+    rows: Sequence[SampleResult], rules: QueryRules, raised: LastException | None, paths: HostPaths
+) -> list[SmokeCheck]:
     attacked = [row for row in rows if row.outcome is not Outcome.CLEAN_WRONG]
     found = [row for row in attacked if row.outcome is Outcome.ADVERSARIAL]
     queries = [row.queries for row in attacked]
@@ -188,14 +192,14 @@ def _success(rows: Sequence[SampleResult], rules: QueryRules, raised: Raised | N
     budget = f"{max(queries, default=0)} queries on one sample at the most, the budget is {rules.query_budget}"
     explained = raised if Reason.ATTACK_RAISED in reasons else None
     return [
-        Check(
+        SmokeCheck(
             "success",
             bool(found),
             seen,
             "" if explained is None else paths.hidden(str(explained)),
             _FIXES["success"] if explained is None else mend(explained),
         ),
-        Check("budget", max(queries, default=0) <= rules.query_budget, budget, fix=_FIXES["budget"]),
+        SmokeCheck("budget", max(queries, default=0) <= rules.query_budget, budget, fix=_FIXES["budget"]),
     ]
 
 

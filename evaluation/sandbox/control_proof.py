@@ -25,7 +25,7 @@ _QUOTED_CHARACTERS = 300
 
 
 @dataclass(frozen=True)
-class Control:
+class ControlProof:
     """A control player: in `image`, or in an empty directory where that is None; imports `modules` first."""
 
     image: str | None = None

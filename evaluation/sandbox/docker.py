@@ -21,7 +21,7 @@ from docker.types import DeviceRequest, LogConfig, Ulimit
 from evaluation.domain.errors import BuildRefusal, Fault, HostRefusal
 from evaluation.domain.players import Player
 from evaluation.sandbox.base import SOCKET_NAME, Guard, Resources, Sandbox
-from evaluation.sandbox.control_proof import Control
+from evaluation.sandbox.control_proof import ControlProof
 from evaluation.sandbox.docker_guards import examine_docker
 from evaluation.sandbox.docker_run import DockerRun, as_fault
 from evaluation.sandbox.engine import connect_engine, docker_available
@@ -86,7 +86,7 @@ class DockerSandbox(Sandbox):
     def prove(self, resources: Resources, *, gpu: bool = False, starts: int = 1) -> None:
         try:
             self.require_guards()
-            Control(image=self.base_image, gpu=gpu).prove(self._start, resources, starts)
+            ControlProof(image=self.base_image, gpu=gpu).prove(self._start, resources, starts)
         except (Fault, HostRefusal) as failure:
             self._guards.forget()  # whoever mends an engine may have changed it
             raise Fault(str(failure)) from failure

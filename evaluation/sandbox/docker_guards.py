@@ -8,7 +8,7 @@ from docker.errors import NotFound
 
 from evaluation.sandbox import guard_trials
 from evaluation.sandbox.base import Guard
-from evaluation.sandbox.guard_trials import TRIAL, Starts, Trials
+from evaluation.sandbox.guard_trials import TRIAL, GuardTrials, Starts
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -24,7 +24,7 @@ def examine_docker(start: Starts, client: DockerClient, image: str, *, system_ca
     `system_call_filter` tells whether the kernel's filter is required; gVisor, which answers system calls itself,
     shows none.
     """
-    probes = Trials(start, image)
+    probes = GuardTrials(start, image)
     seen = probes.answer("look")
     return [
         guard_trials.network_guard(seen),
@@ -65,19 +65,19 @@ def _mount_guard(seen: dict[str, Any]) -> Guard:
     return Guard("nothing of the host but the socket", held, f"besides: {', '.join(foreign) or 'nothing'}")
 
 
-def _process_guard(probes: Trials) -> Guard:
+def _process_guard(probes: GuardTrials) -> Guard:
     found = probes.answer("fork", str(4 * TRIAL.processes))
     held = found["children"] < TRIAL.processes and found["error"] == "EAGAIN"
     return Guard("process limit", held, f"{found['children']} children, then {found['error'] or 'stopped'}")
 
 
-def _cpu_guard(probes: Trials) -> Guard:
+def _cpu_guard(probes: GuardTrials) -> Guard:
     used = probes.answer("spin", "1.0")["cpus"]
     # the kernel grants by slices of a tenth of a second, so a short measurement may be a slice over
     return Guard("CPU limit", used <= 1.4 * TRIAL.cpus, f"{used:.2f} CPUs used of {TRIAL.cpus} allowed")
 
 
-def _nothing_left(probes: Trials, client: DockerClient) -> Guard:
+def _nothing_left(probes: GuardTrials, client: DockerClient) -> Guard:
     with probes.running("wait") as run:
         identity = str(getattr(run, "container_id", ""))
         known = bool(client.containers.get(identity))

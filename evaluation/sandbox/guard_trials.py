@@ -31,7 +31,7 @@ class Starts(Protocol):
 
 
 @dataclass(frozen=True)
-class Trials:
+class GuardTrials:
     """Starts probes: in `image`, or in an empty directory where that is None."""
 
     start: Starts
@@ -118,14 +118,14 @@ def sight_guard(seen: dict[str, Any], *, required: bool = True) -> Guard:
     return Guard("own process namespace", held, f"{seen['processes']} processes in sight", required)
 
 
-def files_guard(trials: Trials, *, required: bool = True) -> Guard:
+def files_guard(trials: GuardTrials, *, required: bool = True) -> Guard:
     """The files of the host are out of sight: what this user keeps, and our own source."""
     with tempfile.NamedTemporaryFile(dir=state_directory("probe")) as kept:
         found = trials.answer("read", kept.name, __file__)
     return Guard("host files out of sight", not found["read"], f"read: {found['read'] or 'none of them'}", required)
 
 
-def scratch_guard(trials: Trials, *, required: bool = True) -> Guard:
+def scratch_guard(trials: GuardTrials, *, required: bool = True) -> Guard:
     """A disk filler meets the end of its scratch space."""
     found = trials.answer("fill", str(8 * TRIAL.scratch_bytes))
     held = found["written"] <= TRIAL.scratch_bytes and found["error"] == "ENOSPC"
@@ -134,7 +134,7 @@ def scratch_guard(trials: Trials, *, required: bool = True) -> Guard:
     )
 
 
-def memory_guard(trials: Trials, *, required: bool = True) -> Guard:
+def memory_guard(trials: GuardTrials, *, required: bool = True) -> Guard:
     """A memory bomb dies and is reported as one."""
     ending = trials.ending("eat", str(4 * TRIAL.memory_bytes))
     held = ending.out_of_memory and ending.exit_code != 0
@@ -142,7 +142,7 @@ def memory_guard(trials: Trials, *, required: bool = True) -> Guard:
     return Guard("memory limit", held, seen, required)
 
 
-def log_guard(trials: Trials, *, required: bool = True) -> Guard:
+def log_guard(trials: GuardTrials, *, required: bool = True) -> Guard:
     """Of a flood of output only the end is kept."""
     ending = trials.ending("shout", str(8 * _MIB))
     size = len(ending.log.encode())

@@ -26,7 +26,7 @@ from evaluation.domain.errors import Fault
 from evaluation.domain.players import Player
 from evaluation.sandbox import bubblewrap
 from evaluation.sandbox.base import SOCKET_NAME, Ending, Guard, Resources, Run, Sandbox
-from evaluation.sandbox.control_proof import Control
+from evaluation.sandbox.control_proof import ControlProof
 from evaluation.sandbox.host_memory import HostMemory
 from evaluation.sandbox.host_process import HostProcess
 from evaluation.sandbox.log_tail import LogTail
@@ -43,7 +43,7 @@ _PATIENCE = 5.0
 _KILLED = 137  # 128 + SIGKILL
 _REPORT_BYTES = 1 << 16
 _QUOTED_CHARACTERS = 300
-_CONTROL = Control(modules=("evaluation.sdk",))  # with numpy: players here share both with us
+_CONTROL = ControlProof(modules=("evaluation.sdk",))  # with numpy: players here share both with us
 _starters: dict[int, ThreadPoolExecutor] = {}
 _starters_lock = threading.Lock()
 

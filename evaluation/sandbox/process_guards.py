@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from evaluation.sandbox import guard_trials
 from evaluation.sandbox.base import Guard, Sandbox
-from evaluation.sandbox.guard_trials import Trials
+from evaluation.sandbox.guard_trials import GuardTrials
 
 
 def examine_process(sandbox: Sandbox, *, bubblewrapped: bool) -> list[Guard]:
     """Try to break out of `sandbox`. Without bubblewrap most guards are not required, since nobody is promised them."""
-    probes = Trials(sandbox.start)
+    probes = GuardTrials(sandbox.start)
     seen = probes.answer("look")
     return [
         guard_trials.network_guard(seen, required=bubblewrapped),
@@ -29,7 +29,7 @@ def examine_process(sandbox: Sandbox, *, bubblewrapped: bool) -> list[Guard]:
     ]
 
 
-def _nothing_left(probes: Trials, sandbox: Sandbox) -> Guard:
+def _nothing_left(probes: GuardTrials, sandbox: Sandbox) -> Guard:
     with probes.running("wait") as run:
         before = run.ended()
         run.end()

@@ -20,7 +20,7 @@ from accounts.adapter import AccountAdapter
 from accounts.forms import PersonPasswordForm
 from accounts.models import AccessToken, AccountRequest, Invitation, Membership, SignUpLink, Team, User
 from accounts.selectors import waiting_requests
-from core.administration.actions import Act, confirmed
+from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import linked
 from core.administration.permissions import EditableAdmin, ReadOnlyAdmin
 from core.errors import Fault
@@ -132,16 +132,16 @@ class AccountRequestAdmin(ReadOnlyAdmin):
     actions = ("approve", "decline")
     actions_detail = actions
 
-    approve = confirmed(
-        Act(
+    approve = confirmed_action(
+        AdminAction(
             title="Approve",
             effect="The person can sign in, and is told so by e-mail where an address was given.",
             done="approved",
             call=_approve,
         )
     )
-    decline = confirmed(
-        Act(
+    decline = confirmed_action(
+        AdminAction(
             title="Decline",
             effect="The account stays inactive. The user name stays taken, and the request can still be approved.",
             done="declined",
@@ -168,8 +168,8 @@ class SignUpLinkAdmin(ReadOnlyAdmin):
     actions = ("withdraw",)
     actions_detail = actions
 
-    withdraw = confirmed(
-        Act(
+    withdraw = confirmed_action(
+        AdminAction(
             title="Withdraw",
             effect="Nobody can sign up with the link any more.",
             done="withdrawn",

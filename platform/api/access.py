@@ -30,11 +30,11 @@ def submission_of(request: Request, number: int) -> Submission:
     )
 
 
-def own_repository(request: Request, team: str, kind: str) -> Repository:
+def own_repository(request: Request, team: str, track_name: str) -> Repository:
     """A repository of a team that whoever asks is a member of, made where it is missing; 401, 403 or 404 otherwise."""
     entries = Entry.objects.select_related("team", "competition")
     entry = get_object_or_404(entries, team__slug=team, competition__in=visible_competitions(request.user))
-    track = get_object_or_404(Track, competition=entry.competition, kind=kind)
+    track = get_object_or_404(Track, competition=entry.competition, name=track_name)
     check_member(request, entry)
     return repository_of(entry=entry, track=track)
 

@@ -46,8 +46,8 @@ class PlaceSerializer(serializers.Serializer[Any]):
     `separated_from_next`: whether the same test tells it from the next place. `met` of `opponents`: an attack is not
     scored by models of its own team; `value_against_all` is. `prize_place`: its place for prizes. `not_broken`: the
     model held on more than half of the samples, so that its place claims no rank. `gone`: "withdrawn", "disqualified",
-    "inconsistent" (its audits did not pass, so that it left the round) or "". `kept_because`: why an organiser let it
-    stand though they did not.
+    "inconsistent" (its audits did not pass, so that it left the round) or "". `audit_override_reason`: why an
+    organiser let it stay although they did not.
     """
 
     place = serializers.IntegerField(allow_null=True)
@@ -72,7 +72,7 @@ class PlaceSerializer(serializers.Serializer[Any]):
     eligible = serializers.BooleanField()
     ineligible_because = serializers.CharField()
     gone = serializers.CharField()
-    kept_because = serializers.CharField()
+    audit_override_reason = serializers.CharField()
 
 
 class WarningSerializer(serializers.ModelSerializer[RoundWarning]):
@@ -119,7 +119,7 @@ class ShowRound(APIView):
 def _result(request: Request, slug: str, shown: Round) -> dict[str, Any]:
     if shown.state != Round.State.PUBLISHED:
         return {"outcome": None, "standings": {}, "warnings": [], "releases": []}
-    places = {kind: PlaceSerializer(rows, many=True).data for kind, rows in standings(shown).items()}
+    places = {track_name: PlaceSerializer(rows, many=True).data for track_name, rows in standings(shown).items()}
     warnings = shown.warnings.select_related("attack", "model")
     return {
         "outcome": shown.outcome,

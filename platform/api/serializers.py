@@ -28,7 +28,7 @@ class TrackSerializer(serializers.ModelSerializer[Track]):
 
     class Meta:
         model = Track
-        fields = ("kind", "title", "text", "quota")
+        fields = ("name", "title", "text", "quota")
 
 
 class RulesSerializer(serializers.ModelSerializer[RulesVersion]):
@@ -167,7 +167,7 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
     number = serializers.IntegerField(source="pk")
     competition = serializers.CharField(source="repository.entry.competition.slug")
     team = serializers.CharField(source="repository.entry.team.slug")
-    track = serializers.CharField(source="repository.track.kind")
+    track = serializers.CharField(source="repository.track.name")
     evaluation = serializers.SerializerMethodField()
 
     class Meta:

@@ -44,10 +44,10 @@ class ShowCompetition(APIView):
 class ShowLeaderboard(APIView):
     """GET: a page (`?page=2`) of a track's leaderboard."""
 
-    def get(self, request: Request, slug: str, kind: str) -> Response:
+    def get(self, request: Request, slug: str, track_name: str) -> Response:
         """The page nearest to the one asked for."""
         competition = competition_of(request, slug)
-        track = get_object_or_404(competition.tracks, kind=kind)
+        track = get_object_or_404(competition.tracks, name=track_name)
         still = not sees_live(request.user, competition)
         page = board(track, request.query_params.get("page", "1"), still=still)
         return Response(BoardSerializer(page).data)
@@ -75,17 +75,17 @@ class WithdrawSubmission(APIView):
 class ShowQuota(APIView):
     """GET: what the team may still submit to a track."""
 
-    def get(self, request: Request, team: str, kind: str) -> Response:
+    def get(self, request: Request, team: str, track_name: str) -> Response:
         """For members."""
-        return Response(AllowanceSerializer(allowance_of(own_repository(request, team, kind))).data)
+        return Response(AllowanceSerializer(allowance_of(own_repository(request, team, track_name))).data)
 
 
 class Submit(APIView):
     """POST {"commit": ...}: submit a commit that the repository holds, past the same checks as a push."""
 
-    def post(self, request: Request, team: str, kind: str) -> Response:
+    def post(self, request: Request, team: str, track_name: str) -> Response:
         """For members; answers with the submission."""
-        repository = own_repository(request, team, kind)
+        repository = own_repository(request, team, track_name)
         wanted = CommitSerializer(data=request.data)
         wanted.is_valid(raise_exception=True)
         submission = services.submit(

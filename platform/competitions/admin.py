@@ -23,7 +23,7 @@ from competitions.services import (
     plan_window,
 )
 from core import clock
-from core.administration.actions import Act, confirmed
+from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import linked
 from core.administration.permissions import EditableAdmin, ReadOnlyAdmin, RecordedAdmin, is_superuser
 from core.errors import Refusal
@@ -53,11 +53,11 @@ class TrackAdmin(EditableAdmin):
 
     organised_by = "competition__organisers"
     counts = ("repositories", "pools", "standings")
-    list_display = ("__str__", linked("competition"), "kind", "title", "quota", "baselines")
-    list_filter = (OF_COMPETITION, "kind")
+    list_display = ("__str__", linked("competition"), "name", "title", "quota", "baselines")
+    list_filter = (OF_COMPETITION, "name")
     list_select_related = ("competition",)
     search_fields = ("title", "competition__slug")
-    fixed = ("competition", "kind")
+    fixed = ("competition", "name")
 
 
 @admin.register(RulesVersion)
@@ -167,16 +167,16 @@ class FreezeWindowAdmin(EditableAdmin):
     actions = ("open_now", "extend", "end_now", "call_off")
     actions_detail = actions
 
-    open_now = confirmed(
-        Act(
+    open_now = confirmed_action(
+        AdminAction(
             title="Open now",
             effect="The window begins now: from this moment on nothing is accepted as a submission, until its end.",
             done="opened",
             call=lambda row, by, reason: open_window(window=row, by=by, reason=reason),
         )
     )
-    extend = confirmed(
-        Act(
+    extend = confirmed_action(
+        AdminAction(
             title="Extend",
             effect="The window ends later: submissions that are refused meanwhile are told the new time.",
             done="extended",
@@ -184,8 +184,8 @@ class FreezeWindowAdmin(EditableAdmin):
             form=ExtendForm,
         )
     )
-    end_now = confirmed(
-        Act(
+    end_now = confirmed_action(
+        AdminAction(
             title="End now",
             effect="The window ends now: submissions are accepted again.",
             done="ended",
@@ -193,8 +193,8 @@ class FreezeWindowAdmin(EditableAdmin):
         )
     )
 
-    call_off = confirmed(
-        Act(
+    call_off = confirmed_action(
+        AdminAction(
             title="Call off",
             effect="The window does not take place, or ends now where it has begun. It cannot be brought back.",
             done="called off",

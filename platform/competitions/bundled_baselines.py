@@ -7,9 +7,9 @@ from evaluation.baselines.catalogue import baselines
 _FOR_ANY_IMAGES = frozenset({"boundary", "gaussian-noise", "salt-and-pepper"})
 
 
-def bundled(kind: str) -> tuple[str, ...]:
-    """Names of the bundled submissions to the track `kind`."""
-    return tuple(baseline.name for baseline in baselines() if baseline.track == kind)
+def bundled(track_name: str) -> tuple[str, ...]:
+    """Names of the bundled submissions to the track `track_name`."""
+    return tuple(baseline.name for baseline in baselines() if baseline.track == track_name)
 
 
 def knows_digits_only(name: str) -> bool:

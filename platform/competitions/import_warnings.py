@@ -24,9 +24,9 @@ def _about_pools(competition: Competition) -> Iterator[str]:
     for track in competition.tracks.all():
         useless = [] if digits else [name for name in track.baselines if knows_digits_only(name)]
         if not track.baselines:
-            yield f"Track {track.kind} has no baselines: its first pool is made of the first ready submissions."
+            yield f"Track {track.name} has no baselines: its first pool is made of the first ready submissions."
         elif useless:
-            yield f"Warning: baselines of track {track.kind} that know digits only: {', '.join(useless)}. Remove them."
+            yield f"Warning: baselines of track {track.name} that know digits only: {', '.join(useless)}. Remove them."
 
 
 def _about_the_smoke_test(competition: Competition) -> Iterator[str]:

@@ -51,7 +51,7 @@ class Competition(models.Model):
     seed_salt = models.CharField(max_length=64, default=new_seed_salt, editable=False)
     """Without it nobody can compute the seeds of matches and the public names of players. Shown to nobody, and in no
     file."""
-    boards_still_since = models.DateTimeField(null=True, blank=True, editable=False)
+    leaderboards_frozen_since = models.DateTimeField(null=True, blank=True, editable=False)
     """Since when the public boards stand still; None while they move."""
     created_at = models.DateTimeField()
     organisers = models.ManyToManyField(
@@ -80,15 +80,15 @@ class Organiser(models.Model):
 
 
 class Track(models.Model):
-    """What is submitted and how it is scored. `kind` is its name in addresses and manifests."""
+    """What is submitted and how it is scored. `name` is used in addresses and manifests."""
 
-    class Kind(models.TextChoices):
+    class Name(models.TextChoices):
         MODEL = "model", "model"
         UNTARGETED = "untargeted", "untargeted attack"
         TARGETED = "targeted", "targeted attack"
 
     competition = models.ForeignKey(Competition, on_delete=models.CASCADE, related_name="tracks")
-    kind = models.CharField(max_length=12, choices=Kind.choices)
+    name = models.CharField(max_length=12, choices=Name.choices)
     title = models.CharField(max_length=80)
     text = models.TextField(blank=True, help_text="Markdown.")
     quota = models.PositiveSmallIntegerField(default=5, help_text="Submissions of one team in any 24 hours.")
@@ -98,10 +98,10 @@ class Track(models.Model):
 
     class Meta:
         ordering = ["pk"]
-        constraints = [UniqueConstraint(fields=["competition", "kind"], name="one_track_of_a_kind")]
+        constraints = [UniqueConstraint(fields=["competition", "name"], name="one_track_per_name")]
 
     def __str__(self) -> str:
-        return f"{self.competition.slug}/{self.kind}"
+        return f"{self.competition.slug}/{self.name}"
 
 
 class RulesVersion(models.Model):

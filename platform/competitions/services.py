@@ -72,8 +72,8 @@ def import_competition(document: Mapping[str, Any], *, by: User | None = None) -
         competition, _ = Competition.objects.update_or_create(
             slug=read.slug, defaults=about, create_defaults=about | {"created_at": now}
         )
-        for kind, values in read.tracks.items():
-            Track.objects.update_or_create(competition=competition, kind=kind, defaults=values)
+        for track_name, values in read.tracks.items():
+            Track.objects.update_or_create(competition=competition, name=track_name, defaults=values)
         _put_rules(competition, read)
         for values in read.sample_sets:
             if not competition.sample_sets.filter(name=values["name"]).exists():
@@ -96,7 +96,7 @@ def export_competition(competition: Competition) -> dict[str, Any]:
     written: dict[str, Any] = {
         "competition": _without_defaults(_values(competition, file.ABOUT)),
         "rules": values,
-        "tracks": {track.kind: _values(track, file.TRACK) for track in competition.tracks.all()},
+        "tracks": {track.name: _values(track, file.TRACK) for track in competition.tracks.all()},
         "sample_sets": [_without_defaults(_values(row, file.SAMPLE_SET)) for row in described_sets(competition)],
     }
     if windows := [_values(window, file.WINDOW) for window in standing_windows(competition)]:

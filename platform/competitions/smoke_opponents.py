@@ -50,13 +50,13 @@ def keep_opponent(name: str) -> str:
 
     Raises `Refusal` where it is neither, no submission to the model track, or needs a GPU.
     """
-    if name in bundled(Track.Kind.MODEL):
+    if name in bundled(Track.Name.MODEL):
         return ""
     source = Path(name).expanduser()
     if not source.is_dir():
         raise Refusal(
             f"{name!r} is neither a bundled model nor a directory",
-            fix=f"name one of {', '.join(bundled(Track.Kind.MODEL))}, or a directory that holds a submission",
+            fix=f"name one of {', '.join(bundled(Track.Name.MODEL))}, or a directory that holds a submission",
         )
     manifest = read_manifest(source)
     if manifest.track is not PlayerTrack.MODEL:

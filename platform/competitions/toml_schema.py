@@ -32,7 +32,7 @@ WINDOW = ("starts_at", "ends_at", "reason")
 
 @dataclass(frozen=True)
 class Document:
-    """Values for the columns of the rows; `tracks` by kind; `note` is None where the file has none."""
+    """Values for the columns of the rows; `tracks` by track_name; `note` is None where the file has none."""
 
     slug: str
     about: dict[str, Any]
@@ -52,13 +52,13 @@ def read(content: Mapping[str, Any]) -> Document:
     top = Table("the file", content, TOP)
     about = _about(Table("[competition]", content.get("competition"), ABOUT))
     rules, note = _rules(Table("[rules]", content.get("rules"), sorted(KNOWN | {"note"})))
-    tracks = Table("[tracks]", content.get("tracks"), Track.Kind.values)
+    tracks = Table("[tracks]", content.get("tracks"), Track.Name.values)
     return Document(
         slug=about.pop("slug"),
         about=about,
         rules=rules,
         note=note,
-        tracks={kind: _track(kind, tracks.content.get(kind)) for kind in Track.Kind.values},
+        tracks={track_name: _track(track_name, tracks.content.get(track_name)) for track_name in Track.Name.values},
         sample_sets=_sample_sets(top),
         freeze_windows=tuple(_window(table) for table in _tables(top, "freeze_windows", WINDOW)),
     )
@@ -92,13 +92,13 @@ def _rules(table: Table) -> tuple[dict[str, Any], str | None]:
     return values, note
 
 
-def _track(kind: str, content: Any) -> dict[str, Any]:
-    table = Table(f"[tracks.{kind}]", content, TRACK)
+def _track(track_name: str, content: Any) -> dict[str, Any]:
+    table = Table(f"[tracks.{track_name}]", content, TRACK)
     return {
         "title": table.text("title", most=80),
         "text": table.text("text", most=TEXT, default=""),
         "quota": table.number("quota", 1, 1000, default=5),
-        "baselines": table.names("baselines", bundled(kind)),
+        "baselines": table.names("baselines", bundled(track_name)),
     }
 
 

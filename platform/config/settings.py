@@ -190,7 +190,7 @@ TEAM_WORKER_SECONDS = env.number("GAUNTLET_TEAM_WORKER_SECONDS", 86_400)
 """How long workers play for one team in 24 hours before its pieces come after those of other teams."""
 TEAM_BUILD_SECONDS = env.number("GAUNTLET_TEAM_BUILD_SECONDS", 14_400)
 """How long builders build for one team in 24 hours before its submissions are built after those of other teams."""
-GPU_LIVES = "matches.selectors.gpu_lives"
+GPU_LIVES = "matches.selectors.gpu_worker_is_live"
 """Tells the push gate whether a worker with a GPU is there: the app that knows the workers lies above the gate's."""
 
 # the queue
@@ -227,8 +227,8 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 60.0},
     },
     "rounds.verify": {"task": "rounds.verify", "schedule": crontab(hour=3, minute=30), "options": {"expires": 3600.0}},
-    "repositories.tidy": {
-        "task": "repositories.tidy",
+    "repositories.clean_up": {
+        "task": "repositories.clean_up",
         "schedule": crontab(hour=4, minute=30),
         "options": {"expires": 3600.0},
     },

@@ -12,7 +12,7 @@ from django.views.generic import TemplateView
 from pages.views.account import follow_sign_up_link
 from repositories.views import GitView, PublicGitView
 from rounds.release import released_tags
-from submissions.push_gate import SubmissionDoor
+from submissions.push_gate import SubmissionPushGate
 
 _no_email = path("accounts/password/reset/", TemplateView.as_view(template_name="account/no_email.html"))
 
@@ -25,11 +25,11 @@ urlpatterns = [
     path("accounts/waiting/", TemplateView.as_view(template_name="account/waiting.html"), name="account_waiting"),
     path("accounts/", include("allauth.urls")),
     path(
-        "git/public/<team>/<kind>.git/<path:service>",
+        "git/public/<team>/<track_name>.git/<path:service>",
         PublicGitView.as_view(released=released_tags),
         name="public_git",
     ),
-    path("git/<team>/<kind>.git/<path:service>", GitView.as_view(door=SubmissionDoor()), name="git"),
+    path("git/<team>/<track_name>.git/<path:service>", GitView.as_view(gate=SubmissionPushGate()), name="git"),
     path("api/", include("api.urls")),
     path("", include("pages.urls")),
 ]

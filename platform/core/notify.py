@@ -13,7 +13,7 @@ from django.db import transaction
 log = logging.getLogger(__name__)
 
 
-def ring(task: str, **keys: int) -> None:
+def notify(task: str, **keys: int) -> None:
     """Send the task named `task` ("matches.play") with `keys` once the transaction at hand is committed."""
     transaction.on_commit(lambda: _send(task, keys))
 

@@ -7,7 +7,7 @@ import secrets
 from pathlib import Path
 
 
-class Purse:
+class CredentialStore:
     """A small JSON file, readable by its owner only."""
 
     def __init__(self, path: Path) -> None:

@@ -16,11 +16,11 @@ from competitions import services as competitions
 from competitions.models import Competition
 from competitions.models import Entry as Participation
 from core.errors import Fault
-from demo.credentials import Purse
+from demo.credentials import CredentialStore
 from demo.git_push import TAG, has_code, push_copy, pushed_tags
 from demo.supervisor import Supervisor
 from demo.virtual_teams import TEAMS, Entry, VirtualTeam, noise_with_draws
-from demo.web_client import Visitor
+from demo.web_client import WebClient
 from leaderboards.models import Evaluation, Standing
 from submissions.models import Submission
 
@@ -33,12 +33,14 @@ READER = VirtualTeam("you", "Your team", (noise_with_draws(25, "My first attack"
 Say = Callable[[str], None]
 
 
-class Story:
+class DemoSite:
     """Tells the story at the site of `supervisor`. Every step looks first whether it is already told."""
 
-    def __init__(self, *, supervisor: Supervisor, purse: Purse, say: Say, competition_file: Path) -> None:
+    def __init__(
+        self, *, supervisor: Supervisor, credentials: CredentialStore, say: Say, competition_file: Path
+    ) -> None:
         self._supervisor = supervisor
-        self._purse = purse
+        self._purse = credentials
         self._say = say
         self._document = tomllib.loads(competition_file.read_text(encoding="utf-8"))
         self._started = time.monotonic()
@@ -58,15 +60,15 @@ class Story:
         """Register the team's captain, form the team, make a token: over HTTP, with the forms of the pages."""
         if self._purse.token_of(team.slug) is not None:
             return
-        visitor = Visitor(self._supervisor.url)
-        visitor.register(team.slug, self._purse.password_of(team.slug))
-        visitor.make_team(self._document["competition"]["slug"], team.slug, team.name)
+        web_client = WebClient(self._supervisor.url)
+        web_client.register(team.slug, self._purse.password_of(team.slug))
+        web_client.make_team(self._document["competition"]["slug"], team.slug, team.name)
         for name in team.members:
-            member = Visitor(self._supervisor.url)
+            member = WebClient(self._supervisor.url)
             member.register(name, self._purse.password_of(name))
-            visitor.invite(team.slug, name)
+            web_client.invite(team.slug, name)
             member.accept_invitation()
-        self._purse.put_token(team.slug, visitor.make_token("git"))
+        self._purse.put_token(team.slug, web_client.make_token("git"))
 
     def submit(self, team: VirtualTeam) -> None:
         """Push each of the team's entries with the real git, and say what the door answered."""
@@ -157,7 +159,7 @@ class Story:
             where = row.submission.repository
             score = f"{row.value:.2f}" if row.value is not None else f"void: {row.problem}"
             if where.entry.team.slug != READER.slug:
-                yield str(row), f"{where.entry.team.name}, {where.track.kind}: {score}"
+                yield str(row), f"{where.entry.team.name}, {where.track.name}: {score}"
                 continue
             standing = row.standings.first()
             rank = f", rank {standing.rank}" if standing and standing.rank else ""

@@ -17,11 +17,11 @@ from competitions.models import Competition, SampleSet
 from competitions.selectors import sample_set_for
 from core import clock
 from core.errors import Fault
-from demo.demo_site import ORGANISER, Say, Story, boards
+from demo.demo_site import ORGANISER, DemoSite, Say, boards
 from demo.print_boards import print_boards, print_preview, print_standings
-from demo.web_client import Visitor
+from demo.web_client import WebClient
 from leaderboards.models import Evaluation
-from leaderboards.selectors import unmeasured
+from leaderboards.selectors import unevaluated
 from rounds.models import Release, Round
 from rounds.selectors import estimate, preview, progress, standings
 
@@ -51,16 +51,16 @@ FINAL = Chapter(Round.Kind.FINAL, "The final", SampleSet.Purpose.FINAL)
 
 
 class Season:
-    """Plays the season at the site of `story`. Every step looks first whether it is already done."""
+    """Plays the season at the site of `site`. Every step looks first whether it is already done."""
 
-    def __init__(self, *, story: Story, competition: Competition, say: Say, limit: float, folder: Path) -> None:
-        self._story = story
+    def __init__(self, *, site: DemoSite, competition: Competition, say: Say, limit: float, folder: Path) -> None:
+        self._story = site
         self._competition = competition
         self._say = say
         self._limit = limit
         self._folder = folder
         self._console = Console(width=100)
-        self._organiser = Visitor(story.front_page(""))
+        self._organiser = WebClient(site.front_page(""))
 
     def play(self) -> None:
         """All of it. Raises `Fault` where something does not go on within the limit."""
@@ -149,7 +149,7 @@ class Season:
             pools = track.pools.prefetch_related("players").order_by("-number")[:2]
             for pool in reversed(pools):
                 places = pool.places.select_related("player")
-                self._say(f"  {track.kind} pool {pool.number}: {', '.join(place.player.title for place in places)}")
+                self._say(f"  {track.name} pool {pool.number}: {', '.join(place.player.title for place in places)}")
         validation = sample_set_for(self._competition, SampleSet.Purpose.VALIDATION)
         if validation.replaces_id is not None:
             self._say(f"  validation set: {validation.name}, {validation.count} images that were in no set before")
@@ -158,7 +158,7 @@ class Season:
         playing = Evaluation.objects.filter(state=Evaluation.State.PLAYING)
 
         def settled() -> bool:
-            return not playing.exists() and next(unmeasured(), None) is None
+            return not playing.exists() and next(unevaluated(), None) is None
 
         if not settled():
             self._tell("Everybody is measured anew against the new pools.")
@@ -173,7 +173,7 @@ class Season:
 
     def _verify(self, final: Round) -> None:
         """Check the bundle as any stranger can, and a forged copy of it."""
-        stranger = Visitor(self._story.front_page(""))
+        stranger = WebClient(self._story.front_page(""))
         bundle = stranger.download(f"{self._page(final)}/files/bundle")
         key = stranger.download("/signing-key.txt").decode().strip()
         genuine = self._folder / "final.jsonl"

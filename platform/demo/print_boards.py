@@ -20,7 +20,7 @@ def print_boards(boards: Mapping[str, Sequence[Standing]], console: Console) -> 
         table = Table(title=title, title_justify="left", show_edge=False)
         table.add_column("rank", justify="right", no_wrap=True)
         table.add_column("team", no_wrap=True)
-        model = any(row.track.kind == Track.Kind.MODEL for row in standings)
+        model = any(row.track.name == Track.Name.MODEL for row in standings)
         for name in ("score", "95 % interval", "held" if model else "found nothing"):
             table.add_column(name, justify="right", no_wrap=True)
         table.add_column(
@@ -60,8 +60,8 @@ def print_preview(title: str, views: Sequence[Preview], console: Console) -> Non
 
 def print_standings(title: str, sides: Mapping[str, Sequence[StandingRow]], console: Console) -> None:
     """Print the standings of a round: place, team, score with its interval, and where those that were cut were cut."""
-    for kind, rows in sides.items():
-        table = Table(title=f"{title}, {kind}", title_justify="left", show_edge=False)
+    for track_name, rows in sides.items():
+        table = Table(title=f"{title}, {track_name}", title_justify="left", show_edge=False)
         table.add_column("place", justify="right")
         table.add_column("team", no_wrap=True)
         for name in ("score", "95 % interval"):

@@ -45,7 +45,7 @@ class _Forms(HTMLParser):
             self._inside = False
 
 
-class Visitor:
+class WebClient:
     """One browser session at the site `url`."""
 
     def __init__(self, url: str) -> None:

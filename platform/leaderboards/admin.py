@@ -9,7 +9,7 @@ from django.utils.html import format_html, format_html_join
 from accounts.models import User
 from competitions.admin import CompetitionAdmin
 from competitions.models import Competition
-from core.administration.actions import Act, confirmed
+from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import labelled, link_to, linked
 from core.administration.permissions import ReadOnlyAdmin
 from leaderboards import services
@@ -28,25 +28,25 @@ admin.site.unregister(Competition)
 class CompetitionWithBoardsAdmin(CompetitionAdmin):
     """Competitions, with the acts on their boards."""
 
-    readonly_fields = ("boards_still_since",)
-    actions = ("still_boards", "move_boards")
-    actions_detail = ("still_boards", "move_boards")
+    readonly_fields = ("leaderboards_frozen_since",)
+    actions = ("freeze_leaderboards", "unfreeze_leaderboards")
+    actions_detail = ("freeze_leaderboards", "unfreeze_leaderboards")
 
-    still_boards = confirmed(
-        Act(
+    freeze_leaderboards = confirmed_action(
+        AdminAction(
             "Let the boards stand still",
             "Everybody sees the boards as they are now, with your reason, until they move again. Later scores are seen "
             "by the team alone whose submission it is, and by organisers.",
             "made to stand still",
-            lambda row, by, reason: services.still_boards(competition=row, by=by, reason=reason),
+            lambda row, by, reason: services.freeze_leaderboards(competition=row, by=by, reason=reason),
         )
     )
-    move_boards = confirmed(
-        Act(
+    unfreeze_leaderboards = confirmed_action(
+        AdminAction(
             "Let the boards move",
             "Everybody sees the boards and all scores as they are.",
             "made to move",
-            lambda row, by, reason: services.move_boards(competition=row, by=by, reason=reason),
+            lambda row, by, reason: services.unfreeze_leaderboards(competition=row, by=by, reason=reason),
         )
     )
 
@@ -58,7 +58,7 @@ class PoolAdmin(ReadOnlyAdmin):
     organised_by = "track__competition__organisers"
     counts = ("places", "evaluations")
     list_display = ("__str__", linked("track"), "number", "made_at", "reason")
-    list_filter = (("track__competition", RelatedOnlyFieldListFilter), "track__kind")
+    list_filter = (("track__competition", RelatedOnlyFieldListFilter), "track__name")
     list_select_related = ("track__competition",)
     search_fields = ("reason",)
     date_hierarchy = "made_at"
@@ -71,7 +71,7 @@ class PoolPlaceAdmin(ReadOnlyAdmin):
 
     organised_by = "pool__track__competition__organisers"
     list_display = ("__str__", linked("pool"), "place", linked("player"))
-    list_filter = (("pool__track__competition", RelatedOnlyFieldListFilter), "pool__track__kind")
+    list_filter = (("pool__track__competition", RelatedOnlyFieldListFilter), "pool__track__name")
     list_select_related = ("pool__track__competition", "player")
     search_fields = ("player__title", "player__digest")
 
@@ -101,7 +101,7 @@ class EvaluationAdmin(ReadOnlyAdmin):
         "state",
         "counts",
         ("sample_set__competition", RelatedOnlyFieldListFilter),
-        "pool__track__kind",
+        "pool__track__name",
         "reason",
     )
     list_select_related = (
@@ -116,8 +116,8 @@ class EvaluationAdmin(ReadOnlyAdmin):
     actions = ("re_evaluate", "rejudge")
     actions_detail = ("re_evaluate", "rejudge")
 
-    re_evaluate = confirmed(
-        Act(
+    re_evaluate = confirmed_action(
+        AdminAction(
             "Re-evaluate",
             "The submission of each evaluation is measured once more, against the pool in force. "
             "Matches that failed are played again, all others are reused, and this evaluation is kept.",
@@ -125,8 +125,8 @@ class EvaluationAdmin(ReadOnlyAdmin):
             lambda row, by, reason: services.re_evaluate(submission=row.submission, by=by, reason=reason),
         )
     )
-    rejudge = confirmed(
-        Act(
+    rejudge = confirmed_action(
+        AdminAction(
             "Rejudge",
             "Their submissions become one set: every match of what counts of them is played once more on the same "
             "terms. Nothing changes until you have compared the set and applied it as a whole.",
@@ -162,7 +162,7 @@ class RejudgingAdmin(ReadOnlyAdmin):
     counts = ("evaluations",)
     list_display = (
         "__str__",
-        labelled("state", {"playing": "warning", "compared": "info", "applied": "success", "dropped": "danger"}),
+        labelled("state", {"playing": "warning", "compared": "info", "published": "success", "discarded": "danger"}),
         linked("competition"),
         "reason",
         "made_at",
@@ -177,24 +177,24 @@ class RejudgingAdmin(ReadOnlyAdmin):
     actions = ("apply", "drop", "replay")
     actions_detail = ("apply", "drop", "replay")
 
-    apply = confirmed(
-        Act(
+    apply = confirmed_action(
+        AdminAction(
             "Apply",
             "All new scores of the set count from now on, and the boards follow at once. The old results are kept.",
-            "applied",
-            lambda row, by, reason: services.apply_rejudging(rejudging=row, by=by, reason=reason),
+            "published",
+            lambda row, by, reason: services.publish_rejudging(rejudging=row, by=by, reason=reason),
         )
     )
-    drop = confirmed(
-        Act(
+    drop = confirmed_action(
+        AdminAction(
             "Drop",
             "No score and no board changes. What was played is kept, and what was not is never played.",
-            "dropped",
-            lambda row, by, reason: services.drop_rejudging(rejudging=row, by=by, reason=reason),
+            "discarded",
+            lambda row, by, reason: services.discard_rejudging(rejudging=row, by=by, reason=reason),
         )
     )
-    replay = confirmed(
-        Act(
+    replay = confirmed_action(
+        AdminAction(
             "Replay",
             "The matches of the set that failed on our side are played again.",
             "sent to be played again",
@@ -246,7 +246,7 @@ class SnapshotAdmin(ReadOnlyAdmin):
 
     organised_by = "track__competition__organisers"
     list_display = ("__str__", linked("track"), "made_at", "reason")
-    list_filter = (("track__competition", RelatedOnlyFieldListFilter), "track__kind")
+    list_filter = (("track__competition", RelatedOnlyFieldListFilter), "track__name")
     list_select_related = ("track__competition",)
     search_fields = ("reason",)
     date_hierarchy = "made_at"
@@ -270,6 +270,6 @@ class StandingAdmin(ReadOnlyAdmin):
         linked("evaluation"),
     )
     list_display_links = ("place",)
-    list_filter = (("track__competition", RelatedOnlyFieldListFilter), "track__kind")
+    list_filter = (("track__competition", RelatedOnlyFieldListFilter), "track__name")
     list_select_related = ("track__competition", "entry__team", "entry__competition", "evaluation")
     search_fields = ("entry__team__slug", "entry__team__name")

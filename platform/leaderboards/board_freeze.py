@@ -31,14 +31,14 @@ def take_snapshot(*, track: Track, reason: str) -> Snapshot:
         return _snapshot(held, reason, time_of_a_result(held.competition_id))
 
 
-def still_boards(*, competition: Competition, by: User, reason: str) -> None:
+def freeze_leaderboards(*, competition: Competition, by: User, reason: str) -> None:
     """Let the public boards of a competition stand still: all that is scored from now on, its team alone sees.
 
     Raises `Refusal` where `by` does not organise it, or they stand still already.
     """
     with transaction.atomic():
         held = _held(competition, by)
-        if held.boards_still_since is not None:
+        if held.leaderboards_frozen_since is not None:
             raise Refusal("the boards stand still already", fix="there is nothing to do")
         # whoever scores holds the lock of a track: what ended before `now` is in the snapshots, what ends later is not
         tracks = list(Track.objects.select_for_update(no_key=True).filter(competition=held).order_by("pk"))
@@ -49,25 +49,25 @@ def still_boards(*, competition: Competition, by: User, reason: str) -> None:
         events.record("still", held, by=by, reason=reason)
 
 
-def move_boards(*, competition: Competition, by: User, reason: str) -> None:
+def unfreeze_leaderboards(*, competition: Competition, by: User, reason: str) -> None:
     """Let the public boards of a competition move again: everybody sees them as they are. The snapshots are kept.
 
     Raises `Refusal` where `by` does not organise it, or they do move.
     """
     with transaction.atomic():
         held = _held(competition, by)
-        if held.boards_still_since is None:
+        if held.leaderboards_frozen_since is None:
             raise Refusal("the boards do not stand still", fix="there is nothing to do")
         _set_since(competition, None)
-        events.record("move", held, by=by, reason=reason, since=held.boards_still_since.isoformat())
+        events.record("move", held, by=by, reason=reason, since=held.leaderboards_frozen_since.isoformat())
 
 
 def time_of_a_result(competition: int) -> datetime:
     """When what ends now becomes known: after the boards stood still, if they do, whatever this host's clock says.
 
-    To be asked under the lock of a track, which `still_boards` and the freeze of a round take too.
+    To be asked under the lock of a track, which `freeze_leaderboards` and the freeze of a round take too.
     """
-    since = Competition.objects.values_list("boards_still_since", flat=True).get(pk=competition)
+    since = Competition.objects.values_list("leaderboards_frozen_since", flat=True).get(pk=competition)
     now = clock.database_now()
     return now if since is None else max(now, since + timedelta(microseconds=1))
 
@@ -86,8 +86,8 @@ def _held(competition: Competition, by: User) -> Competition:
 
 
 def _set_since(competition: Competition, since: datetime | None) -> None:
-    Competition.objects.filter(pk=competition.pk).update(boards_still_since=since)
-    competition.boards_still_since = since
+    Competition.objects.filter(pk=competition.pk).update(leaderboards_frozen_since=since)
+    competition.leaderboards_frozen_since = since
 
 
 def _snapshot(track: Track, reason: str, at: datetime) -> Snapshot:

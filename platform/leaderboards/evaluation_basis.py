@@ -14,9 +14,9 @@ from competitions.models import RulesVersion, SampleSet, Track
 from competitions.selectors import rules_in_force, sample_set_for
 from core.errors import Fault
 from leaderboards.models import Evaluation, Pool
-from leaderboards.ranking import Scored, TermsKey, order, order_before
+from leaderboards.ranking import BasisKey, Scored, order, order_before
 from matches.models import Match
-from matches.selectors import gpu_lives, idle_workers, waiting_for_live
+from matches.selectors import gpu_worker_is_live, idle_workers, waiting_for_live
 from submissions.models import Submission
 
 log = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 COUNTED = Q(counts=True)
 """Evaluations that boards see: all but those of a rejudging that is not applied."""
 
-TERMS = ("pool", "rules", "sample_set")
+BASIS = ("pool", "rules", "sample_set")
 """The columns of an evaluation that say under which terms it was measured; their keys only grow."""
 
 NEWEST = ("-pool_id", "-rules_id", "-sample_set_id", "-pk")
@@ -48,8 +48,8 @@ def opposing_pools(track: Track) -> QuerySet[Pool]:
 
     Models meet untargeted attacks, and attacks meet models.
     """
-    kind = Track.Kind.UNTARGETED if track.kind == Track.Kind.MODEL else Track.Kind.MODEL
-    return Pool.objects.filter(track__competition=track.competition_id, track__kind=kind).order_by("-number")
+    track_name = Track.Name.UNTARGETED if track.name == Track.Name.MODEL else Track.Name.MODEL
+    return Pool.objects.filter(track__competition=track.competition_id, track__name=track_name).order_by("-number")
 
 
 def opposing_pool(track: Track) -> Pool | None:
@@ -57,7 +57,7 @@ def opposing_pool(track: Track) -> Pool | None:
     return opposing_pools(track).select_related("track").first()
 
 
-class Terms(NamedTuple):
+class EvaluationBasis(NamedTuple):
     """What scores that are compared have in common, by the columns of an evaluation."""
 
     pool: Pool
@@ -65,12 +65,12 @@ class Terms(NamedTuple):
     sample_set: SampleSet
 
     @property
-    def key(self) -> TermsKey:
+    def key(self) -> BasisKey:
         """The terms as boards compare them."""
         return self.pool.pk, self.rules.pk, self.sample_set.pk
 
 
-def terms_in_force(track: Track) -> Terms | None:
+def basis_in_force(track: Track) -> EvaluationBasis | None:
     """What submissions to the track are measured under, on the validation samples; None before there is a pool.
 
     Raises `Fault` where the competition has no rules or no validation samples.
@@ -78,24 +78,24 @@ def terms_in_force(track: Track) -> Terms | None:
     pool = opposing_pool(track)
     if pool is None:
         return None
-    return Terms(pool, rules_in_force(track.competition), sample_set_for(track.competition, "validation"))
+    return EvaluationBasis(pool, rules_in_force(track.competition), sample_set_for(track.competition, "validation"))
 
 
-def ranked_under(track: Track) -> Terms | None:
+def ranking_basis(track: Track) -> EvaluationBasis | None:
     """The terms that scores on the board of the track are ranked under; None where nothing can be measured."""
     try:
-        return terms_in_force(track)
+        return basis_in_force(track)
     except Fault:
         return None
 
 
-def key_in_force(track: Track) -> TermsKey | None:
-    """The key of `ranked_under`."""
-    terms = ranked_under(track)
-    return terms.key if terms else None
+def key_in_force(track: Track) -> BasisKey | None:
+    """The key of `ranking_basis`."""
+    basis = ranking_basis(track)
+    return basis.key if basis else None
 
 
-def measured_under(key: TermsKey | None) -> Q:
+def measured_under(key: BasisKey | None) -> Q:
     """Whether the evaluation of a standing was measured under the terms with this key."""
     if key is None:
         return Q(pk__in=[])
@@ -120,7 +120,7 @@ def counting(seen: Q = COUNTED) -> QuerySet[Submission]:
 def _newer() -> Q:
     """Whether an evaluation comes before that of the outer query in the order of `NEWEST`."""
     newer, equal = Q(), Q()
-    for name in (*TERMS, "pk"):
+    for name in (*BASIS, "pk"):
         newer |= equal & Q(**{f"{name}__gt": OuterRef(name)})
         equal &= Q(**{name: OuterRef(name)})
     return newer
@@ -152,7 +152,7 @@ def places_at(track: Track, at: datetime) -> dict[int, int]:
 
     Those measured under earlier terms than others come after them.
     """
-    return order(scored_rows(track, counted_at(at)), track.kind)
+    return order(scored_rows(track, counted_at(at)), track.name)
 
 
 def over() -> QuerySet[Evaluation]:
@@ -160,13 +160,13 @@ def over() -> QuerySet[Evaluation]:
     were withdrawn are none of them: they get no score (`services.end_withdrawn`)."""
     unfinished = Evaluation.matches.through.objects.filter(
         evaluation=OuterRef("pk"),
-        match__state__in=[Match.State.WAITING, Match.State.PLAYING, Match.State.HELD],
+        match__state__in=[Match.State.WAITING, Match.State.PLAYING, Match.State.SUSPENDED],
     )
     playing = Evaluation.objects.filter(~Exists(unfinished), state=Evaluation.State.PLAYING)
     return playing.exclude(submission__state=Submission.State.WITHDRAWN)
 
 
-def unmeasured() -> Iterator[Submission]:
+def unevaluated() -> Iterator[Submission]:
     """Ready submissions that should be evaluated at once: those that never were, and the newest of each repository
     that was not measured under the terms in force, where it has no score or its team stood among the best `AT_ONCE`
     before those terms.
@@ -174,12 +174,12 @@ def unmeasured() -> Iterator[Submission]:
     So new terms measure again what counts, not what is superseded, and first what the board is read for, in the order
     of the old board. `Competition.rescore_all` lifts the limit.
     """
-    for track, terms, rows in _by_track():
+    for track, basis, rows in _by_track():
         yield from rows.filter(measured=False).order_by("pk")
         newest = rows.filter(newest=F("pk")).order_by("pk")
         yield from newest.filter(measured=True, scored=False)
         late = list(newest.filter(scored=True).select_related("repository"))
-        place = _places_before(track, terms, late)
+        place = _places_before(track, basis, late)
         for submission in sorted(late, key=lambda row: (place[row.pk], row.pk)):
             if track.competition.rescore_all or place[submission.pk] <= AT_ONCE:
                 yield submission
@@ -195,9 +195,9 @@ def unresolved() -> QuerySet[Evaluation]:
     found = Q(pk__in=[])
     newest = counting().filter(repository=OuterRef("submission__repository")).order_by("-pk").values("pk")[:1]
     for track in Track.objects.filter(repositories__isnull=False).select_related("competition").distinct():
-        if terms := ranked_under(track):
-            found |= Q(submission__repository__track=track, **terms._asdict())
-    alike = {name: OuterRef(name) for name in ("submission", *TERMS)}
+        if basis := ranking_basis(track):
+            found |= Q(submission__repository__track=track, **basis._asdict())
+    alike = {name: OuterRef(name) for name in ("submission", *BASIS)}
     by_platform = Q(state=Evaluation.State.VOID, cause=Submission.Cause.PLATFORM)
     other = Evaluation.objects.filter(COUNTED, ~by_platform | Q(pk__gt=OuterRef("pk")), **alike)
     rows = Evaluation.objects.filter(found, by_platform, COUNTED, ~Exists(other), submission=Subquery(newest))
@@ -210,23 +210,23 @@ def unrefined() -> Submission | None:
     out."""
     if waiting_for_live().exists() or not idle_workers():
         return None
-    playable = Q() if gpu_lives() else Q(needs_gpu=False)
+    playable = Q() if gpu_worker_is_live() else Q(needs_gpu=False)
     found: list[tuple[int, int]] = []
-    for track, terms, rows in _by_track():
+    for track, basis, rows in _by_track():
         late = list(rows.filter(playable, newest=F("pk"), scored=True).select_related("repository"))
-        found += [(place, pk) for pk, place in _places_before(track, terms, late).items()]
+        found += [(place, pk) for pk, place in _places_before(track, basis, late).items()]
     return Submission.objects.get(pk=min(found)[1]) if found else None
 
 
-def _places_before(track: Track, terms: Terms, late: list[Submission]) -> dict[int, int]:
+def _places_before(track: Track, basis: EvaluationBasis, late: list[Submission]) -> dict[int, int]:
     """Of each submission, the place of its team on the board before the terms in force; the last where it had none."""
     if not late:
         return {}
-    before = order_before(scored_rows(track), track.kind, terms.key)
+    before = order_before(scored_rows(track), track.name, basis.key)
     return {submission.pk: before.get(submission.repository.entry_id, len(before) + 1) for submission in late}
 
 
-def _by_track() -> Iterator[tuple[Track, Terms, QuerySet[Any]]]:
+def _by_track() -> Iterator[tuple[Track, EvaluationBasis, QuerySet[Any]]]:
     """Of each track the terms in force and the ready submissions that were not measured under them. To filter by:
     `measured` and `scored` (at all), `newest`, the key of the one that counts of the same repository, and `needs_gpu`,
     to be measured.
@@ -235,17 +235,17 @@ def _by_track() -> Iterator[tuple[Track, Terms, QuerySet[Any]]]:
     newest = counting().filter(repository=OuterRef("repository")).order_by("-pk").values("pk")[:1]
     for track in Track.objects.filter(repositories__isnull=False).select_related("competition").distinct():
         try:
-            terms = terms_in_force(track)
+            basis = basis_in_force(track)
         except Fault:
             log.exception("nothing of %s can be measured", track)
             continue
-        if terms is not None:
-            rows = _ready().filter(~Exists(of_it.filter(**terms._asdict())), repository__track=track)
+        if basis is not None:
+            rows = _ready().filter(~Exists(of_it.filter(**basis._asdict())), repository__track=track)
             scored = of_it.filter(state=Evaluation.State.SCORED)
-            met = Exists(terms.pool.places.filter(player__gpu=True))
+            met = Exists(basis.pool.places.filter(player__gpu=True))
             needs_gpu = ExpressionWrapper(Q(player__gpu=True) | Q(met), output_field=BooleanField())
             rows = rows.alias(measured=Exists(of_it), scored=Exists(scored), newest=Subquery(newest))
-            yield track, terms, rows.alias(needs_gpu=needs_gpu)
+            yield track, basis, rows.alias(needs_gpu=needs_gpu)
 
 
 def _ready() -> QuerySet[Submission]:

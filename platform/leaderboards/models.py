@@ -76,12 +76,12 @@ class Rejudging(models.Model):
     class State(models.TextChoices):
         PLAYING = "playing", "playing"
         COMPARED = "compared", "compared"
-        APPLIED = "applied", "applied"
-        DROPPED = "dropped", "dropped"
+        PUBLISHED = "published", "published"
+        DISCARDED = "discarded", "discarded"
 
     competition = models.ForeignKey(Competition, on_delete=models.PROTECT, related_name="rejudgings")
     reason = models.TextField()
-    state = models.CharField(max_length=8, choices=State.choices, default=State.PLAYING, db_index=True)
+    state = models.CharField(max_length=9, choices=State.choices, default=State.PLAYING, db_index=True)
     made_at = models.DateTimeField()
     settled_at = models.DateTimeField(null=True, blank=True)
 

@@ -23,6 +23,6 @@ def left_out(evaluation: Evaluation) -> frozenset[int]:
     A model's score counts its own team's attacks, too: they can only lower it.
     """
     repository = evaluation.submission.repository
-    if repository.track.kind == Track.Kind.MODEL:
+    if repository.track.name == Track.Name.MODEL:
         return frozenset()
     return frozenset(player for player, entry in owners(evaluation.pool).items() if entry == repository.entry_id)

@@ -9,7 +9,7 @@ from leaderboards.ranking import COMPARED, Place
 from leaderboards.scoring_adapter import Ranked, rank_columns
 
 
-def with_intervals(board: Mapping[int, Place], standing: Mapping[int, Place], kind: str) -> dict[int, Place]:
+def with_intervals(board: Mapping[int, Place], standing: Mapping[int, Place], track_name: str) -> dict[int, Place]:
     """The board with the rank intervals of its first `COMPARED` ranked rows.
 
     Those of the stored rows `standing` are taken where the same scores are compared. There are none while the resamples
@@ -23,7 +23,7 @@ def with_intervals(board: Mapping[int, Place], standing: Mapping[int, Place], ki
     known = {row.evaluation: row for row in standing.values() if row.rank_low is not None}
     # the last of those compared always has an open interval where there are more rows, and none has otherwise
     if known.keys() != compared.keys() or any(row.rank_high is None for row in known.values()) != more:
-        known = _derived(compared, kind, more=more)
+        known = _derived(compared, track_name, more=more)
     return {
         entry: _given(row, known[row.evaluation]) if row.evaluation in known else row for entry, row in board.items()
     }
@@ -33,7 +33,7 @@ def _given(row: Place, known: Place) -> Place:
     return row._replace(rank_low=known.rank_low, rank_high=known.rank_high, separated=known.separated)
 
 
-def _derived(compared: Mapping[int, Place], kind: str, *, more: bool) -> dict[int, Place]:
+def _derived(compared: Mapping[int, Place], track_name: str, *, more: bool) -> dict[int, Place]:
     if not compared:
         return {}
     rows = Resamples.objects.filter(evaluation__in=compared).values_list("evaluation", "evaluation__value", "medians")
@@ -43,7 +43,7 @@ def _derived(compared: Mapping[int, Place], kind: str, *, more: bool) -> dict[in
         for evaluation, value, medians in rows
         if value is not None
     ]
-    found = rank_columns(scores, kind)
+    found = rank_columns(scores, track_name)
     last = len(compared)
     return {
         evaluation: row._replace(

@@ -15,7 +15,7 @@ cores 100 rows take about half a second and 300 nearly three, while the lock of 
 CHANGE_OVER = timedelta(hours=24)
 """How far before the newest score of a track the rank lies that a rank change is measured from."""
 
-TermsKey: TypeAlias = tuple[int, int, int]
+BasisKey: TypeAlias = tuple[int, int, int]
 """What a score was measured under: the keys of its pool, rules and sample set. They only grow, so later terms are
 larger."""
 
@@ -31,7 +31,7 @@ class Scored(NamedTuple):
     evaluation: int
     scored_at: datetime
     value: float
-    terms: TermsKey
+    basis: BasisKey
 
 
 class Place(NamedTuple):
@@ -54,8 +54,8 @@ class Place(NamedTuple):
     separated: bool | None = None
 
 
-def places(rows: Iterable[Scored], kind: str, in_force: TermsKey | None) -> dict[int, Place]:
-    """The board of the track `kind` by entry, from rows in any order.
+def places(rows: Iterable[Scored], track_name: str, in_force: BasisKey | None) -> dict[int, Place]:
+    """The board of the track `track_name` by entry, from rows in any order.
 
     Of each entry the newest scored submission counts, and of that the newest evaluation under the latest terms. Only
     those measured under the terms `in_force` have a rank; the others are listed below, the latest terms first.
@@ -65,13 +65,13 @@ def places(rows: Iterable[Scored], kind: str, in_force: TermsKey | None) -> dict
         return {}
     before = max(row.scored_at for row in rows) - CHANGE_OVER
     counting = _counting(rows)
-    now = _places(counting, kind, in_force)
+    now = _places(counting, track_name, in_force)
     counted_before = _counting(row for row in rows if row.scored_at <= before)
-    then = _places(counted_before, kind, in_force)
+    then = _places(counted_before, track_name, in_force)
     board = {}
     for entry, row in counting.items():
-        ranked = row.terms == in_force
-        comparable = ranked and entry in counted_before and counted_before[entry].terms == in_force
+        ranked = row.basis == in_force
+        comparable = ranked and entry in counted_before and counted_before[entry].basis == in_force
         board[entry] = Place(
             entry,
             row.evaluation,
@@ -82,17 +82,17 @@ def places(rows: Iterable[Scored], kind: str, in_force: TermsKey | None) -> dict
     return board
 
 
-def order(rows: Iterable[Scored], kind: str) -> dict[int, int]:
+def order(rows: Iterable[Scored], track_name: str) -> dict[int, int]:
     """The place of each entry by its newest score: those under the latest terms first, then those before, and so on."""
-    return _places(_counting(rows), kind, None)
+    return _places(_counting(rows), track_name, None)
 
 
-def order_before(rows: Iterable[Scored], kind: str, in_force: TermsKey) -> dict[int, int]:
+def order_before(rows: Iterable[Scored], track_name: str, in_force: BasisKey) -> dict[int, int]:
     """The place of each entry on the board as it was before the terms `in_force`: what is measured again, and when.
 
     It does not change while scores under the new terms arrive.
     """
-    return order((row for row in rows if row.terms != in_force), kind)
+    return order((row for row in rows if row.basis != in_force), track_name)
 
 
 def _counting(rows: Iterable[Scored]) -> dict[int, Scored]:
@@ -104,17 +104,17 @@ def _counting(rows: Iterable[Scored]) -> dict[int, Scored]:
     return chosen
 
 
-def _recency(row: Scored) -> tuple[int, TermsKey, int]:
-    return row.submission, row.terms, row.evaluation
+def _recency(row: Scored) -> tuple[int, BasisKey, int]:
+    return row.submission, row.basis, row.evaluation
 
 
-def _places(counting: dict[int, Scored], kind: str, in_force: TermsKey | None) -> dict[int, int]:
+def _places(counting: dict[int, Scored], track_name: str, in_force: BasisKey | None) -> dict[int, int]:
     """Ranks within each terms, those of all other terms below those of the terms `in_force`."""
-    by_terms: dict[TermsKey, dict[int, float]] = {}
+    by_terms: dict[BasisKey, dict[int, float]] = {}
     for entry, row in counting.items():
-        by_terms.setdefault(row.terms, {})[entry] = row.value
+        by_terms.setdefault(row.basis, {})[entry] = row.value
     listed: dict[int, int] = {}
-    for terms in sorted(by_terms, key=lambda terms: (terms == in_force, terms), reverse=True):
+    for basis in sorted(by_terms, key=lambda basis: (basis == in_force, basis), reverse=True):
         above = len(listed)
-        listed |= {entry: above + rank for entry, rank in ranks(by_terms[terms], kind).items()}
+        listed |= {entry: above + rank for entry, rank in ranks(by_terms[basis], track_name).items()}
     return listed

@@ -17,14 +17,14 @@ from competitions.models import Competition, RulesVersion, SampleSet, Track
 from competitions.selectors import may_organise
 from core import clock, events
 from core.errors import Fault, Refusal
-from core.notify import ring
+from core.notify import notify
 from leaderboards.board_freeze import time_of_a_result
 from leaderboards.models import Evaluation, Rejudging
 from leaderboards.scoring import recompute
 from leaderboards.selectors import COUNTED, NEWEST
 from leaderboards.superseding import supersede_in
 from matches.models import Match
-from matches.services import ask, cancel, replay_failed
+from matches.services import cancel, replay_failed, request_matches
 from submissions.models import Player, Submission
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def begin_rejudging(*, competition: Competition, submissions: Sequence[Submissio
         made = Evaluation.objects.bulk_create(_again(rejudging, old) for old in replaced)
         _ask_for_matches(rejudging, made)
         events.record("rejudge", rejudging, by=by, reason=reason, submissions=[row.pk for row in held])
-        ring("leaderboards.score")
+        notify("leaderboards.score")
     return rejudging
 
 
@@ -75,7 +75,7 @@ def replay_rejudging(*, rejudging: Rejudging, by: User, reason: str) -> None:
         )
         Rejudging.objects.filter(pk=held.pk).update(state=Rejudging.State.PLAYING)
         events.record("replay", held, by=by, reason=reason, evaluations=[row.pk for row in void])
-        ring("leaderboards.score")
+        notify("leaderboards.score")
     rejudging.refresh_from_db()
 
 
@@ -97,7 +97,7 @@ def _settle(rejudging: Rejudging) -> bool:
     return True
 
 
-def apply_rejudging(*, rejudging: Rejudging, by: User, reason: str) -> None:
+def publish_rejudging(*, rejudging: Rejudging, by: User, reason: str) -> None:
     """Let the whole set count from now on, and bring the boards up to date. What it replaces is kept.
 
     One that is void by its team's cause counts as such. Raises `Refusal` where `by` may not, before all of it is
@@ -113,7 +113,7 @@ def apply_rejudging(*, rejudging: Rejudging, by: User, reason: str) -> None:
         # 1. from here on nobody chooses matches that the set replaces
         Competition.objects.select_for_update(no_key=True).get(pk=held.competition_id)
         held.evaluations.update(counts=True)
-        Rejudging.objects.filter(pk=held.pk).update(state=Rejudging.State.APPLIED)
+        Rejudging.objects.filter(pk=held.pk).update(state=Rejudging.State.PUBLISHED)
         # 2. what was begun or scored by them meanwhile, or meets the same players on another board, follows
         concerned = supersede_in(held.competition)
         # 3. the boards, read under their locks: those that came to stand still meanwhile hide what is applied now
@@ -121,23 +121,23 @@ def apply_rejudging(*, rejudging: Rejudging, by: User, reason: str) -> None:
         locked = Track.objects.select_for_update(no_key=True).filter(pk__in=touched.values("pk"))
         tracks = list(locked.order_by("pk"))
         Rejudging.objects.filter(pk=held.pk).update(settled_at=time_of_a_result(held.competition_id))
-        changed = {track.kind: recompute(track) for track in tracks}
+        changed = {track.name: recompute(track) for track in tracks}
         scored_again = sorted({row.submission_id for row in concerned})
         events.record("apply", held, by=by, reason=reason, changed_places=changed, scored_again=scored_again)
     rejudging.refresh_from_db()
 
 
-def drop_rejudging(*, rejudging: Rejudging, by: User, reason: str) -> None:
+def discard_rejudging(*, rejudging: Rejudging, by: User, reason: str) -> None:
     """Give the whole set up: no board changes, what was played is kept, and what was not is never played."""
     with transaction.atomic():
         held = _held(rejudging, by, OPEN)
-        Rejudging.objects.filter(pk=held.pk).update(state=Rejudging.State.DROPPED, settled_at=clock.database_now())
-        open_matches = [Match.State.WAITING, Match.State.PLAYING, Match.State.HELD]
-        cancel(Match.objects.filter(take=held.pk, rules__competition=held.competition_id, state__in=open_matches))
+        Rejudging.objects.filter(pk=held.pk).update(state=Rejudging.State.DISCARDED, settled_at=clock.database_now())
+        open_matches = [Match.State.WAITING, Match.State.PLAYING, Match.State.SUSPENDED]
+        cancel(Match.objects.filter(repetition=held.pk, rules__competition=held.competition_id, state__in=open_matches))
         held.evaluations.filter(state=Evaluation.State.PLAYING).update(
             state=Evaluation.State.VOID,
             finished_at=clock.database_now(),
-            reason="dropped",
+            reason="discarded",
             problem="The rejudging was dropped before it was played.",
         )
         events.record("drop", held, by=by, reason=reason)
@@ -198,8 +198,8 @@ def _ask_for_matches(rejudging: Rejudging, evaluations: Sequence[Evaluation]) ->
             met.setdefault(pair, []).append(evaluation)
     through = Evaluation.matches.through
     for (rules, sample_set), met in pairs.items():
-        matches = ask(
-            rules=rules, sample_set=sample_set, pairs=list(met), upto=sample_set.count, ends=(), take=rejudging.pk
+        matches = request_matches(
+            rules=rules, sample_set=sample_set, pairs=list(met), upto=sample_set.count, ends=(), repetition=rejudging.pk
         )
         of_pair = {(match.model_id, match.attack_id): match for match in matches}
         through.objects.bulk_create(
@@ -216,7 +216,7 @@ def _pairs(evaluation: Evaluation) -> list[Pair]:
     if player is None:
         raise Fault(f"{submission} is ready and has no player")
     opponents = [place.player for place in evaluation.pool.places.select_related("player")]
-    if submission.repository.track.kind == Track.Kind.MODEL:
+    if submission.repository.track.name == Track.Name.MODEL:
         return [(player, opponent) for opponent in opponents]
     return [(opponent, player) for opponent in opponents]
 

@@ -49,8 +49,8 @@ def comparison(rejudging: Rejudging) -> list[Compared]:
     for track in {each.submission.repository.track for each in evaluations}:
         in_force = key_in_force(track)
         boards[track] = (
-            places(scored_rows(track, without), track.kind, in_force),
-            places(scored_rows(track, without | Q(rejudging=rejudging)), track.kind, in_force),
+            places(scored_rows(track, without), track.name, in_force),
+            places(scored_rows(track, without | Q(rejudging=rejudging)), track.name, in_force),
         )
     rows = []
     for each in evaluations:

@@ -24,9 +24,9 @@ _Pair: TypeAlias = tuple[int, ...]
 
 def published_matches(also: Rejudging | None = None) -> QuerySet[Match]:
     """The matches that published rejudgings have played, the newest first; `also` as if it were published."""
-    published = Rejudging.objects.filter(Q(state=Rejudging.State.APPLIED) | Q(pk=also.pk if also else None))
+    published = Rejudging.objects.filter(Q(state=Rejudging.State.PUBLISHED) | Q(pk=also.pk if also else None))
     in_set = Evaluation.matches.through.objects.filter(match=OuterRef("pk"), evaluation__rejudging__in=published)
-    return Match.objects.filter(Exists(in_set), take__gt=0, state=Match.State.PLAYED).order_by("-take")
+    return Match.objects.filter(Exists(in_set), repetition__gt=0, state=Match.State.PLAYED).order_by("-repetition")
 
 
 def replaced_matches(competition: Competition, *, also: Rejudging | None = None) -> dict[int, Match]:
@@ -40,7 +40,7 @@ def replaced_matches(competition: Competition, *, also: Rejudging | None = None)
     replaced = {}
     for match in Match.objects.filter(**names):
         newest = counting.get(_pair(match))
-        if newest is not None and match.take < newest.take:
+        if newest is not None and match.repetition < newest.repetition:
             replaced[match.pk] = newest
     return replaced
 

@@ -71,7 +71,7 @@ def refresh_boards() -> None:
             recompute(track)
 
 
-def note_overdue() -> int:
+def mark_overdue() -> int:
     """Give back the slots of evaluations that play for longer than `OVERDUE`, a platform error; they play on; how many.
 
     Ended, they would wait anew: all that keeps them is a lack of workers.
@@ -132,7 +132,7 @@ def _try_to_end(evaluation: Evaluation, ending: _Ending, due: QuerySet[Evaluatio
 
 
 def _ending(evaluation: Evaluation) -> _Ending:
-    is_model = evaluation.submission.repository.track.kind == Track.Kind.MODEL
+    is_model = evaluation.submission.repository.track.name == Track.Name.MODEL
     matches = list(evaluation.matches.select_related("model", "attack"))
     inconsistent = [match for match in matches if _inconsistent(match)]
     if is_model and _is_blamed(inconsistent, matches):
@@ -188,8 +188,8 @@ def _inconsistent(match: Match) -> bool:
 
 def scores_of(evaluation: Evaluation) -> Scores:
     """The score as the finished rows give it; raises `Fault` where rows or whole matches are missing."""
-    kind = evaluation.submission.repository.track.kind
-    side = "attack" if kind == Track.Kind.MODEL else "model"
+    track_name = evaluation.submission.repository.track.name
+    side = "attack" if track_name == Track.Name.MODEL else "model"
     match_of: dict[int, int] = dict(evaluation.matches.values_list(f"{side}_id", "pk"))
     rows: dict[int, list[PlayedSample]] = {match: [] for match in match_of.values()}
     results = SampleResult.objects.filter(match__in=rows).order_by("match", "sample")
@@ -202,7 +202,7 @@ def scores_of(evaluation: Evaluation) -> Scores:
         Opponent(place.player_id, place.player.title, rows[match_of[place.player_id]], place.player_id in own)
         for place in evaluation.pool.places.select_related("player")
     ]
-    return score_columns(kind, opponents, evaluation.sample_set.count)
+    return score_columns(track_name, opponents, evaluation.sample_set.count)
 
 
 def _end(evaluation: Evaluation, ending: _Ending, due: QuerySet[Evaluation]) -> bool:
@@ -267,7 +267,7 @@ def difference_of(track: Track, *, again: bool = False) -> tuple[list[Place], li
     """The places that are missing or wrong in the track's standings, and the entries that should not be there."""
     columns = Standing.objects.filter(track=track).values_list(*Place._fields)
     standing = {row[0]: Place(*row) for row in columns}
-    board = places(scored_rows(track), track.kind, key_in_force(track))
-    board = with_intervals(board, {} if again else standing, track.kind)
+    board = places(scored_rows(track), track.name, key_in_force(track))
+    board = with_intervals(board, {} if again else standing, track.name)
     changed = [place for entry, place in board.items() if standing.get(entry) != place]
     return changed, [entry for entry in standing if entry not in board]

@@ -68,8 +68,8 @@ class RankColumns(NamedTuple):
     separated: bool | None
 
 
-def score_columns(kind: str, opponents: Sequence[Opponent], count: int) -> Scores:
-    """What the rows of an evaluation of the track `kind` give; `opponents` in the pool's order.
+def score_columns(track_name: str, opponents: Sequence[Opponent], count: int) -> Scores:
+    """What the rows of an evaluation of the track `track_name` give; `opponents` in the pool's order.
 
     A model's score counts all opponents, an attack's those that are not its own team's. Raises `Fault` where an
     opponent lacks one of the samples 0 to `count` - 1, a row cannot be, or nobody counts.
@@ -81,7 +81,7 @@ def score_columns(kind: str, opponents: Sequence[Opponent], count: int) -> Score
     def column(read: Callable[[PlayedSample], Any]) -> NDArray[Any]:
         return np.array([[read(row) for row in opponent.samples] for opponent in opponents])
 
-    is_model = kind == Track.MODEL
+    is_model = track_name == Track.MODEL
     counted = [place for place, opponent in enumerate(opponents) if is_model or not opponent.own]
     distances = column(lambda row: scored_distance(Outcome(row.outcome), float(row.distance), float(row.worst_case)))
     failed = column(lambda row: row.outcome == Outcome.FAILED)
@@ -129,18 +129,18 @@ def _per_opponent(
     return [row if place in counted else {**row, "own": True} for place, row in enumerate(rows)]
 
 
-def ranks(values: Mapping[int, float], kind: str) -> dict[int, int]:
-    """The rank of each key of `values` on the board of the track `kind`; equal values share the better rank."""
-    ranked = ranking({str(key): value for key, value in values.items()}, Track(kind).side)
+def ranks(values: Mapping[int, float], track_name: str) -> dict[int, int]:
+    """The rank of each key of `values` on the board of the track `track_name`; equal values share the better rank."""
+    ranked = ranking({str(key): value for key, value in values.items()}, Track(track_name).side)
     return {int(name): rank for rank, name in ranked}
 
 
-def rank_columns(rows: Sequence[Ranked], kind: str) -> dict[int, RankColumns]:
+def rank_columns(rows: Sequence[Ranked], track_name: str) -> dict[int, RankColumns]:
     """Return the rank intervals of `rows`, measured on the same samples, by evaluation."""
     found = rank_intervals(
         {str(row.evaluation): row.value for row in rows},
         {str(row.evaluation): np.frombuffer(row.resampled, "<f8") for row in rows},
-        Track(kind).side,
+        Track(track_name).side,
     )
     by_rank: dict[int, list[Ranked]] = {}
     for row in sorted(rows, key=lambda row: row.rank):

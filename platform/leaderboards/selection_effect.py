@@ -18,7 +18,7 @@ from evaluation.domain.results import Outcome
 from evaluation.scoring.distances import Distances, scored_distance
 from evaluation.scoring.paired_test import Difference, paired_difference
 from evaluation.scoring.selection_effect import gain_by_luck
-from leaderboards.evaluation_basis import COUNTED, NEWEST, ranked_under
+from leaderboards.evaluation_basis import COUNTED, NEWEST, ranking_basis
 from leaderboards.models import Evaluation
 from leaderboards.player_owners import left_out
 from leaderboards.scoring_adapter import SEED
@@ -86,7 +86,7 @@ def luck_on(track: Track, teams: Collection[str], *, until: datetime | None = No
     found = list(counts)
     if not found:
         return None
-    samples, side = found[0][1], EngineTrack(track.kind).side
+    samples, side = found[0][1], EngineTrack(track.name).side
     chances = tuple(_chance(side, count, samples) for count in EXAMPLES)
     return BoardLuck(samples, chances, {team: measured for team, _, measured in found})
 
@@ -97,19 +97,19 @@ def luck_of(entry: Entry, *, inside: bool) -> list[TrackLuck]:
     The comparison is for its members and the organisers (`inside`) alone, and so is what boards that stand still hide.
     """
     found = []
-    until = None if inside else entry.competition.boards_still_since
+    until = None if inside else entry.competition.leaderboards_frozen_since
     for track in entry.competition.tracks.all():
-        terms, side = ranked_under(track), EngineTrack(track.kind).side
-        if terms is None:
+        basis, side = ranking_basis(track), EngineTrack(track.name).side
+        if basis is None:
             continue
         own = _scored(track, until).filter(submission__repository__entry=entry)
-        count = own.filter(sample_set=terms.sample_set).values("submission").distinct().count()
+        count = own.filter(sample_set=basis.sample_set).values("submission").distinct().count()
         newest = own.order_by("-submission_id", *NEWEST).first() if inside else None
         if count or newest:
-            chance = _chance(side, count, terms.sample_set.count)
+            chance = _chance(side, count, basis.sample_set.count)
             compared = _compared(newest, own, side) if newest else None
             number = newest.submission_id if newest else None
-            found.append(TrackLuck(track, terms.sample_set.count, chance, number, compared))
+            found.append(TrackLuck(track, basis.sample_set.count, chance, number, compared))
     return found
 
 
@@ -124,8 +124,8 @@ def _chance(side: Side, submissions: int, samples: int) -> Chance:
 
 def _compared(newest: Evaluation, own: QuerySet[Evaluation], side: Side) -> Compared | None:
     """Against the submission before, of those that were measured on the same terms."""
-    terms = {name: getattr(newest, name) for name in ("pool", "rules", "sample_set")}
-    older = own.filter(**terms, submission__lt=newest.submission_id).order_by("-submission_id", "-pk").first()
+    basis = {name: getattr(newest, name) for name in ("pool", "rules", "sample_set")}
+    older = own.filter(**basis, submission__lt=newest.submission_id).order_by("-submission_id", "-pk").first()
     if older is None:
         return None
     # scores change with a repair alone, and then the key does

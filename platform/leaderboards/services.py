@@ -19,21 +19,21 @@ from competitions.rules import query_rules
 from competitions.selectors import may_organise, rules_in_force
 from core import clock, events
 from core.errors import Fault, GauntletError, Refusal
-from core.notify import ring
-from leaderboards.board_freeze import move_boards, still_boards, take_snapshot
+from core.notify import notify
+from leaderboards.board_freeze import freeze_leaderboards, take_snapshot, unfreeze_leaderboards
 from leaderboards.models import Evaluation, Pool, PoolPlace
 from leaderboards.quota_check import differing_slots
 from leaderboards.rejudging import (
     OPEN,
-    apply_rejudging,
     begin_rejudging,
-    drop_rejudging,
+    discard_rejudging,
+    publish_rejudging,
     replay_rejudging,
     settle_rejudgings,
 )
 from leaderboards.replaced_matches import published_matches
-from leaderboards.scoring import note_overdue, recompute, refresh_boards, score_finished
-from leaderboards.selectors import COUNTED, TERMS, Terms, first_players, terms_in_force, unresolved
+from leaderboards.scoring import mark_overdue, recompute, refresh_boards, score_finished
+from leaderboards.selectors import BASIS, COUNTED, EvaluationBasis, basis_in_force, first_players, unresolved
 from leaderboards.superseding import supersede_replaced
 from leaderboards.verification import Verified, verify_boards
 from leaderboards.withdrawal import end_withdrawn
@@ -49,28 +49,28 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Verified",
-    "apply_rejudging",
     "begin_rejudging",
     "differing_slots",
-    "drop_rejudging",
+    "discard_rejudging",
     "end_withdrawn",
     "evaluate",
     "fill_first_pool",
     "fill_first_pools",
+    "freeze_leaderboards",
     "make_first_pools",
-    "move_boards",
-    "note_overdue",
+    "mark_overdue",
+    "publish_rejudging",
     "re_evaluate",
     "recompute",
     "refresh_boards",
     "replay_rejudging",
+    "retry_evaluation",
     "score_finished",
     "set_pool",
     "settle_rejudgings",
-    "still_boards",
     "supersede_replaced",
     "take_snapshot",
-    "try_again",
+    "unfreeze_leaderboards",
     "verify_boards",
 ]
 
@@ -111,8 +111,8 @@ def set_pool(
             PoolPlace(pool=pool, place=place, player=player) for place, player in enumerate(players, start=1)
         )
         titles = [player.title for player in players]
-        events.record("make", pool, by=by, reason=reason, track=track.kind, number=number, players=titles)
-        ring("leaderboards.sweep")
+        events.record("make", pool, by=by, reason=reason, track=track.name, number=number, players=titles)
+        notify("leaderboards.sweep")
     return pool
 
 
@@ -123,7 +123,7 @@ def _check_players(track: Track, players: Sequence[Player]) -> None:
     if len({player.pk for player in players}) < len(players):
         raise Refusal("a player is in the pool twice", fix="name each player once")
     for player in players:
-        if (player.competition_id, player.kind) != (track.competition_id, track.kind):
+        if (player.competition_id, player.track_name) != (track.competition_id, track.name):
             raise Refusal(f"{player} is no player of the track {track}", fix="name players of this track")
 
 
@@ -193,12 +193,12 @@ def evaluate(submission: Submission) -> Evaluation | None:
     """
     with transaction.atomic():
         submission = _held(submission)
-        terms = terms_in_force(submission.repository.track)
-        if not _counts(submission) or terms is None:
+        basis = basis_in_force(submission.repository.track)
+        if not _counts(submission) or basis is None:
             return None
-        if submission.evaluations.filter(COUNTED, **terms._asdict()).exists():
+        if submission.evaluations.filter(COUNTED, **basis._asdict()).exists():
             return None
-        return _begin(submission, terms)
+        return _begin(submission, basis)
 
 
 def re_evaluate(*, submission: Submission, by: User, reason: str) -> Evaluation:
@@ -217,19 +217,19 @@ def re_evaluate(*, submission: Submission, by: User, reason: str) -> Evaluation:
             raise Refusal(f"{submission} is being evaluated", fix="wait until that is over")
         if submission.evaluations.filter(rejudging__state__in=OPEN).exists():
             raise Refusal(f"{submission} is being rejudged", fix="apply or drop that set first")
-        terms = terms_in_force(track)
-        if terms is None:
+        basis = basis_in_force(track)
+        if basis is None:
             raise Refusal(f"{track} has no opponents yet", fix="wait for the first pool")
-        return _begin_again(submission, terms, by=by, reason=reason)
+        return _begin_again(submission, basis, by=by, reason=reason)
 
 
-def try_again() -> int:
+def retry_evaluation() -> int:
     """Measure once more what ended by a platform error an hour ago: once under the same terms; how many.
 
     What fails again waits for an organiser, whom `leaderboards.verification` tells.
     """
     alike = Evaluation.objects.filter(
-        COUNTED, pk__lt=OuterRef("pk"), **{name: OuterRef(name) for name in ("submission", *TERMS)}
+        COUNTED, pk__lt=OuterRef("pk"), **{name: OuterRef(name) for name in ("submission", *BASIS)}
     )
     due = unresolved().filter(~Exists(alike), finished_at__lte=clock.database_now() - RETRY_AFTER)
     return sum(_try_again(evaluation) for evaluation in due)
@@ -238,16 +238,16 @@ def try_again() -> int:
 def _try_again(evaluation: Evaluation) -> bool:
     with transaction.atomic():
         submission = _held(evaluation.submission)
-        terms = terms_in_force(submission.repository.track)
+        basis = basis_in_force(submission.repository.track)
         # asked again under the lock: an organiser, another worker or another set of terms may have been first
-        if terms is None or not unresolved().filter(pk=evaluation.pk).exists():
+        if basis is None or not unresolved().filter(pk=evaluation.pk).exists():
             return False
-        _begin_again(submission, terms, by=None, reason="a platform error")
+        _begin_again(submission, basis, by=None, reason="a platform error")
     return True
 
 
-def _begin_again(submission: Submission, terms: Terms, *, by: User | None, reason: str) -> Evaluation:
-    evaluation = _begin(submission, terms)
+def _begin_again(submission: Submission, basis: EvaluationBasis, *, by: User | None, reason: str) -> Evaluation:
+    evaluation = _begin(submission, basis)
     for match in evaluation.matches.filter(state=Match.State.FAILED):
         replay_failed(match, by)
     events.record("re-evaluate", submission, by=by, reason=reason, evaluation=evaluation.pk)
@@ -268,26 +268,26 @@ def _counts(submission: Submission) -> bool:
     return submission.state == Submission.State.READY and submission.disqualified_at is None
 
 
-def _begin(submission: Submission, terms: Terms) -> Evaluation:
+def _begin(submission: Submission, basis: EvaluationBasis) -> Evaluation:
     player, track = submission.player, submission.repository.track
     if player is None:
         raise Fault(f"{submission} is ready and has no player")
-    evaluation = Evaluation.objects.create(submission=submission, created_at=clock.database_now(), **terms._asdict())
-    is_model = track.kind == Track.Kind.MODEL
-    opponents = [place.player for place in terms.pool.places.select_related("player")]
+    evaluation = Evaluation.objects.create(submission=submission, created_at=clock.database_now(), **basis._asdict())
+    is_model = track.name == Track.Name.MODEL
+    opponents = [place.player for place in basis.pool.places.select_related("player")]
     pairs = [(player, opponent) if is_model else (opponent, player) for opponent in opponents]
-    evaluation.matches.set([_match(terms, model, attack, submission.repository.entry) for model, attack in pairs])
+    evaluation.matches.set([_match(basis, model, attack, submission.repository.entry) for model, attack in pairs])
     # matches that were all played before ring nothing
-    ring("leaderboards.score")
+    notify("leaderboards.score")
     return evaluation
 
 
-def _match(terms: Terms, model: Player, attack: Player, entry: Entry) -> Match:
+def _match(basis: EvaluationBasis, model: Player, attack: Player, entry: Entry) -> Match:
     """The match to score by, on the share of `entry`: where it was rejudged, that of the newest set that is applied."""
-    published = published_matches().filter(rules=terms.rules, sample_set=terms.sample_set, model=model, attack=attack)
+    published = published_matches().filter(rules=basis.rules, sample_set=basis.sample_set, model=model, attack=attack)
     return published.first() or ensure_match(
-        rules=terms.rules,
-        sample_set=terms.sample_set,
+        rules=basis.rules,
+        sample_set=basis.sample_set,
         model=model,
         attack=attack,
         delay=LOW_PRIORITY if entry.low_priority else timedelta(0),

@@ -11,7 +11,7 @@ from django.db import transaction
 
 from competitions.models import Competition
 from core import clock, events
-from core.notify import ring
+from core.notify import notify
 from leaderboards.models import Evaluation
 from leaderboards.replaced_matches import evaluations_using, replaced_matches
 from leaderboards.withdrawal import cancel_unneeded
@@ -49,7 +49,7 @@ def supersede_in(competition: Competition) -> list[Evaluation]:
             else:
                 _begin_superseding(evaluation, replaced)
         if found:
-            ring("leaderboards.score")
+            notify("leaderboards.score")
     return found
 
 

@@ -11,7 +11,7 @@ from django.conf import settings
 from competitions.models import Track
 from core.errors import GauntletError
 from leaderboards import services
-from leaderboards.selectors import unmeasured, unrefined
+from leaderboards.selectors import unevaluated, unrefined
 from submissions.models import Submission
 
 log = logging.getLogger(__name__)
@@ -48,14 +48,14 @@ def sweep() -> None:
     services.score_finished()
     services.settle_rejudgings()
     services.supersede_replaced()
-    services.try_again()
+    services.retry_evaluation()
     services.fill_first_pools()
-    for submission in list(unmeasured()):
+    for submission in list(unevaluated()):
         _try_to_evaluate(submission)
     # asked when the others are begun: their pieces go first
     if (refined := unrefined()) is not None:
         _try_to_evaluate(refined)
-    services.note_overdue()
+    services.mark_overdue()
     _make_first_pools()
 
 

@@ -20,7 +20,7 @@ from django.db.models.functions import Coalesce
 from accounts.models import User
 from competitions.models import Competition, Entry, Track
 from competitions.selectors import may_organise
-from leaderboards.evaluation_basis import COUNTED, NEWEST, Terms, key_in_force, measured_under
+from leaderboards.evaluation_basis import COUNTED, NEWEST, EvaluationBasis, key_in_force, measured_under
 from leaderboards.models import Evaluation, PoolPlace, Standing
 from leaderboards.ranking import COMPARED
 from submissions.models import Submission
@@ -120,7 +120,7 @@ _COLUMNS = {
 
 
 @dataclass(frozen=True)
-class Stillness:
+class BoardFreeze:
     """Since when a board stands still, and why."""
 
     since: datetime
@@ -139,7 +139,7 @@ class BoardPage:
     number: int
     pages: int
     total: int
-    still: Stillness | None = None
+    still: BoardFreeze | None = None
     highest: float = 0.0
     compared: int = COMPARED
     """How many ranked rows are compared with each other."""
@@ -147,7 +147,7 @@ class BoardPage:
 
 def sees_live(user: User | AnonymousUser, competition: Competition) -> bool:
     """Whether the person sees boards and scores as they are now: everyone while they move, else organisers."""
-    return competition.boards_still_since is None or may_organise(user, competition)
+    return competition.leaderboards_frozen_since is None or may_organise(user, competition)
 
 
 def board(
@@ -156,19 +156,19 @@ def board(
     *,
     still: bool | None = None,
     page_rows: int = PAGE_ROWS,
-    terms: Terms | None = None,
+    basis: EvaluationBasis | None = None,
 ) -> BoardPage:
     """A page of the track's leaderboard in a few queries; a number that is no page gives the nearest one.
 
     As everybody sees it; with `still` False as it is now, for those of whom `sees_live` is true. Within a tie teams are
-    listed by their slug, which is no ranking. `terms`: what `ranked_under` gives, where it is known.
+    listed by their slug, which is no ranking. `basis`: what `ranking_basis` gives, where it is known.
     """
     stillness, frozen = _frozen(track, still)
     if stillness is not None:
         chosen = Paginator(frozen, page_rows).get_page(page)
         highest = max((row.high for row in map(_kept_row, frozen) if not row.not_broken), default=0.0)
     else:
-        paginator = Paginator(_standings(track, terms), page_rows)
+        paginator = Paginator(_standings(track, basis), page_rows)
         broken = Q(evaluation__held__isnull=True) | Q(evaluation__samples__gte=2 * F("evaluation__held"))
         highest_of = Max("evaluation__high", filter=broken)
         known = Standing.objects.filter(track=track).aggregate(count=Count("pk"), highest=highest_of)
@@ -218,7 +218,7 @@ def public_evaluation_of(submission: Submission) -> Evaluation | None:
 
     One that is played now is seen only where nothing was known: else a score would vanish while it is measured again.
     """
-    since = submission.repository.entry.competition.boards_still_since
+    since = submission.repository.entry.competition.leaderboards_frozen_since
     if since is None:
         return evaluation_of(submission)
     applied = Q(rejudging__isnull=True) | Q(rejudging__settled_at__lte=since)
@@ -231,19 +231,19 @@ def _newest(submission: Submission, shown: Q) -> Evaluation | None:
     return submission.evaluations.filter(COUNTED, shown).select_related(*related).order_by(*NEWEST).first()
 
 
-def _frozen(track: Track, still: bool | None) -> tuple[Stillness | None, list[dict[str, Any]]]:
+def _frozen(track: Track, still: bool | None) -> tuple[BoardFreeze | None, list[dict[str, Any]]]:
     """Since when the public board of the track stands still, with its rows; (None, []) where it is to be read now."""
-    since = track.competition.boards_still_since
+    since = track.competition.leaderboards_frozen_since
     if since is None or still is False:
         return None, []
     snapshot = track.snapshots.filter(made_at__lte=since).order_by("-pk").first()
     if snapshot is None:
-        return Stillness(since, ""), []
-    return Stillness(since, snapshot.reason), snapshot.rows
+        return BoardFreeze(since, ""), []
+    return BoardFreeze(since, snapshot.reason), snapshot.rows
 
 
-def _standings(track: Track, terms: Terms | None = None) -> QuerySet[Standing, Any]:
-    in_force = terms.key if terms else key_in_force(track)
+def _standings(track: Track, basis: EvaluationBasis | None = None) -> QuerySet[Standing, Any]:
+    in_force = basis.key if basis else key_in_force(track)
     provisional = Case(When(measured_under(in_force), then=Value(False)), default=Value(True))
     ranks = ("rank", "previous_rank", "rank_low", "rank_high", "separated")
     rows: QuerySet[Standing, Any] = Standing.objects.filter(track=track).values(

@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.utils.html import format_html
 
-from core.administration.actions import Act, confirmed
+from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import count_column, labelled, linked
 from core.administration.permissions import ReadOnlyAdmin, model_field_names
 from matches import services
@@ -20,7 +20,7 @@ STATE_COLOURS = {
     "claimed": "warning",
     "played": "success",
     "failed": "danger",
-    "held": "primary",
+    "suspended": "primary",
     "cancelled": "default",
 }
 
@@ -60,20 +60,20 @@ class MatchAdmin(ReadOnlyAdmin):
         linked("attack"),
         linked("sample_set"),
         linked("rules"),
-        "take",
+        "repetition",
         "needs_gpu",
         "created_at",
         "finished_at",
     )
-    list_filter = ("state", ("rules__competition", RelatedOnlyFieldListFilter), "attack__kind", "needs_gpu")
+    list_filter = ("state", ("rules__competition", RelatedOnlyFieldListFilter), "attack__track_name", "needs_gpu")
     list_select_related = ("model", "attack", "sample_set__competition", "rules__competition")
     search_fields = ("=pk", "model__title", "attack__title", "model__digest", "attack__digest")
     date_hierarchy = "created_at"
     actions = ("replay",)
     actions_detail = ("replay",)
 
-    replay = confirmed(
-        Act(
+    replay = confirmed_action(
+        AdminAction(
             "Replay",
             "The failed pieces of each failed match are played again; what is played stays. "
             "A round that it stopped then goes on by itself; one that is paused, when it is resumed.",

@@ -23,7 +23,7 @@ from evaluation.referee.clock import MODEL_GRACE_SECONDS
 from evaluation.referee.fresh_start import AUDIT_STARTS
 from evaluation.referee.match import Match as Refereed
 from evaluation.referee.players import RESTARTS
-from evaluation.runner.sandboxed_player import SandboxSeat
+from evaluation.runner.sandboxed_player import SandboxedPlayer
 from matches.models import Match, Piece, Worker
 from matches.piece_result import PlayedPiece
 from submissions.player_builds import ready_player
@@ -50,9 +50,9 @@ class Session:
         sandbox, share = open_sandbox(), resources(worker.device or None)
         self._refereed = Refereed(
             rules=query_rules(match.rules.values, match.rules.version),
-            track=Track(match.attack.kind),
-            model=SandboxSeat(sandbox, model, share),
-            attack=SandboxSeat(sandbox, attack, share),
+            track=Track(match.attack.track_name),
+            model=SandboxedPlayer(sandbox, model, share),
+            attack=SandboxedPlayer(sandbox, attack, share),
             seed=match.seed,
             calibration=worker.calibration,
             # what is bundled with us is known to be stateless: tests compare it with fresh instances

@@ -63,7 +63,7 @@ class Heartbeat:
     def beat(self) -> None:
         """Give one sign of life, also for what is held; a play that hangs gets none, so that its lease runs out."""
         try:
-            now = services.note_alive(self._worker)
+            now = services.record_sign_of_life(self._worker)
             for claim, hangs_at in list(self._held.values()):
                 if now >= hangs_at:
                     log.error("%s is held longer than playing it can take", claim.piece)

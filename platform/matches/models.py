@@ -37,8 +37,8 @@ class Worker(models.Model):
 class Match(models.Model):
     """One attack against one model over a sample set under one version of the rules. Played once, for everyone.
 
-    It has pieces for the samples that were asked for so far, and gets more when more are. `take` is 0, or names the
-    rejudging set for which everything is played once more. Nobody takes up pieces of a match that is held.
+    Its pieces cover the samples that were requested so far. `repetition` is 0, or the number of the rejudging that
+    plays it once more. No worker claims pieces of a suspended match.
     """
 
     class State(models.TextChoices):
@@ -46,14 +46,14 @@ class Match(models.Model):
         PLAYING = "playing", "playing"
         PLAYED = "played", "played"
         FAILED = "failed", "failed"
-        HELD = "held", "held"
+        SUSPENDED = "suspended", "suspended"
         CANCELLED = "cancelled", "cancelled"
 
     rules = models.ForeignKey(RulesVersion, on_delete=models.PROTECT, related_name="matches")
     sample_set = models.ForeignKey(SampleSet, on_delete=models.PROTECT, related_name="matches")
     model = models.ForeignKey(Player, on_delete=models.PROTECT, related_name="matches_as_model")
     attack = models.ForeignKey(Player, on_delete=models.PROTECT, related_name="matches_as_attack")
-    take = models.PositiveIntegerField(default=0)
+    repetition = models.PositiveIntegerField(default=0)
     seed = models.BigIntegerField()
     needs_gpu = models.BooleanField(default=False)
     state = models.CharField(max_length=9, choices=State.choices, default=State.WAITING, db_index=True)
@@ -63,14 +63,14 @@ class Match(models.Model):
     """The counts of `AuditReport`, summed over the workers that played; `passed` beside them."""
     fault = models.TextField(blank=True)
     """What of ours went wrong where the state is `failed`."""
-    held_when_replayed = models.BooleanField(default=False, editable=False)
+    suspended_when_replayed = models.BooleanField(default=False, editable=False)
     """It was held when it had failed already: a replay has it played when it is let go."""
 
     class Meta:
         verbose_name_plural = "matches"
         ordering = ["pk"]
         constraints = [
-            UniqueConstraint(fields=["rules", "sample_set", "model", "attack", "take"], name="match_played_once")
+            UniqueConstraint(fields=["rules", "sample_set", "model", "attack", "repetition"], name="match_played_once")
         ]
 
     def __str__(self) -> str:

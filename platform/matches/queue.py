@@ -18,7 +18,7 @@ from django.db.models import Exists, Model, OuterRef, QuerySet
 from core import clock, events, notify
 from matches.models import Match, Piece, SampleResult, Worker
 from matches.piece_result import PlayedPiece, sum_audits
-from matches.queue_order import IN_ORDER, charge, held_pieces, in_turn
+from matches.queue_order import IN_ORDER, charge, fair_order, held_pieces
 from matches.selectors import waiting
 
 LEASE = timedelta(seconds=30)
@@ -116,7 +116,7 @@ def commit(held: Claim, played: PlayedPiece) -> None:
         charge(piece, now)
 
 
-def give_back(held: Claim, *, fault: str = "") -> bool:
+def release_claim(held: Claim, *, fault: str = "") -> bool:
     """Let go of a piece unplayed; with `fault`, what of ours went wrong, it counts one. False where it is not ours."""
     if fault:
         return _count_fault(held.piece, fault, rests=True)
@@ -173,7 +173,7 @@ def _first_for(worker: Worker, prefer: Match | None, now: datetime) -> Piece | N
     rounds = pieces.filter(priority=Piece.Priority.ROUND).order_by(*IN_ORDER)
     if found := _first_of(rounds, busy):
         return found
-    teams = in_turn(waiting_for(worker, now), held, now)
+    teams = fair_order(waiting_for(worker, now), held, now)
     # of the first team all that waits may be locked: others claim it this very moment
     found_of = (_first_of(pieces.filter(**team).order_by(*IN_ORDER), busy) for team in teams)
     return next((found for found in found_of if found), None)
@@ -261,5 +261,5 @@ def _finish(key: int) -> bool:
 
 def _tell_of_end() -> None:
     """Wake whoever may have waited for the end of a match."""
-    notify.ring("leaderboards.score")
-    notify.ring("rounds.conduct")
+    notify.notify("leaderboards.score")
+    notify.notify("rounds.advance")

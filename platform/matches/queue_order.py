@@ -70,7 +70,7 @@ def uses(teams: Collection[int | None], held: Sequence[Held], now: datetime) -> 
     }
 
 
-def in_turn(pieces: QuerySet[Piece], held: Sequence[Held], now: datetime) -> list[_Team]:
+def fair_order(pieces: QuerySet[Piece], held: Sequence[Held], now: datetime) -> list[_Team]:
     """The teams with some of `pieces`, which may be claimed, in the order in which they are served.
 
     One probe of the index for each team, however many pieces wait. `held` as `held_pieces` gives it.

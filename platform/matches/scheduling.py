@@ -25,7 +25,7 @@ class _Asked(NamedTuple):
 
     rules: RulesVersion
     sample_set: SampleSet
-    take: int
+    repetition: int
 
 
 class _Share(NamedTuple):
@@ -36,14 +36,14 @@ class _Share(NamedTuple):
     queued_at: datetime
 
 
-def ask(
+def request_matches(
     *,
     rules: RulesVersion,
     sample_set: SampleSet,
     pairs: Sequence[tuple[Player, Player]],
     upto: int,
     ends: Sequence[int] = (),
-    take: int = 0,
+    repetition: int = 0,
     delay: timedelta = timedelta(0),
     entry: Entry | None = None,
     priority: Piece.Priority = Piece.Priority.BOARD,
@@ -63,7 +63,7 @@ def ask(
         raise ValueError(f"{upto} samples of a set of {sample_set.count}")
     for model, attack in pairs:
         _check_sides(rules, sample_set, model, attack)
-    asked = _Asked(rules, sample_set, take)
+    asked = _Asked(rules, sample_set, repetition)
     with transaction.atomic():
         now = clock.database_now()
         matches = _locked_matches(asked, pairs, now)
@@ -75,7 +75,7 @@ def ask(
         share = _Share(priority, entry, at)
         _advance([match.pk for match in matches.values()], share, now)
         if _add_pieces(list(matches.values()), stops, share) or cancelled:
-            notify.ring("matches.play")
+            notify.notify("matches.play")
         _end_if_played(cancelled)
     return [matches[model.pk, attack.pk] for model, attack in pairs]
 
@@ -93,7 +93,7 @@ def ensure_match(
 
     One that is played already is returned as it is: nothing is played twice. Safe to call at once from anywhere.
     """
-    (match,) = ask(
+    (match,) = request_matches(
         rules=rules, sample_set=sample_set, pairs=[(model, attack)], upto=sample_set.count, delay=delay, entry=entry
     )
     return match
@@ -110,7 +110,7 @@ def _locked_matches(
     players = {(model.pk, attack.pk): (model, attack) for model, attack in sorted(pairs, key=_keys)}
     known = _known(asked, players)
     if missing := players.keys() - known.keys():
-        played = _seeds(asked._replace(take=0), missing) if asked.take else {}
+        played = _seeds(asked._replace(repetition=0), missing) if asked.repetition else {}
         Match.objects.bulk_create(
             (_new(asked, *pair, played.get(keys), now) for keys, pair in players.items() if keys in missing),
             ignore_conflicts=True,
@@ -217,7 +217,7 @@ def _keys(pair: tuple[Player, Player]) -> tuple[int, int]:
 
 
 def _check_sides(rules: RulesVersion, sample_set: SampleSet, model: Player, attack: Player) -> None:
-    if model.kind != Track.Kind.MODEL or attack.kind == Track.Kind.MODEL:
-        raise ValueError(f"a match needs a model and an attack, not {model.kind} and {attack.kind}")
+    if model.track_name != Track.Name.MODEL or attack.track_name == Track.Name.MODEL:
+        raise ValueError(f"a match needs a model and an attack, not {model.track_name} and {attack.track_name}")
     if len({row.competition_id for row in (rules, sample_set, model, attack)}) > 1:
         raise ValueError("rules, sample set and players are not of one competition")

@@ -91,7 +91,9 @@ def queue_of(matches: Iterable[Match]) -> QueuePlace:
         .values_list("priority", "entry", "queued_at", "match")
     )
     if not own:
-        held = Piece.objects.filter(match__in=keys, match__state=Match.State.HELD).exclude(state=Piece.State.PLAYED)
+        held = Piece.objects.filter(match__in=keys, match__state=Match.State.SUSPENDED).exclude(
+            state=Piece.State.PLAYED
+        )
         return QueuePlace(0, None if held.exists() else 0.0)
     waiting = _open_by_team()
     late = over_limit({entry for _, entry, _, _ in own}, clock.database_now())
@@ -164,10 +166,10 @@ def waiting_for_live() -> QuerySet[Piece]:
     """The pieces that some live worker may claim now."""
     if not live_workers().exists():
         return Piece.objects.none()
-    return waiting() if gpu_lives() else waiting().filter(match__needs_gpu=False)
+    return waiting() if gpu_worker_is_live() else waiting().filter(match__needs_gpu=False)
 
 
-def gpu_lives() -> bool:
+def gpu_worker_is_live() -> bool:
     """Whether a worker with a GPU was seen lately."""
     return live_workers().filter(worker_class=Worker.Class.GPU).exists()
 
@@ -182,7 +184,7 @@ def idle_workers() -> int:
     return live_workers().exclude(pieces__state=Piece.State.CLAIMED).count()
 
 
-def quiet_workers() -> int:
+def workers_without_heartbeat() -> int:
     """How many workers were not seen for half the time after which they count as gone, yet in the last hour."""
     now = clock.database_now()
     return Worker.objects.filter(last_seen_at__gte=now - LEFT, last_seen_at__lt=now - SIGN_OF_LIFE / 2).count()

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 PLAY_SECONDS = 60.0
 """A worker that also builds submissions looks up from the board this often."""
 
-RING_AGAIN_SECONDS = 60.0
+NOTIFY_AGAIN_SECONDS = 60.0
 """How often a ring is repeated while no worker is there to hear it."""
 
 COLLECT_SECONDS = 3600.0
@@ -35,7 +35,7 @@ class _Process:
     """What this process remembers from one task to the next (all but `started_at` in `time.monotonic()`)."""
 
     started_at: datetime | None = None
-    rung_at: float = -RING_AGAIN_SECONDS
+    rung_at: float = -NOTIFY_AGAIN_SECONDS
     collected_at: float = -COLLECT_SECONDS
 
 
@@ -60,13 +60,13 @@ def sweep() -> None:
     queue.expire()
     queue.finish_played()
     queue.fail_given_up()
-    rings = selectors.quiet_workers()
+    notifications = selectors.workers_without_heartbeat()
     if selectors.waiting().exists():
-        rings += selectors.idle_workers()
-        if not rings and not selectors.live_workers().exists():
-            rings = _ring_for_whoever_comes()
-    for _ in range(rings):
-        notify.ring("matches.play")
+        notifications += selectors.idle_workers()
+        if not notifications and not selectors.live_workers().exists():
+            notifications = _notify_new_workers()
+    for _ in range(notifications):
+        notify.notify("matches.play")
 
 
 def _collect_now_and_then() -> None:
@@ -80,9 +80,9 @@ def _collect_now_and_then() -> None:
         log.warning("nothing was removed from this host", exc_info=True)
 
 
-def _ring_for_whoever_comes() -> int:
-    """1, but not more often than `RING_AGAIN_SECONDS` says: rings that nobody hears pile up in the broker."""
-    if time.monotonic() < _process.rung_at + RING_AGAIN_SECONDS:
+def _notify_new_workers() -> int:
+    """1, but not more often than `NOTIFY_AGAIN_SECONDS` says: rings that nobody hears pile up in the broker."""
+    if time.monotonic() < _process.rung_at + NOTIFY_AGAIN_SECONDS:
         return 0
     _process.rung_at = time.monotonic()
     return 1
@@ -91,7 +91,7 @@ def _ring_for_whoever_comes() -> int:
 def register(number: int) -> Worker:
     """The row of the worker process in slot `number`."""
     _process.started_at = _process.started_at or clock.database_now()
-    return services.note_worker(
+    return services.record_worker(
         name=f"{settings.WORKER_NAME}/{number}",
         worker_class=settings.WORKER_CLASS,
         device=device_of(number) or "",

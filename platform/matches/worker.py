@@ -27,7 +27,7 @@ def play_pieces(worker: Worker, heartbeat: Heartbeat, *, seconds: float) -> None
     claim = heartbeat.hold(queue.claim(worker))
     if claim is not None and queue.waiting_for(worker).exists():
         # heard by another worker that is idle, or else by this one when it is done: rings neither grow nor run out
-        notify.ring("matches.play")
+        notify.notify("matches.play")
     while claim is not None:
         claim = _play_match(claim, heartbeat, ends)
 
@@ -46,14 +46,14 @@ def _play_match(claim: Claim, heartbeat: Heartbeat, ends: float) -> Claim | None
                 claim, following = following, None
     except queue.LostClaimError:
         log.warning("%s was lost in mid-play; nothing of it was written", claim.piece)
-        _let_go(claim, following, heartbeat)
+        _release_claim(claim, following, heartbeat)
     except Exception as failure:  # whatever it is, it is ours: players fail in the result
         log.exception("%s could not be played", claim.piece)
         # a host that cannot play is no fault of the piece: it must not be given up for that
         fault = f"{type(failure).__name__}: {failure}" if host_checks.check_after(failure) else ""
-        _let_go(claim, following, heartbeat, fault=fault)
+        _release_claim(claim, following, heartbeat, fault=fault)
     except BaseException:  # told to stop: nobody's fault, and the pieces are free at once
-        _let_go(claim, following, heartbeat)
+        _release_claim(claim, following, heartbeat)
         raise
     return None
 
@@ -64,9 +64,9 @@ def _next(claim: Claim, heartbeat: Heartbeat, ends: float) -> Claim | None:
     return heartbeat.hold(queue.claim(claim.worker, prefer=claim.piece.match))
 
 
-def _let_go(claim: Claim, following: Claim | None, heartbeat: Heartbeat, fault: str = "") -> None:
+def _release_claim(claim: Claim, following: Claim | None, heartbeat: Heartbeat, fault: str = "") -> None:
     heartbeat.drop(claim)
-    queue.give_back(claim, fault=fault)
+    queue.release_claim(claim, fault=fault)
     if following is not None:
         heartbeat.drop(following)
-        queue.give_back(following)
+        queue.release_claim(following)

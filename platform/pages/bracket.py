@@ -69,17 +69,17 @@ class Bracket:
 
 
 def bracket(
-    brackets: Sequence[BracketView], kind: str, rows: Sequence[StandingRow], *, without_first_panel: bool = False
+    brackets: Sequence[BracketView], track_name: str, rows: Sequence[StandingRow], *, without_first_panel: bool = False
 ) -> Bracket:
-    """The bracket of the track `kind`, whose standings are `rows`.
+    """The bracket of the track `track_name`, whose standings are `rows`.
 
     `without_first_panel`: that of stage 1 is left out, which is seated in the order of the leaderboards.
     """
-    arena = Track.Kind.TARGETED if kind == Track.Kind.TARGETED else Track.Kind.UNTARGETED
-    stages = next((each.stages for each in brackets if each.kind == arena), ())
-    lines = [_lines(stage, kind) for stage in stages]
-    columns = [_column(stage, kind, decided) for stage, decided in zip(stages, lines, strict=True)]
-    if without_first_panel and columns and arena == Track.Kind.UNTARGETED:
+    arena = Track.Name.TARGETED if track_name == Track.Name.TARGETED else Track.Name.UNTARGETED
+    stages = next((each.stages for each in brackets if each.track_name == arena), ())
+    lines = [_lines(stage, track_name) for stage in stages]
+    columns = [_column(stage, track_name, decided) for stage, decided in zip(stages, lines, strict=True)]
+    if without_first_panel and columns and arena == Track.Name.UNTARGETED:
         columns[0] = replace(columns[0], panel=None)
     cells = [
         {line.name.player: (line.name, _cell(line, by_median=column.by_median)) for line in decided}
@@ -91,7 +91,7 @@ def bracket(
         for line in decided
         if not line.kept
     }
-    if kind == Track.Kind.MODEL:
+    if track_name == Track.Name.MODEL:
         cuts |= _left_later(brackets)
     ways = []
     for player in dict.fromkeys(row.player for row in rows):
@@ -103,7 +103,7 @@ def bracket(
 
 def _left_later(brackets: Sequence[BracketView]) -> Mapping[int, str]:
     """The models that left as inconsistent in the bracket of the targeted attacks."""
-    later = (each for each in brackets if each.kind == Track.Kind.TARGETED)
+    later = (each for each in brackets if each.track_name == Track.Name.TARGETED)
     return {
         line.name.player: f"{why(stage, line)} (targeted attacks)"
         for each in later
@@ -113,12 +113,12 @@ def _left_later(brackets: Sequence[BracketView]) -> Mapping[int, str]:
     }
 
 
-def _lines(stage: StageView, kind: str) -> Sequence[Line]:
-    return stage.models if kind == Track.Kind.MODEL else stage.attacks
+def _lines(stage: StageView, track_name: str) -> Sequence[Line]:
+    return stage.models if track_name == Track.Name.MODEL else stage.attacks
 
 
-def _column(stage: StageView, kind: str, lines: Sequence[Line]) -> Column:
-    met_attacks = kind == Track.Kind.MODEL
+def _column(stage: StageView, track_name: str, lines: Sequence[Line]) -> Column:
+    met_attacks = track_name == Track.Name.MODEL
     panel = stage.panel_attacks if met_attacks else stage.panel_models
     counted = {name.player for name in (stage.counted_attacks if met_attacks else stage.counted_models)}
     by_median = stage.ordered_by == MEDIAN

@@ -103,11 +103,11 @@ def under_way(played: Round) -> UnderWay:
 
 def _stage(played: Round, stages: Sequence[RoundStage]) -> str:
     over = {stage.bracket for stage in stages if _is_last(stage, played)}
-    if Track.Kind.UNTARGETED not in over:
-        number = sum(stage.bracket == Track.Kind.UNTARGETED for stage in stages) + 1
+    if Track.Name.UNTARGETED not in over:
+        number = sum(stage.bracket == Track.Name.UNTARGETED for stage in stages) + 1
         return f"Stage {number} of models and untargeted attacks"
-    if Track.Kind.TARGETED not in over:
-        number = sum(stage.bracket == Track.Kind.TARGETED for stage in stages) + 1
+    if Track.Name.TARGETED not in over:
+        number = sum(stage.bracket == Track.Name.TARGETED for stage in stages) + 1
         return f"Stage {number} of targeted attacks against the five best models"
     return "The last look: attacks that were cut, against the five winning models"
 
@@ -122,27 +122,27 @@ def results(played: Round, tracks: Sequence[Track], shown: Track, *, sees_live: 
     While the boards stand still, only those who see them live (`sees_live`) see a first panel that was seated in the
     order of boards that stood still already.
     """
-    since = played.competition.boards_still_since
+    since = played.competition.leaderboards_frozen_since
     hidden = since is not None and since <= played.window.starts_at and not sees_live
     standings = selectors.standings(played)
-    rows = standings[shown.kind]
+    rows = standings[shown.name]
     stages = selectors.stages(played)
-    drawn = bracket(stages, shown.kind, rows, without_first_panel=hidden)
-    tries = _tries(stages, shown.kind, rows)
+    drawn = bracket(stages, shown.name, rows, without_first_panel=hidden)
+    tries = _tries(stages, shown.name, rows)
     sharing = Counter(row.player for row in rows)
     return Results(
-        top=[(track, _top(standings[track.kind]), len(standings[track.kind])) for track in tracks],
+        top=[(track, _top(standings[track.name]), len(standings[track.name])) for track in tracks],
         track=shown,
         rows=[Row(row, sharing[row.player] > 1, drawn.cuts.get(row.player, ""), tries[row.player]) for row in rows],
         bracket=drawn,
-        warnings=_warnings(played, [*standings[Track.Kind.MODEL], *standings[Track.Kind.UNTARGETED]]),
+        warnings=_warnings(played, [*standings[Track.Name.MODEL], *standings[Track.Name.UNTARGETED]]),
     )
 
 
-def _tries(stages: Sequence[BracketView], kind: str, rows: Sequence[StandingRow]) -> dict[int, int]:
+def _tries(stages: Sequence[BracketView], track_name: str, rows: Sequence[StandingRow]) -> dict[int, int]:
     """Of each player the pairs of sample and opponent that scored it in the last stage."""
-    arena = Track.Kind.TARGETED if kind == Track.Kind.TARGETED else Track.Kind.UNTARGETED
-    last = next((each.stages[-1] for each in stages if each.kind == arena and each.stages), None)
+    arena = Track.Name.TARGETED if track_name == Track.Name.TARGETED else Track.Name.UNTARGETED
+    last = next((each.stages[-1] for each in stages if each.track_name == arena and each.stages), None)
     return {row.player: last.samples * (row.met or 0) if last else 0 for row in rows}
 
 

@@ -16,9 +16,9 @@ from core import clock
 from evaluation.domain.tags import next_tag
 from leaderboards.models import Evaluation, Pool
 from leaderboards.selectors import (
+    BoardFreeze,
     BoardPage,
     BoardRow,
-    Stillness,
     best,
     evaluation_of,
     opposing_pool,
@@ -48,7 +48,7 @@ class TrackCard:
 
     track: Track
     top: Sequence[BoardRow]
-    still: Stillness | None
+    still: BoardFreeze | None
     waits: bool
 
 
@@ -98,7 +98,7 @@ def pools(competition: Competition) -> list[Pool]:
 
 
 @dataclass(frozen=True)
-class Stand:
+class SubmissionStatus:
     """How a submission stands: its newest evaluation and, while that is played, its place in the queue.
 
     `hidden_since`: the boards stand still since then, and there is a newer evaluation that is not shown here.
@@ -119,7 +119,7 @@ class Stand:
         return self.evaluation is not None and self.evaluation.state == Evaluation.State.SCORED
 
 
-def stand_of(submission: Submission, *, inside: bool) -> Stand:
+def status_of(submission: Submission, *, inside: bool) -> SubmissionStatus:
     """How a submission stands now: for its team and the organisers (`inside`), or as everybody may know it."""
     newest = evaluation_of(submission)
     evaluation = newest if inside else public_evaluation_of(submission)
@@ -133,12 +133,12 @@ def stand_of(submission: Submission, *, inside: bool) -> Stand:
     if submission.state == Submission.State.RECEIVED:
         build = place_of(submission)
     missing = goes_on and newest is None and opposing_pool(submission.repository.track) is None
-    since = submission.repository.entry.competition.boards_still_since if hidden else None
-    return Stand(evaluation, played, waits, build, missing, no_worker, since)
+    since = submission.repository.entry.competition.leaderboards_frozen_since if hidden else None
+    return SubmissionStatus(evaluation, played, waits, build, missing, no_worker, since)
 
 
 @dataclass(frozen=True)
-class Workshop:
+class RepositoryPanel:
     """A team's repository for a track, as its members see it. `repository` is None before the first push."""
 
     track: Track
@@ -151,17 +151,17 @@ class Workshop:
     """Whether `commits` could be read in time; they are empty where not."""
 
 
-def workshops(entry: Entry) -> list[Workshop]:
+def repository_panels(entry: Entry) -> list[RepositoryPanel]:
     """The repositories of a team, one for each track of its competition."""
     made = {repository.track_id: repository for repository in entry.repositories.select_related("track")}
-    return [_workshop(track, made.get(track.pk)) for track in entry.competition.tracks.all()]
+    return [_repository_panel(track, made.get(track.pk)) for track in entry.competition.tracks.all()]
 
 
-def _workshop(track: Track, repository: Repository | None) -> Workshop:
+def _repository_panel(track: Track, repository: Repository | None) -> RepositoryPanel:
     if repository is None:
-        return Workshop(track, None, (), allowance((), track.quota, clock.now()), next_tag(()))
+        return RepositoryPanel(track, None, (), allowance((), track.quota, clock.now()), next_tag(()))
     recent = recent_of(repository, RECENT_COMMITS)
-    return Workshop(
+    return RepositoryPanel(
         track,
         repository,
         recent.commits,

@@ -17,7 +17,7 @@ class RepositoryAdmin(ReadOnlyAdmin):
     organised_by = "track__competition__organisers"
     counts = ("submissions", "quota_slots")
     list_display = ("__str__", linked("entry"), linked("track"), "created_at", "pushed_at", "size_bytes")
-    list_filter = (("track__competition", RelatedOnlyFieldListFilter), "track__kind")
+    list_filter = (("track__competition", RelatedOnlyFieldListFilter), "track__name")
     list_select_related = ("entry__team", "entry__competition", "track__competition")
     search_fields = ("entry__team__slug", "entry__team__name")
     date_hierarchy = "created_at"

@@ -34,7 +34,7 @@ class Limits:
 
 
 class Contents(Protocol):
-    """Gives the first bytes of an object, as `Reader` does."""
+    """Gives the first bytes of an object, as `GitReader` does."""
 
     def content(self, object: str, limit: int) -> bytes:
         """The first `limit` bytes of `object`."""

@@ -55,7 +55,7 @@ class CommitInfo:
     at: datetime
 
 
-class Reader:
+class GitReader:
     """Reads the bare repository at `path`; `environment` lets it see objects in quarantine (`Push.environment`).
 
     For one thread. `close` it, or use it in a `with`: it may keep a git process at hand.

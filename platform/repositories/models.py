@@ -28,7 +28,7 @@ class Repository(models.Model):
         constraints = [UniqueConstraint(fields=["entry", "track"], name="one_repository_per_entry_and_track")]
 
     def __str__(self) -> str:
-        return f"{self.entry.team.slug}/{self.track.kind}"
+        return f"{self.entry.team.slug}/{self.track.name}"
 
     @property
     def path(self) -> Path:

@@ -47,7 +47,7 @@ class Push:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-class Door(ABC):
+class PushGate(ABC):
     """Decides on pushes, and hears of those that went through. Called once per push, in the request's thread.
 
     By then refs, repository size and objects have been checked. What is returned or refused is shown to the pusher.

@@ -11,7 +11,7 @@ from typing import Any
 from django.core.cache import cache
 
 from repositories.git_command import TookTooLongError
-from repositories.git_reader import CommitInfo, Reader
+from repositories.git_reader import CommitInfo, GitReader
 from repositories.models import Repository
 
 READING_SECONDS = 3.0
@@ -34,7 +34,7 @@ def recent_of(repository: Repository, limit: int) -> Recent:
     """The newest `limit` commits of `repository`; empty where nothing was pushed."""
     if not repository.path.exists():
         return Recent()
-    with Reader(repository.path) as reader:
+    with GitReader(repository.path) as reader:
         try:
             refs = reader.refs(seconds=READING_SECONDS)
         except TookTooLongError:
@@ -51,7 +51,7 @@ def recent_of(repository: Repository, limit: int) -> Recent:
 _TOO_LONG: list[Any] = ["took too long"]
 
 
-def _read(reader: Reader, limit: int) -> list[Any]:
+def _read(reader: GitReader, limit: int) -> list[Any]:
     try:
         found = reader.recent(limit, seconds=READING_SECONDS)
     except TookTooLongError:

@@ -35,7 +35,7 @@ def ref_limits_in_force() -> RefLimits:
 
 
 def check_refs(updates: Sequence[RefUpdate], refs: Mapping[str, str], limits: RefLimits) -> None:
-    """Raise `Refusal` for the first update that is not allowed; `refs` are those of the repository, as `Reader.refs`.
+    """Raise `Refusal` for the first update that is not allowed; `refs` are the repository's, as `GitReader.refs`.
 
     A client may say anything of where a ref is: git would find out after the door has let the push through.
     """

@@ -9,10 +9,10 @@ from competitions.selectors import may_organise, visible_competitions
 from repositories.models import Repository
 
 
-def place_of(team: str, kind: str, user: User) -> tuple[Entry, Track] | None:
+def place_of(team: str, track_name: str, user: User) -> tuple[Entry, Track] | None:
     """The entry and track behind an address of a repository; None where there is none that `user` may know of."""
     entry = Entry.objects.select_related("team", "competition").filter(team__slug=team).first()
-    track = Track.objects.filter(competition=entry.competition, kind=kind).first() if entry else None
+    track = Track.objects.filter(competition=entry.competition, name=track_name).first() if entry else None
     if entry is None or track is None:
         return None
     known = (
@@ -23,17 +23,17 @@ def place_of(team: str, kind: str, user: User) -> tuple[Entry, Track] | None:
     return (entry, track) if known else None
 
 
-def public_repository(team: str, kind: str) -> Repository | None:
+def public_repository(team: str, track_name: str) -> Repository | None:
     """The repository behind a public address; None where nothing of it was released, or its competition is hidden."""
     return Repository.objects.filter(
         entry__team__slug=team,
-        track__kind=kind,
+        track__name=track_name,
         public_since__isnull=False,
         track__competition__public=True,
     ).first()
 
 
-def why_not(user: User, entry: Entry, *, pushing: bool) -> str:
+def access_problem(user: User, entry: Entry, *, pushing: bool) -> str:
     """Why `user` may not clone, or push where `pushing`; empty where they may."""
     if is_member(user, entry.team):
         return ""

@@ -26,13 +26,13 @@ def repository_of(*, entry: Entry, track: Track) -> Repository:
     return repository
 
 
-def note_push(repository: Repository) -> None:
+def record_push(repository: Repository) -> None:
     """Refs of `repository` were updated: keep when, and how large it is now."""
     Repository.objects.filter(pk=repository.pk).update(pushed_at=clock.now())
-    note_size(repository)
+    record_size(repository)
 
 
-def note_size(repository: Repository) -> None:
+def record_size(repository: Repository) -> None:
     """Keep how large `repository` is now."""
     Repository.objects.filter(pk=repository.pk).update(size_bytes=size_of(repository.path))
 

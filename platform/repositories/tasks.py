@@ -6,21 +6,21 @@ import logging
 
 from celery import shared_task
 
-from repositories.http.push_lock import tidy as tidy_up
+from repositories.http.push_lock import clean_up as tidy_up
 from repositories.models import Repository
-from repositories.services import note_size
+from repositories.services import record_size
 
 log = logging.getLogger(__name__)
 
 
-@shared_task(name="repositories.tidy")  # type: ignore[untyped-decorator]
-def tidy() -> None:
+@shared_task(name="repositories.clean_up")  # type: ignore[untyped-decorator]
+def clean_up() -> None:
     """Tidy up every repository to which nobody pushes just now, as the last of several pushes does, and measure it."""
     for repository in Repository.objects.iterator():
         if not repository.path.exists():
             continue
         try:
             tidy_up(repository.path)
-            note_size(repository)
+            record_size(repository)
         except OSError:  # whatever it is, the others are tidied
             log.exception("%s cannot be tidied", repository)

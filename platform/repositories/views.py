@@ -19,15 +19,15 @@ from accounts.models import User
 from accounts.selectors import is_member
 from accounts.services import use_token
 from core.errors import Fault, Refusal
-from repositories.http.backend import Exchange
-from repositories.http.concurrency import ANYBODY, RETRY_SECONDS, TURNS, Busy, Turn
-from repositories.http.push_lock import Presence
-from repositories.http.receive_pack import Receiver, let_connections_go
-from repositories.http.request_body import Body, BrokenOff
+from repositories.http.backend import BackendProcess
+from repositories.http.concurrency import ANYBODY, LIMITER, RETRY_SECONDS, LimitReachedError, Permit
+from repositories.http.push_lock import PushLock
+from repositories.http.receive_pack import ReceivePack, close_connections
+from repositories.http.request_body import Body, RequestCutOffError
 from repositories.models import Repository
 from repositories.public_copies import public_copy
-from repositories.push_gate import Door, Push
-from repositories.selectors import place_of, public_repository, why_not
+from repositories.push_gate import Push, PushGate
+from repositories.selectors import access_problem, place_of, public_repository
 from repositories.services import repository_of
 
 PULL, PUSH = "git-upload-pack", "git-receive-pack"
@@ -42,33 +42,33 @@ class _SmartView(View):
 
     http_method_names = ["get", "post"]
 
-    def get(self, request: HttpRequest, team: str, kind: str, service: str) -> HttpResponseBase:
+    def get(self, request: HttpRequest, team: str, track_name: str, service: str) -> HttpResponseBase:
         """What refs there are, before a clone or a push."""
         wanted = request.GET.get("service", "") if service == ADVERTISEMENT else ""
-        return self._serve(request, team, kind, service, wanted)
+        return self._serve(request, team, track_name, service, wanted)
 
-    def post(self, request: HttpRequest, team: str, kind: str, service: str) -> HttpResponseBase:
+    def post(self, request: HttpRequest, team: str, track_name: str, service: str) -> HttpResponseBase:
         """The clone or the push itself."""
-        return self._serve(request, team, kind, service, service)
+        return self._serve(request, team, track_name, service, service)
 
-    def _serve(self, request: HttpRequest, team: str, kind: str, service: str, wanted: str) -> HttpResponseBase:
+    def _serve(self, request: HttpRequest, team: str, track_name: str, service: str, wanted: str) -> HttpResponseBase:
         raise NotImplementedError
 
 
 class GitView(_SmartView):
     """Serves `TEAM/KIND.git/SERVICE` to a git client that names an access token as its password."""
 
-    door: Door | None = None
+    gate: PushGate | None = None
 
-    def _serve(self, request: HttpRequest, team: str, kind: str, service: str, wanted: str) -> HttpResponseBase:
+    def _serve(self, request: HttpRequest, team: str, track_name: str, service: str, wanted: str) -> HttpResponseBase:
         pushing = wanted == PUSH
         user = _user(request, "submit" if pushing else "read")
         if user is None:
             return _unknown_caller("submit" if pushing else "read")
-        place = place_of(team, kind, user)
+        place = place_of(team, track_name, user)
         if place is None:
-            return _no_repository(team, kind)
-        if reason := why_not(user, place[0], pushing=pushing):
+            return _no_repository(team, track_name)
+        if reason := access_problem(user, place[0], pushing=pushing):
             return _say(HTTPStatus.FORBIDDEN, f"Gauntlet: {reason}")
         if wanted not in (PULL, PUSH):
             return _say(HTTPStatus.FORBIDDEN, ONLY_SMART)
@@ -77,7 +77,7 @@ class GitView(_SmartView):
 
     def _exchange(
         self, request: HttpRequest, repository: Repository, user: User, service: str, wanted: str
-    ) -> Exchange:
+    ) -> BackendProcess:
         variables = _variables(request, repository.path, service, wanted) | {"REMOTE_USER": user.username}
         with ExitStack() as held:
             # members share what their team may have; organisers belong to none
@@ -86,15 +86,15 @@ class GitView(_SmartView):
             receive = None
             if service == PUSH:
                 receive = self._receiver(request, repository, user).answer
-                held.callback(Presence(repository.path).leave)
+                held.callback(PushLock(repository.path).leave)
             # from here on the exchange holds them, even if it does not start
-            return Exchange(variables=variables, body=body, receive=receive, tidy=held.pop_all().close)
+            return BackendProcess(variables=variables, body=body, receive=receive, clean_up=held.pop_all().close)
 
-    def _receiver(self, request: HttpRequest, repository: Repository, user: User) -> Receiver:
-        if self.door is None:
+    def _receiver(self, request: HttpRequest, repository: Repository, user: User) -> ReceivePack:
+        if self.gate is None:
             raise Fault("a GitView without a door takes no push")
         site = request.build_absolute_uri("/").rstrip("/")
-        return Receiver(self.door, Push(repository=repository, user=user, updates=(), site_url=site))
+        return ReceivePack(self.gate, Push(repository=repository, user=user, updates=(), site_url=site))
 
 
 class PublicGitView(_SmartView):
@@ -106,41 +106,43 @@ class PublicGitView(_SmartView):
 
     released: Callable[[Repository], Mapping[str, str]] | None = None
 
-    def _serve(self, request: HttpRequest, team: str, kind: str, service: str, wanted: str) -> HttpResponseBase:
+    def _serve(self, request: HttpRequest, team: str, track_name: str, service: str, wanted: str) -> HttpResponseBase:
         if wanted == PUSH:
             if _user(request, "submit") is None:
                 return _unknown_caller("submit")
-            return _say(HTTPStatus.FORBIDDEN, f"Gauntlet: this is a copy for reading; push to /git/{team}/{kind}.git")
-        repository = public_repository(team, kind)
+            return _say(
+                HTTPStatus.FORBIDDEN, f"Gauntlet: this is a copy for reading; push to /git/{team}/{track_name}.git"
+            )
+        repository = public_repository(team, track_name)
         tags = self.released(repository) if repository and self.released else {}
         if repository is None or not tags:
-            return _no_repository(team, kind)
+            return _no_repository(team, track_name)
         if wanted != PULL:
             return _say(HTTPStatus.FORBIDDEN, ONLY_SMART)
         return _streamed(partial(self._exchange, request, repository, tags, service))
 
     def _exchange(
         self, request: HttpRequest, repository: Repository, tags: Mapping[str, str], service: str
-    ) -> Exchange:
+    ) -> BackendProcess:
         with ExitStack() as held:
             body = _awaited(request, ANYBODY, None, held)
             variables = _variables(request, public_copy(repository, tags), service, PULL)
-            return Exchange(variables=variables, body=body, tidy=held.pop_all().close)
+            return BackendProcess(variables=variables, body=body, clean_up=held.pop_all().close)
 
 
 def _awaited(request: HttpRequest, user: int, team: int | None, held: ExitStack) -> Body:
     """The body of `request` once its first bytes are there, and with it a turn; `held` gives both back.
 
-    Raises `BrokenOff` and `Busy`. Until then no git is started: a connection that is only held open costs a thread,
-    for which `Turns` has a bound.
+    Raises `RequestCutOffError` and `LimitReachedError`. Until then no git is started: a connection that is only held
+    open costs a thread, for which `ConcurrencyLimiter` has a bound.
     """
     body = held.enter_context(closing(Body(request)))
-    turn = Turn(user, team, drop=partial(body.cut_off, "nothing came, and others needed its place"))
-    TURNS.wait(turn)
-    held.callback(TURNS.leave, turn)
-    let_connections_go()
+    turn = Permit(user, team, drop=partial(body.cut_off, "nothing came, and others needed its place"))
+    LIMITER.wait(turn)
+    held.callback(LIMITER.leave, turn)
+    close_connections()
     body.wait()
-    TURNS.begin(turn)
+    LIMITER.begin(turn)
     return body
 
 
@@ -155,28 +157,28 @@ def _variables(request: HttpRequest, path: Path, service: str, wanted: str) -> d
     }
 
 
-def _streamed(start: Callable[[], Exchange]) -> HttpResponseBase:
+def _streamed(start: Callable[[], BackendProcess]) -> HttpResponseBase:
     try:
         exchange = start()
         status, headers = exchange.head()
     except Refusal as refusal:
         return _say(HTTPStatus.LENGTH_REQUIRED, f"Gauntlet: {refusal}")
-    except Busy as busy:
+    except LimitReachedError as busy:
         response = _say(HTTPStatus.SERVICE_UNAVAILABLE, f"Gauntlet: {busy}")
         response["Retry-After"] = str(RETRY_SECONDS)
         return response
-    except BrokenOff as broken:
+    except RequestCutOffError as broken:
         return _say(HTTPStatus.BAD_REQUEST, f"Gauntlet: {broken}")
     return StreamingHttpResponse(exchange, status=status, headers=headers)
 
 
-def _no_repository(team: str, kind: str) -> HttpResponse:
-    return _say(HTTPStatus.NOT_FOUND, f"Gauntlet: there is no repository {team}/{kind}.git here")
+def _no_repository(team: str, track_name: str) -> HttpResponse:
+    return _say(HTTPStatus.NOT_FOUND, f"Gauntlet: there is no repository {team}/{track_name}.git here")
 
 
 def _user(request: HttpRequest, scope: str) -> User | None:
-    kind, _, encoded = request.headers.get("Authorization", "").partition(" ")
-    if kind.lower() != "basic":
+    track_name, _, encoded = request.headers.get("Authorization", "").partition(" ")
+    if track_name.lower() != "basic":
         return None
     try:
         _, _, plain = base64.b64decode(encoded, validate=True).decode().partition(":")

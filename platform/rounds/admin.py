@@ -12,12 +12,12 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 
 from competitions.models import Competition
-from core.administration.actions import confirmed
+from core.administration.actions import confirmed_action
 from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin, model_field_names
 from core.errors import Fault, Refusal
 from rounds import admin_actions, services
-from rounds.admin_dashboard import cockpit
+from rounds.admin_dashboard import dashboard
 from rounds.decision_text import why
 from rounds.forms import PlanForm
 from rounds.models import (
@@ -76,16 +76,16 @@ class RoundAdmin(ReadOnlyAdmin):
     fields = model_field_names(Round, without=["salt", "field_salt"])
     actions = ("freeze", "start", "pause", "resume", "cancel", "apply", "release", "withdraw")
     actions_detail = actions
-    change_form_outer_before_template = "admin/rounds/cockpit.html"
+    change_form_outer_before_template = "admin/rounds/dashboard.html"
 
-    freeze = confirmed(admin_actions.FREEZE)
-    start = confirmed(admin_actions.START)
-    pause = confirmed(admin_actions.PAUSE)
-    resume = confirmed(admin_actions.RESUME)
-    cancel = confirmed(admin_actions.CANCEL)
-    apply = confirmed(admin_actions.APPLY)
-    release = confirmed(admin_actions.RELEASE)
-    withdraw = confirmed(admin_actions.WITHDRAW)
+    freeze = confirmed_action(admin_actions.FREEZE)
+    start = confirmed_action(admin_actions.START)
+    pause = confirmed_action(admin_actions.PAUSE)
+    resume = confirmed_action(admin_actions.RESUME)
+    cancel = confirmed_action(admin_actions.CANCEL)
+    apply = confirmed_action(admin_actions.APPLY)
+    release = confirmed_action(admin_actions.RELEASE)
+    withdraw = confirmed_action(admin_actions.WITHDRAW)
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
         """What can be done with the round as it stands."""
@@ -98,9 +98,9 @@ class RoundAdmin(ReadOnlyAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """The organiser's cockpit, read anew by itself while the round plays."""
+        """Show the organiser's dashboard, which refreshes itself while the round plays."""
         shown = self.get_object(request, object_id)
-        extra = {"cockpit": cockpit(shown)} if shown else {}
+        extra = {"dashboard": dashboard(shown)} if shown else {}
         response: HttpResponse = super().change_view(request, object_id, form_url, (extra_context or {}) | extra)
         if shown and shown.state == Round.State.PLAYING:
             response.headers["Refresh"] = "15"
@@ -147,7 +147,7 @@ class RoundEntryAdmin(ReadOnlyAdmin):
         "value",
         "stage",
     )
-    list_filter = (IN_A_COMPETITION, OF_ROUND, "track__kind", "eligible", "inconsistent", "stage")
+    list_filter = (IN_A_COMPETITION, OF_ROUND, "track__name", "eligible", "inconsistent", "stage")
     list_select_related = ("round__competition", "track__competition", "submission", "player", "worst_opponent")
     search_fields = (
         "player__title",
@@ -158,9 +158,9 @@ class RoundEntryAdmin(ReadOnlyAdmin):
     actions = ("keep", "confirm_licence", "refuse_licence")
     actions_detail = actions
 
-    keep = confirmed(admin_actions.KEEP)
-    confirm_licence = confirmed(admin_actions.CONFIRM_LICENCE)
-    refuse_licence = confirmed(admin_actions.REFUSE_LICENCE)
+    keep = confirmed_action(admin_actions.KEEP)
+    confirm_licence = confirmed_action(admin_actions.CONFIRM_LICENCE)
+    refuse_licence = confirmed_action(admin_actions.REFUSE_LICENCE)
 
 
 @admin.register(RoundMatch)
@@ -198,7 +198,7 @@ class DecisionAdmin(ReadOnlyAdmin):
         ("stage__round", RoundFilter),
         "stage__bracket",
         "stage__number",
-        "track__kind",
+        "track__name",
         "kept",
         "spared",
         "inconsistent",

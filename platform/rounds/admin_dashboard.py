@@ -31,7 +31,7 @@ from rounds.selectors import (
     stages,
     standings,
 )
-from rounds.suspicious_models import suspects
+from rounds.suspicious_models import suspicious_models
 
 State = Round.State
 
@@ -68,7 +68,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Cockpit:
+class Dashboard:
     """All of it. `percent` is how much is played of the most that the round can cost; None where nobody knows."""
 
     stands: str
@@ -77,11 +77,11 @@ class Cockpit:
     sections: Sequence[Section]
 
 
-def cockpit(round: Round) -> Cockpit:
+def dashboard(round: Round) -> Dashboard:
     """The round's page as it stands now, in a number of queries that does not grow with the round."""
     most = estimate(round) if round.state in COSTS else None
     far = progress(round)
-    titles = {track.kind: track.title for track in round.competition.tracks.all()}
+    titles = {track.name: track.title for track in round.competition.tracks.all()}
     brackets = stages(round)
     views = preview(round) if round.state == State.SCORED else []
     sections = [
@@ -97,7 +97,7 @@ def cockpit(round: Round) -> Cockpit:
         Section("Workers", [_workers(workers())] if round.state in COSTS else [], folded=True),
     ]
     percent = 100 * far.done // most.triples_most if most and most.triples_most else None
-    return Cockpit(STANDS[State(round.state)], round.problem, percent, [each for each in sections if each.tables])
+    return Dashboard(STANDS[State(round.state)], round.problem, percent, [each for each in sections if each.tables])
 
 
 COST = "Counted in samples played: one attack on one image against one model is one."
@@ -147,7 +147,7 @@ def _faults(failed: Iterable[Match]) -> Table:
 
 def _suspects(round: Round) -> list[Table]:
     rows = []
-    for each in suspects(round):
+    for each in suspicious_models(round):
         stands = f"kept: {each.kept}" if each.kept else f"eliminated in {each.left_in}" if each.left_in else "in"
         button: object = ""
         if round.state in KEEPS and not each.kept:
@@ -184,21 +184,21 @@ def _pools(view: Preview) -> list[tuple[object, ...]]:
 
 def _field(round: Round, titles: Mapping[str, str], brackets: Iterable[BracketView]) -> list[Table]:
     cut = {
-        (kind, line.name.player): stage.number
+        (track_name, line.name.player): stage.number
         for bracket in brackets
         for stage in bracket.stages
-        for kind, lines in (("model", stage.models), (bracket.kind, stage.attacks))
+        for track_name, lines in (("model", stage.models), (bracket.track_name, stage.attacks))
         for line in lines
         if not line.kept
     }
     headers = ("seat", "team", "title", "stands", "prizes", "")
     made = []
-    for kind, rows in standings(round).items():
+    for track_name, rows in standings(round).items():
         lines = [
-            (row.prior, row.team, _title(row), _stands(cut.get((kind, row.player))), _prizes(row), row.gone)
+            (row.prior, row.team, _title(row), _stands(cut.get((track_name, row.player))), _prizes(row), row.gone)
             for row in sorted(rows, key=lambda row: row.prior)
         ]
-        made.append(Table(titles[kind], headers, lines))
+        made.append(Table(titles[track_name], headers, lines))
     return [table for table in made if table.rows]
 
 
@@ -224,8 +224,8 @@ def _met(row: StandingRow) -> str:
 def _standings(round: Round, titles: Mapping[str, str]) -> list[Table]:
     headers = ("place", "ranks", "team", "title", "score", "95 % interval", "failures", "cut in stage", "prizes", "")
     return [
-        Table(titles[kind], headers, [_standing(row) for row in rows])
-        for kind, rows in standings(round).items()
+        Table(titles[track_name], headers, [_standing(row) for row in rows])
+        for track_name, rows in standings(round).items()
         if rows
     ]
 
@@ -252,8 +252,8 @@ def _stages(round: Round, titles: Mapping[str, str], brackets: Iterable[BracketV
     made = []
     for bracket in brackets:
         for stage in bracket.stages:
-            title = f"{titles[bracket.kind]}, stage {stage.number}: {stage.samples} samples"
-            sides = ((titles["model"], stage.models), (titles[bracket.kind], stage.attacks))
+            title = f"{titles[bracket.track_name]}, stage {stage.number}: {stage.samples} samples"
+            sides = ((titles["model"], stage.models), (titles[bracket.track_name], stage.attacks))
             tables = [Table(side, HEADERS, [_line(line) for line in lines]) for side, lines in sides if lines]
             made.append(Section(title, tables, format_html("{} {}", _panels(stage), link), folded=True))
     return made

@@ -29,7 +29,7 @@ def keep(*, entry: RoundEntry, by: User, reason: str) -> None:
     """
     require_organiser(by, entry.round.competition)
     reason = require_reason(reason, "keeping a model")
-    if entry.track.kind != Track.Kind.MODEL:
+    if entry.track.name != Track.Name.MODEL:
         raise Refusal("attacks are not audited", fix="keep a model")
     # before the lock, as it takes its time: what has failed stays so
     if not any(model == entry.player.digest for model, _ in facts_of(entry.round).failed_audits):
@@ -40,9 +40,9 @@ def keep(*, entry: RoundEntry, by: User, reason: str) -> None:
         held = locked(entry.round)
         require_state(held, Round.State.PLAYING, Round.State.PAUSED, Round.State.SCORED, act="changed")
         shared = held.entries.filter(player=entry.player_id)
-        if shared.exclude(kept_because="").exists():
+        if shared.exclude(audit_override_reason="").exists():
             raise Refusal(f"{entry.submission.title} is kept already", fix="there is nothing to do")
-        shared.update(kept_because=reason)
+        shared.update(audit_override_reason=reason)
         dropped = _drop_stages(held, entry.player_id)
         if held.state == Round.State.SCORED:
             held.entries.update(**_EMPTY)
@@ -52,7 +52,7 @@ def keep(*, entry: RoundEntry, by: User, reason: str) -> None:
             move(held, Round.State.PLAYING, "keep", by=by, reason=reason, entry=entry.pk, stages=dropped)
         else:
             events.record("keep", held, by=by, reason=reason, entry=entry.pk, stages=dropped)
-        notify.ring("rounds.conduct")
+        notify.notify("rounds.advance")
     entry.refresh_from_db()
 
 
@@ -62,8 +62,8 @@ def _drop_stages(round: Round, player: int) -> list[str]:
     if left is None:
         return []
     after = Q(bracket=left.stage.bracket, number__gte=left.stage.number)
-    if left.stage.bracket == Track.Kind.UNTARGETED:
-        after |= Q(bracket=Track.Kind.TARGETED)
+    if left.stage.bracket == Track.Name.UNTARGETED:
+        after |= Q(bracket=Track.Name.TARGETED)
     stages = round.stages.filter(after)
     keys = stages.order_by("-bracket", "number").values_list("bracket", "number")
     names = [f"{bracket} {number}" for bracket, number in keys]

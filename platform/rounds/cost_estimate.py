@@ -10,7 +10,7 @@ from core import clock, object_store
 from matches.models import Piece
 from matches.selectors import RECENT_PIECES, live_workers
 from rounds.engine_adapter import ceiling, field_of, frozen
-from rounds.entries import seats
+from rounds.entries import eligible_entries
 from rounds.models import Round
 
 
@@ -30,9 +30,9 @@ class Estimate:
 
 def estimate(round: Round) -> Estimate:
     """What the round costs at most; one that is not frozen yet as if it were frozen now."""
-    entries = seats(round, clock.now()) if round.state == Round.State.PLANNED else frozen(round)
-    there = {entry.track.kind for entry in entries}
-    playable = {Track.Kind.MODEL, Track.Kind.UNTARGETED} <= there
+    entries = eligible_entries(round, clock.now()) if round.state == Round.State.PLANNED else frozen(round)
+    there = {entry.track.name for entry in entries}
+    playable = {Track.Name.MODEL, Track.Name.UNTARGETED} <= there
     triples = ceiling(field_of(round, entries)) if playable else 0
     workers = live_workers().count()
     seconds, size = _measured()

@@ -62,7 +62,7 @@ def pairs_table(round: Round) -> bytes:
     rows = [
         (
             pair.pk,
-            pair.attack.kind,
+            pair.attack.track_name,
             name(pair.model.digest),
             " ".join(sorted(teams[pair.model_id])),
             name(pair.attack.digest),
@@ -72,7 +72,7 @@ def pairs_table(round: Round) -> bytes:
         for pair in pairs_of(round)
     ]
     rows.sort(key=lambda row: (row[1], row[2], row[4]))
-    return _table(("pair", "kind", "model", "model_teams", "attack", "attack_teams", "samples"), rows)
+    return _table(("pair", "track", "model", "model_teams", "attack", "attack_teams", "samples"), rows)
 
 
 def pairs_of(round: Round) -> QuerySet[Match, Any]:

@@ -11,11 +11,11 @@ from core import clock
 from matches.models import Match
 from rounds.models import Round
 
-OPEN = (Match.State.WAITING, Match.State.PLAYING, Match.State.HELD)
+OPEN = (Match.State.WAITING, Match.State.PLAYING, Match.State.SUSPENDED)
 OVER = (Round.State.PUBLISHED, Round.State.CANCELLED)
 
 
-def why_still_secret(round: Round) -> str:
+def embargo_reason(round: Round) -> str:
     """Why nobody may see the images of a round yet; empty where they may.
 
     They may not while anything is played on them, and while another sample set shares an image with them and may

@@ -160,7 +160,7 @@ def frozen(round: Round) -> list[RoundEntry]:
 
 def prizes_of(entries: Iterable[RoundEntry]) -> list[tuple[int, bool, str, str]]:
     """What may change of the entries of a frozen round until it is published, to be compared."""
-    return [(entry.pk, entry.eligible, entry.ineligible_because, entry.kept_because) for entry in entries]
+    return [(entry.pk, entry.eligible, entry.ineligible_because, entry.audit_override_reason) for entry in entries]
 
 
 def _facts(round: Round, entries: Iterable[RoundEntry], results: Results) -> RoundFacts:
@@ -169,11 +169,11 @@ def _facts(round: Round, entries: Iterable[RoundEntry], results: Results) -> Rou
     kept: dict[str, str] = {}
     bundled = {entry.player.digest for entry in entries if entry.player.baseline}
     for entry in sorted(entries, key=lambda entry: entry.order):
-        key = Track(entry.track.kind), entry.player.digest
+        key = Track(entry.track.name), entry.player.digest
         teams.setdefault(key, {})[entry.submission.repository.entry.team.slug] = None
         prior[key] = min(entry.prior, prior.get(key, entry.prior))
-        if entry.kept_because:
-            kept[entry.player.digest] = entry.kept_because
+        if entry.audit_override_reason:
+            kept[entry.player.digest] = entry.audit_override_reason
     return RoundFacts(
         schedule=round.schedule,
         guard=round.guard,

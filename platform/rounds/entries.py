@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from submissions.models import Player, Submission
 
 
-def seats(round: Round, at: datetime) -> list[RoundEntry]:
+def eligible_entries(round: Round, at: datetime) -> list[RoundEntry]:
     """The entries, not saved, that the round has when what counts is what was ready at `at`; of all tracks.
 
     What is withdrawn or disqualified by now, or was found void by its own cause, does not count: the newest other one

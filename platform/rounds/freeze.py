@@ -15,16 +15,16 @@ from core import clock
 from core.errors import GauntletError, Refusal
 from rounds import salts
 from rounds.engine_adapter import commitment_to_field
-from rounds.entries import seats
+from rounds.entries import eligible_entries
 from rounds.models import Round, RoundEntry
-from rounds.transitions import lock_competition, locked, move, note_problem, require_organiser, require_state
+from rounds.transitions import lock_competition, locked, move, record_problem, require_organiser, require_state
 
 if TYPE_CHECKING:
     from accounts.models import User
 
 log = logging.getLogger(__name__)
 
-_NEEDED = (Track.Kind.MODEL, Track.Kind.UNTARGETED)
+_NEEDED = (Track.Name.MODEL, Track.Name.UNTARGETED)
 """Without these nothing can be ranked. A round goes on without targeted attacks."""
 
 
@@ -47,13 +47,13 @@ def freeze(*, round: Round, by: User | None = None, reason: str = "") -> None:
         _wait_for_results(held)
         _check_window(held.window, by)
         _check_no_other(held)
-        entries = seats(held, held.window.starts_at)
+        entries = eligible_entries(held, held.window.starts_at)
         _check_sides(entries)
         RoundEntry.objects.bulk_create(entries)
         held.rules = rules_in_force(held.competition)
         held.field_salt = salts.new_salt()
         held.field_commitment = commitment_to_field(held, entries, held.field_salt)
-        counts = Counter(entry.track.kind for entry in entries)
+        counts = Counter(entry.track.name for entry in entries)
         move(
             held, Round.State.FROZEN, "freeze", by=by, reason=reason, rules=held.rules.version, entries=counts,
             field_commitment=held.field_commitment,
@@ -76,7 +76,7 @@ def freeze_due() -> None:
         except Exception as error:
             if not isinstance(error, Refusal):
                 log.exception("%s cannot be frozen", round)
-            note_problem(round, words(error))
+            record_problem(round, words(error))
 
 
 def words(error: Exception) -> str:
@@ -108,15 +108,15 @@ def _check_no_other(round: Round) -> None:
 
 
 def _check_sides(entries: Sequence[RoundEntry]) -> None:
-    owners: dict[str, dict[int | None, int]] = {kind: {} for kind in _NEEDED}
+    owners: dict[str, dict[int | None, int]] = {track_name: {} for track_name in _NEEDED}
     for entry in sorted(entries, key=lambda entry: entry.order):
-        if entry.track.kind in owners:
+        if entry.track.name in owners:
             # of equal content the first that entered it is the owner: a copy makes no pair of two teams
-            owners[entry.track.kind].setdefault(entry.player_id, entry.submission.repository.entry_id)
-    for kind, there in owners.items():
+            owners[entry.track.name].setdefault(entry.player_id, entry.submission.repository.entry_id)
+    for track_name, there in owners.items():
         if not there:
             raise Refusal(
-                f"no submission to the {kind} track was ready when the window began",
+                f"no submission to the {track_name} track was ready when the window began",
                 fix="cancel this round, and plan another for when there is one",
             )
     if len({team for of in owners.values() for team in of.values()}) == 1:

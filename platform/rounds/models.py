@@ -95,7 +95,7 @@ class RoundEntry(models.Model):
     eligible = models.BooleanField(default=True)
     """Whether it may win prizes; it is ranked in any case."""
     ineligible_because = models.CharField(max_length=200, blank=True)
-    kept_because = models.CharField(max_length=1000, blank=True)
+    audit_override_reason = models.CharField(max_length=1000, blank=True)
     """Why an organiser lets a model stand whose audits did not pass; empty for all others."""
 
     place = models.PositiveIntegerField(null=True, blank=True)
@@ -152,7 +152,7 @@ class RoundStage(models.Model):
     """A finished stage of a bracket. `bracket` is the attack track that plays in it."""
 
     round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="stages")
-    bracket = models.CharField(max_length=12, choices=Track.Kind.choices)
+    bracket = models.CharField(max_length=12, choices=Track.Name.choices)
     number = models.PositiveSmallIntegerField()
     samples = models.PositiveIntegerField()
     ordered_by = models.CharField(max_length=9)

@@ -88,7 +88,7 @@ def preview_digest(round: Round, views: Sequence[Preview]) -> str:
     """
     promised = [
         [
-            view.track.kind,
+            view.track.name,
             [player.digest for player in view.pool_before],
             [player.digest for player in view.pool_after],
             [[row.place, row.gone, row.unfit, row.kept] for row in view.rows],
@@ -101,7 +101,7 @@ def preview_digest(round: Round, views: Sequence[Preview]) -> str:
 def pools_in_words(views: Sequence[Preview]) -> list[str]:
     """A sentence on the pool of each track that publishing makes, best first."""
     return [
-        f"Pool of the {view.track.kind} track: {', '.join(player.title for player in view.pool_after)}."
+        f"Pool of the {view.track.name} track: {', '.join(player.title for player in view.pool_after)}."
         for view in views
         if view.pool_after
     ]
@@ -168,7 +168,7 @@ def _moved(
         why=words.get((entry.track_id, entry.player_id), ""),
         gone=_gone(entry),
         unfit=failed.get(entry.player_id, 0),
-        kept=entry.kept_because,
+        kept=entry.audit_override_reason,
     )
 
 
@@ -192,7 +192,7 @@ def reasons_of(round: Round) -> tuple[dict[tuple[int, int], str], set[tuple[int,
     reasons, met = {}, {}
     made = Decision.objects.filter(stage__round=round).select_related("stage", "track")
     for line in made.order_by("-stage__bracket", "stage__number"):
-        targeted = line.track.kind == Track.Kind.MODEL and line.stage.bracket == Track.Kind.TARGETED
+        targeted = line.track.name == Track.Name.MODEL and line.stage.bracket == Track.Name.TARGETED
         if targeted and not line.inconsistent:
             continue
         met[line.track_id, line.player_id] = line.value is not None

@@ -19,7 +19,7 @@ from evaluation.domain.players import Side
 from matches.models import Match, Piece
 from matches.queue import OPEN_MATCH
 from matches.selectors import worker_is_missing
-from matches.services import ask
+from matches.services import request_matches
 from rounds.audit_state import open_audits
 from rounds.engine_adapter import (
     NobodyLeftError,
@@ -34,13 +34,13 @@ from rounds.engine_adapter import (
     state_of,
 )
 from rounds.models import Decision, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning
-from rounds.transitions import locked, move, note_problem
+from rounds.transitions import locked, move, record_problem
 from submissions.models import Player
 
 Players = Mapping[tuple[str, str], Player]
-"""The players of a round by kind and digest."""
+"""The players of a round by track_name and digest."""
 
-_OPEN = (Match.State.WAITING, Match.State.PLAYING, Match.State.HELD)
+_OPEN = (Match.State.WAITING, Match.State.PLAYING, Match.State.SUSPENDED)
 NOBODY_LEFT = (
     "Every model that was still in did not pass its audits, and nothing is left that attacks could meet. "
     "Keep those that you trust, or cancel the round."
@@ -49,7 +49,7 @@ _NAMED = 5
 """How many failed matches a problem names."""
 
 
-def conduct(round: Round) -> None:
+def advance_round(round: Round) -> None:
     """Take the next step of a round that plays, where nothing that it asked for is left to play. Safe to repeat.
 
     A failed match stops the round, with a problem that names it, until an organiser has it played again; so do matches
@@ -63,7 +63,7 @@ def conduct(round: Round) -> None:
     try:
         state = state_of(facts)
     except NobodyLeftError:
-        note_problem(round, NOBODY_LEFT)
+        record_problem(round, NOBODY_LEFT)
         return
     seated = frozen(round)
     outcome = object_store.put(outcome_of(round, facts, seated)) if state.over else ""
@@ -73,7 +73,7 @@ def conduct(round: Round) -> None:
         # where a licence was judged meanwhile, the outcome is not this one: the next step writes it
         if held.state != Round.State.PLAYING or prizes_of(entries) != prizes_of(seated):
             return
-        players = {(entry.track.kind, entry.player.digest): entry.player for entry in entries}
+        players = {(entry.track.name, entry.player.digest): entry.player for entry in entries}
         _store_stages(held, state, players)
         if state.over:
             _note_what_counts(held, facts, state)
@@ -89,13 +89,13 @@ def _is_due(round: Round) -> bool:
     matches = Match.objects.filter(round_match__round=round)
     failed = list(matches.filter(state=Match.State.FAILED).select_related("model", "attack").order_by("pk"))
     if failed:
-        note_problem(round, _failure(failed))
+        record_problem(round, _failure(failed))
         return False
     if matches.filter(state__in=_OPEN).exists():
-        note_problem(round, _missing(matches))
+        record_problem(round, _missing(matches))
         return False
     if unfinished := open_audits(matches.select_related("model", "attack").order_by("pk")):
-        note_problem(round, _open(unfinished))
+        record_problem(round, _open(unfinished))
         return False
     return True
 
@@ -131,14 +131,14 @@ def _ask(round: Round, facts: RoundFacts, state: RoundState, players: Players) -
     """Have everything played that the step needs, in a number of queries that does not grow with the pairs."""
     if round.rules is None:
         raise Fault(f"{round} plays without rules")
-    models = {digest: player for (kind, digest), player in players.items() if kind == Track.Kind.MODEL}
-    attacks = {digest: player for (kind, digest), player in players.items() if kind != Track.Kind.MODEL}
+    models = {digest: player for (track_name, digest), player in players.items() if track_name == Track.Name.MODEL}
+    attacks = {digest: player for (track_name, digest), player in players.items() if track_name != Track.Name.MODEL}
     by_samples: dict[int, list[tuple[Player, Player]]] = {}
     for wanted in state.requests:
         by_samples.setdefault(wanted.upto, []).append((models[wanted.model], attacks[wanted.attack]))
     ends = ends_of(facts)
     for upto, pairs in sorted(by_samples.items()):
-        matches = ask(
+        matches = request_matches(
             rules=round.rules,
             sample_set=round.sample_set,
             pairs=pairs,
@@ -153,7 +153,7 @@ def _ask(round: Round, facts: RoundFacts, state: RoundState, players: Players) -
 
 def _store_stages(round: Round, state: RoundState, players: Players) -> None:
     """Store the finished stages that are new; raises `Fault` where one that is stored differs from `state`'s."""
-    tracks = {track.kind: track for track in round.competition.tracks.all()}
+    tracks = {track.name: track for track in round.competition.tracks.all()}
     stored = {(row.bracket, row.number): row for row in round.stages.prefetch_related("decisions")}
     stages, decisions = [], []
     for bracket in state.brackets:
@@ -169,12 +169,12 @@ def _store_stages(round: Round, state: RoundState, players: Players) -> None:
                 loop=stage.loop,
                 renewed=stage.renewed,
             )
-            kind = {Side.MODEL: Track.Kind.MODEL.value, Side.ATTACK: row.bracket}
+            track_name = {Side.MODEL: Track.Name.MODEL.value, Side.ATTACK: row.bracket}
             lines = [
                 Decision(
                     stage=row,
-                    track=tracks[kind[line.side]],
-                    player=players[kind[line.side], line.name],
+                    track=tracks[track_name[line.side]],
+                    player=players[track_name[line.side], line.name],
                     place=line.place,
                     value=line.value,
                     cut_line=line.cut_line,
@@ -233,7 +233,7 @@ def _score(round: Round, outcome: str, state: RoundState, entries: Sequence[Roun
     places = {(str(place.track), place.player): place for place in state.places}
     by_digest = {digest: player for (_, digest), player in players.items()}
     for entry in entries:
-        place = places[entry.track.kind, entry.player.digest]
+        place = places[entry.track.name, entry.player.digest]
         for column in RESULT:
             setattr(entry, column, getattr(place, column) if column != "worst_opponent" else None)
         entry.worst_opponent = by_digest[place.worst_opponent] if place.worst_opponent else None

@@ -52,11 +52,11 @@ def publish(*, round: Round, by: User, reason: str = "", previewed: str | None =
                 continue
             if not view.pool_after:
                 raise Refusal(
-                    f"nobody is left for the pool of the {view.track.kind} track: all are withdrawn or disqualified",
+                    f"nobody is left for the pool of the {view.track.name} track: all are withdrawn or disqualified",
                     fix="reinstate one of them, or cancel the round",
                 )
             pool = set_pool(track=view.track, players=view.pool_after, reason=held.title, by=by)
-            pools[view.track.kind] = pool.number
+            pools[view.track.name] = pool.number
         move(held, Round.State.PUBLISHED, "publish", by=by, reason=reason, outcome=held.outcome, pools=pools)
         _renew(held, renewal)
     round.refresh_from_db()

@@ -16,11 +16,11 @@ from core import clock, events, object_store
 from core.errors import Fault, Refusal
 from core.models import Event
 from matches.models import Match
-from repositories.http.concurrency import ANYBODY, TURNS
+from repositories.http.concurrency import ANYBODY, LIMITER
 from repositories.models import Repository
 from repositories.public_copies import drop_copies, public_copy
 from rounds.downloads import bundle_of, images_zip, pair_zip, pairs_of, pairs_table
-from rounds.embargo import why_still_secret
+from rounds.embargo import embargo_reason
 from rounds.models import Release, Round, RoundEntry
 from rounds.open_source import is_open_source
 from rounds.signing_keys import public_key
@@ -42,7 +42,7 @@ _TYPES = {"jsonl": "application/jsonl", "zip": "application/zip", "csv": "text/c
 class Download:
     """A file to hand out. `open` makes it first where nobody had it before; whoever takes it closes it.
 
-    It raises `Busy` where others have such files made just now.
+    It raises `LimitReachedError` where others have such files made just now.
     """
 
     open: Callable[[], IO[bytes]]
@@ -157,10 +157,10 @@ def _check_may_be_public(round: Round, part: str) -> None:
             fix="release its images and code",
         )
     # the bundle too: the worst case of a sample names its image to whoever has the data set
-    if part != Release.Part.CODE and (why := why_still_secret(round)):
+    if part != Release.Part.CODE and (why := embargo_reason(round)):
         raise Refusal(f"the images of {round} must stay secret: {why}", fix="release it when that is over")
     # and the order in which it seats its players is that of the boards when it was frozen
-    if part == Release.Part.BUNDLE and Competition.objects.get(pk=round.competition_id).boards_still_since:
+    if part == Release.Part.BUNDLE and Competition.objects.get(pk=round.competition_id).leaderboards_frozen_since:
         raise Refusal(f"the bundle of {round} tells of boards that stand still", fix="let the boards move first")
     if part == Release.Part.CODE and not released_entries(round):
         raise Refusal(
@@ -223,7 +223,7 @@ def _images_of(pair: Match) -> IO[bytes]:
     """The archive of a pair, made once: too many for all of them to be made at their release."""
     row = pair.round_match
     if not row.images or not object_store.path_of(row.images).exists():
-        give_back = TURNS.take(ANYBODY)
+        give_back = LIMITER.take(ANYBODY)
         try:
             row.images = object_store.put(pair_zip(pair))
         finally:

@@ -70,16 +70,16 @@ class StandingRow:
     failures: int | None
     worst_opponent: str
     not_broken: bool
-    kept_because: str
+    audit_override_reason: str
 
 
 _OWN = (
     *("order", "prior", "eligible", "ineligible_because", "place", "stage", "value", "low", "high", "met", "opponents"),
     *("value_against_all", "rank_low", "rank_high", "separated_from_next", "prize_place"),
-    *("failures", "not_broken", "kept_because"),
+    *("failures", "not_broken", "audit_override_reason"),
 )
 _OTHERS = {
-    "kind": F("track__kind"),
+    "track_name": F("track__name"),
     "entry": F("pk"),
     "team": F("submission__repository__entry__team__name"),
     "team_slug": F("submission__repository__entry__team__slug"),
@@ -94,11 +94,11 @@ _OTHERS = {
 
 
 def standings(round: Round) -> dict[str, list[StandingRow]]:
-    """The entries of a round by kind of track, best first (in the order of entry until it is scored); one query."""
-    rows: dict[str, list[StandingRow]] = {kind: [] for kind in Track.Kind.values}
+    """Return the entries of a round by track name, best first (in the order of entry until it is scored); one query."""
+    rows: dict[str, list[StandingRow]] = {track_name: [] for track_name in Track.Name.values}
     entries = RoundEntry.objects.filter(round=round).order_by("track", F("place").asc(nulls_last=True), "order")
     for values in entries.values(*_OWN, **_OTHERS):
-        rows[values.pop("kind")].append(_standing(values))
+        rows[values.pop("track_name")].append(_standing(values))
     return rows
 
 
@@ -159,9 +159,9 @@ class StageView:
 
 @dataclass(frozen=True)
 class BracketView:
-    """The finished stages of one bracket; `kind` is the attack track that plays in it."""
+    """The finished stages of one bracket; `track_name` is the attack track that plays in it."""
 
-    kind: str
+    track_name: str
     stages: tuple[StageView, ...]
 
 
@@ -169,17 +169,17 @@ def stages(round: Round) -> list[BracketView]:
     """The brackets of a round, the one of the models first, in three queries."""
     by_digest, by_player = _names(round)
     lines: dict[int, tuple[list[Line], list[Line]]] = {}
-    columns = ("stage", "track__kind", "player", "place", "value", "cut_line", "kept", "spared", "inconsistent")
+    columns = ("stage", "track__name", "player", "place", "value", "cut_line", "kept", "spared", "inconsistent")
     made = Decision.objects.filter(stage__round=round).order_by("stage", "place")
-    for stage, kind, player, *values in made.values_list(*columns):
+    for stage, track_name, player, *values in made.values_list(*columns):
         sides = lines.setdefault(stage, ([], []))
-        sides[kind != Track.Kind.MODEL].append(Line(by_player[player], *values))
+        sides[track_name != Track.Name.MODEL].append(Line(by_player[player], *values))
     brackets: dict[str, list[StageView]] = {}
     for row in round.stages.order_by("number"):
         models, attacks = lines.get(row.pk, ([], []))
         panel, counted = (
             {
-                "models": tuple(by_digest[Track.Kind.MODEL, digest] for digest in who["models"]),
+                "models": tuple(by_digest[Track.Name.MODEL, digest] for digest in who["models"]),
                 "attacks": tuple(by_digest[row.bracket, digest] for digest in who["attacks"]),
             }
             for who in (row.panel, row.counted)
@@ -198,23 +198,25 @@ def stages(round: Round) -> list[BracketView]:
             attacks=tuple(attacks),
         )
         brackets.setdefault(row.bracket, []).append(view)
-    order = (Track.Kind.UNTARGETED.value, Track.Kind.TARGETED.value)
-    return [BracketView(kind, tuple(brackets[kind])) for kind in order if kind in brackets]
+    order = (Track.Name.UNTARGETED.value, Track.Name.TARGETED.value)
+    return [BracketView(track_name, tuple(brackets[track_name])) for track_name in order if track_name in brackets]
 
 
 def _names(round: Round) -> tuple[dict[tuple[str, str], Name], dict[int, Name]]:
     entries = RoundEntry.objects.filter(round=round).order_by("order")
     columns = (
-        "track__kind",
+        "track__name",
         "player__digest",
         "player",
         "submission__title",
         "submission__repository__entry__team__name",
     )
     by_digest: dict[tuple[str, str], Name] = {}
-    for kind, digest, player, title, team in entries.values_list(*columns):
-        known = by_digest.get((kind, digest))
-        by_digest[kind, digest] = Name(player, known.title if known else title, (*(known.teams if known else ()), team))
+    for track_name, digest, player, title, team in entries.values_list(*columns):
+        known = by_digest.get((track_name, digest))
+        by_digest[track_name, digest] = Name(
+            player, known.title if known else title, (*(known.teams if known else ()), team)
+        )
     return by_digest, {name.player: name for name in by_digest.values()}
 
 
@@ -231,7 +233,7 @@ def decisions(
     given = {
         "stage__bracket": bracket or None,
         "stage__number": stage,
-        "track__kind": track or None,
+        "track__name": track or None,
         "kept": kept,
         "player__in": players,
     }

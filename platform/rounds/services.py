@@ -15,13 +15,13 @@ from rounds.freeze import freeze, freeze_due
 from rounds.licence_review import confirm_licence, refuse_licence
 from rounds.models import Round
 from rounds.planning import plan_round
-from rounds.progression import conduct
+from rounds.progression import advance_round
 from rounds.publication import publish
 from rounds.transitions import (
     lock_competition,
     locked,
     move,
-    note_problem,
+    record_problem,
     require_organiser,
     require_reason,
     require_state,
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
     from accounts.models import User
 
 __all__ = [
+    "advance_round",
     "cancel",
-    "conduct",
     "confirm_licence",
     "freeze",
     "freeze_due",
     "keep",
-    "note_problem",
     "pause",
     "plan_round",
     "publish",
+    "record_problem",
     "refuse_licence",
     "resume",
     "start",
@@ -58,7 +58,7 @@ def start(*, round: Round, by: User, reason: str = "") -> None:
         held = locked(round)
         require_state(held, Round.State.FROZEN, act="started")
         move(held, Round.State.PLAYING, "start", by=by, reason=reason)
-        notify.ring("rounds.conduct")
+        notify.notify("rounds.advance")
     round.refresh_from_db()
 
 
@@ -68,7 +68,7 @@ def pause(*, round: Round, by: User, reason: str = "") -> None:
     with transaction.atomic():
         held = locked(round)
         require_state(held, Round.State.PLAYING, act="paused")
-        matches.hold(_matches(held))
+        matches.suspend(_matches(held))
         move(held, Round.State.PAUSED, "pause", by=by, reason=reason)
     round.refresh_from_db()
 
@@ -79,9 +79,9 @@ def resume(*, round: Round, by: User, reason: str = "") -> None:
     with transaction.atomic():
         held = locked(round)
         require_state(held, Round.State.PAUSED, act="resumed")
-        matches.let_go(_matches(held))
+        matches.resume(_matches(held))
         move(held, Round.State.PLAYING, "resume", by=by, reason=reason)
-        notify.ring("rounds.conduct")
+        notify.notify("rounds.advance")
     round.refresh_from_db()
 
 

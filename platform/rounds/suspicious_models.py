@@ -12,7 +12,7 @@ from rounds.models import Decision, Round
 
 
 @dataclass(frozen=True)
-class Suspect:
+class SuspiciousModel:
     """An entry of a model whose audit failed in `failed` of the `matches` that it played in the round.
 
     `left_in` is the stage that it left as inconsistent, "" where it is still in; `kept`: why an organiser lets it
@@ -28,7 +28,7 @@ class Suspect:
     kept: str
 
 
-def suspects(round: Round) -> list[Suspect]:
+def suspicious_models(round: Round) -> list[SuspiciousModel]:
     """The entries of models that failed an audit, in the order of entry, in a number of queries that does not grow."""
     of_round = Match.objects.filter(round_match__round=round, state=Match.State.PLAYED)
     failed = Counter(match.model_id for match in failed_audits(of_round))
@@ -37,16 +37,16 @@ def suspects(round: Round) -> list[Suspect]:
     played = Counter(of_round.filter(model__in=failed).values_list("model", flat=True))
     left = Decision.objects.filter(stage__round=round, inconsistent=True).select_related("stage")
     left_in = {line.player_id: f"stage {line.stage.number} ({line.stage.bracket})" for line in left}
-    entries = round.entries.filter(track__kind=Track.Kind.MODEL, player__in=failed)
+    entries = round.entries.filter(track__name=Track.Name.MODEL, player__in=failed)
     return [
-        Suspect(
+        SuspiciousModel(
             entry=entry.pk,
             team=entry.submission.repository.entry.team.name,
             title=entry.submission.title,
             failed=failed[entry.player_id],
             matches=played[entry.player_id],
             left_in=left_in.get(entry.player_id, ""),
-            kept=entry.kept_because,
+            kept=entry.audit_override_reason,
         )
         for entry in entries.select_related("submission__repository__entry__team").order_by("order")
     ]

@@ -16,15 +16,15 @@ CONFIRM_SECONDS = 180
 log = logging.getLogger(__name__)
 
 
-@shared_task(name="rounds.conduct")  # type: ignore[untyped-decorator]
-def conduct() -> None:
+@shared_task(name="rounds.advance")  # type: ignore[untyped-decorator]
+def advance_round() -> None:
     """Take the next step of every round that plays; one that cannot says why, and holds up no other."""
     for round in Round.objects.filter(state=Round.State.PLAYING).select_related("competition").order_by("pk"):
         try:
-            services.conduct(round)
+            services.advance_round(round)
         except Exception as error:
             log.exception("%s cannot go on", round)
-            services.note_problem(round, words(error))
+            services.record_problem(round, words(error))
 
 
 @shared_task(name="rounds.verify")  # type: ignore[untyped-decorator]
@@ -47,4 +47,4 @@ def verify(*, confirm: bool = True) -> None:
 def sweep() -> None:
     """Freeze the rounds whose window has begun, and conduct those that play."""
     services.freeze_due()
-    conduct()
+    advance_round()

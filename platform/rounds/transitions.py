@@ -71,7 +71,7 @@ def move(held: Round, state: Round.State, verb: str, *, by: User | None, reason:
     events.record(verb, held, by=by, reason=reason, **data)
 
 
-def note_problem(round: Round, problem: str) -> None:
+def record_problem(round: Round, problem: str) -> None:
     """Say on the round what keeps it from going on; one event for each time that something begins to."""
     standing = Round.objects.filter(pk=round.pk, state=round.state)
     with transaction.atomic():

@@ -37,8 +37,8 @@ def differing_pools(competition: Competition | None = None) -> Iterator[Differen
         round = rounds.select_related("competition").first()
         if round is None or (competition is not None and round.competition != competition):
             continue
-        for kind, number in event.data["pools"].items():
-            yield from _of_pool(round, round.competition.tracks.get(kind=kind), number, event)
+        for track_name, number in event.data["pools"].items():
+            yield from _of_pool(round, round.competition.tracks.get(name=track_name), number, event)
 
 
 def _of_pool(round: Round, track: Track, number: int, published: Event) -> Iterator[Difference]:

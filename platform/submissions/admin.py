@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 
-from core.administration.actions import Act, confirmed
+from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin
 from submissions import services
@@ -43,7 +43,7 @@ class SubmissionAdmin(ReadOnlyAdmin):
     list_filter = (
         "state",
         IN_A_COMPETITION,
-        "repository__track__kind",
+        "repository__track__name",
         "cause",
         "reason",
         ("disqualified_at", admin.EmptyFieldListFilter),
@@ -54,32 +54,32 @@ class SubmissionAdmin(ReadOnlyAdmin):
     actions = ("retry", "refund", "disqualify", "reinstate")
     actions_detail = ("retry", "refund", "disqualify", "reinstate")
 
-    retry = confirmed(
-        Act(
+    retry = confirmed_action(
+        AdminAction(
             "Retry",
             "Each refused submission goes through build and smoke stage once more. Its team's quota is not touched.",
             "sent to be built again",
             lambda row, by, reason: services.retry(submission=row, by=by, reason=reason),
         )
     )
-    refund = confirmed(
-        Act(
+    refund = confirmed_action(
+        AdminAction(
             "Give slot back",
             "The slot of each submission that failed by a platform error and waits for an organiser is given back.",
             "given their slot back",
             lambda row, by, reason: services.refund_fault(submission=row, by=by, reason=reason),
         )
     )
-    disqualify = confirmed(
-        Act(
+    disqualify = confirmed_action(
+        AdminAction(
             "Disqualify",
             "Each submission leaves the leaderboard, and its team reads the reason. It can be reinstated.",
             "disqualified",
             lambda row, by, reason: services.disqualify(submission=row, by=by, reason=reason),
         )
     )
-    reinstate = confirmed(
-        Act(
+    reinstate = confirmed_action(
+        AdminAction(
             "Reinstate",
             "The disqualification of each submission is taken back, and it counts on the leaderboard again.",
             "reinstated",
@@ -158,8 +158,21 @@ class PlayerAdmin(ReadOnlyAdmin):
 
     organised_by = "competition__organisers"
     counts = ("submissions", "pool_places", "matches_as_model", "matches_as_attack")
-    list_display = ("__str__", "kind", linked("competition"), linked("repository"), "baseline", "gpu", "created_at")
-    list_filter = (("competition", RelatedOnlyFieldListFilter), "kind", "gpu", ("baseline", admin.EmptyFieldListFilter))
+    list_display = (
+        "__str__",
+        "track_name",
+        linked("competition"),
+        linked("repository"),
+        "baseline",
+        "gpu",
+        "created_at",
+    )
+    list_filter = (
+        ("competition", RelatedOnlyFieldListFilter),
+        "track_name",
+        "gpu",
+        ("baseline", admin.EmptyFieldListFilter),
+    )
     list_select_related = ("competition", *REPOSITORY)
     search_fields = ("title", "digest", "baseline", "commit", "repository__entry__team__slug")
     date_hierarchy = "created_at"

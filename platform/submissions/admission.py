@@ -14,7 +14,7 @@ from competitions.window_lookup import window_at
 from core import clock
 from core.errors import Refusal, RefusedForNow
 from repositories.file_rules import check_files
-from repositories.git_reader import Reader
+from repositories.git_reader import GitReader
 from repositories.models import Repository
 from submissions.messages import moment
 from submissions.preflight import check_script, manifest_at, plan_of
@@ -29,7 +29,7 @@ def check_turn(repository: Repository, user: User, commit: str) -> None:
     check_commit_is_new(repository, commit)
 
 
-def check_content(repository: Repository, commit: str, reader: Reader) -> str:
+def check_content(repository: Repository, commit: str, reader: GitReader) -> str:
     """How a player will be made of what `commit` holds, in one line; raises `Refusal` with the one thing to mend."""
     files = reader.files(commit)
     check_files(files, reader)
@@ -64,7 +64,7 @@ def check_quota(repository: Repository) -> None:
     allowance = allowance_of(repository)
     if allowance.left:
         return
-    track = f"the {repository.track.get_kind_display()} track"
+    track = f"the {repository.track.get_name_display()} track"
     if allowance.next_at is None:
         raise Refusal(f"{track} takes no submissions", fix="ask the organisers; nothing is wrong with the commit")
     raise _not_yet(
@@ -90,11 +90,11 @@ def _check_member(repository: Repository, user: User) -> None:
 
 
 def _check_track(repository: Repository, wanted: str) -> None:
-    kind = repository.track.kind
-    if wanted != kind:
+    track_name = repository.track.name
+    if wanted != track_name:
         raise Refusal(
-            f'submission.toml says track = "{wanted}", and this repository is for the track "{kind}"',
-            fix=f'write track = "{kind}", or push to the team\'s repository {wanted}.git',
+            f'submission.toml says track = "{wanted}", and this repository is for the track "{track_name}"',
+            fix=f'write track = "{track_name}", or push to the team\'s repository {wanted}.git',
         )
 
 

@@ -11,7 +11,7 @@ from django.db.models import Q
 
 from core import clock
 from core.fair_share import DAY, RECENT, Use, Waiting, round_robin
-from submissions.build_queue import HOST, OUR_FAULTS, RING_AGAIN
+from submissions.build_queue import HOST, NOTIFY_AGAIN, PLATFORM_FAULTS
 from submissions.models import Build, Submission
 
 
@@ -30,7 +30,7 @@ def in_order(rung: int) -> list[int]:
     rung for does so only as long as there are others.
     """
     now = clock.database_now()
-    order = _order(_waiting(Q(builds=None) | Q(state_since__lte=now - RING_AGAIN)), now)
+    order = _order(_waiting(Q(builds=None) | Q(state_since__lte=now - NOTIFY_AGAIN)), now)
     return order if rung in order else [*order, rung]
 
 
@@ -56,7 +56,7 @@ def _uses(entries: Collection[int], now: datetime) -> dict[int, Use]:
     """What each team has of the builders: what failed on our side is no team's."""
     builds = Build.objects.filter(
         Q(finished_at=None) | Q(finished_at__gt=now - DAY), submission__repository__entry__in=entries
-    ).exclude(outcome__in=[*OUR_FAULTS, HOST])
+    ).exclude(outcome__in=[*PLATFORM_FAULTS, HOST])
     uses = dict.fromkeys(entries, Use())
     for entry, began, ended in builds.values_list("submission__repository__entry", "started_at", "finished_at"):
         use = uses[entry]

@@ -17,7 +17,7 @@ from django.db import transaction
 
 from competitions.models import Competition
 from core import clock, events
-from core.notify import ring
+from core.notify import notify
 from submissions import player_builds, quota_ledger, timeouts
 from submissions.models import Build, Player, Submission
 from submissions.quota_rules import REFUNDED_FAULTS
@@ -30,16 +30,16 @@ BUILD_MARGIN = timedelta(minutes=10)
 """What a build may take beyond its builder's limit: the checkout, a busy engine."""
 MAX_FAULTS = 3
 """So many faults of ours in a row end a submission's way: something is wrong that a person must mend."""
-RING_AGAIN = timedelta(seconds=30)
+NOTIFY_AGAIN = timedelta(seconds=30)
 """How long a submission waits before it is rung for again, after a ring that was lost or a fault."""
-RINGS_AT_ONCE = 4
+NOTIFIED_AT_ONCE = 4
 """Few: a queue that is only long needs no further messages."""
 
 READY, LOST, OVERDUE, FAULT, WITHDRAWN = "ready", "lost", "overdue", "fault", "withdrawn"
 """How a build ends, beside the reason of a refusal."""
 HOST = "host"
 """It failed on a host that then failed a check of itself: nothing that the submission must be given up for."""
-OUR_FAULTS = frozenset({LOST, OVERDUE, FAULT})
+PLATFORM_FAULTS = frozenset({LOST, OVERDUE, FAULT})
 
 _AT_WORK = (Submission.State.BUILDING, Submission.State.CHECKING)
 
@@ -94,7 +94,7 @@ def succeed(build: Build, player: Player, checks: Sequence[dict[str, Any]]) -> b
         _finish(build, READY, checks)
         _move(submission, Submission.State.READY, player=player, state_since=clock.database_now())
         events.record("ready", submission, player=player.pk, attempt=build.attempt)
-        ring("leaderboards.evaluate", submission=submission.pk)
+        notify("leaderboards.evaluate", submission=submission.pk)
     return True
 
 
@@ -108,7 +108,7 @@ def refuse(build: Build, reason: str, problem: str, fix: str, checks: Sequence[d
     return True
 
 
-def give_back(build: Build, outcome: str, detail: str) -> None:
+def release_claim(build: Build, outcome: str, detail: str) -> None:
     """Something of ours failed: another attempt, or the end after `MAX_FAULTS` in a row. `detail` is for us alone."""
     with _locked(build) as submission:
         if submission is None:
@@ -120,7 +120,7 @@ def give_back(build: Build, outcome: str, detail: str) -> None:
             return
         _move(submission, Submission.State.RECEIVED, deadline=clock.database_now() + timeouts.RECEIVED)
         if outcome == LOST:  # after a fault, a pause: what failed at once would fail at once again
-            ring("submissions.build", submission=submission.pk)
+            notify("submissions.build", submission=submission.pk)
 
 
 def leave(build: Build) -> None:
@@ -137,9 +137,9 @@ def sweep() -> None:
     for submission in Submission.objects.filter(state__in=Submission.UNDER_WAY, deadline__lt=now):
         with _apart(submission):
             _overdue(submission, now)
-    waiting = Submission.objects.filter(state=Submission.State.RECEIVED, state_since__lte=now - RING_AGAIN)
-    for submission in waiting.order_by("state_since")[:RINGS_AT_ONCE]:
-        ring("submissions.build", submission=submission.pk)
+    waiting = Submission.objects.filter(state=Submission.State.RECEIVED, state_since__lte=now - NOTIFY_AGAIN)
+    for submission in waiting.order_by("state_since")[:NOTIFIED_AT_ONCE]:
+        notify("submissions.build", submission=submission.pk)
 
 
 @contextmanager
@@ -160,13 +160,13 @@ def _lost(build: Build, now: datetime) -> None:
         if submission is None:  # it was withdrawn
             leave(build)
         else:
-            give_back(build, LOST, f"the lease of {build.worker} ran out")
+            release_claim(build, LOST, f"the lease of {build.worker} ran out")
 
 
 def _overdue(submission: Submission, now: datetime) -> None:
     build = submission.builds.filter(finished_at=None).last()
     if build is not None:
-        give_back(build, OVERDUE, f"{submission.state} since {submission.state_since:%Y-%m-%d %H:%M}")
+        release_claim(build, OVERDUE, f"{submission.state} since {submission.state_since:%Y-%m-%d %H:%M}")
         return
     with transaction.atomic():
         quota_ledger.lock(submission.repository)
@@ -225,4 +225,4 @@ def _refuse(submission: Submission, cause: Submission.Cause, reason: str, proble
 
 def _faults_in_a_row(submission: Submission) -> int:
     outcomes = submission.builds.exclude(outcome=HOST).order_by("-attempt").values_list("outcome", flat=True)
-    return sum(1 for _ in takewhile(OUR_FAULTS.__contains__, outcomes))
+    return sum(1 for _ in takewhile(PLATFORM_FAULTS.__contains__, outcomes))

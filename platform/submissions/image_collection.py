@@ -21,7 +21,7 @@ from submissions.sandboxes import open_sandbox
 GRACE = timedelta(days=1)
 """How old an image must be to be removed: a younger one may be on its way to becoming a player."""
 
-_UNFINISHED = ("waiting", "playing", "held")
+_UNFINISHED = ("waiting", "playing", "suspended")
 _UNDER_WAY = ("frozen", "playing", "paused")
 
 log = logging.getLogger(__name__)

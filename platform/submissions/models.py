@@ -17,7 +17,7 @@ class Player(models.Model):
     """
 
     competition = models.ForeignKey(Competition, on_delete=models.PROTECT, related_name="players")
-    kind = models.CharField(max_length=12, choices=Track.Kind.choices)
+    track_name = models.CharField(max_length=12, choices=Track.Name.choices)
     digest = models.CharField(max_length=80)
     title = models.CharField(max_length=120)
     command = models.JSONField()
@@ -31,7 +31,7 @@ class Player(models.Model):
 
     class Meta:
         constraints = [
-            UniqueConstraint(fields=["competition", "kind", "digest"], name="player_once"),
+            UniqueConstraint(fields=["competition", "track_name", "digest"], name="player_once"),
             models.CheckConstraint(condition=Q(repository__isnull=False) | ~Q(baseline=""), name="player_has_a_source"),
         ]
 

@@ -16,7 +16,7 @@ from evaluation.domain.errors import ManifestRefusal, SlowBuildRefusal
 from submissions import build_order, build_queue, host_checks, player_builds
 from submissions.build_logs import LogWriter, clean
 from submissions.models import Build, LogChunk, Player
-from submissions.smoke_test import SmokeStage, as_rows, smoke_stage, what_failed
+from submissions.smoke_test import SmokeTest, as_rows, smoke_test, what_failed
 
 FLUSH_SECONDS = 0.5
 RENEW_SECONDS = 10.0
@@ -57,7 +57,7 @@ def _advance(build: Build) -> None:
             writer.write("Something of ours failed. It costs the team nothing.")
             writer.close()
             outcome = build_queue.FAULT if host_checks.check_after(error) else build_queue.HOST
-            build_queue.give_back(build, outcome, _clean_text(str(error)))
+            build_queue.release_claim(build, outcome, _clean_text(str(error)))
 
 
 class _NoLongerOursError(Exception):
@@ -113,7 +113,7 @@ class _Keeper:
 
 def _work(build: Build, writer: LogWriter, keeper: _Keeper) -> None:
     submission = build.submission
-    stage = smoke_stage(submission.repository.track.competition)
+    stage = smoke_test(submission.repository.track.competition)
     try:
         player = player_builds.build(submission, keeper.log)
         close_old_connections()  # it was idle for long
@@ -132,7 +132,7 @@ def _work(build: Build, writer: LogWriter, keeper: _Keeper) -> None:
             raise _NoLongerOursError from refusal
 
 
-def _check(build: Build, player: Player, stage: SmokeStage, writer: LogWriter, keeper: _Keeper) -> None:
+def _check(build: Build, player: Player, stage: SmokeTest, writer: LogWriter, keeper: _Keeper) -> None:
     checks = stage.play(player, on_log=writer.write, on_piece=keeper.require)
     close_old_connections()
     rows = as_rows(checks)

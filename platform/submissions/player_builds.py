@@ -46,11 +46,11 @@ def build(submission: Submission, on_log: LogLine) -> Player:
     """
     repository = submission.repository
     built = _builder().build(checkout_of(repository, submission.commit), on_log=on_log)
-    kind = repository.track.kind
-    if built.track != kind:
+    track_name = repository.track.name
+    if built.track != track_name:
         raise ManifestRefusal(
-            f'submission.toml: track is "{built.track}", and this repository is for the {kind} track',
-            fix=f'write track = "{kind}", or push to the other repository',
+            f'submission.toml: track is "{built.track}", and this repository is for the {track_name} track',
+            fix=f'write track = "{track_name}", or push to the other repository',
         )
     return _row(repository.track.competition, built, repository=repository, commit=submission.commit)
 
@@ -73,7 +73,7 @@ def ready_player(player: Player, on_log: LogLine) -> EnginePlayer:
         builder.fetch(player.image)
         return EnginePlayer(
             name=player.title,
-            track=Track(player.kind),
+            track=Track(player.track_name),
             command=tuple(player.command),
             digest=player.digest,
             image=player.image,
@@ -193,7 +193,7 @@ def _row(
     image = built.image or ""
     row, _ = Player.objects.get_or_create(
         competition=competition,
-        kind=built.track,
+        track_name=built.track,
         digest=_digest(competition, built),
         defaults={
             "title": built.name,
@@ -214,7 +214,7 @@ def _row(
 
 def _digest(competition: Competition, built: EnginePlayer) -> str:
     """The digest of what was built. A further build of a recipe whose first image is gone is another player."""
-    first = Player.objects.filter(competition=competition, kind=built.track, digest=built.digest).first()
+    first = Player.objects.filter(competition=competition, track_name=built.track, digest=built.digest).first()
     if (
         first is None
         or not built.image

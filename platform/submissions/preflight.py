@@ -24,7 +24,7 @@ from evaluation.builder.manifest import (
 from evaluation.builder.run_script import require_script
 from evaluation.builder.source_tree import BINDER_DIRECTORIES
 from evaluation.domain.errors import HostRefusal
-from repositories.git_reader import Reader, TreeFile
+from repositories.git_reader import GitReader, TreeFile
 
 MAX_CONFIGURATION_BYTES = 256 << 10
 """A configuration file larger than this is left to the build; a Dockerfile is refused."""
@@ -33,7 +33,7 @@ _PLAN_SECONDS = 20.0
 _PLAIN_FILES = ("100644", "100755")
 
 
-def manifest_at(reader: Reader, commit: str, files: Sequence[TreeFile] | None = None) -> Manifest:
+def manifest_at(reader: GitReader, commit: str, files: Sequence[TreeFile] | None = None) -> Manifest:
     """The checked `submission.toml` of `commit`, whose `files` are read where not given; raises `ManifestRefusal`."""
     present = files if files is not None else reader.files(commit)
     file = next((file for file in present if file.path == MANIFEST_NAME), None)
@@ -49,7 +49,7 @@ def check_script(manifest: Manifest, files: Sequence[TreeFile]) -> None:
     require_script(manifest.run, [file.path for file in files])
 
 
-def plan_of(reader: Reader, files: Sequence[TreeFile]) -> str:
+def plan_of(reader: GitReader, files: Sequence[TreeFile]) -> str:
     """One line on how a commit that holds `files` will be built; raises `BuildRefusal` where it cannot be."""
     with tempfile.TemporaryDirectory(prefix="gauntlet-plan-") as name:
         folder = Path(name)

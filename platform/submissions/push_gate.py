@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from core.errors import Refusal
-from repositories.git_reader import Reader
-from repositories.push_gate import Door, Push, RefUpdate
+from repositories.git_reader import GitReader
+from repositories.push_gate import Push, PushGate, RefUpdate
 from repositories.ref_rules import SUBMISSION
 from submissions import messages
 from submissions.admission import check_content, check_turn
@@ -12,7 +12,7 @@ from submissions.quota_ledger import bind, reserve, settle_late_tags, settle_res
 from submissions.selectors import allowance_of, next_tag_of
 
 
-class SubmissionDoor(Door):
+class SubmissionPushGate(PushGate):
     """Lets plain pushes through, and checks, reserves and records submissions."""
 
     def before(self, push: Push) -> str:
@@ -22,7 +22,7 @@ class SubmissionDoor(Door):
             return ""
         settle_reservations(push.repository)  # so that a push that broke off takes no slot from this one
         settle_late_tags(push.repository)  # before this one, which would be the older submission else
-        with Reader(push.repository.path, push.environment) as reader:
+        with GitReader(push.repository.path, push.environment) as reader:
             commit = _commit_of(reader, update)
             check_turn(push.repository, push.user, commit)
             try:
@@ -37,7 +37,7 @@ class SubmissionDoor(Door):
     def after(self, push: Push) -> str:
         """Make the submission of a push that came through the door, or say how to make one."""
         update = _submission_in(push)
-        with Reader(push.repository.path) as reader:
+        with GitReader(push.repository.path) as reader:
             if update is None:
                 return _hint(push, reader)
             commit, refs = _commit_of(reader, update), reader.refs()
@@ -53,7 +53,7 @@ def _submission_in(push: Push) -> RefUpdate | None:
     return next((update for update in push.updates if update.ref.startswith(SUBMISSION) and update.creates), None)
 
 
-def _commit_of(reader: Reader, update: RefUpdate) -> str:
+def _commit_of(reader: GitReader, update: RefUpdate) -> str:
     commit = reader.resolve(update.new)
     if commit is None:
         raise Refusal(
@@ -63,7 +63,7 @@ def _commit_of(reader: Reader, update: RefUpdate) -> str:
     return commit
 
 
-def _hint(push: Push, reader: Reader) -> str:
+def _hint(push: Push, reader: GitReader) -> str:
     if all(update.deletes for update in push.updates):
         return ""
     repository = push.repository

@@ -12,7 +12,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from accounts.models import User
 from core import clock, events, notify
 from core.errors import Refusal, RefusedForNow
-from repositories.git_reader import Reader
+from repositories.git_reader import GitReader
 from repositories.models import Repository
 from submissions import timeouts
 from submissions.admission import check_commit_is_new, check_quota, check_turn
@@ -71,7 +71,7 @@ def bind(*, repository: Repository, commit: str, tag: str, by: User) -> Submissi
     Where the slot was given back meanwhile, the sender, the calendar and the quota are asked again, as at the door.
     Raises `Refusal` where that is refused now, or the commit was retried meanwhile; the slot then keeps why.
     """
-    with Reader(repository.path) as reader:
+    with GitReader(repository.path) as reader:
         manifest = manifest_at(reader, commit)
     try:
         return _bound(repository, commit, tag, by, title=manifest.title, licence=manifest.licence)
@@ -108,7 +108,7 @@ def _bound(repository: Repository, commit: str, tag: str, by: User, *, title: st
         slot.state, slot.settled_at, slot.submission = QuotaSlot.State.USED, now, submission
         slot.save(update_fields=["state", "settled_at", "submission"])
         events.record("submit", submission, by=by, commit=commit, tag=tag)
-        notify.ring("submissions.build", submission=submission.pk)
+        notify.notify("submissions.build", submission=submission.pk)
         return submission
 
 
@@ -138,7 +138,7 @@ def settle_reservations(repository: Repository | None = None) -> int:
 def _settled(slot: QuotaSlot) -> bool:
     repository = slot.repository
     try:
-        with Reader(repository.path) as reader:
+        with GitReader(repository.path) as reader:
             arrived = _is_at(reader, reader.refs(), slot)
         if arrived:
             bind(repository=repository, commit=slot.commit, tag=slot.tag, by=slot.reserved_by)
@@ -181,7 +181,7 @@ def _given_up(repository: Repository | None) -> QuerySet[QuotaSlot]:
 
 def _settle_late(repository: Repository, slots: Sequence[QuotaSlot]) -> int:
     try:
-        with Reader(repository.path) as reader:
+        with GitReader(repository.path) as reader:
             refs = reader.refs()
             arrived = {slot.tag: slot for slot in slots if _is_at(reader, refs, slot)}
     except Exception:  # whatever it is, the other repositories are looked at, and this one the next time
@@ -201,7 +201,7 @@ def _bind_late(slot: QuotaSlot) -> bool:
     return True
 
 
-def _is_at(reader: Reader, refs: Mapping[str, str], slot: QuotaSlot) -> bool:
+def _is_at(reader: GitReader, refs: Mapping[str, str], slot: QuotaSlot) -> bool:
     """Whether the slot's tag is among `refs`, on the commit that the door saw."""
     there = refs.get(f"refs/tags/{slot.tag}")
     return there is not None and reader.resolve(there) == slot.commit

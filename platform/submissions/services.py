@@ -12,7 +12,7 @@ from accounts.selectors import is_member
 from competitions.selectors import may_organise
 from core import clock, events, notify
 from core.errors import Fault, Refusal
-from repositories.git_reader import Reader
+from repositories.git_reader import GitReader
 from repositories.models import Repository
 from submissions import quota_ledger, timeouts
 from submissions.admission import check_commit_is_new, check_content, check_turn
@@ -44,7 +44,7 @@ def submit(*, repository: Repository, commit: str, by: User) -> Submission:
     """
     settle_reservations(repository)
     settle_late_tags(repository)
-    with Reader(repository.path) as reader:
+    with GitReader(repository.path) as reader:
         whole = reader.resolve(commit) if _COMMIT.fullmatch(commit) else None
         if whole is None:
             raise Refusal(f"the repository holds no commit {commit[:64]!r}", fix="push it first, then submit it")
@@ -56,7 +56,7 @@ def submit(*, repository: Repository, commit: str, by: User) -> Submission:
     return quota_ledger.bind(repository=repository, commit=whole, tag=slot.tag, by=by)
 
 
-def _reserve_for_page(repository: Repository, commit: str, by: User, reader: Reader) -> QuotaSlot:
+def _reserve_for_page(repository: Repository, commit: str, by: User, reader: GitReader) -> QuotaSlot:
     with transaction.atomic():
         quota_ledger.lock(repository)
         slots = QuotaSlot.objects.filter(repository=repository, tag__startswith="submission-web-")
@@ -82,7 +82,7 @@ def withdraw(*, submission: Submission, by: User) -> None:
         _change(held, Submission.State.WITHDRAWN, by, "withdraw")
         if unbuilt:
             quota_ledger.refund(submission=held, reason=quota_ledger.WITHDRAWN, by=by)
-        notify.ring("leaderboards.score", track=submission.repository.track_id)
+        notify.notify("leaderboards.score", track=submission.repository.track_id)
     submission.refresh_from_db()
 
 
@@ -102,7 +102,7 @@ def retry(*, submission: Submission, by: User, reason: str) -> None:
         _check_commit_is_not_on_its_way(held)
         held.cause, held.reason, held.problem, held.fix, held.player = "", "", "", "", None
         _change(held, Submission.State.RECEIVED, by, "retry", reason)
-        notify.ring("submissions.build", submission=held.pk)
+        notify.notify("submissions.build", submission=held.pk)
     submission.refresh_from_db()
 
 
@@ -163,7 +163,7 @@ def _judge(submission: Submission, by: User, verb: str, reason: str) -> None:
             is_so = "disqualified already" if verb == "disqualify" else "not disqualified"
             raise Refusal(f"submission {submission.pk} is {is_so}", fix="there is nothing to do")
         events.record(verb, submission, by=by, reason=reason)
-        notify.ring("leaderboards.score", track=submission.repository.track_id)
+        notify.notify("leaderboards.score", track=submission.repository.track_id)
     submission.refresh_from_db()
 
 

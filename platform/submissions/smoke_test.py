@@ -22,7 +22,7 @@ from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.referee.clock import calibrate
 from evaluation.runner import checks as engine
-from evaluation.runner.checks import Check
+from evaluation.runner.checks import SmokeCheck
 from evaluation.runner.smoke_opponent import Opponent, nearest_mean_opponent, player_opponent
 from evaluation.runner.smoke_test import SAMPLES, check_attack, check_model
 from submissions.models import Player
@@ -35,7 +35,7 @@ MARGIN = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, eq=False)
-class SmokeStage:
+class SmokeTest:
     """What is played, on what, under which rules."""
 
     competition: Competition
@@ -55,7 +55,7 @@ class SmokeStage:
         )
         return timedelta(seconds=seconds * _calibration()) + MARGIN
 
-    def play(self, player: Player, *, on_log: LogLine, on_piece: Callable[[], None]) -> tuple[Check, ...]:
+    def play(self, player: Player, *, on_log: LogLine, on_piece: Callable[[], None]) -> tuple[SmokeCheck, ...]:
         """Check `player`; `on_log` gets what it prints, from other threads, `on_piece` is called in between.
 
         Raises `BuildRefusal` where its image cannot be started as it is, and `Fault`: also where it needs a GPU and
@@ -79,7 +79,7 @@ class SmokeStage:
         ready = ready_player(player, on_log)
         on_log(f"seed {seed}: `gauntlet check --seed {seed} .` plays the same match")
         try:
-            if player.kind == Track.Kind.MODEL:
+            if player.track_name == Track.Name.MODEL:
                 found = check_model(ready, samples=self.samples, least_accuracy=self.least_accuracy, **common)
             else:
                 found = check_attack(ready, opponent=self._opponent(), **common)
@@ -99,11 +99,11 @@ class SmokeStage:
         return player_opponent(trusted_baseline(name), trusted_sandbox(), self.samples)
 
 
-def smoke_stage(competition: Competition) -> SmokeStage:
+def smoke_test(competition: Competition) -> SmokeTest:
     """The smoke stage of `competition` today; raises `Fault` where its organisers' data do not fit together."""
     version = rules_in_force(competition)
     try:
-        return SmokeStage(
+        return SmokeTest(
             competition=competition,
             rules=query_rules(version.values, version.version),
             least_accuracy=least_accuracy(version.values),
@@ -113,12 +113,12 @@ def smoke_stage(competition: Competition) -> SmokeStage:
         raise Fault(f"{competition} has no smoke stage: {refusal}") from refusal
 
 
-def as_rows(checks: Sequence[Check]) -> list[dict[str, Any]]:
+def as_rows(checks: Sequence[SmokeCheck]) -> list[dict[str, Any]]:
     """The checks as `Build.checks` keeps them."""
     return [asdict(check) for check in checks]
 
 
-def what_failed(checks: Sequence[Check]) -> tuple[str, str]:
+def what_failed(checks: Sequence[SmokeCheck]) -> tuple[str, str]:
     """The problem in one sentence and the fixes, one a line, of checks that did not all pass."""
     problem, fixes = engine.what_failed(checks)
     return problem, "\n".join([*fixes, TRY_AT_HOME])

@@ -15,7 +15,7 @@ from evaluation.domain.results import AuditReport, Failure, PieceResult, SampleR
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.referee.match import Match
-from evaluation.runner.in_process_player import FunctionSeat
+from evaluation.runner.in_process_player import InProcessPlayer
 from evaluation.sdk import serve_attack, serve_model
 
 RULES = QueryRules(shape=ImageShape(8, 8, 3), classes=10, query_budget=50, setup_seconds=5.0)
@@ -46,8 +46,8 @@ class Game:
         self.pieces: list[PieceResult] = []
         self.audit = AuditReport()
         self.failures: tuple[Failure, ...] = ()
-        self.model_seat: FunctionSeat
-        self.attack_seat: FunctionSeat
+        self.model_seat: InProcessPlayer
+        self.attack_seat: InProcessPlayer
 
     def play(
         self,
@@ -63,8 +63,8 @@ class Game:
     ) -> list[SampleResult]:
         """One match between functions (served by the SDK) or raw socket players; the rows."""
         samples = make_samples(3) if samples is None else samples
-        self.model_seat = FunctionSeat(raw_model or (lambda s: serve_model(model, connected=s)))
-        self.attack_seat = FunctionSeat(raw_attack or (lambda s: serve_attack(attack or nothing, connected=s)))
+        self.model_seat = InProcessPlayer(raw_model or (lambda s: serve_model(model, connected=s)))
+        self.attack_seat = InProcessPlayer(raw_attack or (lambda s: serve_attack(attack or nothing, connected=s)))
         match = Match(rules=rules, track=track, model=self.model_seat, attack=self.attack_seat, seed=seed)
         try:
             self.pieces = list(match.play(samples))

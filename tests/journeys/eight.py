@@ -19,7 +19,7 @@ from core import clock
 from demo.git_push import TAG, push_copy
 from demo.virtual_teams import Change
 from evaluation.baselines.catalogue import baselines
-from repositories.git_reader import Reader
+from repositories.git_reader import GitReader
 from repositories.services import repository_of
 from rounds import salts, services
 from submissions.models import Submission
@@ -67,9 +67,9 @@ def submit(competition: Competition, team: str, kind: str, like: str, change: Ch
     """A team of one with a submission that is ready."""
     captain = User.objects.create_user(team)
     entry = enter(team=create_team(slug=team, name=team, captain=captain), competition=competition)
-    repository = repository_of(entry=entry, track=Track.objects.get(competition=competition, kind=kind))
+    repository = repository_of(entry=entry, track=Track.objects.get(competition=competition, name=kind))
     push_copy(like, str(repository.path), author=team, changes=(change,))
-    with Reader(repository.path) as reader:
+    with GitReader(repository.path) as reader:
         commit = reader.resolve(f"refs/tags/{TAG}") or ""
     now = clock.now()
     submission = Submission.objects.create(

@@ -107,15 +107,15 @@ def competition(db: None) -> Competition:
         public=True,
         created_at=NOON - timedelta(days=366),
     )
-    for kind in Track.Kind:
-        Track.objects.create(competition=made, kind=kind, title=kind.label.capitalize(), quota=5)
+    for kind in Track.Name:
+        Track.objects.create(competition=made, name=kind, title=kind.label.capitalize(), quota=5)
     return made
 
 
 @pytest.fixture
 def tracks(competition: Competition) -> dict[str, Track]:
     """The three tracks by kind."""
-    return {track.kind: track for track in competition.tracks.all()}
+    return {track.name: track for track in competition.tracks.all()}
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ class ReasonForm(Form):
 
 
 @dataclass(frozen=True)
-class Act:
+class AdminAction:
     """What is done to each chosen row.
 
     `call(row, by, reason, **fields)` leads to a service, which may raise `Refusal`. `fields` are the cleaned values of
@@ -61,7 +61,7 @@ class Act:
     where there is none, and refuses where it differs by then. Not for an act that is `together`."""
 
 
-def confirmed(act: Act) -> Callable[..., HttpResponse | None]:
+def confirmed_action(act: AdminAction) -> Callable[..., HttpResponse | None]:
     """The act as an action of a list (on the chosen rows) and of a page (on its row), behind a page that asks."""
 
     def action(
@@ -81,13 +81,13 @@ def confirmed(act: Act) -> Callable[..., HttpResponse | None]:
         _do(request, act, rows, form.cleaned_data)
         return HttpResponseRedirect("../change/") if object_id else None
 
-    described = {"short_description": act.title, "allowed_permissions": ["act"]}
+    described = {"short_description": act.title, "allowed_permissions": ["action"]}
     vars(action).update(described, attrs={}, variant=ActionVariant.DEFAULT)
     return action
 
 
 def _check_permission(page: Any, request: HttpRequest) -> None:
-    if not page.has_act_permission(request):
+    if not page.has_action_permission(request):
         raise PermissionDenied
 
 
@@ -103,7 +103,7 @@ def _chosen(
     return [row]
 
 
-def _ask(page: ModelAdmin[Any], request: HttpRequest, act: Act, rows: list[Any], form: Form) -> HttpResponse:
+def _ask(page: ModelAdmin[Any], request: HttpRequest, act: AdminAction, rows: list[Any], form: Form) -> HttpResponse:
     meta = page.model._meta
     context = {
         **page.admin_site.each_context(request),
@@ -121,13 +121,13 @@ def _ask(page: ModelAdmin[Any], request: HttpRequest, act: Act, rows: list[Any],
     return TemplateResponse(request, "admin/confirm_act.html", context)
 
 
-def _asked(act: Act, row: Any) -> tuple[Any, str, Sequence[str]]:
+def _asked(act: AdminAction, row: Any) -> tuple[Any, str, Sequence[str]]:
     # the digest first: should something change in between, the notes are newer, and what they say is refused
     digest = act.digest(row) if act.digest else ""
     return row, digest, act.notes(row)
 
 
-def _do(request: HttpRequest, act: Act, rows: list[Any], given: dict[str, Any]) -> None:
+def _do(request: HttpRequest, act: AdminAction, rows: list[Any], given: dict[str, Any]) -> None:
     done = 0
     reason = given["reason"]
     fields = {name: value for name, value in given.items() if name != "reason"}

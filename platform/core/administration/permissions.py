@@ -93,7 +93,7 @@ class ReadOnlyAdmin(Page):
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self._may(request)
 
-    def has_act_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_action_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Whether the person may do the page's acts (see `core.administration.actions`)."""
         return self._may(request)
 

@@ -183,15 +183,15 @@ def ticks(axis: Axis) -> Mapping[str, Any]:
 
 
 @register.simple_tag
-def hardest(kind: str) -> str:
+def hardest(track_name: str) -> str:
     """What the opponent is called against whom a player of that track fares worst."""
-    return "Strongest opponent" if kind == Track.Kind.MODEL else "Hardest opponent"
+    return "Strongest opponent" if track_name == Track.Name.MODEL else "Hardest opponent"
 
 
 @register.simple_tag
-def withstood(kind: str) -> str:
+def withstood(track_name: str) -> str:
     """What pairs of opponent and sample without an adversarial are called: a model's merit, an attack's loss."""
-    return "Held" if kind == Track.Kind.MODEL else "Found nothing"
+    return "Held" if track_name == Track.Name.MODEL else "Found nothing"
 
 
 @register.filter

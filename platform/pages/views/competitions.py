@@ -75,21 +75,21 @@ def rules_difference(request: HttpRequest, slug: str, old: int, new: int) -> Htt
 
 
 @require_safe
-def board(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
+def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
     """A track's leaderboard, a hundred rows a page."""
     shown = competition_of(request, slug)
-    track = get_object_or_404(Track.objects.select_related("competition"), competition=shown, kind=kind)
+    track = get_object_or_404(Track.objects.select_related("competition"), competition=shown, name=track_name)
     still = not leaderboards.sees_live(request.user, shown)
-    terms = leaderboards.ranked_under(track)
-    page = leaderboards.board(track, request.GET.get("page", "1"), still=still, terms=terms)
-    rules = terms.rules if terms else shown.rules_versions.first()
+    basis = leaderboards.ranking_basis(track)
+    page = leaderboards.board(track, request.GET.get("page", "1"), still=still, basis=basis)
+    rules = basis.rules if basis else shown.rules_versions.first()
     context = {
         "competition": shown,
         "track": track,
-        "models": track.kind == Track.Kind.MODEL,
+        "models": track.name == Track.Name.MODEL,
         "board": page,
         "rules_in_force": rules.version if rules else None,
-        "pool_in_force": terms.pool.number if terms else None,
+        "pool_in_force": basis.pool.number if basis else None,
         "scale": scale(rules) if rules else "",
         "line": line_below(page, query_rules(rules.values, rules.version).opponents) if rules else None,
         "axis": axis_to(page.highest),
@@ -97,7 +97,7 @@ def board(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
         "luck": leaderboards.luck_on(
             track, [row.team_slug for row in page.rows], until=page.still.since if page.still else None
         ),
-        "waits": not page.rows and terms is None and leaderboards.opposing_pool(track) is None,
+        "waits": not page.rows and basis is None and leaderboards.opposing_pool(track) is None,
     }
     framed = polling.part(request, "pages/parts/board.html", context, every=BOARD_EVERY)
     if polling.asked(request):

@@ -20,7 +20,7 @@ from pages import polling
 from pages.access import round_of
 from pages.rounds import files, results, under_way
 from pages.rules_table import scale
-from repositories.http.concurrency import RETRY_SECONDS, Busy
+from repositories.http.concurrency import RETRY_SECONDS, LimitReachedError
 from rounds.models import Release, Round
 from rounds.release import open_part, released, released_entries
 from rounds.signing_keys import all_keys, date_of, key_id, public_key
@@ -65,7 +65,7 @@ def _every(shown: Round) -> int | None:
 
 def _published(request: HttpRequest, shown: Round, tracks: list[Track]) -> dict[str, Any]:
     wanted = request.GET.get("track")
-    track = next((track for track in tracks if track.kind == wanted), None) if wanted else tracks[0]
+    track = next((track for track in tracks if track.name == wanted), None) if wanted else tracks[0]
     if track is None:
         raise Http404("no such track")
     public = released(shown)
@@ -105,7 +105,7 @@ def released_file(request: HttpRequest, slug: str, number: int, part: str) -> Ht
         )
     try:
         file = download.open()
-    except Busy as busy:
+    except LimitReachedError as busy:
         return HttpResponse(
             f"{busy}\n",
             status=HTTPStatus.SERVICE_UNAVAILABLE,

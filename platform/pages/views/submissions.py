@@ -20,7 +20,7 @@ from pages.chart_axis import axis_to
 from pages.progress_steps import state_of, way
 from pages.rounds import entries_shown
 from pages.rules_table import scale
-from pages.selectors import Stand, stand_of
+from pages.selectors import SubmissionStatus, status_of
 from submissions import services
 from submissions.models import Build, Submission
 from submissions.selectors import LOG_PAGE, log_lines, whole_log
@@ -35,7 +35,7 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
     """A submission: score and opponents for everyone, and all the rest for its team and the organisers."""
     shown = submission_of(request, number)
     inside = sees_inside(request, shown.repository.entry)
-    stand = stand_of(shown, inside=inside)
+    stand = status_of(shown, inside=inside)
     builds = list(shown.builds.all())
     build = _build(request, builds) if inside else None
     context: dict[str, Any] = {
@@ -72,7 +72,7 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
     return render(request, "pages/submission.html", context)
 
 
-def _every(shown: Submission, stand: Stand) -> int | None:
+def _every(shown: Submission, stand: SubmissionStatus) -> int | None:
     over = shown.state in {Submission.State.REFUSED, Submission.State.WITHDRAWN}
     if over or (stand.evaluation is not None and stand.evaluation.state != Evaluation.State.PLAYING):
         return None

@@ -21,7 +21,7 @@ from pages.access import belongs, competition_of, entry_of, own_entry_of, person
 from pages.calendar import calendar
 from pages.forms import TeamForm
 from pages.rounds import with_entries
-from pages.selectors import workshops
+from pages.selectors import repository_panels
 from repositories.services import repository_of
 from submissions import services as submissions
 from submissions.models import Submission
@@ -49,14 +49,14 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "members": members,
         "standings": rows_of(entry, still=still),
         "luck": luck_of(entry, inside=inside),
-        "still_since": entry.competition.boards_still_since if still else None,
+        "still_since": entry.competition.leaderboards_frozen_since if still else None,
         "page": Paginator(sent, SUBMISSIONS_PER_PAGE).get_page(request.GET.get("page")),
         "inside": inside,
         "member": belongs(request, entry),
         "captain": captain,
         "sent_invitations": open_invitations(entry.team) if captain else [],
         "invitations": invitations_of(request.user).filter(team=entry.team),
-        "workshops": workshops(entry) if inside else [],
+        "workshops": repository_panels(entry) if inside else [],
         "calendar": calendar(entry.competition) if inside else None,
         "site_url": _site_url(request),
     }
@@ -87,10 +87,10 @@ def team_new(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 @login_required
-def submit(request: HttpRequest, slug: str, kind: str) -> HttpResponse:
+def submit(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
     """Submit a commit that was pushed before."""
     entry = own_entry_of(request, slug)
-    track = get_object_or_404(Track, competition=entry.competition, kind=kind)
+    track = get_object_or_404(Track, competition=entry.competition, name=track_name)
     try:
         made = submissions.submit(
             repository=repository_of(entry=entry, track=track),

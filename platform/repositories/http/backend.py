@@ -16,8 +16,8 @@ from django.conf import settings
 
 from core.errors import Fault
 from repositories.git_command import COMMAND, environment
-from repositories.http.hook_channel import Answer, HookLine, Question
-from repositories.http.request_body import BLOCK, Body, BrokenOff
+from repositories.http.hook_channel import HookChannel, HookRequest, HookResponse
+from repositories.http.request_body import BLOCK, Body, RequestCutOffError
 
 log = logging.getLogger(__name__)
 
@@ -25,13 +25,13 @@ MAX_HEAD_BYTES = 1 << 16
 END_SECONDS = 3.0
 """For git to tidy up when it is told to end, before it is killed."""
 
-Receive = Callable[[Question], Answer]
+Receive = Callable[[HookRequest], HookResponse]
 
 
-class Exchange:
+class BackendProcess:
     """One run of `git http-backend`. First `head`, then iterate over what follows; `close` ends and removes everything.
 
-    `variables` are those of CGI; `receive` answers git's hooks; `tidy` is called at the end, whatever happened.
+    `variables` are those of CGI; `receive` answers git's hooks; `clean_up` is called at the end, whatever happened.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Exchange:
         variables: Mapping[str, str],
         body: Body,
         receive: Receive | None = None,
-        tidy: Callable[[], None] | None = None,
+        clean_up: Callable[[], None] | None = None,
     ) -> None:
         self._body, self._receive = body, receive
         self._who, self._what = variables.get("REMOTE_USER", "somebody"), variables.get("PATH_INFO", "")
@@ -49,8 +49,8 @@ class Exchange:
         self._finished = self._broken = False
         self._closing = ExitStack()
         self._closing.callback(body.close)
-        if tidy is not None:
-            self._closing.callback(tidy)
+        if clean_up is not None:
+            self._closing.callback(clean_up)
         try:
             self._start(variables)
         except BaseException:
@@ -65,7 +65,7 @@ class Exchange:
         return next(self._blocks)
 
     def head(self) -> tuple[int, dict[str, str]]:
-        """Status and headers of the answer; raises `BrokenOff`, and `Fault` where git gives none."""
+        """Status and headers of the answer; raises `RequestCutOffError`, and `Fault` where git gives none."""
         text = bytearray()
         for block in self._blocks:
             text += block
@@ -74,7 +74,7 @@ class Exchange:
         lines, end, rest = bytes(text).partition(b"\r\n\r\n")
         if not end:
             self.close()
-            raise BrokenOff("the request broke off") if self._broken else Fault("git gave no answer")
+            raise RequestCutOffError("the request broke off") if self._broken else Fault("git gave no answer")
         headers = dict(line.split(": ", 1) for line in lines.decode("latin-1").split("\r\n"))
         status = int(headers.pop("Status", "200").split()[0])
         self._blocks = _after(rest, self._blocks)
@@ -86,7 +86,7 @@ class Exchange:
 
     def _start(self, variables: Mapping[str, str]) -> None:
         self._selector = self._closing.enter_context(selectors.DefaultSelector())
-        self._line = HookLine() if self._receive else None
+        self._line = HookChannel() if self._receive else None
         if self._line is not None:
             self._closing.callback(self._line.close)
             self._selector.register(self._line.socket, selectors.EVENT_READ)
@@ -130,7 +130,7 @@ class Exchange:
                     self._drop()
             while not self._body.ended:
                 self._drop()
-        except BrokenOff as broken:
+        except RequestCutOffError as broken:
             level = logging.WARNING if self._body.was_cut_off else logging.INFO
             log.log(level, "%s of %s: %s", self._what, self._who, broken)
             self._broken = True
@@ -139,10 +139,10 @@ class Exchange:
             self.close()
 
     def _patience(self) -> float:
-        """How long to wait for something to happen; raises `BrokenOff` when the time is up."""
+        """How long to wait for something to happen; raises `RequestCutOffError` when the time is up."""
         left = self._body.watch.until - time.monotonic()
         if left <= 0:
-            raise BrokenOff(f"ended after {settings.MAX_EXCHANGE_SECONDS} s")
+            raise RequestCutOffError(f"ended after {settings.MAX_EXCHANGE_SECONDS} s")
         return 0.0 if self._input.closed and not self._body.ended else left
 
     def _feed(self) -> None:
@@ -160,7 +160,7 @@ class Exchange:
         self._patience()
         self._dropped += len(self._body.read())
         if self._dropped > settings.MAX_PUSH_BYTES:
-            raise BrokenOff("the request goes on and on, and git heeds it no more")
+            raise RequestCutOffError("the request goes on and on, and git heeds it no more")
 
     def _shut(self) -> None:
         self._selector.unregister(self._input)

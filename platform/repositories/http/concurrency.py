@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 from core.errors import GauntletError
 
-AT_ONCE = 8
+MAX_CONCURRENT = 8
 """Half of the 16 threads that the site is run with."""
 
-AT_ONCE_EACH = 2
+MAX_CONCURRENT_PER_USER = 2
 KEPT = 4
 """So many of the turns are for teams that hold none."""
 
@@ -24,12 +24,12 @@ TEAM_HAS_ONE = "the site is busy, and your team has a clone or push under way; w
 STRANGERS = "others fetch what was released just now; try again in half a minute"
 
 
-class Busy(GauntletError):  # noqa: N818 - says what is so
+class LimitReachedError(GauntletError):
     """No turn is free. Its text tells the caller what to do."""
 
 
 @dataclass(eq=False)
-class Turn:
+class Permit:
     """The turn of one request of the user `user` for the team `team`, or its place among those who wait for one."""
 
     user: int
@@ -38,12 +38,12 @@ class Turn:
     """Ends the request, from any thread: another one needs its place."""
     begun: bool = False
 
-    def shares_with(self, other: Turn) -> bool:
+    def shares_with(self, other: Permit) -> bool:
         """Whether both are one team's; who is in none stands for itself."""
         return self.user == other.user if self.team is None else self.team == other.team
 
 
-class Turns:
+class ConcurrencyLimiter:
     """Gives out turns: `at_once` in all, `each` per user, and the last `kept` to teams that hold none.
 
     A request waits for its client before it has a turn. Those that wait hold a thread, so with them, too, there are no
@@ -51,14 +51,14 @@ class Turns:
     nobody out.
     """
 
-    def __init__(self, at_once: int = AT_ONCE, each: int = AT_ONCE_EACH, kept: int = KEPT) -> None:
+    def __init__(self, at_once: int = MAX_CONCURRENT, each: int = MAX_CONCURRENT_PER_USER, kept: int = KEPT) -> None:
         self._at_once, self._each, self._kept = at_once, each, kept
-        self._here: list[Turn] = []
+        self._here: list[Permit] = []
         self._lock = threading.Lock()
 
     def take(self, user: int) -> Callable[[], None]:
-        """Take a turn at once; call what is returned, once, to give it back. Raises `Busy`."""
-        turn = Turn(user)
+        """Take a turn at once; call what is returned, once, to give it back. Raises `LimitReachedError`."""
+        turn = Permit(user)
         self.wait(turn)
         try:
             self.begin(turn)
@@ -67,8 +67,8 @@ class Turns:
             raise
         return lambda: self.leave(turn)
 
-    def wait(self, turn: Turn) -> None:
-        """Let the request wait for its client, if a turn is free now; `leave` must follow. Raises `Busy`."""
+    def wait(self, turn: Permit) -> None:
+        """Let the request wait for its client, if a permit is free; `leave` must follow. Raises `LimitReachedError`."""
         with self._lock:
             self._check(turn)
             gone = self._gives_way(turn)
@@ -78,40 +78,40 @@ class Turns:
         if gone is not None:
             gone.drop()
 
-    def begin(self, turn: Turn) -> None:
-        """Its client is there: from now on the request has a turn. Raises `Busy`."""
+    def begin(self, turn: Permit) -> None:
+        """Its client is there: from now on the request has a turn. Raises `LimitReachedError`."""
         with self._lock:
             self._check(turn)
             if turn not in self._here:
-                raise Busy("others were quicker; try again in half a minute")
+                raise LimitReachedError("others were quicker; try again in half a minute")
             turn.begun = True
 
-    def leave(self, turn: Turn) -> None:
+    def leave(self, turn: Permit) -> None:
         """The request is over, or waits no more. Safe to repeat."""
         with self._lock:
             if turn in self._here:
                 self._here.remove(turn)
 
-    def _check(self, turn: Turn) -> None:
+    def _check(self, turn: Permit) -> None:
         begun = [each for each in self._here if each.begun]
         if sum(each.user == turn.user for each in begun) >= self._each:
-            raise Busy(
+            raise LimitReachedError(
                 STRANGERS
                 if turn.user == ANYBODY
                 else f"you have {self._each} clones or pushes under way; wait until one has ended, then try again"
             )
         free = self._at_once - len(begun)
         if free <= 0:
-            raise Busy("the site is busy with other clones and pushes; try again in half a minute")
+            raise LimitReachedError("the site is busy with other clones and pushes; try again in half a minute")
         if free <= self._kept and any(turn.shares_with(each) for each in begun):
-            raise Busy(STRANGERS if turn.user == ANYBODY else TEAM_HAS_ONE)
+            raise LimitReachedError(STRANGERS if turn.user == ANYBODY else TEAM_HAS_ONE)
 
-    def _gives_way(self, turn: Turn) -> Turn | None:
+    def _gives_way(self, turn: Permit) -> Permit | None:
         """The waiting request, if any, in whose place this one comes: one of the same user where it has several."""
         own = [each for each in self._here if each.user == turn.user]
         crowd = own if len(own) >= self._each else self._here if len(self._here) >= self._at_once else []
         return next((each for each in crowd if not each.begun), None)
 
 
-TURNS = Turns()
+LIMITER = ConcurrencyLimiter()
 """Those of this process."""

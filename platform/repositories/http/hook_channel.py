@@ -16,7 +16,7 @@ from core.errors import Fault, Refusal
 from repositories.git_command import HOOKS
 from repositories.push_messages import refusal_text
 
-MAX_QUESTION_BYTES = 4 << 20
+MAX_REQUEST_BYTES = 4 << 20
 LINE_SECONDS = 10.0
 TOO_MANY = Refusal(
     "this push changes more branches and tags than are taken at once",
@@ -25,7 +25,7 @@ TOO_MANY = Refusal(
 
 
 @dataclass(frozen=True)
-class Question:
+class HookRequest:
     """What the hook named `hook` was given on its input, and the variables by which git knows the quarantine."""
 
     hook: str
@@ -34,14 +34,14 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Answer:
+class HookResponse:
     """The exit status of the hook, and what it prints."""
 
     status: int
     text: str
 
 
-class HookLine:
+class HookChannel:
     """Hears the hooks of one push. `variables` lead them here."""
 
     def __init__(self) -> None:
@@ -54,24 +54,24 @@ class HookLine:
         self.socket.listen(2)
         self.variables = {"GAUNTLET_SOCKET": str(address), "GAUNTLET_PYTHON": sys.executable}
 
-    def hear(self) -> tuple[Question, socket.socket]:
+    def hear(self) -> tuple[HookRequest, socket.socket]:
         """The question of a hook that calls, and where to answer it."""
         caller, _ = self.socket.accept()
         try:
             caller.settimeout(LINE_SECONDS)
             told = bytearray()
             while block := caller.recv(1 << 16):
-                told += block[: MAX_QUESTION_BYTES + 1 - len(told)]
-            if len(told) > MAX_QUESTION_BYTES:
-                self.reply(caller, Answer(1, refusal_text(TOO_MANY, clock.now())))
+                told += block[: MAX_REQUEST_BYTES + 1 - len(told)]
+            if len(told) > MAX_REQUEST_BYTES:
+                self.reply(caller, HookResponse(1, refusal_text(TOO_MANY, clock.now())))
                 raise Fault("a push changes more refs than its hook can tell")
-            return Question(**json.loads(told)), caller
+            return HookRequest(**json.loads(told)), caller
         except BaseException:
             caller.close()
             raise
 
     @staticmethod
-    def reply(caller: socket.socket, answer: Answer) -> None:
+    def reply(caller: socket.socket, answer: HookResponse) -> None:
         """Answer the hook that called."""
         caller.sendall(json.dumps({"status": answer.status, "text": answer.text}).encode())
 

@@ -19,7 +19,7 @@ LEFTOVERS = ("tmp_objdir-*", "incoming-*", "pack/tmp_*", "pack/.tmp-*")
 PACK_SECONDS = 30.0
 
 
-class Presence:
+class PushLock:
     """One push to the bare repository `path`, until it leaves. The first and the last one tidy up."""
 
     def __init__(self, path: Path) -> None:
@@ -34,7 +34,7 @@ class Presence:
             _tidy_if_alone(self._file, self._path)
 
 
-def tidy(path: Path) -> None:
+def clean_up(path: Path) -> None:
     """Tidy up the bare repository `path`, if nobody pushes to it just now."""
     with _lock_of(path) as file:
         _tidy_if_alone(file, path)

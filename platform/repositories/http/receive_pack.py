@@ -11,52 +11,52 @@ from django.db import connections
 
 from core import clock
 from core.errors import Refusal
-from repositories.git_reader import Reader
-from repositories.http.hook_channel import Answer, Question
-from repositories.push_gate import Door, Push, RefUpdate
+from repositories.git_reader import GitReader
+from repositories.http.hook_channel import HookRequest, HookResponse
+from repositories.push_gate import Push, PushGate, RefUpdate
 from repositories.push_messages import FAULT, LATE_FAULT, printable, refusal_text
 from repositories.ref_rules import check_refs, ref_limits_in_force
-from repositories.services import note_push, size_of
+from repositories.services import record_push, size_of
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Receiver:
+class ReceivePack:
     """Answers git's hooks for one push; `push` lacks its updates until git tells them."""
 
-    door: Door
+    gate: PushGate
     push: Push
 
-    def answer(self, question: Question) -> Answer:
+    def answer(self, question: HookRequest) -> HookResponse:
         """Whether git may go on, and what the pusher reads."""
         push = replace(self.push, updates=_updates(question.lines), environment=question.environment)
         try:
             return self._before(push) if question.hook == "pre-receive" else self._after(push)
         finally:
-            let_connections_go()
+            close_connections()
 
-    def _before(self, push: Push) -> Answer:
+    def _before(self, push: Push) -> HookResponse:
         try:
             _check_refs(push)
             _check_size(push)
-            return Answer(0, printable(self.door.before(push)))
+            return HookResponse(0, printable(self.gate.before(push)))
         except Refusal as refusal:
-            return Answer(1, printable(refusal_text(refusal, clock.now())))
+            return HookResponse(1, printable(refusal_text(refusal, clock.now())))
         except Exception:
             log.exception("the door failed on a push of %s to %s", push.user, push.repository)
-            return Answer(1, FAULT)
+            return HookResponse(1, FAULT)
 
-    def _after(self, push: Push) -> Answer:
+    def _after(self, push: Push) -> HookResponse:
         try:
-            note_push(push.repository)
-            return Answer(0, printable(self.door.after(push)))
+            record_push(push.repository)
+            return HookResponse(0, printable(self.gate.after(push)))
         except Exception:
             log.exception("the door failed after a push of %s to %s", push.user, push.repository)
-            return Answer(0, LATE_FAULT)
+            return HookResponse(0, LATE_FAULT)
 
 
-def let_connections_go() -> None:
+def close_connections() -> None:
     """A push may take minutes, in which it needs no database."""
     for connection in connections.all(initialized_only=True):
         if not connection.in_atomic_block:
@@ -68,7 +68,7 @@ def _updates(lines: str) -> Sequence[RefUpdate]:
 
 
 def _check_refs(push: Push) -> None:
-    with Reader(push.repository.path) as reader:
+    with GitReader(push.repository.path) as reader:
         check_refs(push.updates, reader.refs(), ref_limits_in_force())
 
 

@@ -12,12 +12,12 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from core.errors import GauntletError, Refusal
-from repositories.http.transfer_rate import Watch
+from repositories.http.transfer_rate import StallWatchdog
 
 BLOCK = 1 << 16
 
 
-class BrokenOff(GauntletError):  # noqa: N818 - says what happened
+class RequestCutOffError(GauntletError):
     """The client went away before its request was whole, fell silent or was too slow."""
 
 
@@ -53,14 +53,14 @@ class Body:
         self._first = b""
         self._cause = ""
         self.ended = False
-        self.watch = Watch(self.cut_off)
+        self.watch = StallWatchdog(self.cut_off)
 
     def wait(self) -> None:
-        """Wait for the first byte, which the next `read` gives; raises `BrokenOff`."""
+        """Wait for the first byte, which the next `read` gives; raises `RequestCutOffError`."""
         self._first = self._next(self._stream.readline, 1)  # `read` would wait for a kilobyte
 
     def read(self) -> bytes:
-        """The next block; empty at the end. Raises `BrokenOff`."""
+        """The next block; empty at the end. Raises `RequestCutOffError`."""
         if self._first:
             block, self._first = self._first, b""
             return block
@@ -89,8 +89,8 @@ class Body:
         """Whether it was we who ended the connection."""
         return bool(self._cause)
 
-    def _broken_off(self, seen: str) -> BrokenOff:
-        return BrokenOff(f"the request broke off: {self._cause or seen}")
+    def _broken_off(self, seen: str) -> RequestCutOffError:
+        return RequestCutOffError(f"the request broke off: {self._cause or seen}")
 
     def cut_off(self, cause: str) -> None:
         """End the connection while it is ours: whoever reads from it or writes to it hears so. From any thread."""

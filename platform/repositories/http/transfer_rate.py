@@ -11,7 +11,7 @@ from django.conf import settings
 CHECK_SECONDS = 0.25
 
 
-class Pace:
+class ClientTimeLimit:
     """The patience left with a client, in seconds. Pure: waiting uses it up, and each byte earns a little of it back.
 
     At most `most` seconds are left, so a client that was quick at first is not slow for long afterwards either.
@@ -26,7 +26,7 @@ class Pace:
         self.left = min(self._most, self.left - seconds + moved / self._least_rate)
 
 
-class Watch:
+class StallWatchdog:
     """Calls `cut_off`, with the reason, where a client keeps us waiting too long or the exchange takes too long.
 
     Only the time between `wait_begins` and `wait_ends` is the client's. One thread, until `close`.
@@ -34,7 +34,7 @@ class Watch:
 
     def __init__(self, cut_off: Callable[[str], None]) -> None:
         self._cut_off = cut_off
-        self._pace = Pace(settings.MIN_BYTES_PER_SECOND, settings.MAX_SLOW_SECONDS)
+        self._pace = ClientTimeLimit(settings.MIN_BYTES_PER_SECOND, settings.MAX_SLOW_SECONDS)
         self.until = time.monotonic() + settings.MAX_EXCHANGE_SECONDS
         self._waits_since: float | None = None
         self._over = threading.Event()

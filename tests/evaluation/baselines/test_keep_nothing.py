@@ -15,7 +15,7 @@ from evaluation.domain.results import SampleResult
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.referee.match import Match
-from evaluation.runner.in_process_player import FunctionSeat
+from evaluation.runner.in_process_player import InProcessPlayer
 from evaluation.sdk import serve_attack, serve_model
 
 RULES = QueryRules(classes=10, query_budget=60, piece_samples=2)
@@ -36,8 +36,8 @@ def test_rows_are_those_of_an_attack_that_was_just_started(
         match = Match(
             rules=RULES,
             track=baseline.track,
-            model=FunctionSeat(lambda connected: serve_model(predict, connected=connected)),
-            attack=FunctionSeat(lambda connected: serve_attack(attack, connected=connected)),
+            model=InProcessPlayer(lambda connected: serve_model(predict, connected=connected)),
+            attack=InProcessPlayer(lambda connected: serve_attack(attack, connected=connected)),
             seed=3,
             fresh_audit=False,
             reuse_attack=True,

@@ -11,25 +11,25 @@ from evaluation.domain.errors import Fault
 from evaluation.domain.players import Track
 from evaluation.protocol import frames
 from evaluation.referee.match import Match
-from evaluation.referee.player_connection import Departure
-from evaluation.runner.in_process_player import FunctionSeat
+from evaluation.referee.player_connection import PlayerExit
+from evaluation.runner.in_process_player import InProcessPlayer
 from evaluation.sdk import serve_attack, serve_model
 
 
-class FaultySeat(FunctionSeat):
+class FaultySeat(InProcessPlayer):
     """A seat whose host fails when the player is to be ended."""
 
-    def dismiss(self, *, patience: float = 0.0) -> Departure:
+    def dismiss(self, *, patience: float = 0.0) -> PlayerExit:
         super().dismiss(patience=patience)
         raise Fault("the engine does not answer")
 
 
-class WatchedSeat(FunctionSeat):
+class WatchedSeat(InProcessPlayer):
     """A seat that tells how often its player was ended."""
 
     dismissed = 0
 
-    def dismiss(self, *, patience: float = 0.0) -> Departure:
+    def dismiss(self, *, patience: float = 0.0) -> PlayerExit:
         self.dismissed += 1
         return super().dismiss(patience=patience)
 

@@ -14,8 +14,8 @@ from evaluation.domain.players import Player, Side, Track
 from evaluation.domain.results import Reason
 from evaluation.domain.rules import QueryRules
 from evaluation.protocol.channel import ChannelError
-from evaluation.referee.players import Contestant, PlayerFailedError
-from evaluation.runner.sandboxed_player import SandboxSeat
+from evaluation.referee.players import ConnectedPlayer, PlayerFailedError
+from evaluation.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox import control_proof
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.docker import DockerSandbox
@@ -86,7 +86,7 @@ def make_player(tmp_path: Path) -> Callable[..., Player]:
 
 def failure_of(sandbox: Sandbox, player: Player, rules: QueryRules = LONG) -> Any:
     """How the referee names the failure of a player in its first start."""
-    contestant = Contestant(Side.MODEL, SandboxSeat(sandbox, player, RESOURCES), Track.UNTARGETED, rules, 1.0)
+    contestant = ConnectedPlayer(Side.MODEL, SandboxedPlayer(sandbox, player, RESOURCES), Track.UNTARGETED, rules, 1.0)
     with pytest.raises(PlayerFailedError) as failed:
         contestant.channel()
     return failed.value.failure
@@ -128,16 +128,16 @@ def test_no_control_player_is_started_for_a_player_that_is_just_sent_away(
         connection.connect(os.environ["GAUNTLET_SOCKET"])
         time.sleep(60)
     """
-    seat = SandboxSeat(sandbox, make_player(sandbox, "python3", "-c", textwrap.dedent(hello)), RESOURCES)
-    connection, _ = seat.open(30.0)
+    player = SandboxedPlayer(sandbox, make_player(sandbox, "python3", "-c", textwrap.dedent(hello)), RESOURCES)
+    connection, _ = player.open(30.0)
     connection.close()
-    assert seat.dismiss().reason is None
+    assert player.dismiss().reason is None
     assert started == []
 
 
 def broken(sandbox: Sandbox, player: Player, rules: QueryRules = LONG) -> str:
     """What is said of the host on which a player cannot start."""
-    contestant = Contestant(Side.MODEL, SandboxSeat(sandbox, player, RESOURCES), Track.UNTARGETED, rules, 1.0)
+    contestant = ConnectedPlayer(Side.MODEL, SandboxedPlayer(sandbox, player, RESOURCES), Track.UNTARGETED, rules, 1.0)
     with pytest.raises(Fault) as fault:
         contestant.channel()
     assert contestant.failures == []
@@ -186,9 +186,9 @@ def test_a_control_player_that_is_not_answered_in_time_is_the_hosts_cause(
 def test_a_player_cannot_write_to_the_report_of_bubblewrap(make_player: Callable[..., Player]) -> None:
     seen = "import os; print([n for n in os.listdir('/proc/self/fd') if n not in '012'])"
     sandbox = ProcessSandbox(bubblewrapped=True)
-    seat = SandboxSeat(sandbox, make_player(sandbox, "python3", "-c", seen), RESOURCES)
+    connection = SandboxedPlayer(sandbox, make_player(sandbox, "python3", "-c", seen), RESOURCES)
     with pytest.raises(ChannelError):
-        seat.open(30.0)
-    seat.dismiss()
-    (log,) = seat.logs
+        connection.open(30.0)
+    connection.dismiss()
+    (log,) = connection.logs
     assert log == "['3']\n"  # the listing itself

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from evaluation.domain.players import Side
 from evaluation.domain.results import Failure, Reason
-from evaluation.runner.checks import Check, kept_the_rules, not_reached, what_failed
+from evaluation.runner.checks import SmokeCheck, kept_the_rules, not_reached, what_failed
 
 HOME = Path("/srv/checkouts/7-abc")
 CRASH = f'Traceback (most recent call last):\n  File "{HOME}/main.py", line 5, in f\n    1/0\nZeroDivisionError: oh\n'
@@ -44,9 +44,9 @@ def test_a_missing_package_belongs_into_the_requirements() -> None:
 
 def test_each_cause_has_one_fix_and_the_first_the_headline() -> None:
     checks = [
-        Check("accuracy", False, "2 of 20", fix="one"),
-        Check("time", False, "slow", fix="two"),
-        Check("stateless", False, "changed", fix="one"),
+        SmokeCheck("accuracy", False, "2 of 20", fix="one"),
+        SmokeCheck("time", False, "slow", fix="two"),
+        SmokeCheck("stateless", False, "changed", fix="one"),
         *not_reached("budget"),
     ]
     assert what_failed(checks) == ("2 of 20", ["one", "two"])

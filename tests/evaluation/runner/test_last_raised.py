@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.runner.last_exception import MOST_CHARACTERS, Raised, last_raised
+from evaluation.runner.last_exception import MOST_CHARACTERS, LastException, last_exception
 
 HOME = Path("/srv/checkouts/7-abc")
 SDK = "/srv/sdk/0123/evaluation/sdk/model.py"
@@ -22,24 +22,26 @@ def traceback(*frames: tuple[str, int], exception: str = "ZeroDivisionError: div
 
 def test_it_works() -> None:
     output = "loading\n" + traceback((f"{HOME}/main.py", 30), (SDK, 12), (f"{HOME}/net/layers.py", 7)) + "bye\n"
-    assert last_raised(output, HOME) == Raised("ZeroDivisionError: division by zero", "net/layers.py", 7)
+    assert last_exception(output, HOME) == LastException("ZeroDivisionError: division by zero", "net/layers.py", 7)
 
 
 def test_it_names_the_player_s_own_line_and_not_the_library_s() -> None:
     frames = ((f"{HOME}/main.py", 30), (f"{HOME}/.venv/lib/python3.11/site-packages/x.py", 1), ("/usr/lib/a.py", 9))
-    assert last_raised(traceback(*frames), HOME) == Raised("ZeroDivisionError: division by zero", "main.py", 30)
+    assert last_exception(traceback(*frames), HOME) == LastException(
+        "ZeroDivisionError: division by zero", "main.py", 30
+    )
 
 
 def test_the_last_of_several_counts() -> None:
     chained = traceback((f"{HOME}/a.py", 1), exception="KeyError: 'x'")
     chained += "\nDuring handling of the above exception, another exception occurred:\n\n"
     chained += traceback((f"{HOME}/b.py", 2), exception="own.errors.Bad")
-    assert str(last_raised(chained, HOME)) == "own.errors.Bad (b.py, line 2)"
+    assert str(last_exception(chained, HOME)) == "own.errors.Bad (b.py, line 2)"
 
 
 def test_it_reads_a_syntax_error() -> None:
     output = f'  File "{HOME}/main.py", line 3\n    def (\n        ^\nSyntaxError: invalid syntax\n'
-    assert str(last_raised(output, HOME)) == "SyntaxError: invalid syntax (main.py, line 3)"
+    assert str(last_exception(output, HOME)) == "SyntaxError: invalid syntax (main.py, line 3)"
 
 
 @pytest.mark.parametrize(
@@ -48,19 +50,19 @@ def test_it_reads_a_syntax_error() -> None:
 )
 def test_it_reads_what_an_image_prints(file: str, shown: str) -> None:
     frames = ((file, 4), ("/opt/gauntlet/evaluation/sdk/model.py", 8), ("<string>", 1))
-    assert last_raised(traceback(*frames), None) == Raised("ZeroDivisionError: division by zero", shown, 4)
+    assert last_exception(traceback(*frames), None) == LastException("ZeroDivisionError: division by zero", shown, 4)
 
 
 def test_an_exception_in_nothing_of_the_player_s_has_no_place() -> None:
-    assert str(last_raised(traceback((SDK, 12)), HOME)) == "ZeroDivisionError: division by zero"
+    assert str(last_exception(traceback((SDK, 12)), HOME)) == "ZeroDivisionError: division by zero"
 
 
 def test_a_long_message_is_cut() -> None:
-    found = last_raised(traceback((f"{HOME}/main.py", 1), exception="ValueError: " + "x" * 9000), HOME)
+    found = last_exception(traceback((f"{HOME}/main.py", 1), exception="ValueError: " + "x" * 9000), HOME)
     assert found is not None
     assert len(found.exception) <= MOST_CHARACTERS + 4
 
 
 @pytest.mark.parametrize("output", ["", "Error: no weights\n", '  File "main.py", line 3\nand so on: it goes\n'])
 def test_an_output_without_a_traceback_has_none(output: str) -> None:
-    assert last_raised(output, HOME) is None
+    assert last_exception(output, HOME) is None

@@ -13,7 +13,7 @@ from evaluation.domain.players import Track
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.referee.match import Match
-from evaluation.runner.in_process_player import FunctionSeat
+from evaluation.runner.in_process_player import InProcessPlayer
 from evaluation.runner.nearest_mean import NearestMean
 from evaluation.runner.smoke_opponent import MADE_FROM, nearest_mean_opponent
 from evaluation.sdk import serve_attack
@@ -79,8 +79,8 @@ def test_it_can_be_broken(track: Track) -> None:
 
     opponent = nearest_mean_opponent(samples)
     rules = QueryRules(shape=ImageShape(32, 32, 3), classes=4, query_budget=10)
-    seat = FunctionSeat(lambda connected: serve_attack(attack, connected=connected))
-    match = Match(rules=rules, track=track, model=opponent.seat, attack=seat, seed=1)
+    connection = InProcessPlayer(lambda connected: serve_attack(attack, connected=connected))
+    match = Match(rules=rules, track=track, model=opponent.connection, attack=connection, seed=1)
     try:
         rows = [row for piece in match.play(opponent.samples) for row in piece.samples]
     finally:

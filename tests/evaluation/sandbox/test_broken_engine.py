@@ -13,7 +13,7 @@ import pytest
 from evaluation.domain.errors import BuildRefusal, Fault
 from evaluation.domain.players import Player, Track
 from evaluation.protocol.channel import ChannelError
-from evaluation.runner.sandboxed_player import SandboxSeat
+from evaluation.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.docker import DockerSandbox
 
@@ -43,10 +43,10 @@ def digest() -> str:
 
 
 @pytest.fixture
-def seat(sandbox: DockerSandbox, digest: str) -> Callable[..., SandboxSeat]:
-    def make(*command: str, image: str | None = None) -> SandboxSeat:
+def connection(sandbox: DockerSandbox, digest: str) -> Callable[..., SandboxedPlayer]:
+    def make(*command: str, image: str | None = None) -> SandboxedPlayer:
         player = Player("some player", Track.MODEL, command, digest, image=image or sandbox.base_image)
-        return SandboxSeat(sandbox, player, RESOURCES)
+        return SandboxedPlayer(sandbox, player, RESOURCES)
 
     return make
 
@@ -57,9 +57,9 @@ def containers(sandbox: DockerSandbox, digest: str) -> list[Any]:
 
 @pytest.mark.usefixtures("engine_alone")
 def test_an_engine_that_is_gone_when_the_player_has_failed_is_the_hosts_cause(
-    engine_proxy: Any, sandbox: DockerSandbox, seat: Callable[..., SandboxSeat], digest: str
+    engine_proxy: Any, sandbox: DockerSandbox, connection: Callable[..., SandboxedPlayer], digest: str
 ) -> None:
-    waiting = seat("sleep", "60")
+    waiting = connection("sleep", "60")
     with pytest.raises(ChannelError):
         waiting.open(1.0)
     engine_proxy.cut()
@@ -75,9 +75,9 @@ def test_an_engine_that_is_gone_when_the_player_has_failed_is_the_hosts_cause(
 
 
 def test_an_engine_that_was_gone_for_a_moment_does_not_cost_the_player_anything(
-    engine_proxy: Any, seat: Callable[..., SandboxSeat]
+    engine_proxy: Any, connection: Callable[..., SandboxedPlayer]
 ) -> None:
-    waiting = seat("sleep", "60")
+    waiting = connection("sleep", "60")
     engine_proxy.cut_at(b"/wait", 0)
     with pytest.raises(ChannelError):
         waiting.open(30.0)  # its end was waited for on a connection that broke: it looks as if it had exited
@@ -88,9 +88,9 @@ def test_an_engine_that_was_gone_for_a_moment_does_not_cost_the_player_anything(
 
 @pytest.mark.parametrize("act", ["kill", "stop", "remove"])
 def test_a_container_that_somebody_else_ends_is_the_hosts_cause(
-    sandbox: DockerSandbox, seat: Callable[..., SandboxSeat], digest: str, act: str
+    sandbox: DockerSandbox, connection: Callable[..., SandboxedPlayer], digest: str, act: str
 ) -> None:
-    endless = seat("sh", "-c", "trap 'exit 143' TERM; while :; do sleep 0.1; done")
+    endless = connection("sh", "-c", "trap 'exit 143' TERM; while :; do sleep 0.1; done")
     with pytest.raises(ChannelError):
         endless.open(1.0)
     (container,) = containers(sandbox, digest)
@@ -115,19 +115,19 @@ def image_with(sandbox: DockerSandbox) -> Iterator[Callable[[str], str]]:
 
 
 def test_it_rejects_an_image_that_no_engine_can_start(
-    seat: Callable[..., SandboxSeat], image_with: Callable[[str], str]
+    connection: Callable[..., SandboxedPlayer], image_with: Callable[[str], str]
 ) -> None:
-    cannot = seat("true", image=image_with("mkdir -p /run && rm -rf /run/gauntlet && touch /run/gauntlet"))
+    cannot = connection("true", image=image_with("mkdir -p /run && rm -rf /run/gauntlet && touch /run/gauntlet"))
     with pytest.raises(BuildRefusal, match="cannot be started as a player is"):
         cannot.open(30.0)
 
 
 def test_an_engine_that_starts_nothing_is_the_hosts_cause(
-    engine_proxy: Any, seat: Callable[..., SandboxSeat], tmp_path: Path
+    engine_proxy: Any, connection: Callable[..., SandboxedPlayer], tmp_path: Path
 ) -> None:
     engine_proxy.cut_at(b"/start", 0)
     with pytest.raises(Fault, match="starting some player"):
-        seat("true").open(30.0)
+        connection("true").open(30.0)
 
 
 def test_a_base_image_that_is_gone_is_the_hosts_cause() -> None:

@@ -88,7 +88,7 @@ class Rows:
     def _player(self, kind: str) -> Player:
         return Player.objects.create(
             competition=self.rules.competition,
-            kind=kind,
+            track_name=kind,
             digest=f"sha256:{self.rounds:064x}",
             title=f"a {kind}",
             command=["python", "main.py"],
@@ -155,7 +155,7 @@ class Rows:
         return match
 
     def _evaluation(self, submission: Submission, players: dict[str, Player], match: Match) -> Evaluation:
-        track = Track.objects.get(competition=self.rules.competition, kind="untargeted")
+        track = Track.objects.get(competition=self.rules.competition, name="untargeted")
         pool = Pool.objects.create(track=track, number=self.rounds, made_at=self.at, reason="the first")
         PoolPlace.objects.create(pool=pool, place=1, player=players["untargeted"])
         evaluation = Evaluation.objects.create(

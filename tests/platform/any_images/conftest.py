@@ -112,7 +112,7 @@ class Site:
         if made:
             make_team(slug=team, name=team.title(), captain=user, competition=competition)
         entry = Entry.objects.get(team__slug=team)
-        repository = repository_of(entry=entry, track=competition.tracks.get(kind=kind))
+        repository = repository_of(entry=entry, track=competition.tracks.get(name=kind))
         manifest = f'[submission]\ntrack = "{kind}"\nrun = "python main.py"\ntitle = "{team}"\nlicence = "MIT"\n'
         files = {"submission.toml": manifest, "main.py": program}
         commit = _pushed(self.folder / f"{team}-{kind}", repository.path, files)

@@ -26,7 +26,7 @@ def _images(site: Site) -> None:
 
 def rows(competition: Competition, kind: str) -> list[tuple[str, int]]:
     """The teams on a board, each with how many samples it was measured on."""
-    track = competition.tracks.get(kind=kind)
+    track = competition.tracks.get(name=kind)
     return [(row.team_slug, row.samples) for row in board(track).rows]
 
 
@@ -57,7 +57,7 @@ def test_without_baselines_the_first_submissions_are_the_opponents(site: Site, r
     ]
 
     site.submit("walls", "model", MODEL.format(tint=[0, 0, 9]))
-    models = pool_in_force(competition.tracks.get(kind="model"))
+    models = pool_in_force(competition.tracks.get(name="model"))
     assert models is not None
     assert [place.player.title for place in models.places.all()] == ["shields", "walls"]
     again = evaluation_of(attack)

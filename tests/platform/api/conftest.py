@@ -77,7 +77,7 @@ def scored(
     repository, at = repositories["model"], rules.created_at
     player = Player.objects.create(
         competition=rules.competition,
-        kind="model",
+        track_name="model",
         digest="sha256:1",
         title="Wise owl",
         command=["python"],

@@ -88,10 +88,10 @@ def test_scores_are_rounded_as_on_the_page(program: Any, played: Round) -> None:
 
 def test_a_model_that_left_as_inconsistent_is_told_of(program: Any, played: Round) -> None:
     Round.objects.update(state=Round.State.PUBLISHED, field_commitment="f1e1d" * 12)
-    RoundEntry.objects.update(inconsistent=True, value=None, low=None, high=None, kept_because="")
+    RoundEntry.objects.update(inconsistent=True, value=None, low=None, high=None, audit_override_reason="")
     shown = program().get(ROUND).json()
     row = shown["standings"]["model"][0]
-    assert (row["gone"], row["value"], row["kept_because"]) == ("inconsistent", None, "")
+    assert (row["gone"], row["value"], row["audit_override_reason"]) == ("inconsistent", None, "")
     assert shown["field_commitment"] == "f1e1d" * 12
 
 

@@ -17,7 +17,7 @@ def row(kind: str, **ranks: int | None) -> Standing:
     evaluation = Evaluation(
         value=9.86, low=6.72, high=12.51, samples=20, failures=6, met=2, worst_opponent=Player(title="Boundary")
     )
-    return Standing(track=Track(kind=kind), entry=Entry(team=Team(name="The Owls")), evaluation=evaluation, **ranks)
+    return Standing(track=Track(name=kind), entry=Entry(team=Team(name="The Owls")), evaluation=evaluation, **ranks)
 
 
 def printed(*rows: Standing) -> str:

@@ -34,7 +34,7 @@ class Arena:
         """A baseline, or what a team sent from its repository."""
         return Player.objects.create(
             competition=self.competition,
-            kind=kind,
+            track_name=kind,
             digest=f"sha256:{next(self.numbers):064x}",
             title=title,
             command=["python", "main.py"],

@@ -55,7 +55,7 @@ def test_it_works(
     assert act(admin, "rejudge", *scored) == ["2 of 2 are being rejudged."]
     rejudging = Rejudging.objects.get()
     assert rejudging.evaluations.count() == 2, "one set for all chosen rows"
-    for match in Match.objects.filter(take=rejudging.pk):
+    for match in Match.objects.filter(repetition=rejudging.pk):
         arena.play(match, [3.0] * 6)
     sweep()
     with django_assert_max_num_queries(17):
@@ -69,7 +69,7 @@ def test_it_works(
 def test_it_is_dropped_and_replayed_there_too(admin: Client, scored: list[Evaluation]) -> None:
     act(admin, "rejudge", scored[0])
     rejudging = Rejudging.objects.get()
-    Match.objects.filter(take=rejudging.pk).update(state="failed")
+    Match.objects.filter(repetition=rejudging.pk).update(state="failed")
     sweep()
     assert act(admin, "replay", rejudging)[-1] == "1 of 1 sent to be played again."
     assert act(admin, "drop", rejudging)[-1] == "1 of 1 dropped."
@@ -88,8 +88,8 @@ def test_boards_stand_still_and_move_from_the_page_of_the_competition(
 ) -> None:
     competition = Competition.objects.get()
     page = reverse("admin:competitions_competition_change", args=[competition.pk])
-    assert "still_boards" in admin.get(page).content.decode()
-    assert act(admin, "still_boards", competition) == ["1 of 1 made to stand still."]
+    assert "freeze_leaderboards" in admin.get(page).content.decode()
+    assert act(admin, "freeze_leaderboards", competition) == ["1 of 1 made to stand still."]
     assert Snapshot.objects.count() == 3
-    assert act(admin, "move_boards", competition)[-1] == "1 of 1 made to move."
+    assert act(admin, "unfreeze_leaderboards", competition)[-1] == "1 of 1 made to move."
     assert [event.reason for event in Event.objects.filter(verb__in=["still", "move"], by=olga)] == ["it must be"] * 2

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboards.ranking import Place, Scored, TermsKey, order_before, places
+from leaderboards.ranking import BasisKey, Place, Scored, order_before, places
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-NOW: TermsKey = (3, 1, 1)
-BEFORE: TermsKey = (2, 1, 1)
-LONG_AGO: TermsKey = (1, 1, 1)
+NOW: BasisKey = (3, 1, 1)
+BEFORE: BasisKey = (2, 1, 1)
+LONG_AGO: BasisKey = (1, 1, 1)
 
 
 def scored(
@@ -23,10 +23,10 @@ def scored(
     *,
     hours: float = 0,
     evaluation: int | None = None,
-    terms: TermsKey = NOW,
+    basis: BasisKey = NOW,
 ) -> Scored:
     """A row of `entry` that was scored `hours` after noon."""
-    return Scored(entry, submission, evaluation or submission, NOON + timedelta(hours=hours), value, terms)
+    return Scored(entry, submission, evaluation or submission, NOON + timedelta(hours=hours), value, basis)
 
 
 def ranked(rows: list[Scored], kind: str = "model") -> dict[int, int | None]:
@@ -74,7 +74,7 @@ def test_a_rank_change_is_measured_from_a_day_before_the_newest_score() -> None:
 
 
 def test_only_scores_under_the_terms_in_force_are_ranked() -> None:
-    rows = [scored(1, 10, 1.0), scored(2, 11, 9.0, terms=BEFORE), scored(3, 12, 2.0), scored(4, 13, 8.0, terms=BEFORE)]
+    rows = [scored(1, 10, 1.0), scored(2, 11, 9.0, basis=BEFORE), scored(3, 12, 2.0), scored(4, 13, 8.0, basis=BEFORE)]
     assert ranked(rows) == {1: 2, 2: None, 3: 1, 4: None}
     assert ranked([rows[1], rows[3]]) == {2: None, 4: None}
 
@@ -83,9 +83,9 @@ def test_only_scores_under_the_terms_in_force_are_ranked() -> None:
 def test_the_others_are_listed_below_by_their_old_score_the_latest_terms_first(kind: str, listed: list[int]) -> None:
     rows = [
         scored(1, 10, 0.5),
-        scored(2, 11, 2.0, terms=BEFORE),
-        scored(3, 12, 9.0, terms=LONG_AGO),
-        scored(4, 13, 3.0, terms=BEFORE),
+        scored(2, 11, 2.0, basis=BEFORE),
+        scored(3, 12, 9.0, basis=LONG_AGO),
+        scored(4, 13, 3.0, basis=BEFORE),
     ]
     board = places(rows, kind, NOW)
     assert sorted(board, key=lambda entry: board[entry].place) == listed
@@ -93,7 +93,7 @@ def test_the_others_are_listed_below_by_their_old_score_the_latest_terms_first(k
 
 
 def test_a_change_of_place_is_only_told_between_ranks_under_the_same_terms() -> None:
-    day_old = [scored(1, 10, 2.0, terms=BEFORE), scored(2, 11, 1.0, terms=BEFORE), scored(3, 12, 3.0)]
+    day_old = [scored(1, 10, 2.0, basis=BEFORE), scored(2, 11, 1.0, basis=BEFORE), scored(3, 12, 3.0)]
     board = places([*day_old, scored(1, 10, 1.0, hours=24, evaluation=20), scored(4, 13, 5.0, hours=25)], "model", NOW)
     assert {entry: (place.rank, place.previous_rank) for entry, place in board.items()} == {
         1: (3, None),
@@ -104,7 +104,7 @@ def test_a_change_of_place_is_only_told_between_ranks_under_the_same_terms() -> 
 
 
 def test_the_board_before_the_terms_stays_while_new_scores_arrive() -> None:
-    old = [scored(1, 10, 2.0, terms=BEFORE), scored(2, 11, 3.0, terms=BEFORE), scored(3, 12, 9.0, terms=LONG_AGO)]
+    old = [scored(1, 10, 2.0, basis=BEFORE), scored(2, 11, 3.0, basis=BEFORE), scored(3, 12, 9.0, basis=LONG_AGO)]
     before = {2: 1, 1: 2, 3: 3}
     assert order_before(old, "model", NOW) == before
     assert order_before([*old, scored(1, 10, 0.1, evaluation=20), scored(4, 13, 1.0)], "model", NOW) == before
@@ -127,7 +127,7 @@ many_rows = st.lists(
         st.sampled_from([0.0, 0.5, 1.0, 2.0]),
         hours=st.integers(0, 72),
         evaluation=st.integers(1, 1000),
-        terms=st.sampled_from([NOW, BEFORE, LONG_AGO]),
+        basis=st.sampled_from([NOW, BEFORE, LONG_AGO]),
     ),
     max_size=25,
     unique_by=lambda row: row.evaluation,
@@ -145,7 +145,7 @@ def test_the_order_of_arrival_never_matters(rows: list[Scored], kind: str, rando
 def test_every_entry_stands_once_and_as_many_stand_above_as_are_better(rows: list[Scored]) -> None:
     board = places(rows, "model", NOW)
     assert set(board) == {row.entry for row in rows}
-    of = {row.evaluation: (row.terms, row.value) for row in rows}
+    of = {row.evaluation: (row.basis, row.value) for row in rows}
     for place in board.values():
         better = [other for other in board.values() if of[other.evaluation] > of[place.evaluation]]
         assert place.place == len(better) + 1

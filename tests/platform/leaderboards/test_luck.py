@@ -140,7 +140,7 @@ def test_an_opponent_that_the_score_leaves_out_decides_nothing(arena: Arena, ali
         for match in evaluation.matches.all():
             arena.play(match, [on_own] * 6 if match.model_id == own_model.pk else STEADY)
         services.score_finished()
-    (own,) = [each for each in luck_of(owls, inside=True) if each.track.kind == "untargeted"]
+    (own,) = [each for each in luck_of(owls, inside=True) if each.track.name == "untargeted"]
     assert own.compared is not None
     assert own.compared.difference.value == 0
 
@@ -151,7 +151,7 @@ def test_what_a_still_board_hides_is_not_counted(
     owls = arena.entry("owls")
     scored(arena, arena.submission(owls, "model", alice))
     since = the_clock.at
-    owls.competition.boards_still_since = since
+    owls.competition.leaderboards_frozen_since = since
     the_clock.at += timedelta(hours=1)
     scored(arena, arena.submission(owls, "model", alice))
     board = luck_on(arena.tracks["model"], ["owls"], until=since)

@@ -11,7 +11,7 @@ from accounts.models import User
 from competitions.models import Entry
 from leaderboards import services
 from leaderboards.models import Evaluation, Resamples
-from leaderboards.selectors import board, unmeasured
+from leaderboards.selectors import board, unevaluated
 from leaderboards.tasks import sweep
 from submissions.models import Player, QuotaSlot, Submission
 
@@ -40,7 +40,7 @@ def played(arena: Arena, submission: Submission, distances: dict[str, list[float
     """Evaluate a submission; `distances` by the title of the opponent."""
     evaluation = services.evaluate(submission)
     assert evaluation is not None
-    is_model = submission.repository.track.kind == "model"
+    is_model = submission.repository.track.name == "model"
     for match in evaluation.matches.select_related("model", "attack"):
         arena.play(match, distances[(match.attack if is_model else match.model).title])
     services.score_finished()
@@ -104,9 +104,9 @@ def test_an_attack_that_meets_only_its_own_team_gets_no_score_until_the_next_poo
     assert (evaluation.state, evaluation.cause, evaluation.reason) == ("void", "platform", "own_opponents")
     assert "Every model of pool 1 is your own team's" in evaluation.problem
     assert QuotaSlot.objects.get(submission=attack).state == "refunded"
-    assert attack not in set(unmeasured())
+    assert attack not in set(unevaluated())
     in_pool(arena, "model", player_of(own_model), arena.player("model", "plain"))
-    assert attack in set(unmeasured())
+    assert attack in set(unevaluated())
     sweep()
     again = attack.evaluations.get(state="playing")
     arena.play(again.matches.get(model__title="plain"), EASY)

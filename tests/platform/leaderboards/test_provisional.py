@@ -12,7 +12,7 @@ from competitions.models import Competition
 from core import clock
 from leaderboards import evaluation_basis, services
 from leaderboards.models import Evaluation, Pool
-from leaderboards.selectors import board, places_at, unmeasured, unrefined
+from leaderboards.selectors import board, places_at, unevaluated, unrefined
 from leaderboards.tasks import sweep
 from matches.models import Match, Piece, Worker
 from submissions.models import Player, Submission
@@ -183,7 +183,7 @@ def test_what_was_never_measured_or_has_no_score_comes_at_once(
 ) -> None:
     new = arena.submission(arena.entry("new"), "model", alice)
     ranked[4].evaluations.update(state="void", cause="platform", value=None)
-    assert set(unmeasured()) == {*ranked[:2], ranked[4], new}
+    assert set(unevaluated()) == {*ranked[:2], ranked[4], new}
 
 
 def test_new_rules_and_new_samples_make_scores_provisional_too(arena: Arena, alice: User, attack_pool: Pool) -> None:

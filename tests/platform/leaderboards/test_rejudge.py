@@ -15,7 +15,7 @@ from core.errors import Refusal
 from core.models import Event
 from leaderboards import services
 from leaderboards.models import Evaluation, Pool, Rejudging, Standing
-from leaderboards.selectors import comparison, evaluation_of, public_evaluation_of, unmeasured
+from leaderboards.selectors import comparison, evaluation_of, public_evaluation_of, unevaluated
 from leaderboards.tasks import sweep
 from matches.models import Match, Piece, SampleResult
 from submissions.models import QuotaSlot, Submission
@@ -39,7 +39,7 @@ class Stage(NamedTuple):
     rejudging: Rejudging
 
     def play(self, distances: Sequence[float]) -> None:
-        for match in Match.objects.filter(take=self.rejudging.pk, state="waiting"):
+        for match in Match.objects.filter(repetition=self.rejudging.pk, state="waiting"):
             self.arena.play(match, distances)
         sweep()
         self.rejudging.refresh_from_db()
@@ -75,8 +75,8 @@ def test_it_works(stage: Stage, olga: User) -> None:
     assert (row.submission, row.team.slug, row.changed) == (stage.owls, "owls", 2 * 5)
     assert (row.value_before, row.value_after, row.rank_before, row.rank_after) == (1.0, 3.0, 2, 1)
 
-    services.apply_rejudging(rejudging=stage.rejudging, by=olga, reason="it is right now")
-    assert stage.rejudging.state == "applied"
+    services.publish_rejudging(rejudging=stage.rejudging, by=olga, reason="it is right now")
+    assert stage.rejudging.state == "published"
     assert [row[1] for row in stage.arena.table("model")] == ["owls", "doves"]
     assert evaluation_of(stage.owls) == new
     stage.old.refresh_from_db()
@@ -93,7 +93,7 @@ def test_a_rank_changes_when_a_set_is_applied_and_not_when_it_was_played(
 ) -> None:
     stage.play([3.0] * 6)
     the_clock.forward(hours=30)
-    services.apply_rejudging(rejudging=stage.rejudging, by=olga, reason="it is right now")
+    services.publish_rejudging(rejudging=stage.rejudging, by=olga, reason="it is right now")
     ranks = Standing.objects.order_by("rank").values_list("entry__team__slug", "rank", "previous_rank")
     assert list(ranks) == [("owls", 1, 2), ("doves", 2, 1)]
 
@@ -102,22 +102,22 @@ def test_a_dropped_one_changes_nothing_and_keeps_its_rows(stage: Stage, olga: Us
     before = list(Standing.objects.order_by("pk").values())
     first, second = stage.new().matches.all()
     stage.arena.play(first, [9.0] * 6)
-    services.drop_rejudging(rejudging=stage.rejudging, by=olga, reason="not needed")
+    services.discard_rejudging(rejudging=stage.rejudging, by=olga, reason="not needed")
     second.refresh_from_db()
-    assert (stage.rejudging.state, second.state) == ("dropped", "cancelled")
+    assert (stage.rejudging.state, second.state) == ("discarded", "cancelled")
     assert SampleResult.objects.filter(match=first).count() == 6
     sweep()
     services.refresh_boards()
     assert list(Standing.objects.order_by("pk").values()) == before
     new = stage.new()
-    assert (new.state, new.counts, new.reason) == ("void", False, "dropped")
+    assert (new.state, new.counts, new.reason) == ("void", False, "discarded")
     assert QuotaSlot.objects.get(submission=stage.owls).state == "used"
     assert stage.old.matches.filter(state="played").count() == 2
 
 
 def test_it_measures_nothing_by_itself_and_ends_nothing_else(stage: Stage) -> None:
     stage.arena.pool("untargeted", "stronger")
-    assert set(unmeasured()) == {stage.owls, stage.doves}
+    assert set(unevaluated()) == {stage.owls, stage.doves}
     stage.play([3.0] * 6)
     assert evaluation_of(stage.owls) != stage.new()
     assert services.verify_boards().scores == 2
@@ -127,7 +127,7 @@ def test_terms_that_came_meanwhile_supersede_it(stage: Stage, olga: User) -> Non
     stage.arena.pool("untargeted", "stronger")
     sweep()
     stage.play([3.0] * 6)
-    services.apply_rejudging(rejudging=stage.rejudging, by=olga, reason="right")
+    services.publish_rejudging(rejudging=stage.rejudging, by=olga, reason="right")
     assert Standing.objects.get(entry__team__slug="owls").evaluation == stage.new()
     newest = evaluation_of(stage.owls)
     assert newest is not None
@@ -138,7 +138,7 @@ def test_terms_that_came_meanwhile_supersede_it(stage: Stage, olga: User) -> Non
 
 def test_what_is_applied_is_what_later_evaluations_reuse(stage: Stage, olga: User) -> None:
     stage.play([3.0] * 6)
-    services.apply_rejudging(rejudging=stage.rejudging, by=olga, reason="right")
+    services.publish_rejudging(rejudging=stage.rejudging, by=olga, reason="right")
     again = services.re_evaluate(submission=stage.owls, by=olga, reason="look")
     assert set(again.matches.all()) == set(stage.new().matches.all())
 
@@ -152,12 +152,12 @@ def test_our_failure_blocks_it_until_it_is_replayed(stage: Stage, olga: User) ->
     assert (stage.rejudging.state, stage.new().cause) == ("compared", "platform")
     assert QuotaSlot.objects.get(submission=stage.owls).state == "used", "no slot is given back"
     with pytest.raises(Refusal, match="our side failed") as caught:
-        services.apply_rejudging(rejudging=stage.rejudging, by=olga, reason="now")
+        services.publish_rejudging(rejudging=stage.rejudging, by=olga, reason="now")
     assert "Replay" in caught.value.fix
     services.replay_rejudging(rejudging=stage.rejudging, by=olga, reason="mended")
     assert stage.rejudging.state == "playing"
     stage.play([3.0] * 6)
-    services.apply_rejudging(rejudging=stage.rejudging, by=olga, reason="now")
+    services.publish_rejudging(rejudging=stage.rejudging, by=olga, reason="now")
     assert stage.new().value == 3.0
     with pytest.raises(Refusal, match="is applied"):
         services.replay_rejudging(rejudging=stage.rejudging, by=olga, reason="again")
@@ -171,7 +171,7 @@ def test_one_that_is_void_by_its_team_leaves_the_board_when_it_is_applied(stage:
     assert (row.value_after, row.rank_before, row.rank_after) == (None, 2, None)
     assert "not a stateless" in row.problem
     assert len(stage.arena.table("model")) == 2
-    services.apply_rejudging(rejudging=stage.rejudging, by=olga, reason="so it is")
+    services.publish_rejudging(rejudging=stage.rejudging, by=olga, reason="so it is")
     assert [row[1] for row in stage.arena.table("model")] == ["doves"]
 
 
@@ -186,8 +186,8 @@ def test_an_attack_is_rejudged_too_and_matches_are_shared(
     for attack in attacks:
         arena.score(attack, 2.0)
     rejudging = services.begin_rejudging(competition=arena.competition, submissions=attacks, reason="all", by=olga)
-    assert Match.objects.filter(take=rejudging.pk).count() == 2
-    for match in Match.objects.filter(take=rejudging.pk):
+    assert Match.objects.filter(repetition=rejudging.pk).count() == 2
+    for match in Match.objects.filter(repetition=rejudging.pk):
         arena.play(match, [1.0] * 6)
     sweep()
     assert [(row.value_after, row.changed) for row in comparison(rejudging)] == [(1.0, 12), (1.0, 12)]
@@ -196,9 +196,9 @@ def test_an_attack_is_rejudged_too_and_matches_are_shared(
 def test_what_is_applied_while_boards_stand_still_is_hidden(stage: Stage, olga: User, the_clock: FakeClock) -> None:
     stage.play([3.0] * 6)
     the_clock.forward(hours=1)
-    services.still_boards(competition=stage.arena.competition, by=olga, reason="the final")
+    services.freeze_leaderboards(competition=stage.arena.competition, by=olga, reason="the final")
     the_clock.forward(hours=1)
-    services.apply_rejudging(rejudging=stage.rejudging, by=olga, reason="right")
+    services.publish_rejudging(rejudging=stage.rejudging, by=olga, reason="right")
     owls = Submission.objects.get(pk=stage.owls.pk)
     assert public_evaluation_of(owls) == stage.old
     assert evaluation_of(owls) == stage.new()
@@ -212,14 +212,14 @@ def test_boards_that_come_to_stand_still_while_it_is_applied_hide_it(
 
     def apply() -> None:
         try:
-            services.apply_rejudging(rejudging=Rejudging.objects.get(), by=olga, reason="right")
+            services.publish_rejudging(rejudging=Rejudging.objects.get(), by=olga, reason="right")
         finally:
             connection.close()
 
     with ThreadPoolExecutor(1) as threads:
         with transaction.atomic():
             the_clock.forward(hours=1)
-            services.still_boards(competition=stage.arena.competition, by=olga, reason="the final")
+            services.freeze_leaderboards(competition=stage.arena.competition, by=olga, reason="the final")
             applied = threads.submit(apply)
             wait([applied], timeout=1.0)  # it comes to the locked tracks meanwhile
             the_clock.forward(minutes=1)
@@ -268,7 +268,7 @@ def test_two_who_apply_at_once_apply_it_once(stage: Stage, olga: User) -> None:
 
     def apply(_: int) -> bool:
         try:
-            services.apply_rejudging(rejudging=Rejudging.objects.get(), by=olga, reason="now")
+            services.publish_rejudging(rejudging=Rejudging.objects.get(), by=olga, reason="now")
         except Refusal:
             return False
         finally:
@@ -282,8 +282,8 @@ def test_two_who_apply_at_once_apply_it_once(stage: Stage, olga: User) -> None:
 
 def test_it_rejects_applying_before_it_is_played_and_acts_of_others(stage: Stage, alice: User, olga: User) -> None:
     with pytest.raises(Refusal, match="is playing"):
-        services.apply_rejudging(rejudging=stage.rejudging, by=olga, reason="now")
-    for act in (services.apply_rejudging, services.drop_rejudging, services.replay_rejudging):
+        services.publish_rejudging(rejudging=stage.rejudging, by=olga, reason="now")
+    for act in (services.publish_rejudging, services.discard_rejudging, services.replay_rejudging):
         with pytest.raises(Refusal, match="only organisers"):
             act(rejudging=stage.rejudging, by=alice, reason="please")
     with pytest.raises(Refusal, match="nothing of it failed"):

@@ -42,7 +42,7 @@ def begin(arena: Arena, by: User, *submissions: Submission, distance: float = 3.
     rejudging = services.begin_rejudging(
         competition=arena.competition, submissions=submissions, reason="a worker was broken", by=by
     )
-    play(arena, Match.objects.filter(take=rejudging.pk), distance)
+    play(arena, Match.objects.filter(repetition=rejudging.pk), distance)
     services.settle_rejudgings()
     rejudging.refresh_from_db()
     assert rejudging.state == "compared"
@@ -64,7 +64,7 @@ def renew_pool(arena: Arena, kind: str, *more: str, without: int = 0) -> Pool:
 
 
 def apply(rejudging: Rejudging, by: User) -> None:
-    services.apply_rejudging(rejudging=rejudging, by=by, reason="it is right now")
+    services.publish_rejudging(rejudging=rejudging, by=by, reason="it is right now")
     services.score_finished()
 
 
@@ -126,7 +126,7 @@ def test_a_score_that_was_computed_of_replaced_matches_is_not_written(
     def interrupted(evaluation: Evaluation) -> scoring._Ending:
         ending = compute(evaluation)
         if rejudging.state == "compared":
-            services.apply_rejudging(rejudging=rejudging, by=olga, reason="between computing and writing")
+            services.publish_rejudging(rejudging=rejudging, by=olga, reason="between computing and writing")
         return ending
 
     monkeypatch.setattr(scoring, "_ending", interrupted)
@@ -150,7 +150,7 @@ def test_an_evaluation_that_begins_while_the_set_is_applied_waits_for_it(
 
     with ThreadPoolExecutor(1) as threads:
         with transaction.atomic():
-            services.apply_rejudging(rejudging=rejudging, by=olga, reason="now")
+            services.publish_rejudging(rejudging=rejudging, by=olga, reason="now")
             begun = threads.submit(evaluate)
             wait([begun], timeout=1.0)  # it comes to the locked competition meanwhile
         begun.result()
@@ -246,7 +246,7 @@ def test_the_sweep_finds_what_was_missed_and_does_it_once(arena: Arena, owl: Sub
     sweep()
     services.score_finished()
     rejudging.evaluations.update(counts=True)
-    Rejudging.objects.update(state="applied", settled_at=rejudging.made_at)  # as before it was done in one step
+    Rejudging.objects.update(state="published", settled_at=rejudging.made_at)  # as before it was done in one step
     assert shown(owl) == (1.0, 1)
     sweep()
     sweep()

@@ -14,7 +14,7 @@ from core import clock
 from core.models import Event
 from leaderboards import services
 from leaderboards.models import Evaluation, Pool, Standing
-from leaderboards.selectors import unmeasured
+from leaderboards.selectors import unevaluated
 from leaderboards.tasks import refresh_boards, score
 from matches.models import Match, SampleResult
 from submissions.models import QuotaSlot, Submission
@@ -205,7 +205,7 @@ def test_a_model_found_inconsistent_later_leaves_the_board(
     arena.end(found.matches.get(), Match.State.PLAYED, FICKLE)
     score()
     assert Standing.objects.get().evaluation.submission == before
-    assert list(unmeasured()) == [before], "it is what counts now"
+    assert list(unevaluated()) == [before], "it is what counts now"
     assert services.verify_boards().differences == ()
     arena.play(found.matches.get(), [8.0] * 6)
     services.re_evaluate(submission=best, by=olga, reason="the audit was wrong")

@@ -77,7 +77,7 @@ def test_a_baseline_that_cannot_be_built_holds_up_its_own_track_only(with_baseli
     broken = with_baselines.tracks["untargeted"]
     broken.baselines = ["broken"]
     broken.save()
-    assert [pool.track.kind for pool in services.make_first_pools()] == ["model"]
+    assert [pool.track.name for pool in services.make_first_pools()] == ["model"]
 
 
 def test_a_private_competition_has_its_pools_when_it_begins(with_baselines: Arena) -> None:
@@ -97,4 +97,4 @@ def test_a_first_pool_is_built_for_real(arena: Arena) -> None:
     (pool,) = services.make_first_pools()
     players = [place.player for place in pool.places.select_related("player")]
     assert [player.baseline for player in players] == track.baselines
-    assert {player.kind for player in players} == {"untargeted"}
+    assert {player.track_name for player in players} == {"untargeted"}

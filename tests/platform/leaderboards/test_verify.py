@@ -67,7 +67,7 @@ def test_it_works(filled: Arena) -> None:
 def test_it_names_what_differs_and_changes_nothing(filled: Arena) -> None:
     first = first_evaluation()
     Evaluation.objects.filter(pk=first.pk).update(low=7.0)
-    Standing.objects.filter(track__kind="model", rank=2).update(rank=9)
+    Standing.objects.filter(track__name="model", rank=2).update(rank=9)
     before = rows()
     assert verify() == [
         f"{first} of {first.submission}: low is 7.0 and should be 1.0",
@@ -80,8 +80,8 @@ def test_it_names_what_differs_and_changes_nothing(filled: Arena) -> None:
 def test_it_gives_back_exactly_what_was_lost(filled: Arena) -> None:
     before = rows()
     Evaluation.objects.update(value=7.0, low=None, per_opponent=[])
-    Standing.objects.filter(track__kind="model").update(rank=9)
-    Standing.objects.filter(track__kind="untargeted").update(previous_rank=4)
+    Standing.objects.filter(track__name="model").update(rank=9)
+    Standing.objects.filter(track__name="untargeted").update(previous_rank=4)
     told = verify("--repair", "--competition", "digits")
     assert told[-1] == "5 scores and 3 standings verified, 8 differences."
     assert all(line.endswith("(repaired)") for line in told[:-1])
@@ -104,7 +104,7 @@ def test_a_board_of_old_scores_does_not_move_with_the_clock(filled: Arena, the_c
 
 def test_it_names_what_waits_for_an_organiser_after_a_platform_error(filled: Arena, the_clock: FakeClock) -> None:
     filled.pool("untargeted", "stronger")
-    newest = Submission.objects.filter(repository__track__kind="model").first()
+    newest = Submission.objects.filter(repository__track__name="model").first()
     assert newest is not None
     evaluation = services.evaluate(newest)
     assert evaluation is not None

@@ -125,11 +125,11 @@ def test_a_rejudging_goes_on_without_it(arena: Arena, entry: Entry, alice: User,
     withdraw(submission=gone.submission, by=alice)
     tasks.score(track=arena.tracks["model"].pk)
     assert match_states() == ["played"] * 4 + ["cancelled"] * 2 + ["waiting"] * 2
-    for match in Match.objects.filter(take=rejudging.pk, state=Match.State.WAITING):
+    for match in Match.objects.filter(repetition=rejudging.pk, state=Match.State.WAITING):
         arena.play(match, [4.0] * 6)
     tasks.score()
     rejudging.refresh_from_db()
-    services.apply_rejudging(rejudging=rejudging, by=olga, reason="it is right")
+    services.publish_rejudging(rejudging=rejudging, by=olga, reason="it is right")
     assert arena.table("model") == [(1, "doves", None)]
 
 

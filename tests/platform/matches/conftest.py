@@ -25,7 +25,7 @@ COUNTS = AuditReport(replayed=4, judged=2)
 
 
 @pytest.fixture(autouse=True)
-def rings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def notifications(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The tasks that were rung; there is no broker."""
     rung: list[str] = []
     monkeypatch.setattr(notify, "_send", lambda task, keys: rung.append(task))

@@ -143,8 +143,8 @@ def test_a_piece_whose_worker_is_silent_goes_to_another(
     assert (taken.piece, taken.fence, taken.piece.faults) == (lost.piece, 2, 1)
     assert "one gave no sign of life" in Event.objects.get(verb="return_piece").reason
     assert not queue.heartbeat(lost)
-    assert not queue.give_back(lost)
-    assert not queue.give_back(lost, fault="too late")
+    assert not queue.release_claim(lost)
+    assert not queue.release_claim(lost, fault="too late")
     with pytest.raises(LostClaimError):
         queue.commit(lost, played(lost.piece))
     assert not SampleResult.objects.exists()
@@ -162,13 +162,13 @@ def test_a_piece_is_written_once(match: Match, one: Worker, played: Played) -> N
 
 def test_a_piece_given_back_is_free_at_once(match: Match, one: Worker, two: Worker) -> None:
     claim = claimed(one)
-    assert queue.give_back(claim)
+    assert queue.release_claim(claim)
     assert (claimed(two).piece, match.pieces.get(number=0).faults) == (claim.piece, 0)
 
 
 def test_after_a_fault_a_piece_rests(match: Match, one: Worker, the_clock: Clock) -> None:
     claim = claimed(one)
-    queue.give_back(claim, fault="the engine is away")
+    queue.release_claim(claim, fault="the engine is away")
     assert claimed(one).piece.number == 1
     the_clock.forward(seconds=11)
     assert claimed(one).piece == claim.piece
@@ -179,7 +179,7 @@ def test_the_third_fault_fails_the_match(match: Match, one: Worker, the_clock: C
         the_clock.forward(minutes=3)
         claim = claimed(one, prefer=match)
         assert claim.piece.number == 0
-        queue.give_back(claim, fault="the engine is away")
+        queue.release_claim(claim, fault="the engine is away")
     assert state_of(match) == "failed"
     assert match.finished_at is not None
     assert "the engine is away" in match.fault
@@ -211,7 +211,7 @@ def test_a_match_that_nobody_ended_is_found(match: Match, one: Worker) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_workers_at_once_play_each_piece_once(
-    match: Match, younger: Match, make_worker: MakeWorker, played: Played, rings: list[str]
+    match: Match, younger: Match, make_worker: MakeWorker, played: Played, notifications: list[str]
 ) -> None:
     def work(worker: Worker) -> list[int]:
         keys = []
@@ -230,4 +230,4 @@ def test_workers_at_once_play_each_piece_once(
     assert (state_of(match), state_of(younger)) == ("played", "played")
     assert SampleResult.objects.count() == 16
     assert set(Piece.objects.values_list("fence", "faults")) == {(1, 0)}
-    assert rings.count("leaderboards.score") == 2
+    assert notifications.count("leaderboards.score") == 2

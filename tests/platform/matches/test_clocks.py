@@ -14,7 +14,7 @@ from matches import queue, tasks
 from matches.heartbeat import Heartbeat
 from matches.models import Match, Worker
 from matches.selectors import live_workers
-from matches.services import note_worker
+from matches.services import record_worker
 
 OFF = [pytest.param(31.0, id="fast"), pytest.param(-31.0, id="slow")]
 
@@ -86,7 +86,7 @@ def test_a_piece_rests_as_long_on_every_host(
     worker = make_worker()
     claim = queue.claim(worker)
     assert claim is not None
-    queue.give_back(claim, fault="the engine is away")
+    queue.release_claim(claim, fault="the engine is away")
     host(off)
     other = queue.claim(worker)
     assert other is not None
@@ -103,7 +103,7 @@ def test_a_worker_tells_how_far_its_clock_is_off(
     db: None, the_clock: Clock, host: Callable[[float], None], off: float
 ) -> None:
     host(off)
-    worker = note_worker(name="one", worker_class="cpu", device="", calibration=1.0, started_at=the_clock.at)
+    worker = record_worker(name="one", worker_class="cpu", device="", calibration=1.0, started_at=the_clock.at)
     assert (worker.clock_skew, worker.last_seen_at) == (off, the_clock.at)
     host(0.0)
     Heartbeat(worker).beat()

@@ -23,10 +23,10 @@ def test_it_works(match: Match) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_it_wakes_a_worker_once(match: Match, rings: list[str]) -> None:
-    assert rings == ["matches.play"]
+def test_it_wakes_a_worker_once(match: Match, notifications: list[str]) -> None:
+    assert notifications == ["matches.play"]
     ensure_match(rules=match.rules, sample_set=match.sample_set, model=match.model, attack=match.attack)
-    assert rings == ["matches.play"]
+    assert notifications == ["matches.play"]
 
 
 def test_the_last_piece_holds_what_is_left(
@@ -58,14 +58,14 @@ def test_its_seed_follows_from_what_is_played(match: Match, sample_sets: dict[st
 def test_askers_at_once_get_the_same_match(
     rules: RulesVersion, sample_sets: dict[str, SampleSet], model: Player, attack: Player
 ) -> None:
-    def ask(_: int) -> int:
+    def request_matches(_: int) -> int:
         try:
             return ensure_match(rules=rules, sample_set=sample_sets["validation"], model=model, attack=attack).pk
         finally:
             connections.close_all()
 
     with ThreadPoolExecutor(8) as pool:
-        assert len(set(pool.map(ask, range(8)))) == 1
+        assert len(set(pool.map(request_matches, range(8)))) == 1
     assert Piece.objects.count() == 3
 
 

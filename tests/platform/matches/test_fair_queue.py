@@ -19,7 +19,7 @@ from matches import queue
 from matches.models import Match, Piece, Worker, WorkerTime
 from matches.piece_result import PlayedPiece
 from matches.selectors import queue_of
-from matches.services import ask
+from matches.services import request_matches
 from submissions.models import Player
 
 HOUR = 3600.0
@@ -48,7 +48,7 @@ class Queue:
         number = Player.objects.count()
         return Player.objects.create(
             competition=self.competition,
-            kind=kind,
+            track_name=kind,
             digest=f"sha256:{number:064x}",
             title=f"player {number}",
             command=["python", "main.py"],
@@ -56,30 +56,30 @@ class Queue:
             created_at=clock.now(),
         )
 
-    def asks(self, entry: Entry | None, matches: int = 1, take: int = 0) -> list[Match]:
+    def asks(self, entry: Entry | None, matches: int = 1, repetition: int = 0) -> list[Match]:
         """New matches of three pieces each, asked for a second after all that was asked for before."""
         asked = []
         for _ in range(matches):
             self.clock.forward(seconds=1)
-            asked += self.ask([(self.player("model"), self.match.attack)], entry, take=take)
+            asked += self.request_matches([(self.player("model"), self.match.attack)], entry, repetition=repetition)
         return asked
 
-    def ask(
+    def request_matches(
         self,
         pairs: list[tuple[Player, Player]],
         entry: Entry | None,
         *,
         priority: Piece.Priority = Piece.Priority.BOARD,
-        take: int = 0,
+        repetition: int = 0,
     ) -> list[Match]:
-        return ask(
+        return request_matches(
             rules=self.match.rules,
             sample_set=self.match.sample_set,
             pairs=pairs,
             upto=self.match.sample_set.count,
             entry=entry,
             priority=priority,
-            take=take,
+            repetition=repetition,
         )
 
     def spent(self, entry: Entry | None, seconds: float) -> None:
@@ -181,7 +181,7 @@ def test_rounds_come_first_and_are_nobodys(teams: Queue, play: Callable[..., str
     settings.TEAM_WORKER_SECONDS = 1
     owls = teams.team("owls")
     teams.asks(owls, 2)
-    teams.ask([(teams.player("model"), teams.match.attack)], None, priority=Piece.Priority.ROUND)
+    teams.request_matches([(teams.player("model"), teams.match.attack)], None, priority=Piece.Priority.ROUND)
     assert [play() for _ in range(4)] == ["none", "none", "none", "owls"]
     assert set(WorkerTime.objects.values_list("entry", flat=True)) == {owls.pk}
 
@@ -190,7 +190,7 @@ def test_rejudgings_have_the_share_of_one_team(teams: Queue, play: Callable[...,
     settings.TEAM_WORKER_SECONDS = 100
     teams.spent(None, 200.0)
     teams.clock.forward(hours=2)
-    teams.asks(None, 2, take=1)
+    teams.asks(None, 2, repetition=1)
     teams.asks(teams.team("owls"), 2)
     assert [play() for _ in range(4)] == ["none", "owls", "none", "owls"], "no limit"
 
@@ -213,8 +213,8 @@ def test_what_two_teams_need_goes_to_the_one_that_used_less(
     teams.spent(owls, first)
     teams.spent(newts, then)
     pair = [(teams.player("model"), teams.match.attack)]
-    teams.ask(pair, owls)
-    teams.ask(pair, newts)
+    teams.request_matches(pair, owls)
+    teams.request_matches(pair, newts)
     assert [play() for _ in range(3)] == [payer] * 3
 
 
@@ -222,9 +222,9 @@ def test_what_a_round_needs_comes_first_whoever_asked_before(teams: Queue, play:
     owls = teams.team("owls")
     teams.asks(owls)
     pair = [(teams.player("model"), teams.match.attack)]
-    teams.ask(pair, owls)
-    teams.ask(pair, None, priority=Piece.Priority.ROUND)
-    teams.ask(pair, owls)
+    teams.request_matches(pair, owls)
+    teams.request_matches(pair, None, priority=Piece.Priority.ROUND)
+    teams.request_matches(pair, owls)
     assert [play() for _ in range(4)] == ["none"] * 3 + ["owls"]
 
 
@@ -249,7 +249,7 @@ def test_a_claim_takes_as_many_queries_however_much_waits(
 
 @pytest.mark.django_db(transaction=True)
 def test_a_team_whose_pieces_are_being_claimed_is_passed_over(
-    teams: Queue, make_worker: Callable[..., Worker], rings: list[str]
+    teams: Queue, make_worker: Callable[..., Worker], notifications: list[str]
 ) -> None:
     """Where the database locks rows; elsewhere one claim waits for the other."""
     owls, newts = teams.team("owls"), teams.team("newts")

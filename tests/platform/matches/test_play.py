@@ -96,13 +96,13 @@ def test_every_piece_of_a_submitted_model_is_audited_on_a_fresh_start(
 
 
 def test_what_was_played_is_not_played_again(
-    match: Match, make_worker: Callable[..., Worker], let_play: Callable[..., None], rings: list[str]
+    match: Match, make_worker: Callable[..., Worker], let_play: Callable[..., None], notifications: list[str]
 ) -> None:
     let_play(make_worker())
-    rings.clear()
+    notifications.clear()
     again = ensure_match(rules=match.rules, sample_set=match.sample_set, model=match.model, attack=match.attack)
     let_play(make_worker("two"))
-    assert (again.pk, again.state, rings) == (match.pk, "played", [])
+    assert (again.pk, again.state, notifications) == (match.pk, "played", [])
     assert set(Piece.objects.values_list("fence", "worker__name")) == {(1, "one")}
 
 

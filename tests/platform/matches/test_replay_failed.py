@@ -31,7 +31,7 @@ def test_a_piece_given_up_meanwhile_does_not_leave_its_match_open(
 
     def give_up(held: Claim) -> None:
         try:
-            queue.give_back(held, fault="the engine is away")
+            queue.release_claim(held, fault="the engine is away")
         finally:
             connections.close_all()
 

@@ -16,7 +16,7 @@ from accounts.models import Team, User
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from competitions.services import export_competition
 from matches.models import Match
-from matches.services import ask, ensure_match, match_seed
+from matches.services import ensure_match, match_seed, request_matches
 from repositories.models import Repository
 from submissions.models import Player
 
@@ -37,7 +37,7 @@ def sent(competition: Competition, tracks: dict[str, Track]) -> MakePlayer:
         number = next(digests)
         return Player.objects.create(
             competition=competition,
-            kind=kind,
+            track_name=kind,
             digest=f"sha256:{number:064x}",
             title=f"submission {number}",
             command=["python"],
@@ -128,5 +128,7 @@ def test_a_rejudging_plays_with_the_seed_of_what_it_plays_once_more(
     validation = sample_sets["validation"]
     first = ensure_match(rules=rules, sample_set=validation, model=model, attack=attack)
     Match.objects.filter(pk=first.pk).update(seed=5)  # as by an earlier version of the site
-    (again,) = ask(rules=rules, sample_set=validation, pairs=[(model, attack)], upto=validation.count, take=7)
-    assert (again.take, again.seed) == (7, 5)
+    (again,) = request_matches(
+        rules=rules, sample_set=validation, pairs=[(model, attack)], upto=validation.count, repetition=7
+    )
+    assert (again.repetition, again.seed) == (7, 5)

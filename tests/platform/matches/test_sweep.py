@@ -25,23 +25,23 @@ def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tasks, "_process", tasks._Process())
 
 
-def test_it_works(match: Match, the_clock: Clock, make_worker: Callable[..., Worker], rings: list[str]) -> None:
+def test_it_works(match: Match, the_clock: Clock, make_worker: Callable[..., Worker], notifications: list[str]) -> None:
     queue.claim(make_worker())
     the_clock.forward(seconds=31)
-    rings.clear()
+    notifications.clear()
     tasks.sweep()
     assert not match.pieces.filter(state="claimed").exists()
-    assert set(rings) == {"matches.play"}
+    assert set(notifications) == {"matches.play"}
 
 
-def test_it_fails_an_open_match_with_a_piece_that_was_given_up(match: Match, rings: list[str]) -> None:
+def test_it_fails_an_open_match_with_a_piece_that_was_given_up(match: Match, notifications: list[str]) -> None:
     match.pieces.filter(number=1).update(state="failed")
-    rings.clear()
+    notifications.clear()
     tasks.sweep()
     match.refresh_from_db()
     assert (match.state, match.finished_at is None) == ("failed", False)
     assert "piece 1 failed 3 times" in match.fault
-    assert rings.count("leaderboards.score") == 1
+    assert notifications.count("leaderboards.score") == 1
 
 
 def test_one_match_that_cannot_be_ended_stops_no_other(
@@ -59,32 +59,32 @@ def test_one_match_that_cannot_be_ended_stops_no_other(
 
 
 def test_it_wakes_each_idle_worker_and_no_busy_one(
-    match: Match, the_clock: Clock, make_worker: Callable[..., Worker], rings: list[str]
+    match: Match, the_clock: Clock, make_worker: Callable[..., Worker], notifications: list[str]
 ) -> None:
     queue.claim(make_worker("busy"))
     make_worker("idle")
     make_worker("idle, too")
-    rings.clear()
+    notifications.clear()
     tasks.sweep()
-    assert rings == ["matches.play"] * 2
+    assert notifications == ["matches.play"] * 2
 
 
-def test_where_no_worker_was_ever_seen_it_rings_now_and_then(match: Match, rings: list[str]) -> None:
-    rings.clear()
+def test_where_no_worker_was_ever_seen_it_rings_now_and_then(match: Match, notifications: list[str]) -> None:
+    notifications.clear()
     tasks.sweep()
     tasks.sweep()
-    assert rings == ["matches.play"]
+    assert notifications == ["matches.play"]
 
 
 def test_it_calls_quiet_workers_until_they_are_gone(
-    the_clock: Clock, make_worker: Callable[..., Worker], rings: list[str]
+    the_clock: Clock, make_worker: Callable[..., Worker], notifications: list[str]
 ) -> None:
     make_worker()
     tasks.sweep()
-    assert rings == []
+    assert notifications == []
     the_clock.forward(seconds=31)
     tasks.sweep()
-    assert rings == ["matches.play"]
+    assert notifications == ["matches.play"]
     the_clock.forward(hours=1)
     tasks.sweep()
-    assert rings == ["matches.play"]
+    assert notifications == ["matches.play"]

@@ -37,7 +37,7 @@ def pool(tracks: dict[str, Track], rules: RulesVersion) -> Pool:
     made = Pool.objects.create(track=tracks["untargeted"], number=1, made_at=rules.created_at, reason="The first one.")
     player = Player.objects.create(
         competition=rules.competition,
-        kind=Track.Kind.UNTARGETED,
+        track_name=Track.Name.UNTARGETED,
         digest="sha256:" + "a" * 64,
         title="Boundary attack",
         command=["run"],

@@ -67,7 +67,7 @@ def test_it_says_what_its_numbers_mean(client: Client, shown: dict[str, Submissi
         assert text in page
     assert ">not broken<" not in page
     assert "Failures" not in page
-    Standing.objects.update(track=Track.objects.get(kind="untargeted"))
+    Standing.objects.update(track=Track.objects.get(name="untargeted"))
     page = client.get(BOARD.replace("model", "untargeted")).content.decode()
     assert "Found nothing</th>" in page
     assert "Clean accuracy" not in page
@@ -107,8 +107,8 @@ def test_pairs_without_an_adversarial_are_a_share_of_samples_times_opponents(
     assert "2 of 6<" in client.get(BOARD).content.decode(), "six samples against one opponent"
     first = pool.places.get()
     player = Player.objects.create(
-        competition=first.player.competition, kind="untargeted", digest="sha256:b", title="Noise", command=["run"],
-        baseline="noise", created_at=pool.made_at,
+        competition=first.player.competition, track_name="untargeted", digest="sha256:b", title="Noise",
+        command=["run"], baseline="noise", created_at=pool.made_at,
     )  # fmt: skip
     PoolPlace.objects.create(pool=pool, place=2, player=player)
     assert "2 of 12<" in client.get(BOARD).content.decode()
@@ -117,12 +117,12 @@ def test_pairs_without_an_adversarial_are_a_share_of_samples_times_opponents(
 def test_a_board_that_was_kept_before_later_columns_were_known_is_shown(
     client: Client, shown: dict[str, Submission], competition: Competition
 ) -> None:
-    track = competition.tracks.get(kind="model")
+    track = competition.tracks.get(name="model")
     made = take_snapshot(track=track, reason="before the final")
     later = {*("opponents", "met", "value_all", "held", "clean_wrong", "pool", "rank_low", "rank_high", "separated")}
     rows = [{name: row[name] for name in row if name not in later} | {"provisional": True} for row in made.rows]
     Snapshot.objects.filter(pk=made.pk).update(rows=rows)
-    Competition.objects.update(boards_still_since=made.made_at)
+    Competition.objects.update(leaderboards_frozen_since=made.made_at)
     page = client.get(BOARD).content.decode()
     assert 'data-name="Held">2<' in page
     assert ">provisional<" in page

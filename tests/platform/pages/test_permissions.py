@@ -178,7 +178,7 @@ def _enter(round: Round, submission: Submission, **result: int) -> None:
     track = submission.repository.track
     player = Player.objects.get_or_create(
         competition=round.competition,
-        kind=track.kind,
+        track_name=track.name,
         digest=f"sha256:{submission.pk}",
         defaults={
             "title": submission.title,

@@ -48,7 +48,7 @@ def test_its_team_reads_its_public_name_and_nobody_its_digest(
     client: Client, shown: dict[str, Submission], bob: User
 ) -> None:
     player = Player.objects.create(
-        competition=shown["scored"].repository.entry.competition, kind="model", digest=f"sha256:{'b' * 64}",
+        competition=shown["scored"].repository.entry.competition, track_name="model", digest=f"sha256:{'b' * 64}",
         title="Wise owl", command=[], baseline="x", created_at=bob.date_joined,
     )  # fmt: skip
     Submission.objects.filter(pk=shown["scored"].pk).update(player=player)

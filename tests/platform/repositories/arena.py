@@ -10,13 +10,13 @@ from django.urls import path
 from core import clock, events
 from core.errors import Refusal, RefusedForNow
 from repositories.file_rules import check_files
-from repositories.git_reader import Reader
-from repositories.push_gate import Door, Push
+from repositories.git_reader import GitReader
+from repositories.push_gate import Push, PushGate
 from repositories.views import GitView, PublicGitView
 from rounds.release import released_tags
 
 
-class NamedDoor(Door):
+class NamedDoor(PushGate):
     """Notes every push as events "asked" and "pushed"; refuses and fails by the name of the branch."""
 
     def before(self, push: Push) -> str:
@@ -30,7 +30,7 @@ class NamedDoor(Door):
             raise RuntimeError("a secret of ours")
         if "slow" in words:
             time.sleep(1.5)
-        with Reader(push.repository.path, push.environment) as reader:
+        with GitReader(push.repository.path, push.environment) as reader:
             for update in push.updates:
                 if commit := reader.resolve(update.new):
                     check_files(reader.files(commit), reader)
@@ -43,6 +43,6 @@ class NamedDoor(Door):
 
 urlpatterns = [
     path("git/public/<team>/<kind>.git/<path:service>", PublicGitView.as_view(released=released_tags)),
-    path("git/<team>/<kind>.git/<path:service>", GitView.as_view(door=NamedDoor())),
+    path("git/<team>/<kind>.git/<path:service>", GitView.as_view(gate=NamedDoor())),
     path("admin/", admin.site.urls),
 ]

@@ -17,7 +17,7 @@ from accounts.models import User
 from competitions.models import Competition, Entry, FreezeWindow, SampleSet, Track
 from core import clock
 from core.errors import Fault
-from repositories.http.concurrency import ANYBODY, TURNS
+from repositories.http.concurrency import ANYBODY, LIMITER
 from repositories.models import Repository
 from repositories.public_copies import drop_copies, public_copy
 from rounds.models import Release, Round, RoundEntry
@@ -64,10 +64,10 @@ def make_round(competition: Competition, alice: User) -> MakeRound:
             competition=competition, number=number, title=f"Round {number}", kind="final", window=window,
             sample_set=samples, state=Round.State.PUBLISHED, state_since=now, planned_at=now,
         )  # fmt: skip
-        track = Track.objects.get(competition=competition, kind="model")
+        track = Track.objects.get(competition=competition, name="model")
         repository = Repository.objects.get(entry__competition=competition, track=track)
         player = Player.objects.create(
-            competition=competition, kind="model", digest=f"sha256:{number:064x}", title="owls", command=["x"],
+            competition=competition, track_name="model", digest=f"sha256:{number:064x}", title="owls", command=["x"],
             repository=repository, commit=commit, created_at=now,
         )  # fmt: skip
         submission = Submission.objects.create(
@@ -149,7 +149,7 @@ def test_two_rounds_are_released_and_withdrawn_each_by_itself(
     assert copy.ask("--git-dir", str(copied), "cat-file", "-e", second)[0] != 0
     withdraw(release=rows[0], by=boss, reason="that too")
     assert "there is no repository owls/model.git" in copy.ask("ls-remote", public)[1]
-    assert Repository.objects.get(track__kind="model").public_since is None
+    assert Repository.objects.get(track__name="model").public_since is None
     assert list((arena.repositories / "public").iterdir()) == []
 
 
@@ -199,7 +199,7 @@ ADVERTISED = "/git/public/owls/model.git/info/refs?service=git-upload-pack"
 
 
 def test_strangers_share_a_few_turns(served: Repository, client: Client) -> None:
-    with_turns = [TURNS.take(ANYBODY), TURNS.take(ANYBODY)]
+    with_turns = [LIMITER.take(ANYBODY), LIMITER.take(ANYBODY)]
     answer = client.get(ADVERTISED)
     assert (answer.status_code, answer["Retry-After"]) == (503, "30")
     assert b"others fetch what was released just now" in answer.content

@@ -47,7 +47,7 @@ def test_it_works(arena: Site, copy: WorkingCopy, token: str, tmp_path: Path) ->
     copy.git("clone", arena.url(token), str(tmp_path / "clone"))
     assert (tmp_path / "clone" / "main.py").read_text() == "print('plays')\n"
     assert head in copy.git("ls-remote", arena.url(token), "refs/heads/main")
-    repository = Repository.objects.get(track__kind="model")
+    repository = Repository.objects.get(track__name="model")
     assert repository.pushed_at is not None
     assert repository.size_bytes > 0
     assert Event.objects.get(verb="pushed").data == {"refs": ["refs/heads/main"]}

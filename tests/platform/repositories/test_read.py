@@ -14,7 +14,7 @@ from pytest_django import Settings
 from competitions.models import Entry, Track
 from core.errors import Fault, Refusal
 from repositories.checkout import check_out
-from repositories.git_reader import Reader
+from repositories.git_reader import GitReader
 from repositories.services import repository_of
 
 
@@ -39,13 +39,13 @@ def bare(copy: WorkingCopy, entry: Entry, tracks: dict[str, Track]) -> Path:
 
 
 @pytest.fixture
-def reader(bare: Path) -> Iterator[Reader]:
+def reader(bare: Path) -> Iterator[GitReader]:
     """Reads it."""
-    with Reader(bare) as opened:
+    with GitReader(bare) as opened:
         yield opened
 
 
-def test_it_works(reader: Reader, copy: WorkingCopy) -> None:
+def test_it_works(reader: GitReader, copy: WorkingCopy) -> None:
     head = copy.git("rev-parse", "HEAD")
     assert reader.resolve("main") == reader.resolve("refs/heads/main") == reader.resolve(head) == head
     files = {file.path: file for file in reader.files(head)}
@@ -57,20 +57,20 @@ def test_it_works(reader: Reader, copy: WorkingCopy) -> None:
     assert [each.subject for each in reader.recent(5)] == ["all sorts", "work"]
 
 
-def test_a_tag_of_the_site_is_set_once(reader: Reader, copy: WorkingCopy) -> None:
+def test_a_tag_of_the_site_is_set_once(reader: GitReader, copy: WorkingCopy) -> None:
     newest, first = (copy.git("rev-parse", name) for name in ("HEAD", "HEAD~"))
     assert reader.make_tag("submission-web-1", newest)
     assert not reader.make_tag("submission-web-1", first)
     assert reader.resolve("submission-web-1") == newest
 
 
-def test_it_rejects_names_of_nothing(reader: Reader) -> None:
+def test_it_rejects_names_of_nothing(reader: GitReader) -> None:
     assert [reader.resolve(name) for name in ("nothing", "--help", ":/all", "main\nmain", "a" * 40)] == [None] * 5
     with pytest.raises(Fault):
         reader.content("a" * 40, 10)
 
 
-def test_it_rejects_trees_without_end(reader: Reader, bare: Path) -> None:
+def test_it_rejects_trees_without_end(reader: GitReader, bare: Path) -> None:
     def store(kind: str, content: bytes) -> bytes:
         command = ["git", "--git-dir", str(bare), "hash-object", "-w", "-t", kind, "--stdin"]
         return subprocess.run(command, input=content, capture_output=True, check=True).stdout.strip()

@@ -15,9 +15,9 @@ from gunicorn.http.body import LengthReader
 from gunicorn.http.unreader import SocketUnreader
 from pytest_django import Settings
 
-from repositories.http.backend import Exchange
-from repositories.http.request_body import Body, BrokenOff
-from repositories.http.transfer_rate import Pace
+from repositories.http.backend import BackendProcess
+from repositories.http.request_body import Body, RequestCutOffError
+from repositories.http.transfer_rate import ClientTimeLimit
 
 PROMISED = 1 << 30
 Connection = tuple[socket.socket, socket.socket]
@@ -98,8 +98,8 @@ def test_it_works(
     settings.MAX_EXCHANGE_SECONDS = 1
     sending(1)
     tidied = threading.Event()
-    with pytest.raises(BrokenOff, match="the request broke off"):
-        Exchange(variables=variables, body=open_body(), tidy=tidied.set).head()
+    with pytest.raises(RequestCutOffError, match="the request broke off"):
+        BackendProcess(variables=variables, body=open_body(), clean_up=tidied.set).head()
     assert tidied.is_set()
     assert "/git-receive-pack of alice: the request broke off: the exchange took more than 1 s" in caplog.messages
 
@@ -107,7 +107,7 @@ def test_it_works(
 def test_it_rejects_a_client_below_the_least_rate(open_body: OpenBody, sending: Sending, settings: Settings) -> None:
     settings.MAX_SLOW_SECONDS, settings.MIN_BYTES_PER_SECOND = 1, 1 << 20
     sending(1)
-    with pytest.raises(BrokenOff, match="the client is slower than 1,048,576 bytes a second"):
+    with pytest.raises(RequestCutOffError, match="the client is slower than 1,048,576 bytes a second"):
         open_body().read()
 
 
@@ -117,13 +117,13 @@ def test_it_rejects_a_client_that_was_quick_before(open_body: OpenBody, sending:
     sending(1, at_first=8 << 20)
     for _ in range(128):
         body.read()
-    with pytest.raises(BrokenOff, match="the client is slower than"):
+    with pytest.raises(RequestCutOffError, match="the client is slower than"):
         body.read()
 
 
 def test_it_rejects_a_silent_client_before_its_first_bytes(open_body: OpenBody, settings: Settings) -> None:
     settings.MAX_STALL_SECONDS = 0.2
-    with pytest.raises(BrokenOff, match="timed out"):
+    with pytest.raises(RequestCutOffError, match="timed out"):
         open_body().wait()
 
 
@@ -137,7 +137,7 @@ def test_it_rejects_a_client_that_takes_its_answer_slowly(
         "QUERY_STRING": "service=git-upload-pack",
         "CONTENT_LENGTH": "",
     }
-    exchange = Exchange(variables=variables, body=open_body(0))
+    exchange = BackendProcess(variables=variables, body=open_body(0))
     exchange.head()
     assert connection[1].recv(1) == b"", "it is cut off while the server waits for it to take what there is"
     exchange.close()
@@ -156,7 +156,7 @@ def test_the_time_that_the_server_takes_is_not_the_clients(
 
 
 def test_bytes_earn_patience_back_up_to_a_bound() -> None:
-    pace = Pace(least_rate=100, most=20)
+    pace = ClientTimeLimit(least_rate=100, most=20)
     pace.waited(15, moved=0)
     assert pace.left == 5
     pace.waited(1, moved=600)
@@ -182,7 +182,7 @@ def test_a_connection_that_was_given_back_is_not_cut(connection: Connection, ope
 
 def test_no_watch_outlives_its_exchange(open_body: OpenBody, variables: dict[str, str]) -> None:
     before = set(threading.enumerate())
-    exchange = Exchange(variables=variables, body=open_body())
+    exchange = BackendProcess(variables=variables, body=open_body())
     (watch,) = set(threading.enumerate()) - before
     exchange.close()
     watch.join()

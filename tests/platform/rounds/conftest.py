@@ -62,7 +62,7 @@ class Hall:
     def player(self, kind: str, number: int, baseline: str = "constant") -> Player:
         return Player.objects.get_or_create(
             competition=self.competition,
-            kind=kind,
+            track_name=kind,
             digest=digest_of(kind, number),
             defaults={
                 "title": f"{kind} {number}",
@@ -171,9 +171,9 @@ class Hall:
 
     def run(self, round: Round) -> Round:
         """Conduct and play until the round is over, or nothing goes on."""
-        services.conduct(round)
+        services.advance_round(round)
         while self.play():
-            services.conduct(round)
+            services.advance_round(round)
         round.refresh_from_db()
         return round
 
@@ -188,7 +188,7 @@ class Hall:
 
 
 @pytest.fixture(autouse=True)
-def rings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def notifications(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The tasks that were rung; there is no broker."""
     rung: list[str] = []
     monkeypatch.setattr(notify, "ring", lambda task, **keys: rung.append(task))

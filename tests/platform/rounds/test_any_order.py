@@ -169,7 +169,7 @@ class Site(RuleBasedStateMachine):
     @rule(slug=st.sampled_from(TEAMS), kind=st.sampled_from(KINDS), late=st.booleans())
     def push(self, slug: str, kind: str, late: bool) -> None:
         """A push between whose hooks some time may pass."""
-        repository = Repository.objects.get(entry__team__slug=slug, track__kind=kind)
+        repository = Repository.objects.get(entry__team__slug=slug, track__name=kind)
         number = self.pushed[slug, kind]
         commit, tag = self.commits[kind][1][number % COMMITS], f"submission-{number}"
         may = self._may_push(repository)
@@ -201,7 +201,7 @@ class Site(RuleBasedStateMachine):
             build = build_queue.claim(submission.pk, "builder")
             assert build is not None
             if how == "fault":
-                build_queue.give_back(build, "fault", "a full disk")
+                build_queue.release_claim(build, "fault", "a full disk")
             elif how == "refused":
                 build_queue.refuse(build, "build_failed", "it does not build", "mend it")
             else:
@@ -210,10 +210,10 @@ class Site(RuleBasedStateMachine):
                 self.ready[submission.pk] = clock.now()
 
     def _player(self, submission: Submission) -> Player:
-        kind = submission.repository.track.kind
+        kind = submission.repository.track.name
         return Player.objects.create(
             competition=self.hall.competition,
-            kind=kind,
+            track_name=kind,
             digest=digest_of(kind, next(self.players)),
             title=f"{submission.repository} {submission.tag}",
             command=["python", "main.py"],
@@ -242,7 +242,7 @@ class Site(RuleBasedStateMachine):
         """A piece fails three times on a broken host."""
         for pause in (*queue.PAUSES, timedelta(0)):
             if claim := queue.claim(self.hall.worker()):
-                queue.give_back(claim, fault="a full disk")
+                queue.release_claim(claim, fault="a full disk")
                 self.hall.clock.forward(seconds=pause.total_seconds())
 
     @rule(factor=st.sampled_from([1.0, 0.5, 2.0]))
@@ -302,16 +302,16 @@ class Site(RuleBasedStateMachine):
         failed = rejudging.evaluations.filter(state="void", cause="platform").exists()
         by: dict[str, Any] = {"rejudging": rejudging, "by": self.hall.organiser, "reason": "a test"}
         if how == "drop":
-            boards.drop_rejudging(**by)
+            boards.discard_rejudging(**by)
         elif how == "replay":
             with _refused(unless=failed):
                 boards.replay_rejudging(**by)
         else:
             with _refused(unless=rejudging.state == "compared" and not failed):
-                boards.apply_rejudging(**by)
-                for match in Match.objects.filter(take=rejudging.pk, state="played"):
+                boards.publish_rejudging(**by)
+                for match in Match.objects.filter(repetition=rejudging.pk, state="played"):
                     pair = match.model_id, match.attack_id
-                    self.takes[pair] = max(match.take, self.takes.get(pair, 0))
+                    self.takes[pair] = max(match.repetition, self.takes.get(pair, 0))
 
     @rule(which=numbers, size=st.integers(1, 3))
     def correct(self, which: int, size: int) -> None:
@@ -325,13 +325,13 @@ class Site(RuleBasedStateMachine):
     def stop_boards(self) -> None:
         with _refused(unless=self.frozen is None):
             seen = self._known()
-            boards.still_boards(competition=self.hall.competition, by=self.hall.organiser, reason="the final")
+            boards.freeze_leaderboards(competition=self.hall.competition, by=self.hall.organiser, reason="the final")
             self.frozen = seen
 
     @rule()
-    def move_boards(self) -> None:
+    def unfreeze_leaderboards(self) -> None:
         with _refused(unless=self.frozen is not None):
-            boards.move_boards(competition=self.hall.competition, by=self.hall.organiser, reason="it is over")
+            boards.unfreeze_leaderboards(competition=self.hall.competition, by=self.hall.organiser, reason="it is over")
             self.frozen = None
 
     @rule(hours=st.integers(1, 20))
@@ -357,7 +357,7 @@ class Site(RuleBasedStateMachine):
             self.hall.plan("final" if source == "final" else "top-five", samples=8, source=source)
 
     @rule(how=st.sampled_from(["go on", "go on", "go on", "pause", "cancel"]))
-    def conduct(self, how: str) -> None:
+    def advance_round(self, how: str) -> None:
         """The next step of the round that is under way."""
         round = Round.objects.filter(state__in=Round.UNDER_WAY).first()
         if round is None:
@@ -386,7 +386,7 @@ class Site(RuleBasedStateMachine):
         """A round from its plan on, if the calendar is free."""
         self.plan(source)
         for _ in range(4):
-            self.conduct("go on")
+            self.advance_round("go on")
 
     def _publish(self, round: Round) -> None:
         entries = list(round.entries.select_related("submission"))
@@ -433,7 +433,7 @@ class Site(RuleBasedStateMachine):
     @rule()
     def look_at_rounds(self) -> None:
         """The order of a hidden board is in the seats of the first panel, and nowhere else before a bundle."""
-        since = Competition.objects.get().boards_still_since
+        since = Competition.objects.get().leaderboards_frozen_since
         assert since is not None
         for round in Round.objects.filter(state="published", window__starts_at__gte=since):
             page = self.client.get(f"/competitions/digits/rounds/{round.number}?track=model")
@@ -474,7 +474,7 @@ class Site(RuleBasedStateMachine):
         for rejudging in Rejudging.objects.filter(
             state__in=["playing", "compared"], evaluations__submission=submission
         ).distinct():
-            boards.drop_rejudging(rejudging=rejudging, **by)
+            boards.discard_rejudging(rejudging=rejudging, **by)
         boards.re_evaluate(submission=submission, **by)
 
     def _compare(self, kind: str) -> None:
@@ -484,7 +484,7 @@ class Site(RuleBasedStateMachine):
         rows = list(Standing.objects.filter(track=self.hall.tracks[kind]).select_related("evaluation").order_by("rank"))
         expected = {}
         for submission in Submission.objects.filter(
-            repository__track__kind=kind, state="ready", disqualified_at=None
+            repository__track__name=kind, state="ready", disqualified_at=None
         ).order_by("pk"):
             expected[submission.repository.entry_id] = submission
         if pool is None:
@@ -504,9 +504,9 @@ class Site(RuleBasedStateMachine):
             own = expected[row.entry_id].player
             assert own is not None
             pairs = [(own.pk, other.pk) if kind == "model" else (other.pk, own.pk) for other in opponents]
-            played = row.evaluation.matches.values_list("model", "attack", "take")
+            played = row.evaluation.matches.values_list("model", "attack", "repetition")
             assert row.evaluation.pool == pool
-            assert {(model, attack): take for model, attack, take in played} == {
+            assert {(model, attack): repetition for model, attack, repetition in played} == {
                 pair: self.takes.get(pair, 0) for pair in pairs
             }
         assert all(row.rank for row in rows)

@@ -68,16 +68,16 @@ def test_who_plays_is_committed_to(hall: Hall) -> None:
     entries = round.entries.select_related("track", "player", "submission__repository__entry__team")
     field = [
         [
-            *(entry.track.kind, entry.order, entry.prior, public_name(hall.competition, entry.player.digest)),
+            *(entry.track.name, entry.order, entry.prior, public_name(hall.competition, entry.player.digest)),
             [[entry.submission.repository.entry.team.slug, entry.submission.commit]],
         ]
-        for entry in entries.order_by("track__kind", "order")
+        for entry in entries.order_by("track__name", "order")
     ]
     written = json.dumps([round.field_salt, field], separators=(",", ":"))
     assert round.field_commitment == hashlib.sha256(written.encode()).hexdigest()
     assert Event.objects.get(verb="freeze").data["field_commitment"] == round.field_commitment
     services.start(round=round, by=hall.organiser)
-    left_out = round.entries.filter(track__kind="untargeted").order_by("order").last()
+    left_out = round.entries.filter(track__name="untargeted").order_by("order").last()
     hall.run(round)
     assert round.state == "scored"
     Round.objects.update(state="playing")
@@ -88,7 +88,7 @@ def test_who_plays_is_committed_to(hall: Hall) -> None:
 
 
 def titles(round: Round, kind: str, order: str = "order") -> list[str]:
-    return list(round.entries.filter(track__kind=kind).order_by(order).values_list("submission__title", flat=True))
+    return list(round.entries.filter(track__name=kind).order_by(order).values_list("submission__title", flat=True))
 
 
 def test_it_works(hall: Hall) -> None:
@@ -151,7 +151,7 @@ def test_equal_digests_are_one_player_of_the_team_that_entered_it_first(hall: Ha
     assert {(entry.place, entry.value) for entry in twins} == {(1, twins[0].value)}
     assert twins.count() == 2
     # owls entered it after mo-0: their attack is scored by it, and that of mo-0 is not
-    attacks = round.entries.filter(track__kind="untargeted", place__isnull=False)
+    attacks = round.entries.filter(track__name="untargeted", place__isnull=False)
     of = {row.submission.title: (row.met, row.opponents) for row in attacks.select_related("submission")}
     assert (of["owls 7"], of["mo-0 8"]) == ((2, 2), (2, 2) if bundled else (1, 2))
 

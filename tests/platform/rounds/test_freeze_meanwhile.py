@@ -15,7 +15,7 @@ from leaderboards import services as leaderboards
 from leaderboards.models import Evaluation
 from leaderboards.services import set_pool
 from rounds import services
-from rounds.entries import seats
+from rounds.entries import eligible_entries
 from rounds.models import Round
 from submissions import build_queue
 from submissions.models import Build, Submission
@@ -87,12 +87,12 @@ def meanwhile() -> Iterator[Callable[[Callable[[], object]], Future[None]]]:
 
 
 def entered(round: Round) -> list[str]:
-    return list(round.entries.filter(track__kind="model").order_by("prior").values_list("submission__title", flat=True))
+    return list(round.entries.filter(track__name="model").order_by("prior").values_list("submission__title", flat=True))
 
 
 def would_enter(round: Round) -> list[str]:
     """The answer to the same question, asked now."""
-    rows = [row for row in seats(round, round.window.starts_at) if row.track.kind == "model"]
+    rows = [row for row in eligible_entries(round, round.window.starts_at) if row.track.name == "model"]
     return [row.submission.title for row in sorted(rows, key=lambda row: row.prior)]
 
 
@@ -131,7 +131,7 @@ def test_a_score_of_before_the_window_orders_the_field_although_it_is_committed_
     hall: Hall, round: Round, meanwhile: Callable[[Callable[[], object]], Future[None]]
 ) -> None:
     set_pool(track=hall.tracks["untargeted"], players=[hall.player("untargeted", 1)], reason="a test")
-    for submission in Submission.objects.filter(state="ready", repository__track__kind="model"):
+    for submission in Submission.objects.filter(state="ready", repository__track__name="model"):
         leaderboards.evaluate(submission)
     hall.play()
     hall.clock.at = round.window.starts_at - MOMENT
@@ -172,7 +172,7 @@ def test_a_scorer_whose_clock_is_wrong_moves_no_score_over_the_line(
     hall: Hall, round: Round, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_pool(track=hall.tracks["untargeted"], players=[hall.player("untargeted", 1)], reason="a test")
-    for submission in Submission.objects.filter(state="ready", repository__track__kind="model"):
+    for submission in Submission.objects.filter(state="ready", repository__track__name="model"):
         leaderboards.evaluate(submission)
     hall.play()
     hall.clock.at = round.window.starts_at + MOMENT

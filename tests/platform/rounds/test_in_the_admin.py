@@ -1,4 +1,4 @@
-"""A round in the admin: planned in a form, conducted by acts, seen in the organiser's cockpit."""
+"""A round in the admin: planned in a form, conducted by acts, seen in the organiser's dashboard."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def confirm(browser: Client, round: Round, page: str, fields: dict[str, str]) ->
     return [str(message) for message in get_messages(done.wsgi_request)][-1:]
 
 
-def cockpit(browser: Client, round: Round) -> str:
+def dashboard(browser: Client, round: Round) -> str:
     answer = browser.get(reverse("admin:rounds_round_change", args=[round.pk]))
     assert answer.status_code == 200
     return str(answer.content.decode())
@@ -83,7 +83,7 @@ def cockpit(browser: Client, round: Round) -> str:
 
 def offered(browser: Client, round: Round) -> list[str]:
     """The acts that the page of a round offers."""
-    page = cockpit(browser, round)
+    page = dashboard(browser, round)
     names = ("freeze", "start", "pause", "resume", "cancel", "apply", "release", "withdraw")
     return [name for name in names if reverse(f"admin:rounds_round_{name}", args=[round.pk]) in page]
 
@@ -99,7 +99,7 @@ def test_it_works(browser: Client, hall: Hall, olga: User) -> None:
         False,
     )
     assert Event.objects.get(verb="plan", subject=f"round:{round.pk}").reason == "The first month is over."
-    assert "At most, in all" in cockpit(browser, round)
+    assert "At most, in all" in dashboard(browser, round)
     assert offered(browser, round) == ["freeze", "cancel"]
 
     hall.clock.at = round.window.starts_at
@@ -107,16 +107,16 @@ def test_it_works(browser: Client, hall: Hall, olga: User) -> None:
     assert act(browser, round, "start") == ["1 of 1 started."]
     assert act(browser, round, "pause") == ["1 of 1 paused."]
     assert act(browser, round, "resume") == ["1 of 1 resumed."]
-    page = cockpit(browser, round)
+    page = dashboard(browser, round)
     assert "It plays" in page
     assert "cut in stage" not in page
     while not round.stages.exists():
-        services.conduct(round)
+        services.advance_round(round)
         hall.play()
-    assert "cut in stage 1" in cockpit(browser, round)
+    assert "cut in stage 1" in dashboard(browser, round)
     hall.run(round)
 
-    page = cockpit(browser, round)
+    page = dashboard(browser, round)
     assert offered(browser, round) == ["cancel", "apply"]
     for seen in ("What applying changes", "(enters)", "cut in stage 1", "Decision log", "stage 1: 16 samples"):
         assert seen in page
@@ -127,18 +127,18 @@ def test_it_works(browser: Client, hall: Hall, olga: User) -> None:
     assert Event.objects.get(verb="publish", by=olga).reason == "It is time."
 
 
-def test_a_model_that_left_as_inconsistent_is_kept_from_the_cockpit(browser: Client, hall: Hall, olga: User) -> None:
+def test_a_model_that_left_as_inconsistent_is_kept_from_the_dashboard(browser: Client, hall: Hall, olga: User) -> None:
     hall.field(7, 5)
     round = hall.begin(hall.plan(samples=8))
-    services.conduct(round)
+    services.advance_round(round)
     while claim := queue.claim(hall.worker()):
         piece = hall.played(claim)
         if claim.piece.match.model.title == "model 1":
             piece = replace(piece, audit=AuditReport(replayed=20, changed=9))
         queue.commit(claim, piece)
-    assert "5 of 5 matches" in cockpit(browser, round)
+    assert "5 of 5 matches" in dashboard(browser, round)
     hall.run(round)
-    page = cockpit(browser, round)
+    page = dashboard(browser, round)
     assert "eliminated in stage 1 (untargeted)" in page
     suspect = round.entries.get(player__title="model 1")
     keep = reverse("admin:rounds_roundentry_keep", args=[suspect.pk])
@@ -146,10 +146,10 @@ def test_a_model_that_left_as_inconsistent_is_kept_from_the_cockpit(browser: Cli
     assert "although its audits did not pass" in browser.get(keep).content.decode()
     browser.post(keep, {"confirmed": "yes", "reason": "It is rounding."})
     suspect.refresh_from_db()
-    assert suspect.kept_because == "It is rounding."
+    assert suspect.audit_override_reason == "It is rounding."
     assert Event.objects.get(verb="keep", by=olga).reason == "It is rounding."
     hall.run(round)
-    assert "kept: It is rounding." in cockpit(browser, round)
+    assert "kept: It is rounding." in dashboard(browser, round)
     suspect.refresh_from_db()
     assert suspect.place == 2
 
@@ -164,7 +164,7 @@ def test_a_model_that_failed_its_audit_is_seen_before_it_is_applied(browser: Cli
 
     def seen() -> list[bool]:
         asked = [browser.get(apply).content.decode(), browser.post(page, chosen).content.decode()]
-        return [told in each for each in (cockpit(browser, round), *asked)]
+        return [told in each for each in (dashboard(browser, round), *asked)]
 
     assert seen() == [False, False, False]
     match = Match.objects.filter(model__title="model 1").earliest("pk")
@@ -172,7 +172,7 @@ def test_a_model_that_failed_its_audit_is_seen_before_it_is_applied(browser: Cli
     assert seen() == [True, True, True]
     disqualify(submission=Submission.objects.get(title="mo-1 1"), by=olga, reason="it is no function of its image")
     assert seen() == [False, False, False]
-    assert "disqualified, did not pass its audit in one match" in cockpit(browser, round)
+    assert "disqualified, did not pass its audit in one match" in dashboard(browser, round)
     assert act(browser, round, "apply") == ["1 of 1 applied."]
     assert hall.pool("model") == [f"model {number}" for number in (0, 2, 3, 4, 5)]
     assert "disqualified" in browser.get(f"/competitions/digits/rounds/{round.number}").content.decode()
@@ -230,11 +230,11 @@ def test_parts_are_released_and_withdrawn(browser: Client, hall: Hall) -> None:
 def test_a_failed_match_is_named_with_a_way_to_replay_it(browser: Client, hall: Hall) -> None:
     hall.field(2, 2)
     round = hall.begin(hall.plan(samples=8))
-    services.conduct(round)
+    services.advance_round(round)
     match = Match.objects.earliest("pk")
     Match.objects.filter(pk=match.pk).update(state="failed", fault="the disk is full")
-    services.conduct(round)
-    page = cockpit(browser, round)
+    services.advance_round(round)
+    page = dashboard(browser, round)
     assert "Our side failed in 1 of its matches" in page
     assert "the disk is full" in page
     assert reverse("admin:matches_match_replay", args=[match.pk]) in page

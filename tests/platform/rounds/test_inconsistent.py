@@ -42,10 +42,10 @@ def play(hall: Hall, model: str = "model 0", attacks: Iterable[int] = range(4)) 
 
 
 def run(hall: Hall, round: Round, attacks: Iterable[int] = range(4)) -> Round:
-    services.conduct(round)
+    services.advance_round(round)
     while Piece.objects.filter(match__round_match__round=round, state=Piece.State.WAITING).exists():
         play(hall, attacks=attacks)
-        services.conduct(round)
+        services.advance_round(round)
     round.refresh_from_db()
     return round
 
@@ -111,27 +111,27 @@ def test_an_audit_counts_from_the_stage_in_which_it_fails() -> None:
 
 
 def test_a_stage_does_not_end_while_an_audit_is_open(hall: Hall, playing: Round) -> None:
-    services.conduct(playing)
+    services.advance_round(playing)
     hall.play()
     match = Match.objects.filter(round_match__round=playing).first()
     assert match is not None
     Match.objects.filter(pk=match.pk).update(audit={"passed": False, "open": True})
-    services.conduct(playing)
+    services.advance_round(playing)
     assert not playing.stages.exists()
     assert "The audit of the model is open in 1 of its matches" in Round.objects.get().problem
     Match.objects.filter(pk=match.pk).update(audit={"passed": True, "open": False})
-    services.conduct(playing)
+    services.advance_round(playing)
     assert playing.stages.count() == 1
     assert Round.objects.get().problem == ""
 
 
 def test_an_organiser_keeps_it_before_the_stage_ends(hall: Hall, playing: Round) -> None:
-    services.conduct(playing)
+    services.advance_round(playing)
     play(hall)
     services.keep(entry=entry_of(playing, "model 0"), by=hall.organiser, reason=REASON)
     run(hall, playing)
     kept = entry_of(playing, "model 0")
-    assert (kept.place, kept.inconsistent, kept.kept_because) == (1, False, REASON)
+    assert (kept.place, kept.inconsistent, kept.audit_override_reason) == (1, False, REASON)
     assert Event.objects.get(verb="keep").reason == REASON
     assert (b'"kind":"kept"' in bundle_of(playing), verify(bundle_of(playing)).ok) == (True, True)
 
@@ -141,7 +141,7 @@ def test_an_organiser_keeps_it_after_it_left_and_the_rest_is_decided_again(hall:
     outcomes = []
     for source, when in (("test", "before"), ("test-2", "when it is scored")):
         round = hall.begin(hall.plan(samples=16, schedule="halving", source=source))
-        services.conduct(round)
+        services.advance_round(round)
         play(hall)
         if when == "before":
             services.keep(entry=entry_of(round, "model 0"), by=hall.organiser, reason=REASON)
@@ -177,20 +177,20 @@ def test_what_a_kept_model_made_needless_is_not_released(hall: Hall, long: Round
 def test_a_stage_that_all_models_would_leave_waits_for_an_organiser(hall: Hall) -> None:
     hall.field(2, 4)
     round = hall.begin(hall.plan(samples=8))
-    services.conduct(round)
+    services.advance_round(round)
     while claim := queue.claim(hall.worker()):
         queue.commit(claim, replace(hall.played(claim), audit=FAILED))
-    services.conduct(round)
+    services.advance_round(round)
     round.refresh_from_db()
     assert (round.state, "Every model that was still in did not pass" in round.problem) == ("playing", True)
     services.keep(entry=entry_of(round, "model 1"), by=hall.organiser, reason=REASON)
-    services.conduct(round)
+    services.advance_round(round)
     round.refresh_from_db()
     assert (round.state, entry_of(round, "model 1").place, entry_of(round, "model 0").place) == ("scored", 1, 2)
 
 
 def test_it_rejects_to_keep(hall: Hall, playing: Round, bob: User) -> None:
-    services.conduct(playing)
+    services.advance_round(playing)
     suspect, honest = entry_of(playing, "model 0"), entry_of(playing, "model 1")
     play(hall)
     for said, entry, by, reason in (

@@ -156,7 +156,7 @@ def test_it_rejects_samples_that_were_ever_played(hall: Hall) -> None:
 def test_it_rejects_the_samples_of_a_round_that_was_cancelled_after_it_played(hall: Hall) -> None:
     hall.field(2, 2)
     round = hall.begin(hall.plan())
-    services.conduct(round)
+    services.advance_round(round)
     services.cancel(round=round, by=hall.organiser, reason="too late")
     with pytest.raises(Refusal, match="secret no more"):
         services.plan_round(**asked(hall))

@@ -20,11 +20,11 @@ from core.errors import Refusal
 from core.models import Event
 from demo.print_boards import print_preview
 from leaderboards.models import Evaluation, Snapshot, Standing
-from leaderboards.selectors import terms_in_force
+from leaderboards.selectors import basis_in_force
 from leaderboards.services import set_pool
 from matches.models import Match
 from rounds import services
-from rounds.admin_dashboard import cockpit
+from rounds.admin_dashboard import dashboard
 from rounds.models import Decision, Round
 from rounds.selectors import preview, preview_digest
 from submissions import services as submissions
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def after(round: Round) -> dict[str, list[str]]:
-    return {view.track.kind: [player.title for player in view.pool_after] for view in preview(round)}
+    return {view.track.name: [player.title for player in view.pool_after] for view in preview(round)}
 
 
 def test_it_works(hall: Hall) -> None:
@@ -51,7 +51,7 @@ def test_it_works(hall: Hall) -> None:
     }
     services.publish(round=round, by=hall.organiser, reason="as it should be")
     assert {kind: hall.pool(kind) for kind in hall.tracks} == expected
-    assert [snapshot.track.kind for snapshot in Snapshot.objects.order_by("pk")] == list(expected)
+    assert [snapshot.track.name for snapshot in Snapshot.objects.order_by("pk")] == list(expected)
     assert Event.objects.filter(verb="make", by=hall.organiser).count() == 3
 
 
@@ -63,7 +63,7 @@ def test_whoever_is_gone_since_the_freeze_comes_into_no_pool(hall: Hall) -> None
     Submission.objects.filter(title="mo-0 0").update(state="withdrawn")
     Submission.objects.filter(title="mo-1 1").update(disqualified_at=hall.clock.at)
     Submission.objects.filter(title="mo-2 2").update(state="withdrawn")
-    models = next(view for view in preview(round) if view.track.kind == "model")
+    models = next(view for view in preview(round) if view.track.name == "model")
     assert [player.title for player in models.pool_after] == [f"model {number}" for number in (2, 3, 4, 5, 6)]
     gone = {row.title: row.gone for row in models.rows if row.gone}
     assert gone == {"mo-0 0": "withdrawn", "mo-1 1": "disqualified", "mo-2 2": "withdrawn"}
@@ -203,7 +203,7 @@ def test_a_track_where_nobody_played_keeps_its_pool(hall: Hall) -> None:
 def test_it_changes_nothing_where_one_pool_cannot_be_made(hall: Hall) -> None:
     hall.field(3, 3)
     round = hall.scored(hall.plan(samples=8))
-    for entry in round.entries.filter(track__kind="untargeted"):
+    for entry in round.entries.filter(track__name="untargeted"):
         Submission.objects.filter(pk=entry.submission_id).update(state="withdrawn")
     with pytest.raises(Refusal, match="nobody is left for the pool of the untargeted"):
         services.publish(round=round, by=hall.organiser)
@@ -214,16 +214,16 @@ def test_it_changes_nothing_where_one_pool_cannot_be_made(hall: Hall) -> None:
 
 def test_with_the_pools_a_new_validation_set_comes_into_force(hall: Hall) -> None:
     hall.field(3, 3)
-    before = terms_in_force(hall.tracks["model"])
+    before = basis_in_force(hall.tracks["model"])
     round = hall.scored(hall.plan(samples=8))
     services.publish(round=round, by=hall.organiser)
     assert before is None
-    terms = terms_in_force(hall.tracks["model"])
-    assert terms is not None
-    assert (terms.sample_set.name, terms.sample_set.replaces) == ("validation-2", hall.sources["validation"])
-    secret = [row for row in hall.competition.sample_sets.all() if row != terms.sample_set]
+    basis = basis_in_force(hall.tracks["model"])
+    assert basis is not None
+    assert (basis.sample_set.name, basis.sample_set.replaces) == ("validation-2", hall.sources["validation"])
+    secret = [row for row in hall.competition.sample_sets.all() if row != basis.sample_set]
     assert len(secret) == 5
-    assert overlapping(terms.sample_set, secret) is None
+    assert overlapping(basis.sample_set, secret) is None
     assert round.problem == ""
 
 
@@ -245,7 +245,7 @@ def test_a_result_is_applied_where_the_data_set_has_no_further_images(hall: Hall
     why = "the split 'validation' of digits has 0 images that are in no sample set, and 200 are needed"
     assert why in round.problem
     assert why in Event.objects.get(verb="keep_validation_set").reason
-    assert cockpit(round).problem == round.problem
+    assert dashboard(round).problem == round.problem
 
 
 def test_a_competition_can_keep_its_validation_set(hall: Hall) -> None:
@@ -260,7 +260,7 @@ def test_a_competition_can_keep_its_validation_set(hall: Hall) -> None:
 def test_nothing_is_drawn_for_a_result_that_cannot_be_applied(hall: Hall) -> None:
     hall.field(3, 3)
     round = hall.scored(hall.plan(samples=8))
-    for entry in round.entries.filter(track__kind="untargeted"):
+    for entry in round.entries.filter(track__name="untargeted"):
         Submission.objects.filter(pk=entry.submission_id).update(state="withdrawn")
     with pytest.raises(Refusal, match="nobody is left for the pool of the untargeted"):
         services.publish(round=round, by=hall.organiser)

@@ -55,7 +55,7 @@ def begun(hall: Hall, root: Path, tmp_path: Path) -> Round:
     attack.player = player_builds.build(attack, lambda line: None)
     attack.save()
     round = hall.begin(hall.plan(samples=8))
-    services.conduct(round)
+    services.advance_round(round)
     return round
 
 
@@ -68,11 +68,11 @@ def test_one_that_is_now_another_stops_the_round_until_that_is_mended(
         worker = hall.worker(f"arena-{next(hall.numbers)}/play/0")
         with Heartbeat(worker) as heartbeat:
             play_pieces(worker, heartbeat, seconds=60)
-        tasks.conduct()
+        tasks.advance_round()
         begun.refresh_from_db()
 
     # as where another base image or SDK came onto the host: the commit gives other files than it did
-    attack = Player.objects.get(submissions__repository__track__kind="untargeted")
+    attack = Player.objects.get(submissions__repository__track__name="untargeted")
     digest = attack.digest
     Player.objects.filter(pk=attack.pk).update(digest=OTHER)
     for _ in range(3):

@@ -37,7 +37,7 @@ def test_standings(scored: Round) -> None:
 
 def test_stages(scored: Round) -> None:
     main, targeted = selectors.stages(scored)
-    assert (main.kind, targeted.kind) == ("untargeted", "targeted")
+    assert (main.track_name, targeted.track_name) == ("untargeted", "targeted")
     first, last = main.stages[0], main.stages[-1]
     assert (len(first.models), len(first.attacks), len(last.models)) == (12, 12, 10)
     assert [line.name.title for line in first.models if not line.kept] == ["mo-10 10", "mo-11 11"]
@@ -60,7 +60,7 @@ def test_progress_and_estimate(hall: Hall) -> None:
     before = selectors.estimate(round)
     assert (before.triples_most, before.hours, before.disk_bytes, before.workers) == (4 * 4 * 8, None, None, 0)
     hall.begin(round)
-    services.conduct(round)
+    services.advance_round(round)
     seen = selectors.progress(round)
     assert (seen.done, seen.left, seen.matches, list(seen.faults)) == (0, 128, 16, [])
     hall.play()
@@ -89,8 +89,8 @@ def big(hall: Hall, side: int) -> Round:
         entry.place, entry.stage = int(entry.player.digest[-8:]) + 1, 5
     RoundEntry.objects.bulk_update(entries, ["place", "stage"])
     everybody = {
-        "models": [entry.player.digest for entry in entries if entry.track.kind == "model"][:5],
-        "attacks": [entry.player.digest for entry in entries if entry.track.kind == "untargeted"][:5],
+        "models": [entry.player.digest for entry in entries if entry.track.name == "model"][:5],
+        "attacks": [entry.player.digest for entry in entries if entry.track.name == "untargeted"][:5],
     }
     for number in range(1, 6):
         stage = RoundStage.objects.create(

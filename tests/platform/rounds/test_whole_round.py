@@ -36,7 +36,7 @@ def test_it_works(hall: Hall) -> None:
     assert report.ok, report.problems
     places = {
         kind: list(
-            round.entries.filter(track__kind=kind, place__lte=5)
+            round.entries.filter(track__name=kind, place__lte=5)
             .order_by("place")
             .values_list("player__title", flat=True)
         )
@@ -71,7 +71,7 @@ def test_it_works_as_the_paper_did_it(hall: Hall) -> None:
     hall.field(8, 8)
     round = hall.scored(hall.plan(schedule="halving"))
     assert round.state == "scored"
-    top = round.entries.filter(track__kind="model", place=1).get()
+    top = round.entries.filter(track__name="model", place=1).get()
     assert top.player.title == "model 0"
 
 
@@ -87,7 +87,7 @@ def test_a_final_has_a_sweep(hall: Hall) -> None:
     hall.distance = distance
     round = hall.scored(hall.plan("final", samples=8))
     assert round.state == "scored"
-    assert round.entries.get(track__kind="model", place=1).player.digest == winner
+    assert round.entries.get(track__name="model", place=1).player.digest == winner
     assert list(round.warnings.values_list("model__digest", "attack__digest")) == [(winner, traitor)]
 
 
@@ -128,11 +128,11 @@ def disturbed(hall: Hall, round: Round, draw: random.Random) -> int:
                     queue.commit(claim, played)
             except OperationalError:
                 deaths += 1
-                queue.give_back(claim)
+                queue.release_claim(claim)
         if draw.random() < 0.3 or not claims:
             try:
                 with connection.execute_wrapper(Dying(draw)):
-                    services.conduct(round)
+                    services.advance_round(round)
             except OperationalError:
                 deaths += 1
         # whatever the clock does, it decides nothing; leases go on living on it
@@ -165,13 +165,13 @@ def test_a_worker_of_another_class_and_the_clock_change_nothing(hall: Hall) -> N
     transaction.savepoint_rollback(start)
 
     round = hall.begin(hall.plan(samples=8))
-    services.conduct(round)
+    services.advance_round(round)
     claim = queue.claim(hall.worker("a/0"))
     assert claim is not None
     queue.commit(claim, hall.played(claim))
     hall.clock.forward(days=-400)
     while hall.play(hall.worker("b/0", "gpu")):
         hall.clock.forward(days=300)
-        services.conduct(round)
+        services.advance_round(round)
     round.refresh_from_db()
     assert round.outcome == outcome

@@ -14,8 +14,8 @@ from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 
 from core.errors import GauntletError
-from demo.credentials import Purse
-from demo.demo_site import COMPETITION_FILE, ORGANISER, READER, Story, boards
+from demo.credentials import CredentialStore
+from demo.demo_site import COMPETITION_FILE, ORGANISER, READER, DemoSite, boards
 from demo.full_season import Season
 from demo.print_boards import print_boards
 from demo.supervisor import Supervisor, host_processes
@@ -47,14 +47,14 @@ class Command(BaseCommand):
         for number in (signal.SIGTERM, signal.SIGINT):  # SIGINT too: a shell starts background jobs with it ignored
             signal.signal(number, _interrupt)
         supervisor = Supervisor(port=given["port"], processes=given["processes"], logs=settings.STATE / "logs")
-        story = Story(
+        site = DemoSite(
             supervisor=supervisor,
-            purse=Purse(settings.STATE / "demo.json"),
+            credentials=CredentialStore(settings.STATE / "demo.json"),
             say=self.stdout.write,
             competition_file=given["competition"],
         )
         try:
-            self._tell(story, supervisor, given)
+            self._tell(site, supervisor, given)
         except GauntletError as error:
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:
@@ -62,18 +62,18 @@ class Command(BaseCommand):
         finally:
             supervisor.stop()
 
-    def _tell(self, story: Story, supervisor: Supervisor, given: dict[str, Any]) -> None:
-        competition = story.open()
+    def _tell(self, site: DemoSite, supervisor: Supervisor, given: dict[str, Any]) -> None:
+        competition = site.open()
         supervisor.start()
-        self.stdout.write(_welcome(supervisor.url, story.settings()))
-        story.tell()
-        command = story.prepare_reader()
-        self.stdout.write(self._logins(story, command))
-        story.watch(limit=given["limit"])
+        self.stdout.write(_welcome(supervisor.url, site.settings()))
+        site.tell()
+        command = site.prepare_reader()
+        self.stdout.write(self._logins(site, command))
+        site.watch(limit=given["limit"])
         print_boards(boards(competition), Console(width=100))
         if given["full"]:
             season = Season(
-                story=story,
+                site=site,
                 competition=competition,
                 say=self.stdout.write,
                 limit=given["limit"],
@@ -82,17 +82,17 @@ class Command(BaseCommand):
             season.play()
         if given["exit"]:
             return
-        self.stdout.write(self._logins(story, command) + "\nCtrl-C ends the site.")
+        self.stdout.write(self._logins(site, command) + "\nCtrl-C ends the site.")
         while True:
             supervisor.check()
-            story.say_news()
+            site.say_news()
             time.sleep(1)
 
-    def _logins(self, story: Story, command: str) -> str:
+    def _logins(self, site: DemoSite, command: str) -> str:
         return (
-            f"\n  boards        {story.front_page()}"
-            f"\n  organiser     {ORGANISER} / {story.password_of(ORGANISER)}, at {story.front_page('/admin/')}"
-            f"\n  participant   {READER.slug} / {story.password_of(READER.slug)}"
+            f"\n  boards        {site.front_page()}"
+            f"\n  organiser     {ORGANISER} / {site.password_of(ORGANISER)}, at {site.front_page('/admin/')}"
+            f"\n  participant   {READER.slug} / {site.password_of(READER.slug)}"
             f"\n\nYour first own submission, in any empty folder:\n\n  {command}\n"
         )
 

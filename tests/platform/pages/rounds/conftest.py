@@ -58,7 +58,7 @@ def _player(submission: Submission) -> Player:
 
 def _field(competition: Competition, kind: str, players: int, by: User) -> Sequence[Submission]:
     at = competition.created_at
-    track = competition.tracks.get(kind=kind)
+    track = competition.tracks.get(name=kind)
     slugs = [f"{kind}-{place}" for place in range(1, players + 1)]
     teams = Team.objects.bulk_create(
         Team(slug=slug, name=f"Team of {slug}", slug_skeleton=slug, name_skeleton=slug, created_at=at) for slug in slugs
@@ -67,8 +67,8 @@ def _field(competition: Competition, kind: str, players: int, by: User) -> Seque
     made = Repository.objects.bulk_create(Repository(entry=entry, track=track, created_at=at) for entry in entries)
     digests = Player.objects.bulk_create(
         Player(
-            competition=competition, kind=kind, digest=f"sha256:{slug}", title=slug, command=[], repository=repository,
-            created_at=at,
+            competition=competition, track_name=kind, digest=f"sha256:{slug}", title=slug, command=[],
+            repository=repository, created_at=at,
         )
         for slug, repository in zip(slugs, made, strict=True)
     )  # fmt: skip
@@ -86,7 +86,7 @@ def _stays(stage: int, players: int) -> int:
 
 
 def _enter(round: Round, kind: str, field: Sequence[Submission]) -> None:
-    track = Track.objects.get(competition=round.competition, kind=kind)
+    track = Track.objects.get(competition=round.competition, name=kind)
     rows = []
     for place, submission in enumerate(field, start=1):
         last = place <= min(len(field), 10)
@@ -109,7 +109,7 @@ def _decide(round: Round, bracket: str, field: dict[str, Sequence[Submission]]) 
     panel = {"models": digests["model"][:6], "attacks": digests[bracket][:6]}
     counted = {side: names[:5] for side, names in panel.items()}
     sides = ["targeted"] if bracket == "targeted" else ["model", "untargeted"]
-    tracks = {track.kind: track for track in round.competition.tracks.all()}
+    tracks = {track.name: track for track in round.competition.tracks.all()}
     rows = []
     for number, (samples, ordered_by, _) in enumerate(LADDER, start=1):
         stage = RoundStage.objects.create(

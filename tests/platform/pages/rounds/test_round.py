@@ -65,7 +65,7 @@ def test_failures_are_a_share_and_bars_stand_on_one_axis(client: Client, play: P
 def test_an_attack_is_not_scored_by_a_model_of_its_own_team(client: Client, play: Play) -> None:
     played = play(10)
     samples = RoundStage.objects.filter(round=played, bracket="untargeted").order_by("number")[4].samples
-    attack = RoundEntry.objects.filter(round=played, track__kind="untargeted", place=2)
+    attack = RoundEntry.objects.filter(round=played, track__name="untargeted", place=2)
     assert "Met 4 of 5" not in page_of(client, "untargeted")
     attack.update(met=4, value_against_all=1.234, prize_place=1)
     page = page_of(client, "untargeted")
@@ -105,13 +105,13 @@ def test_the_first_panel_does_not_tell_the_order_of_boards_that_stand_still(
     panel = "<li><b>Player untargeted-1</b></li>"
     shown = page_of(client).count(panel)
     window = played.window
-    Competition.objects.update(boards_still_since=window.starts_at + timedelta(seconds=1))
+    Competition.objects.update(leaderboards_frozen_since=window.starts_at + timedelta(seconds=1))
     assert page_of(client).count(panel) == shown, "the boards were public when the round was frozen"
-    Competition.objects.update(boards_still_since=window.starts_at)
+    Competition.objects.update(leaderboards_frozen_since=window.starts_at)
     assert page_of(client).count(panel) == shown - 1
     client.force_login(olga)
     assert page_of(client).count(panel) == shown
-    Competition.objects.update(boards_still_since=None)
+    Competition.objects.update(leaderboards_frozen_since=None)
     client.logout()
     assert page_of(client).count(panel) == shown
 
@@ -125,10 +125,10 @@ def test_a_model_that_nobody_broke_claims_no_rank(client: Client, play: Play) ->
 
 def test_entries_are_marked(client: Client, play: Play) -> None:
     played = play(10)
-    models = list(played.entries.filter(track__kind="model"))
+    models = list(played.entries.filter(track__name="model"))
     models[1].eligible, models[1].ineligible_because = False, "its licence is not open source"
     models[1].save()
-    twin = played.entries.get(track__kind="untargeted", order=1).submission
+    twin = played.entries.get(track__name="untargeted", order=1).submission
     twin.pk, twin.commit, twin.tag = None, "b" * 40, "submission-2"
     twin.save()
     shared = {"player": models[1].player, "place": 2, "stage": 5, "value": 1.98}
@@ -188,7 +188,7 @@ def submission_pair(play: Play, planned: Round, rules: RulesVersion) -> Match:
     play(1)
     RoundStage.objects.all().delete()
     RoundWarning.objects.all().delete()
-    model, attack = (planned.entries.get(track__kind=kind).player for kind in ("model", "untargeted"))
+    model, attack = (planned.entries.get(track__name=kind).player for kind in ("model", "untargeted"))
     match = Match.objects.create(
         rules=rules, sample_set=planned.sample_set, model=model, attack=attack, seed=1, created_at=planned.planned_at
     )

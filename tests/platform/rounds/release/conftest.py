@@ -96,7 +96,7 @@ def _entry(round: Round, track: Track, slug: str, by: User, *, eligible: bool = 
     repository = Repository.objects.create(entry=entry, track=track, created_at=now)
     number = repository.pk
     player = Player.objects.create(
-        competition=round.competition, kind=track.kind, digest=f"sha256:{number:064x}", title=slug, command=["x"],
+        competition=round.competition, track_name=track.name, digest=f"sha256:{number:064x}", title=slug, command=["x"],
         repository=repository, commit=f"{number:040x}", created_at=now,
     )  # fmt: skip
     submission = Submission.objects.create(

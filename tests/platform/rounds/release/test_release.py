@@ -15,9 +15,9 @@ from competitions.services import export_competition, import_competition
 from core import clock, events, object_store
 from core.errors import Refusal
 from core.models import Event
-from leaderboards.services import still_boards
+from leaderboards.services import freeze_leaderboards
 from matches.models import Match, SampleResult
-from repositories.http.concurrency import ANYBODY, TURNS
+from repositories.http.concurrency import ANYBODY, LIMITER
 from rounds import release as releasing
 from rounds.downloads import bundle_of, images_zip
 from rounds.models import Release, Round, RoundEntry, RoundMatch
@@ -97,7 +97,7 @@ def test_strangers_share_a_few_turns_to_have_them_made(
 ) -> None:
     release(round=published.round, part="perturbed", by=olga, reason="the end")
     address = f"/competitions/digits/rounds/1/files/perturbed-{published.pair.pk}"
-    others = [TURNS.take(ANYBODY), TURNS.take(ANYBODY)]
+    others = [LIMITER.take(ANYBODY), LIMITER.take(ANYBODY)]
     answer = getattr(client, method)(address)
     if method == "get":
         assert (answer.status_code, answer["Retry-After"]) == (503, "30")
@@ -109,7 +109,7 @@ def test_strangers_share_a_few_turns_to_have_them_made(
     assert RoundMatch.objects.get().images == ""
     others.pop()()
     content = client.get(address).getvalue()
-    others.append(TURNS.take(ANYBODY))
+    others.append(LIMITER.take(ANYBODY))
     assert client.get(address).getvalue() == content, "what is made takes no turn"
     for give_back in others:
         give_back()
@@ -167,7 +167,7 @@ Keep = Callable[..., SampleSet]
 
 
 @pytest.mark.parametrize("part", FILES)
-@pytest.mark.parametrize("state", [Match.State.WAITING, Match.State.PLAYING, Match.State.HELD])
+@pytest.mark.parametrize("state", [Match.State.WAITING, Match.State.PLAYING, Match.State.SUSPENDED])
 def test_it_rejects_images_that_are_played_on(published: Final, olga: User, part: str, state: str) -> None:
     Match.objects.update(state=state)
     with pytest.raises(Refusal, match="matches are still played on its samples"):
@@ -185,11 +185,11 @@ def test_it_rejects_images_that_are_in_a_set_in_use(
 
 
 def test_it_rejects_a_bundle_while_the_boards_stand_still(published: Final, olga: User) -> None:
-    Competition.objects.update(boards_still_since=clock.now())
+    Competition.objects.update(leaderboards_frozen_since=clock.now())
     with pytest.raises(Refusal, match="boards that stand still") as caught:
         release(round=published.round, part="bundle", by=olga, reason="the end")
     assert caught.value.fix == "let the boards move first"
-    Competition.objects.update(boards_still_since=None)
+    Competition.objects.update(leaderboards_frozen_since=None)
     release(round=published.round, part="bundle", by=olga, reason="the end")
 
 
@@ -202,7 +202,7 @@ def test_what_happens_while_the_file_is_made_is_seen(
 
     def meanwhile(round: Round) -> Any:
         if part == "bundle":
-            still_boards(competition=round.competition, by=olga, reason="The next round is near")
+            freeze_leaderboards(competition=round.competition, by=olga, reason="The next round is near")
         else:
             keep("newer", "validation", "final")
         return make(round)

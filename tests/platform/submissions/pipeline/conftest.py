@@ -23,7 +23,7 @@ BuildWith = Callable[[Callable[[LogLine], None]], None]
 
 
 @pytest.fixture(autouse=True)
-def rings(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, int]]]:
+def notifications(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, int]]]:
     """The tasks that were rung, with their keys; there is no broker."""
     rung: list[tuple[str, dict[str, int]]] = []
     monkeypatch.setattr(notify, "_send", lambda task, keys: rung.append((task, keys)))

@@ -62,14 +62,14 @@ def slot_of(submission: Submission) -> str:
     return QuotaSlot.objects.get(submission=submission).state
 
 
-def test_it_works(submit: Submit, rings: Rings, root: Path) -> None:
+def test_it_works(submit: Submit, notifications: Rings, root: Path) -> None:
     submission = advanced(submit("model", root / "evaluation/baselines/numpy-classifier"))
 
     assert submission.state == Submission.State.READY, submission.problem
     assert submission.deadline is None
     player = submission.player
     assert player is not None
-    assert (player.kind, player.title) == ("model", "Perceptron in numpy alone")
+    assert (player.track_name, player.title) == ("model", "Perceptron in numpy alone")
     assert player.digest.startswith("sha256:")
     build = submission.builds.get()
     assert build.outcome == "ready"
@@ -83,7 +83,7 @@ def test_it_works(submit: Submit, rings: Rings, root: Path) -> None:
         "stateless": True,
     }
     assert "nothing was installed" in log_of(build)
-    assert rings == [("leaderboards.evaluate", {"submission": submission.pk})]
+    assert notifications == [("leaderboards.evaluate", {"submission": submission.pk})]
     assert slot_of(submission) == QuotaSlot.State.USED
     assert player_builds.ready_player(player, print).digest == player.digest
 

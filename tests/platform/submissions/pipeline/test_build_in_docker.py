@@ -125,7 +125,7 @@ def test_only_images_that_nobody_needs_are_collected(
     submission = submit("model", {"main.py": ""})
     player = Player.objects.create(
         competition=competition,
-        kind="model",
+        track_name="model",
         digest="sha256:needed",
         title="Needed",
         command=["python"],
@@ -165,7 +165,7 @@ def test_what_this_host_has_is_kept_for_hosts_that_have_another_base_image(
     submission = changing()
     player = Player.objects.create(
         competition=submission.repository.track.competition,
-        kind="model",
+        track_name="model",
         digest="sha256:made-by-an-earlier-version",
         title="Needed",
         command=["python"],

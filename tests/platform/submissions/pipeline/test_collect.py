@@ -33,7 +33,7 @@ def player(repositories: dict[str, Repository]) -> MakePlayer:
     def make(name: str, kind: str = "model") -> Player:
         return Player.objects.create(
             competition=repositories[kind].track.competition,
-            kind=kind,
+            track_name=kind,
             digest=name,
             title=name,
             command=["python"],

@@ -65,7 +65,7 @@ def build(the_clock: Clock) -> Callable[..., str]:
                 the_clock.forward(seconds=seconds)
                 build_queue.hold(made)
                 if outcome == build_queue.FAULT:
-                    build_queue.give_back(made, outcome, "a test")
+                    build_queue.release_claim(made, outcome, "a test")
                 else:
                     build_queue.refuse(made, outcome, "a test", "none")
                 return made.submission.repository.entry.team.slug
@@ -125,8 +125,8 @@ def test_what_failed_on_our_side_rests_while_there_are_others(push: Push, the_cl
     first, second = push("owls", 2)
     made = build_queue.claim(first.pk, "builder")
     assert made is not None
-    build_queue.give_back(made, build_queue.FAULT, "a test")
+    build_queue.release_claim(made, build_queue.FAULT, "a test")
     assert build_order.in_order(second.pk) == [second.pk]
     assert build_order.in_order(first.pk) == [second.pk, first.pk]
-    the_clock.forward(seconds=build_queue.RING_AGAIN.total_seconds())
+    the_clock.forward(seconds=build_queue.NOTIFY_AGAIN.total_seconds())
     assert build_order.in_order(second.pk) == [first.pk, second.pk]

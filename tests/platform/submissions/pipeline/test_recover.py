@@ -107,7 +107,7 @@ def test_a_submission_that_no_builder_takes_up_stays_in_the_queue_and_costs_noth
 
 
 def test_a_killed_worker_costs_an_attempt_and_nothing_else(
-    submission: Submission, rings: Rings, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    submission: Submission, notifications: Rings, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worker = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(WORKER), str(submission.pk)], env=_as_here(settings)
@@ -125,19 +125,19 @@ def test_a_killed_worker_costs_an_attempt_and_nothing_else(
     build_queue.sweep()
     build_queue.sweep()
 
-    assert rings == [("submissions.build", {"submission": submission.pk})]
+    assert notifications == [("submissions.build", {"submission": submission.pk})]
     assert advanced(submission).state == Submission.State.READY, submission.problem
     assert [build.outcome for build in submission.builds.all()] == ["lost", "ready"]
     assert log_of(submission.builds.get(attempt=1)) == "half done\n"
     assert Player.objects.count() == 1
-    assert [ring for ring in rings if ring[0] == "leaderboards.evaluate"] == [
+    assert [notify for notify in notifications if notify[0] == "leaderboards.evaluate"] == [
         ("leaderboards.evaluate", {"submission": submission.pk})
     ]
     assert slot_of(submission) == QuotaSlot.State.USED
 
 
 def test_withdrawal_stops_a_build_quietly(
-    submission: Submission, rings: Rings, alice: User, build_with: BuildWith
+    submission: Submission, notifications: Rings, alice: User, build_with: BuildWith
 ) -> None:
 
     def withdrawn(on_log: LogLine) -> None:
@@ -150,7 +150,7 @@ def test_withdrawal_stops_a_build_quietly(
 
     assert submission.state == Submission.State.WITHDRAWN
     assert submission.builds.get().outcome == "withdrawn"
-    assert "leaderboards.evaluate" not in dict(rings)
+    assert "leaderboards.evaluate" not in dict(notifications)
 
 
 def test_a_worker_that_lost_its_lease_writes_nothing(
@@ -232,7 +232,7 @@ def test_the_lease_is_renewed_again_after_the_database_was_away(
 
 
 def test_our_faults_are_tried_again_and_cost_the_team_nothing(
-    submission: Submission, rings: Rings, build_with: BuildWith
+    submission: Submission, notifications: Rings, build_with: BuildWith
 ) -> None:
     def fail(on_log: LogLine) -> None:
         raise Fault("/secret/path is away")
@@ -246,7 +246,7 @@ def test_our_faults_are_tried_again_and_cost_the_team_nothing(
     assert "/secret" not in submission.problem + log_of(submission.builds.first() or Build())
     assert slot_of(submission) == QuotaSlot.State.REFUNDED
     assert Event.objects.filter(verb="fault", subject=f"submission:{submission.pk}").count() == build_queue.MAX_FAULTS
-    assert rings == [], "what failed at once would fail at once again"
+    assert notifications == [], "what failed at once would fail at once again"
 
 
 def test_after_ten_refunds_a_day_the_next_platform_error_waits_for_an_organiser(
@@ -292,15 +292,15 @@ def test_only_one_of_two_calls_gets_it(submission: Submission) -> None:
 
 
 def test_the_sweep_rings_again_for_what_nobody_took_up(
-    submission: Submission, rings: Rings, monkeypatch: pytest.MonkeyPatch
+    submission: Submission, notifications: Rings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     build_queue.sweep()
-    early = list(rings)
-    monkeypatch.setattr(clock, "database_now", lambda: timezone.now() + build_queue.RING_AGAIN)
+    early = list(notifications)
+    monkeypatch.setattr(clock, "database_now", lambda: timezone.now() + build_queue.NOTIFY_AGAIN)
     build_queue.sweep()
 
     assert early == []
-    assert rings == [("submissions.build", {"submission": submission.pk})]
+    assert notifications == [("submissions.build", {"submission": submission.pk})]
 
 
 WORKER = """

@@ -41,7 +41,7 @@ def small(hall: Hall) -> Round:
 
 
 def test_it_works(hall: Hall, playing: Round) -> None:
-    services.conduct(playing)
+    services.advance_round(playing)
     matches = Match.objects.filter(round_match__round=playing)
     assert matches.count() > 0
     assert set(matches.values_list("sample_set", "rules__version")) == {(playing.sample_set_id, 2)}
@@ -50,10 +50,10 @@ def test_it_works(hall: Hall, playing: Round) -> None:
 
 
 def test_it_waits_while_anything_is_open_and_may_be_repeated(hall: Hall, playing: Round) -> None:
-    services.conduct(playing)
+    services.advance_round(playing)
     asked = set(Piece.objects.values_list("match", "first"))
     for _ in range(3):
-        services.conduct(playing)
+        services.advance_round(playing)
     claim = queue.claim(hall.worker())
     assert claim is not None
     queue.commit(claim, hall.played(claim))
@@ -68,7 +68,7 @@ def test_a_step_takes_the_same_number_of_queries_however_many_play(hall: Hall) -
     for samples in ("test", "test-2"):
         round = hall.begin(hall.plan(samples=8, source=samples))
         with CaptureQueriesContext(connection) as queries:
-            services.conduct(round)
+            services.advance_round(round)
         taken.append(len(queries))
         services.cancel(round=round, by=hall.organiser, reason="only counted")
         for number in range(4, 7):
@@ -84,7 +84,7 @@ def test_many_conductors_at_once_take_one_step(hall: Hall) -> None:
 
     def step(_: int) -> None:
         try:
-            services.conduct(round)
+            services.advance_round(round)
         finally:
             connections.close_all()
 
@@ -105,7 +105,7 @@ def test_what_another_conductor_asks_for_and_is_played_between_two_reads_is_left
     def meanwhile(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
         if 'FROM "matches_sampleresult"' in sql and not seen:
             seen.append(sql)
-            services.conduct(small)
+            services.advance_round(small)
             hall.play()
         return execute(sql, *rest)
 
@@ -153,18 +153,18 @@ def test_nor_does_one_while_another_round_is_frozen(hall: Hall, small: Round, ot
 
 
 def test_a_failed_match_stops_it_until_it_is_replayed(hall: Hall, small: Round) -> None:
-    services.conduct(small)
+    services.advance_round(small)
     worker = hall.worker()
     claim = queue.claim(worker)
     while claim is not None and claim.piece.faults < 2:
-        queue.give_back(claim, fault="no disk")
+        queue.release_claim(claim, fault="no disk")
         hall.clock.forward(minutes=5)
         claim = queue.claim(worker, prefer=claim.piece.match)
     assert claim is not None
-    queue.give_back(claim, fault="no disk")
+    queue.release_claim(claim, fault="no disk")
     hall.play()
     for _ in range(3):
-        tasks.conduct()
+        tasks.advance_round()
     small.refresh_from_db()
     failed = claim.piece.match
     assert f"Our side failed in 1 of its matches: match {failed.pk}" in small.problem
@@ -175,7 +175,7 @@ def test_a_failed_match_stops_it_until_it_is_replayed(hall: Hall, small: Round) 
 
     replay_failed(Match.objects.get(pk=failed.pk), hall.organiser)
     hall.worker("arena-2/play/0")
-    tasks.conduct()
+    tasks.advance_round()
     small.refresh_from_db()
     assert small.problem == ""
     hall.run(small)
@@ -203,15 +203,15 @@ def test_a_round_that_no_live_worker_can_play_says_so_until_one_comes(hall: Hall
 
 
 def test_a_stored_stage_that_does_not_follow_is_a_fault(hall: Hall, playing: Round) -> None:
-    services.conduct(playing)
+    services.advance_round(playing)
     hall.play()
-    services.conduct(playing)
+    services.advance_round(playing)
     hall.play()
     Decision.objects.filter(pk=Decision.objects.values("pk")[:1]).update(place=99)
     with pytest.raises(Fault, match="stored otherwise"):
-        services.conduct(playing)
+        services.advance_round(playing)
     for _ in range(2):
-        tasks.conduct()
+        tasks.advance_round()
     playing.refresh_from_db()
     assert (playing.state, playing.stages.count()) == ("playing", 1)
     assert "stored otherwise" in playing.problem
@@ -219,15 +219,15 @@ def test_a_stored_stage_that_does_not_follow_is_a_fault(hall: Hall, playing: Rou
 
 
 def test_paused_nobody_takes_up_a_piece_and_what_is_in_hand_is_committed(hall: Hall, small: Round) -> None:
-    services.conduct(small)
+    services.advance_round(small)
     claim = queue.claim(hall.worker())
     assert claim is not None
     services.pause(round=small, by=hall.organiser, reason="a storm")
     assert queue.claim(hall.worker("b/0")) is None
     queue.commit(claim, hall.played(claim))
-    services.conduct(small)
+    services.advance_round(small)
     assert small.state == "paused"
-    assert Match.objects.filter(state=Match.State.HELD).exists()
+    assert Match.objects.filter(state=Match.State.SUSPENDED).exists()
 
     services.resume(round=small, by=hall.organiser)
     hall.run(small)
@@ -235,7 +235,7 @@ def test_paused_nobody_takes_up_a_piece_and_what_is_in_hand_is_committed(hall: H
 
 
 def test_cancelled_nothing_of_it_is_played(hall: Hall, small: Round) -> None:
-    services.conduct(small)
+    services.advance_round(small)
     services.cancel(round=small, by=hall.organiser, reason="wrong samples")
     assert queue.claim(hall.worker()) is None
     assert set(Match.objects.values_list("state", flat=True)) == {"cancelled"}
@@ -248,4 +248,4 @@ def test_all_attacks_dead_is_a_result_too(hall: Hall) -> None:
     hall.distance = lambda model, attack, sample: math.inf
     round = hall.scored(hall.plan(samples=8))
     assert round.state == "scored"
-    assert set(round.entries.filter(track__kind="model").values_list("not_broken", flat=True)) == {True}
+    assert set(round.entries.filter(track__name="model").values_list("not_broken", flat=True)) == {True}

@@ -13,7 +13,7 @@ from matches.models import Match, Piece, SampleResult, Worker
 from matches.piece_result import PlayedPiece
 from matches.queue import Claim
 from matches.selectors import OPEN_PIECES, QueuePlace, ever_played, queue_of, worker_is_missing
-from matches.services import cancel, hold, let_go, replay_failed
+from matches.services import cancel, replay_failed, resume, suspend
 
 Played = Callable[[Piece], PlayedPiece]
 
@@ -35,47 +35,47 @@ def state_of(match: Match) -> str:
 
 
 def test_it_works(match: Match, worker: Worker) -> None:
-    assert hold(Match.objects.all()) == 1
-    assert state_of(match) == "held"
+    assert suspend(Match.objects.all()) == 1
+    assert state_of(match) == "suspended"
     assert queue.claim(worker) is None
-    assert let_go(Match.objects.all()) == 1
+    assert resume(Match.objects.all()) == 1
     assert state_of(match) == "waiting"
     assert claimed(worker).piece.match == match
 
 
 def test_a_piece_in_hand_of_a_held_match_is_committed(match: Match, worker: Worker, played: Played) -> None:
     claim = claimed(worker)
-    hold(Match.objects.all())
+    suspend(Match.objects.all())
     assert queue.heartbeat(claim)
     queue.commit(claim, played(claim.piece))
-    assert (state_of(match), SampleResult.objects.count()) == ("held", 2)
-    let_go(Match.objects.all())
+    assert (state_of(match), SampleResult.objects.count()) == ("suspended", 2)
+    resume(Match.objects.all())
     assert state_of(match) == "playing"
     assert claimed(worker).piece.number == 1
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_match_whose_last_piece_was_played_meanwhile_ends_when_it_is_let_go(
-    match: Match, worker: Worker, played: Played, rings: list[str]
+    match: Match, worker: Worker, played: Played, notifications: list[str]
 ) -> None:
     claims = [claimed(worker) for _ in range(3)]
-    hold(Match.objects.all())
+    suspend(Match.objects.all())
     for claim in claims:
         queue.commit(claim, played(claim.piece))
-    assert (state_of(match), queue.finish_played()) == ("held", 0)
-    rings.clear()
-    let_go(Match.objects.all())
+    assert (state_of(match), queue.finish_played()) == ("suspended", 0)
+    notifications.clear()
+    resume(Match.objects.all())
     assert (state_of(match), match.audit["replayed"]) == ("played", 12)
-    assert {"leaderboards.score", "rounds.conduct"} <= set(rings)
+    assert {"leaderboards.score", "rounds.advance"} <= set(notifications)
 
 
 def test_a_piece_that_is_given_up_while_its_match_is_held_fails_it_afterwards(match: Match, worker: Worker) -> None:
     claim = claimed(worker)
     claim.piece.faults = 2
-    hold(Match.objects.all())
-    queue.give_back(claim, fault="the engine is away")
-    assert (state_of(match), queue.fail_given_up()) == ("held", 0)
-    let_go(Match.objects.all())
+    suspend(Match.objects.all())
+    queue.release_claim(claim, fault="the engine is away")
+    assert (state_of(match), queue.fail_given_up()) == ("suspended", 0)
+    resume(Match.objects.all())
     assert queue.fail_given_up() == 1
     assert state_of(match) == "failed"
 
@@ -84,13 +84,13 @@ def test_a_piece_that_is_given_up_while_its_match_is_held_fails_it_afterwards(ma
 def test_a_failed_match_is_held_too(match: Match, worker: Worker, olga: User, replayed_while_held: bool) -> None:
     match.pieces.filter(number=0).update(state="failed")
     Match.objects.update(state="failed", fault="the engine is away")
-    hold(Match.objects.all())
+    suspend(Match.objects.all())
     assert state_of(match) == "failed"
     if replayed_while_held:
         replay_failed(match, olga)
-        assert state_of(match) == "held"
+        assert state_of(match) == "suspended"
         assert queue.claim(worker) is None
-    assert let_go(Match.objects.all()) == int(replayed_while_held)
+    assert resume(Match.objects.all()) == int(replayed_while_held)
     if not replayed_while_held:
         replay_failed(match, olga)
     assert state_of(match) == "waiting"
@@ -102,11 +102,13 @@ def test_a_cancelled_match_stays_so_whatever_is_in_hand(match: Match, worker: Wo
     assert cancel(Match.objects.all()) == 1
     queue.commit(claim, played(claim.piece))
     assert (state_of(match), SampleResult.objects.count()) == ("cancelled", 2)
-    assert (hold(Match.objects.all()), let_go(Match.objects.all())) == (0, 0)
+    assert (suspend(Match.objects.all()), resume(Match.objects.all())) == (0, 0)
     assert queue.claim(worker) is None
 
 
-@pytest.mark.parametrize(("state", "after"), [("played", "played"), ("failed", "cancelled"), ("held", "cancelled")])
+@pytest.mark.parametrize(
+    ("state", "after"), [("played", "played"), ("failed", "cancelled"), ("suspended", "cancelled")]
+)
 def test_what_is_played_to_its_end_is_not_cancelled(match: Match, state: str, after: str) -> None:
     Match.objects.update(state=state)
     cancel(Match.objects.all())
@@ -114,7 +116,7 @@ def test_what_is_played_to_its_end_is_not_cancelled(match: Match, state: str, af
 
 
 def test_a_held_match_stands_in_no_queue(match: Match, worker: Worker) -> None:
-    hold(Match.objects.all())
+    suspend(Match.objects.all())
     assert not Piece.objects.filter(OPEN_PIECES).exists()
     assert queue_of([match]) == QueuePlace(0, None)
     Worker.objects.all().delete()

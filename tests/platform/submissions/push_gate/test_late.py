@@ -19,14 +19,14 @@ from competitions.models import Competition, FreezeWindow
 from core.models import Event
 from repositories.push_gate import Push
 from submissions.models import QuotaSlot, Submission
-from submissions.push_gate import SubmissionDoor
+from submissions.push_gate import SubmissionPushGate
 from submissions.selectors import allowance_of
 from submissions.services import settle_late_tags, settle_reservations
 from submissions.tasks import settle_late_tags as sweep
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
-    from tests.platform.submissions.door.conftest import Copy
+    from tests.platform.submissions.push_gate.conftest import Copy
 
 HALF_AN_HOUR = timedelta(minutes=30)
 
@@ -45,7 +45,7 @@ def give_up(copy: Copy, alice: User, the_clock: FakeClock) -> Callable[..., str]
 
     def through(tag: str = "submission-1") -> str:
         commit = copy.commit()
-        SubmissionDoor().before(copy.push_of(alice, commit, tag))
+        SubmissionPushGate().before(copy.push_of(alice, commit, tag))
         the_clock.forward(seconds=60)
         assert settle_reservations() == 1
         return commit
@@ -72,15 +72,15 @@ def test_a_push_that_lands_in_a_freeze_window_after_its_slot_was_given_back_is_n
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     window = freeze(competition, the_clock.at + timedelta(minutes=1))
-    ask = SubmissionDoor.before
+    ask = SubmissionPushGate.before
 
-    def slow(door: SubmissionDoor, push: Push) -> str:
-        told = ask(door, push)
+    def slow(gate: SubmissionPushGate, push: Push) -> str:
+        told = ask(gate, push)
         the_clock.forward(minutes=31)  # as where git takes so long to move the pack in
         settle_reservations()
         return told
 
-    monkeypatch.setattr(SubmissionDoor, "before", slow)
+    monkeypatch.setattr(SubmissionPushGate, "before", slow)
     _, token = issue_token(user=alice, name="laptop", scopes=["read", "submit"], days=1)
     address = live_server.url.replace("://", f"://alice:{token}@") + "/git/owls/model.git"
     commit = copy.commit()
@@ -102,7 +102,7 @@ def test_a_push_that_lands_in_a_freeze_window_after_its_slot_was_given_back_is_n
 
 
 def test_a_tag_of_which_nobody_was_told_becomes_a_submission(
-    copy: Copy, alice: User, give_up: GiveUp, the_clock: FakeClock, rings: list[object]
+    copy: Copy, alice: User, give_up: GiveUp, the_clock: FakeClock, notifications: list[object]
 ) -> None:
     commit = give_up()
     assert settle_late_tags() == 0
@@ -113,7 +113,7 @@ def test_a_tag_of_which_nobody_was_told_becomes_a_submission(
     assert (submission.commit, submission.tag, submission.submitted_by) == (commit, "submission-1", alice)
     assert slots("submission-1") == [("refunded", ""), ("used", "")]
     assert allowance_of(copy.repository).left == 4
-    assert len(rings) == 1
+    assert len(notifications) == 1
     assert settle_late_tags() == 0
 
 
@@ -221,6 +221,6 @@ def test_a_sweep_beside_the_end_of_the_push_makes_one_submission(copy: Copy, ali
 
     push = copy.push_of(alice, commit, "submission-1")
     with ThreadPoolExecutor(4) as threads:
-        list(threads.map(apart, [settle_late_tags, lambda: SubmissionDoor().after(push)] * 4))
+        list(threads.map(apart, [settle_late_tags, lambda: SubmissionPushGate().after(push)] * 4))
     assert Submission.objects.count() == 1
     assert [state for state, _ in slots("submission-1")] == ["refunded", "used"]

@@ -14,7 +14,7 @@ from core import clock, notify
 from repositories.models import Repository
 from repositories.push_gate import NOTHING, Push, RefUpdate
 from submissions.models import QuotaSlot
-from submissions.push_gate import SubmissionDoor
+from submissions.push_gate import SubmissionPushGate
 
 MANIFEST = '[submission]\ntrack = "model"\nrun = "python main.py"\ntitle = "Wise owl"\nlicence = "MIT"\n'
 SITE = "https://arena.example"
@@ -64,7 +64,7 @@ class Copy:
 
 
 @pytest.fixture(autouse=True)
-def rings(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, int]]]:
+def notifications(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, int]]]:
     """The tasks that were rung, with their keys; there is no broker."""
     rung: list[tuple[str, dict[str, int]]] = []
     monkeypatch.setattr(notify, "ring", lambda task, **keys: rung.append((task, keys)))
@@ -84,10 +84,10 @@ def send(copy: Copy, alice: User) -> Callable[..., str]:
     def through(tag: str, target: str = "", user: User = alice) -> str:
         target = target or copy.commit()
         push = copy.push_of(user, target, tag)
-        door = SubmissionDoor()
-        told = door.before(push)
+        gate = SubmissionPushGate()
+        told = gate.before(push)
         copy.land(target, tag)
-        return f"{told}\n{door.after(push)}"
+        return f"{told}\n{gate.after(push)}"
 
     return through
 

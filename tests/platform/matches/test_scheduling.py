@@ -15,7 +15,7 @@ from matches import queue
 from matches.models import Match, Piece, Worker
 from matches.piece_result import PlayedPiece
 from matches.selectors import waiting
-from matches.services import ask, cancel, ensure_match, hold
+from matches.services import cancel, ensure_match, request_matches, suspend
 from submissions.models import Player
 
 ENDS = (3, 6, 10)
@@ -35,9 +35,13 @@ class Asker:
     def pairs(self, models: int = 2, attacks: int = 2) -> list[tuple[Player, Player]]:
         return [(model, attack) for model in self.models[:models] for attack in self.attacks[:attacks]]
 
-    def __call__(self, upto: int = 3, *, pairs: Sequence[tuple[Player, Player]] = (), take: int = 0) -> list[Match]:
+    def __call__(
+        self, upto: int = 3, *, pairs: Sequence[tuple[Player, Player]] = (), repetition: int = 0
+    ) -> list[Match]:
         wanted = pairs or self.pairs(1, 1)
-        return ask(rules=self.rules, sample_set=self.sample_set, pairs=wanted, upto=upto, ends=ENDS, take=take)
+        return request_matches(
+            rules=self.rules, sample_set=self.sample_set, pairs=wanted, upto=upto, ends=ENDS, repetition=repetition
+        )
 
 
 @pytest.fixture
@@ -50,7 +54,7 @@ def asker(competition: Competition, rules: RulesVersion, sample_sets: dict[str, 
         return [
             Player.objects.create(
                 competition=competition,
-                kind=kind,
+                track_name=kind,
                 digest=f"sha256:{kind}-{number}",
                 command=["python"],
                 baseline=f"{kind}-{number}",
@@ -92,12 +96,12 @@ def test_its_pieces_are_the_same_in_one_step_and_in_several(asker: Asker) -> Non
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_there_is_not_made_again(asker: Asker, rings: list[str]) -> None:
+def test_what_is_there_is_not_made_again(asker: Asker, notifications: list[str]) -> None:
     asker(6)
-    assert rings == ["matches.play"]
+    assert notifications == ["matches.play"]
     asker(3)
     asker(6)
-    assert rings == ["matches.play"]
+    assert notifications == ["matches.play"]
     assert (Match.objects.count(), Piece.objects.count()) == (1, 3)
 
 
@@ -116,9 +120,9 @@ def test_it_takes_as_many_queries_for_many_pairs_as_for_one(asker: Asker) -> Non
 
 
 def test_a_further_take_is_played_anew_from_the_same_seed(asker: Asker) -> None:
-    (first,), (second,) = asker(3), asker(3, take=7)
+    (first,), (second,) = asker(3), asker(3, repetition=7)
     assert first != second
-    assert (first.seed, first.take, second.take) == (second.seed, 0, 7)
+    assert (first.seed, first.repetition, second.repetition) == (second.seed, 0, 7)
 
 
 def test_a_match_that_was_over_is_played_on(asker: Asker, make_worker: Callable[..., Worker], played: Played) -> None:
@@ -136,7 +140,7 @@ def test_a_match_that_was_over_is_played_on(asker: Asker, make_worker: Callable[
     assert list(match.sample_results.values_list("sample", flat=True)) == list(range(6))
 
 
-@pytest.mark.parametrize(("state", "pieces"), [("failed", 3), ("held", 3)])
+@pytest.mark.parametrize(("state", "pieces"), [("failed", 3), ("suspended", 3)])
 def test_a_match_that_nobody_plays_keeps_its_state(asker: Asker, state: str, pieces: int) -> None:
     (match,) = asker(3)
     Match.objects.update(state=state)
@@ -200,7 +204,7 @@ def test_it_rejects_all_pairs_for_one_that_cannot_be(asker: Asker) -> None:
 
 
 def test_it_gives_nothing_for_no_pairs(asker: Asker) -> None:
-    assert ask(rules=asker.rules, sample_set=asker.sample_set, pairs=[], upto=3) == []
+    assert request_matches(rules=asker.rules, sample_set=asker.sample_set, pairs=[], upto=3) == []
 
 
 @pytest.mark.django_db(transaction=True)
@@ -249,6 +253,6 @@ def test_who_ends_a_match_sees_the_pieces_that_it_gets_meanwhile(
 def test_held_and_cancelled_ones_are_of_their_states_alone(asker: Asker) -> None:
     keys = [match.pk for match in asker(3, pairs=asker.pairs())]
     chosen = Match.objects.filter(model=asker.models[0], pk__in=keys)
-    assert hold(chosen) == 2
+    assert suspend(chosen) == 2
     assert cancel(chosen.filter(attack=asker.attacks[0])) == 1
-    assert list(Match.objects.values_list("state", flat=True)) == ["cancelled", "held", "waiting", "waiting"]
+    assert list(Match.objects.values_list("state", flat=True)) == ["cancelled", "suspended", "waiting", "waiting"]

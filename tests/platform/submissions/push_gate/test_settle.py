@@ -11,7 +11,7 @@ from accounts.models import User
 from core.errors import Refusal, RefusedForNow
 from core.models import Event
 from submissions.models import QuotaSlot, Submission
-from submissions.push_gate import SubmissionDoor
+from submissions.push_gate import SubmissionPushGate
 from submissions.quota_ledger import AWAITS_ORGANISER
 from submissions.quota_rules import REFUNDED_FAULTS, REFUNDED_REFUSALS
 from submissions.selectors import allowance_of
@@ -19,7 +19,7 @@ from submissions.services import refund, refund_fault, settle_refusal, settle_re
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
-    from tests.platform.submissions.door.conftest import Copy
+    from tests.platform.submissions.push_gate.conftest import Copy
 
 Send = Callable[..., str]
 
@@ -27,7 +27,7 @@ Send = Callable[..., str]
 def test_a_push_that_broke_off_before_its_tag_arrived_is_refunded(
     copy: Copy, alice: User, the_clock: FakeClock
 ) -> None:
-    SubmissionDoor().before(copy.push_of(alice, copy.commit(), "submission-1"))
+    SubmissionPushGate().before(copy.push_of(alice, copy.commit(), "submission-1"))
     assert settle_reservations() == 0
     assert allowance_of(copy.repository).left == 4
     the_clock.forward(seconds=60)
@@ -38,23 +38,23 @@ def test_a_push_that_broke_off_before_its_tag_arrived_is_refunded(
 
 
 def test_a_push_that_broke_off_after_its_tag_arrived_is_a_submission(
-    copy: Copy, alice: User, the_clock: FakeClock, rings: list[object]
+    copy: Copy, alice: User, the_clock: FakeClock, notifications: list[object]
 ) -> None:
     commit = copy.commit()
-    SubmissionDoor().before(copy.push_of(alice, commit, "submission-1"))
+    SubmissionPushGate().before(copy.push_of(alice, commit, "submission-1"))
     copy.land(commit, "submission-1")
     the_clock.forward(seconds=60)
     assert settle_reservations() == 1
     submission = Submission.objects.get()
     assert (submission.commit, submission.submitted_by) == (commit, alice)
     assert QuotaSlot.objects.get().submission == submission
-    assert len(rings) == 1
+    assert len(notifications) == 1
     assert settle_reservations() == 0
 
 
 def test_pushing_again_at_once_after_a_break_takes_the_same_slot(copy: Copy, alice: User, send: Send) -> None:
     commit = copy.commit()
-    SubmissionDoor().before(copy.push_of(alice, commit, "submission-1"))
+    SubmissionPushGate().before(copy.push_of(alice, commit, "submission-1"))
     with pytest.raises(RefusedForNow, match="being submitted just now, as submission-1"):
         send("submission-2", commit)
     send("submission-1", commit)
@@ -65,7 +65,7 @@ def test_a_new_push_does_not_wait_for_the_sweep(
     copy: Copy, alice: User, send: Send, the_clock: FakeClock, take_slots: Callable[[int], None]
 ) -> None:
     take_slots(4)
-    SubmissionDoor().before(copy.push_of(alice, copy.commit(), "submission-1"))
+    SubmissionPushGate().before(copy.push_of(alice, copy.commit(), "submission-1"))
     the_clock.forward(seconds=60)
     send("submission-2")
 
@@ -75,11 +75,11 @@ def test_a_tag_that_arrives_after_its_slot_was_given_back_takes_another(
 ) -> None:
     commit = copy.commit()
     push = copy.push_of(alice, commit, "submission-1")
-    SubmissionDoor().before(push)
+    SubmissionPushGate().before(push)
     the_clock.forward(seconds=60)
     settle_reservations()
     copy.land(commit, "submission-1")
-    assert "is received" in SubmissionDoor().after(push)
+    assert "is received" in SubmissionPushGate().after(push)
     assert sorted(QuotaSlot.objects.values_list("state", flat=True)) == ["refunded", "used"]
 
 
@@ -88,19 +88,19 @@ def test_it_rejects_a_tag_that_arrives_after_its_slot_was_given_to_another(
 ) -> None:
     commit = copy.commit()
     push = copy.push_of(alice, commit, "submission-1")
-    SubmissionDoor().before(push)
+    SubmissionPushGate().before(push)
     the_clock.forward(seconds=60)
     settle_reservations()
     take_slots(5)
     copy.land(commit, "submission-1")
-    assert "came too late to be a submission: all 5 submissions" in SubmissionDoor().after(push)
+    assert "came too late to be a submission: all 5 submissions" in SubmissionPushGate().after(push)
     assert not Submission.objects.exists()
 
 
 def test_a_repository_that_cannot_be_read_keeps_no_other_from_being_settled(
     copy: Copy, alice: User, the_clock: FakeClock
 ) -> None:
-    SubmissionDoor().before(copy.push_of(alice, copy.commit(), "submission-1"))
+    SubmissionPushGate().before(copy.push_of(alice, copy.commit(), "submission-1"))
     the_clock.forward(seconds=60)
     hidden = copy.repository.path.rename(copy.repository.path.with_suffix(".away"))
     assert settle_reservations() == 0
@@ -116,10 +116,10 @@ def test_a_slot_whose_commit_came_in_on_another_way_is_refunded_and_stops_no_oth
     send("submission-1", commit)
     submission = Submission.objects.get()
     Submission.objects.update(state=Submission.State.REFUSED)
-    SubmissionDoor().before(copy.push_of(alice, commit, "submission-2"))
+    SubmissionPushGate().before(copy.push_of(alice, commit, "submission-2"))
     copy.land(commit, "submission-2")
     other = copy.commit()
-    SubmissionDoor().before(copy.push_of(alice, other, "submission-3"))
+    SubmissionPushGate().before(copy.push_of(alice, other, "submission-3"))
     copy.land(other, "submission-3")
     Submission.objects.update(state=Submission.State.RECEIVED)
     the_clock.forward(seconds=60)
@@ -136,7 +136,7 @@ def test_a_slot_for_a_tag_that_is_a_submission_already_is_refunded(
     send("submission-1", commit)
     Submission.objects.update(state=Submission.State.REFUSED)
     # as for a push by hand that says that the tag is new: git refuses it after the door has let it through
-    SubmissionDoor().before(copy.push_of(alice, commit, "submission-1"))
+    SubmissionPushGate().before(copy.push_of(alice, commit, "submission-1"))
     assert allowance_of(copy.repository).left == 3
     the_clock.forward(seconds=60)
     assert settle_reservations() == 1
@@ -151,14 +151,14 @@ def test_the_slot_of_a_submission_stays_used_when_its_push_is_settled_again(
 ) -> None:
     commit = copy.commit()
     send("submission-1", commit)
-    SubmissionDoor().after(copy.push_of(alice, commit, "submission-1"))
+    SubmissionPushGate().after(copy.push_of(alice, commit, "submission-1"))
     assert QuotaSlot.objects.get().state == "used"
 
 
 def test_a_slot_of_a_repository_that_cannot_be_read_for_a_day_is_refunded(
     copy: Copy, alice: User, the_clock: FakeClock
 ) -> None:
-    SubmissionDoor().before(copy.push_of(alice, copy.commit(), "submission-1"))
+    SubmissionPushGate().before(copy.push_of(alice, copy.commit(), "submission-1"))
     copy.repository.path.rename(copy.repository.path.with_suffix(".away"))
     the_clock.forward(hours=23)
     assert settle_reservations() == 0

@@ -89,15 +89,15 @@ def test_each_act_is_taken_in_its_state_alone(hall: Hall, state: str) -> None:
 
 
 @pytest.mark.parametrize(("state", "name"), [(state, name) for state, acts in TAKEN.items() for name in acts])
-def test_it_works(hall: Hall, rings: list[str], state: str, name: str) -> None:
+def test_it_works(hall: Hall, notifications: list[str], state: str, name: str) -> None:
     round = brought_to(hall, state)
-    rings.clear()
+    notifications.clear()
     hall.clock.forward(minutes=1)
     ACTS[name](round=round, by=hall.organiser, reason="for the log")
     assert (round.state, round.state_since) == (TAKEN[state][name], hall.clock.at)
     event = Event.objects.filter(subject=f"round:{round.pk}", verb=name).latest("pk")
     assert (event.by, event.reason) == (hall.organiser, "for the log")
-    assert ("rounds.conduct" in rings) == (name in {"start", "resume"})
+    assert ("rounds.advance" in notifications) == (name in {"start", "resume"})
 
 
 @pytest.mark.parametrize("name", ACTS)
@@ -113,7 +113,7 @@ def test_it_rejects_whoever_is_no_organiser(hall: Hall, alice: User, name: str) 
 def test_a_match_replayed_while_the_round_is_paused_waits_for_it(hall: Hall) -> None:
     """Even where it is the only one that is left."""
     round = brought_to(hall, "playing")
-    services.conduct(round)
+    services.advance_round(round)
     Match.objects.update(state="played")
     failed = Match.objects.latest("pk")
     failed.pieces.update(state="failed")
@@ -185,7 +185,7 @@ def test_licences_judged_together_after_the_end_make_one_outcome_before_the_roun
 
 
 def test_a_licence_judged_while_the_outcome_is_made_stands_in_it(hall: Hall, entry: RoundEntry) -> None:
-    services.conduct(entry.round)
+    services.advance_round(entry.round)
     hall.play()
     judged: list[str] = []
 
@@ -200,7 +200,7 @@ def test_a_licence_judged_while_the_outcome_is_made_stands_in_it(hall: Hall, ent
         return [query["sql"] for query in queries]
 
     with CaptureQueriesContext(connection) as queries, connection.execute_wrapper(meanwhile):
-        services.conduct(entry.round)
+        services.advance_round(entry.round)
     entry.round.refresh_from_db()
     assert (len(judged), entry.round.state) == (1, "playing")
     round = hall.run(entry.round)

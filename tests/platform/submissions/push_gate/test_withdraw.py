@@ -12,21 +12,21 @@ from core import clock
 from core.errors import Refusal
 from core.models import Event
 from submissions.models import Build, Submission
-from submissions.push_gate import SubmissionDoor
+from submissions.push_gate import SubmissionPushGate
 from submissions.services import disqualify, reinstate, retry, withdraw
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
-    from tests.platform.submissions.door.conftest import Copy
+    from tests.platform.submissions.push_gate.conftest import Copy
 
 Rings = list[tuple[str, dict[str, int]]]
 
 
 @pytest.fixture
-def submission(send: Callable[..., str], rings: Rings) -> Submission:
+def submission(send: Callable[..., str], notifications: Rings) -> Submission:
     """Just received."""
     send("submission-1")
-    rings.clear()
+    notifications.clear()
     return Submission.objects.get()
 
 
@@ -40,14 +40,14 @@ def _put(submission: Submission, state: str) -> None:
 
 
 def test_a_member_withdraws_before_the_build_and_has_the_slot_back(
-    submission: Submission, bob: User, rings: Rings
+    submission: Submission, bob: User, notifications: Rings
 ) -> None:
     withdraw(submission=submission, by=bob)
     assert (submission.state, submission.deadline) == ("withdrawn", None)
     submission.quota_slot.refresh_from_db()
     assert (submission.quota_slot.state, submission.quota_slot.reason) == ("refunded", "withdrawn")
     assert _events(submission) == ["withdraw", "submit"]
-    assert ("leaderboards.score", {"track": submission.repository.track_id}) in rings
+    assert ("leaderboards.score", {"track": submission.repository.track_id}) in notifications
 
 
 @pytest.mark.parametrize("state", ["building", "checking", "ready"])
@@ -71,7 +71,7 @@ def test_it_rejects_withdrawing_for_others(submission: Submission, olga: User) -
 
 
 def test_an_organiser_retries_what_was_refused(
-    submission: Submission, olga: User, rings: Rings, the_clock: FakeClock
+    submission: Submission, olga: User, notifications: Rings, the_clock: FakeClock
 ) -> None:
     Build.objects.create(
         submission=submission, attempt=1, worker="w", started_at=clock.now(), finished_at=clock.now(), outcome="x"
@@ -81,7 +81,7 @@ def test_an_organiser_retries_what_was_refused(
     assert (submission.state, submission.cause, submission.problem) == ("received", "", "")
     assert submission.deadline is not None
     assert submission.deadline > the_clock.at
-    assert rings == [("submissions.build", {"submission": submission.pk})]
+    assert notifications == [("submissions.build", {"submission": submission.pk})]
     assert Event.objects.get(verb="retry").reason == "the index was away"
 
 
@@ -107,12 +107,12 @@ def test_it_rejects_a_retry_of_a_commit_whose_push_is_under_way(
     submission: Submission, olga: User, alice: User, copy: Copy
 ) -> None:
     _put(submission, "refused")
-    SubmissionDoor().before(copy.push_of(alice, submission.commit, "submission-2"))
+    SubmissionPushGate().before(copy.push_of(alice, submission.commit, "submission-2"))
     with pytest.raises(Refusal, match="submitted again just now, as submission-2"):
         retry(submission=submission, by=olga, reason="")
 
 
-def test_an_organiser_disqualifies_and_reinstates(submission: Submission, olga: User, rings: Rings) -> None:
+def test_an_organiser_disqualifies_and_reinstates(submission: Submission, olga: User, notifications: Rings) -> None:
     disqualify(submission=submission, by=olga, reason="it phones home")
     assert submission.disqualified_at is not None
     assert submission.disqualified_for == "it phones home"
@@ -120,7 +120,7 @@ def test_an_organiser_disqualifies_and_reinstates(submission: Submission, olga: 
         disqualify(submission=submission, by=olga, reason="again")
     reinstate(submission=submission, by=olga, reason="it does not")
     assert submission.disqualified_at is None
-    assert rings == [("leaderboards.score", {"track": submission.repository.track_id})] * 2
+    assert notifications == [("leaderboards.score", {"track": submission.repository.track_id})] * 2
     with pytest.raises(Refusal, match="not disqualified"):
         reinstate(submission=submission, by=olga, reason="again")
     assert _events(submission) == ["reinstate", "disqualify", "submit"]

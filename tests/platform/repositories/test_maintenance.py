@@ -10,10 +10,10 @@ from typing import Protocol
 import pytest
 
 from competitions.models import Entry, Track
-from repositories.http.push_lock import Presence
+from repositories.http.push_lock import PushLock
 from repositories.models import Repository
 from repositories.services import repository_of, size_of
-from repositories.tasks import tidy
+from repositories.tasks import clean_up
 
 REFS = 300
 
@@ -49,7 +49,7 @@ def refs_of(repository: Repository) -> list[str]:
 
 def test_it_works(cluttered: Repository) -> None:
     before, size = refs_of(cluttered), size_of(cluttered.path)
-    tidy()
+    clean_up()
     assert refs_of(cluttered) == before
     assert not (cluttered.path / "logs").exists()
     assert files(cluttered.path / "refs") == []
@@ -59,10 +59,10 @@ def test_it_works(cluttered: Repository) -> None:
 
 
 def test_it_leaves_a_repository_alone_to_which_somebody_pushes(cluttered: Repository) -> None:
-    pushing = Presence(cluttered.path)
+    pushing = PushLock(cluttered.path)
     left = cluttered.path / "objects" / "tmp_objdir-incoming-abc"
     left.mkdir()
-    tidy()
+    clean_up()
     assert left.exists()
     pushing.leave()
     assert not left.exists()
@@ -75,7 +75,7 @@ def test_a_repository_that_is_gone_or_broken_keeps_no_other_from_being_tidied(
     gone.path.rename(gone.path.with_suffix(".away"))
     (broken.path / "packed-refs").mkdir()
     (broken.path / "refs" / "heads" / "main").write_text("nothing that git knows\n")
-    tidy()
+    clean_up()
     assert files(cluttered.path / "refs") == []
 
 

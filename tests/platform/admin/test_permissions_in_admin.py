@@ -38,7 +38,7 @@ def elsewhere(competition: Competition) -> Competition:
         ends_at=competition.ends_at,
         created_at=competition.created_at,
     )
-    Track.objects.create(competition=other, kind="model", title="Model")
+    Track.objects.create(competition=other, name="model", title="Model")
     FreezeWindow.objects.create(
         competition=other, starts_at=other.starts_at, ends_at=other.starts_at + timedelta(1), reason="theirs"
     )

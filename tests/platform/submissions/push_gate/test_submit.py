@@ -13,7 +13,7 @@ from submissions.models import QuotaSlot, Submission
 from submissions.services import submit
 
 if TYPE_CHECKING:
-    from tests.platform.submissions.door.conftest import Copy
+    from tests.platform.submissions.push_gate.conftest import Copy
 
 
 def test_it_works(copy: Copy, bob: User) -> None:

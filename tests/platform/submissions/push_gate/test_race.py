@@ -12,10 +12,10 @@ from django.db import connection
 from accounts.models import User
 from core.errors import RefusedForNow
 from submissions.models import QuotaSlot, Submission
-from submissions.push_gate import SubmissionDoor
+from submissions.push_gate import SubmissionPushGate
 
 if TYPE_CHECKING:
-    from tests.platform.submissions.door.conftest import Copy
+    from tests.platform.submissions.push_gate.conftest import Copy
 
 PUSHES = 50
 
@@ -28,9 +28,9 @@ def test_of_fifty_pushes_at_once_exactly_five_are_accepted(copy: Copy, alice: Us
     def push(number: int) -> str:
         pushed = copy.push_of(alice, commits[number], f"submission-{number}")
         try:
-            SubmissionDoor().before(pushed)
+            SubmissionPushGate().before(pushed)
             copy.land(commits[number], f"submission-{number}")
-            SubmissionDoor().after(pushed)
+            SubmissionPushGate().after(pushed)
         except RefusedForNow:
             return "refused"
         finally:

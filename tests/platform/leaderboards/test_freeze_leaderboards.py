@@ -50,7 +50,7 @@ def stage(
     theirs = arena.submission(doves, "model", dora)
     arena.score(theirs, 2.125)
     the_clock.forward(hours=1)
-    services.still_boards(competition=arena.competition, by=olga, reason="The final is near")
+    services.freeze_leaderboards(competition=arena.competition, by=olga, reason="The final is near")
     the_clock.forward(hours=1)
     new = arena.submission(entry, "model", alice)
     arena.score(new, 3.875)
@@ -126,7 +126,7 @@ def test_it_works(stage: Stage, client: Client, olga: User) -> None:
     answer = client.get("/api/competitions/digits/leaderboards/model").json()
     assert (answer["still_since"], answer["still_reason"]) == ("2026-11-21T13:00:00Z", "The final is near")
 
-    services.move_boards(competition=stage.arena.competition, by=olga, reason="It is over")
+    services.unfreeze_leaderboards(competition=stage.arena.competition, by=olga, reason="It is over")
     track = type(track).objects.get(pk=track.pk)
     assert board(track) == live
     assert "3.87" in look(client, stage, "/submissions/{new}")
@@ -147,7 +147,7 @@ def test_a_score_does_not_vanish_while_it_is_measured_again(stage: Stage, client
 def test_a_score_does_not_vanish_when_its_submission_is_withdrawn_while_it_is_measured_again(
     stage: Stage, the_clock: FakeClock, olga: User
 ) -> None:
-    since = Competition.objects.get().boards_still_since
+    since = Competition.objects.get().leaderboards_frozen_since
     assert since is not None
     stage.arena.pool("untargeted", "another")
     services.re_evaluate(submission=stage.old, by=olga, reason="a test")
@@ -174,7 +174,7 @@ def test_clocks_of_hosts_that_differ_leak_and_hide_nothing(
     old = arena.submission(entry, "model", alice)
     arena.score(old, 1.25)
     the_clock.forward(seconds=skew if skew < 0 else 0)
-    services.still_boards(competition=arena.competition, by=olga, reason="The final is near")
+    services.freeze_leaderboards(competition=arena.competition, by=olga, reason="The final is near")
     the_clock.forward(seconds=-2)
     new = arena.submission(entry, "model", alice)
     arena.score(new, 3.875)
@@ -188,7 +188,7 @@ def test_a_snapshot_is_the_board_to_the_last_bit_and_never_changes(
     arena.score(arena.submission(entry, "model", alice), 1.0 / 3.0)
     before = board(arena.tracks["model"])
     snapshot = services.take_snapshot(track=arena.tracks["model"], reason="round 1 " * 50)
-    services.still_boards(competition=arena.competition, by=olga, reason="now")
+    services.freeze_leaderboards(competition=arena.competition, by=olga, reason="now")
     track = type(snapshot.track).objects.get(pk=snapshot.track_id)
     assert board(track).rows == before.rows
     snapshot.rows = []
@@ -197,7 +197,7 @@ def test_a_snapshot_is_the_board_to_the_last_bit_and_never_changes(
 
 
 def test_a_later_snapshot_is_not_what_the_public_sees(stage: Stage, the_clock: FakeClock) -> None:
-    track = type(stage.arena.tracks["model"]).objects.get(kind="model")
+    track = type(stage.arena.tracks["model"]).objects.get(name="model")
     before = board(track)
     the_clock.forward(hours=1)
     later = services.take_snapshot(track=track, reason="round 2")
@@ -208,7 +208,7 @@ def test_a_later_snapshot_is_not_what_the_public_sees(stage: Stage, the_clock: F
 def test_a_snapshot_by_a_host_whose_clock_is_behind_is_not_what_the_public_sees(
     stage: Stage, the_clock: FakeClock
 ) -> None:
-    track = Track.objects.select_related("competition").get(kind="model")
+    track = Track.objects.select_related("competition").get(name="model")
     before = board(track)
     the_clock.forward(hours=-2)
     services.take_snapshot(track=track, reason="before a round was published")
@@ -226,12 +226,12 @@ def test_it_rejects_whoever_does_not_organise_and_what_is_so_already(
     arena: Arena, alice: User, olga: User, owls: Team
 ) -> None:
     competition = arena.competition
-    for act in (services.still_boards, services.move_boards):
+    for act in (services.freeze_leaderboards, services.unfreeze_leaderboards):
         with pytest.raises(Refusal, match="only organisers"):
             act(competition=competition, by=alice, reason="please")
     with pytest.raises(Refusal, match="do not stand still"):
-        services.move_boards(competition=competition, by=olga, reason="again")
-    services.still_boards(competition=competition, by=olga, reason="now")
+        services.unfreeze_leaderboards(competition=competition, by=olga, reason="again")
+    services.freeze_leaderboards(competition=competition, by=olga, reason="now")
     with pytest.raises(Refusal, match="stand still already"):
-        services.still_boards(competition=competition, by=olga, reason="again")
+        services.freeze_leaderboards(competition=competition, by=olga, reason="again")
     assert Snapshot.objects.count() == 3

@@ -14,12 +14,12 @@ from core import clock
 from core.errors import RefusedForNow
 from submissions import build_queue
 from submissions.models import QuotaSlot, Submission
-from submissions.push_gate import SubmissionDoor
+from submissions.push_gate import SubmissionPushGate
 from submissions.services import settle_reservations
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
-    from tests.platform.submissions.door.conftest import Copy
+    from tests.platform.submissions.push_gate.conftest import Copy
 
 MINUTE = timedelta(minutes=1)
 MOMENT = timedelta(microseconds=1)
@@ -53,7 +53,7 @@ def test_a_freeze_begins_and_ends_for_all_web_hosts_at_once(
 def test_a_sweep_on_a_host_whose_clock_is_wrong_takes_no_slot_from_a_push(
     copy: Copy, alice: User, the_clock: FakeClock, monkeypatch: pytest.MonkeyPatch, off: timedelta
 ) -> None:
-    SubmissionDoor().before(copy.push_of(alice, copy.commit(), "submission-1"))
+    SubmissionPushGate().before(copy.push_of(alice, copy.commit(), "submission-1"))
     monkeypatch.setattr(clock, "now", lambda: the_clock.at + off)
     the_clock.forward(seconds=59)
     assert settle_reservations() == 0

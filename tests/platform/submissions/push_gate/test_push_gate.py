@@ -12,19 +12,19 @@ from pytest_django import Settings
 from accounts.models import User
 from competitions.models import Competition, FreezeWindow
 from core.errors import Refusal, RefusedForNow
-from matches.services import note_worker
+from matches.services import record_worker
 from repositories.push_gate import NOTHING, Push, RefUpdate
 from submissions.models import QuotaSlot, Submission
-from submissions.push_gate import SubmissionDoor
+from submissions.push_gate import SubmissionPushGate
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
-    from tests.platform.submissions.door.conftest import Copy
+    from tests.platform.submissions.push_gate.conftest import Copy
 
 Send = Callable[..., str]
 
 
-def test_it_works(send: Send, copy: Copy, alice: User, the_clock: FakeClock, rings: list[object]) -> None:
+def test_it_works(send: Send, copy: Copy, alice: User, the_clock: FakeClock, notifications: list[object]) -> None:
     commit = copy.commit()
     told = send("submission-1", commit)
     submission = Submission.objects.get()
@@ -34,7 +34,7 @@ def test_it_works(send: Send, copy: Copy, alice: User, the_clock: FakeClock, rin
     assert submission.deadline > the_clock.at
     slot = QuotaSlot.objects.get()
     assert (slot.state, slot.submission) == ("used", submission)
-    assert rings == [("submissions.build", {"submission": submission.pk})]
+    assert notifications == [("submissions.build", {"submission": submission.pk})]
     assert f"https://arena.example/submissions/{submission.pk}" in told
     assert "plan: as it is, Python" in told
     assert "Slots left: 4 of 5 in any 24 hours. The next one frees at 2026-11-22 12:00 UTC." in told
@@ -53,7 +53,7 @@ def test_an_annotated_tag_stands_for_its_commit(send: Send, copy: Copy) -> None:
 def test_hearing_of_a_push_twice_changes_nothing(send: Send, copy: Copy, alice: User) -> None:
     commit = copy.commit()
     told = send("submission-1", commit)
-    assert SubmissionDoor().after(copy.push_of(alice, commit, "submission-1")) in told
+    assert SubmissionPushGate().after(copy.push_of(alice, commit, "submission-1")) in told
     assert Submission.objects.count() == QuotaSlot.objects.count() == 1
 
 
@@ -61,13 +61,13 @@ def test_hearing_of_a_push_twice_changes_nothing(send: Send, copy: Copy, alice: 
 def test_a_plain_push_is_told_how_to_submit(send: Send, copy: Copy, alice: User) -> None:
     commit = copy.commit()
     push = Push(copy.repository, alice, [RefUpdate(NOTHING, commit, "refs/heads/main")], "https://arena.example")
-    assert SubmissionDoor().before(push) == ""
-    assert SubmissionDoor().after(push) == (
+    assert SubmissionPushGate().before(push) == ""
+    assert SubmissionPushGate().after(push) == (
         "Stored, not submitted. To submit: git tag submission-1 && git push origin submission-1\n"
         "Slots left: 5 of 5 in any 24 hours."
     )
     send("submission-1", commit)
-    assert "git tag submission-2 " in SubmissionDoor().after(push)
+    assert "git tag submission-2 " in SubmissionPushGate().after(push)
 
 
 def _without_a_manifest(copy: Copy) -> None:
@@ -279,6 +279,6 @@ def test_a_player_that_needs_a_gpu_is_refused_while_no_worker_has_one(
 
 
 def _see_worker(worker_class: str, the_clock: FakeClock) -> None:
-    note_worker(
+    record_worker(
         name=f"arena/{worker_class}/0", worker_class=worker_class, device="", calibration=1.0, started_at=the_clock.at
     )

@@ -16,8 +16,8 @@ from unfold.widgets import UnfoldAdminDateWidget
 
 from accounts.models import User
 from competitions.models import Track
-from core.administration.actions import Act, ReasonForm
-from core.administration.actions import confirmed as behind_a_page
+from core.administration.actions import AdminAction, ReasonForm
+from core.administration.actions import confirmed_action as behind_a_page
 from core.models import Event
 from leaderboards.models import Evaluation
 from matches.models import Match
@@ -140,7 +140,7 @@ def days(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     def keep(row: Submission, by: User, reason: str, **fields: Any) -> None:
         calls.append((row.pk, by.username, reason, fields))
 
-    act = Act("Date", "Each gets a day.", "dated", keep, form=DayForm)
+    act = AdminAction("Date", "Each gets a day.", "dated", keep, form=DayForm)
     monkeypatch.setattr(SubmissionAdmin, "disqualify", behind_a_page(act))
     return calls
 

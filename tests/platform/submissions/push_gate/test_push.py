@@ -21,7 +21,7 @@ from submissions.models import QuotaSlot, Submission
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
-    from tests.platform.submissions.door.conftest import Copy
+    from tests.platform.submissions.push_gate.conftest import Copy
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("db")]
 
@@ -46,7 +46,7 @@ def push(copy: Copy, alice: User, live_server: LiveServer) -> Push:
     return pushed
 
 
-def test_it_works(push: Push, live_server: LiveServer, rings: list[object]) -> None:
+def test_it_works(push: Push, live_server: LiveServer, notifications: list[object]) -> None:
     content, shown = push("main", "submission-1")
     assert content, shown
     submission = Submission.objects.get()
@@ -55,7 +55,7 @@ def test_it_works(push: Push, live_server: LiveServer, rings: list[object]) -> N
     assert "plan: " in shown
     assert "Slots left: 4 of 5" in shown
     assert len(shown.splitlines()) < 24
-    assert rings == [("submissions.build", {"submission": submission.pk})]
+    assert notifications == [("submissions.build", {"submission": submission.pk})]
 
 
 def test_a_plain_push_says_how_to_submit(push: Push) -> None:
