@@ -8,19 +8,20 @@ import json
 import zipfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from django.db.models import F, QuerySet
 from PIL import Image as Picture
 
+from competitions.pseudonyms import public_name
 from competitions.sample_store import sample_hashes, samples_of
 from core import object_store
 from evaluation.bundle.perturbed_images import IMAGES, PAIR, ROWS, image_name, piece_name
 from evaluation.domain.images import Image
 from matches.models import Match, Piece
 from rounds.models import Round
-from rounds.public_names import name_in
 from rounds.signing_keys import signed
 
 HOW_TO_CHECK = (
@@ -58,7 +59,7 @@ def pairs_table(round: Round) -> bytes:
     teams: dict[int, set[str]] = defaultdict(set)
     for player, team in round.entries.values_list("player", "submission__repository__entry__team__slug"):
         teams[player].add(team)
-    name = name_in(round)
+    name = partial(public_name, round.competition)
     rows = [
         (
             pair.pk,
@@ -88,7 +89,7 @@ def pair_zip(pair: Match) -> bytes:
     digests the bundle holds.
     """
     file, samples = io.BytesIO(), pair.round_match.samples or 0
-    name = name_in(pair.round_match.round)
+    name = partial(public_name, pair.round_match.round.competition)
     with zipfile.ZipFile(file, "w") as archive:
         told = {"model": name(pair.model.digest), "attack": name(pair.attack.digest), "samples": samples}
         _add(archive, PAIR, json.dumps(told, indent=2).encode())

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
+from competitions.pseudonyms import public_name
 from competitions.rules import query_rules
 from competitions.sample_store import sample_hashes, worst_cases
 from core.errors import Fault
@@ -36,7 +38,6 @@ from evaluation.tournament.rounds import (
 from matches.models import Piece, SampleResult
 from rounds.audit_state import PieceAudit, failed_on
 from rounds.models import Round, RoundEntry
-from rounds.public_names import name_in
 
 __all__ = [
     "MOST_SAMPLES",
@@ -95,7 +96,7 @@ def outcome_of(round: Round, facts: RoundFacts, entries: Iterable[RoundEntry]) -
     """
     if round.rules is None:
         raise Fault(f"{round} has no rules: it was never frozen")
-    name = name_in(round)
+    name = partial(public_name, round.competition)
     facts, submissions = rename_facts(facts, name), rename_players(_submissions(entries), name)
     if field_commitment_of(round.field_salt, facts, submissions) != round.field_commitment:
         raise Fault(f"who plays in {round} is not what was committed to when it was frozen")
@@ -128,7 +129,7 @@ def outcome_of(round: Round, facts: RoundFacts, entries: Iterable[RoundEntry]) -
 
 def commitment_to_field(round: Round, entries: Sequence[RoundEntry], salt: str) -> str:
     """The salted hash of who plays, and in which order, when a round begins with `entries`."""
-    name = name_in(round)
+    name = partial(public_name, round.competition)
     facts, submissions = field_of(round, entries), _submissions(entries)
     return field_commitment_of(salt, rename_facts(facts, name), rename_players(submissions, name))
 

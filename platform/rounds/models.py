@@ -53,8 +53,6 @@ class Round(models.Model):
     """Secret until the bundle is released."""
     field_commitment = models.CharField(max_length=64, blank=True, editable=False)
     """The salted hash of who plays, public from the freeze on."""
-    names_are_digests = models.BooleanField(default=False, editable=False)
-    """An earlier version froze it, and committed to players by their digests: what calls them so is not released."""
     state = models.CharField(max_length=9, choices=State.choices, default=State.PLANNED, db_index=True)
     state_since = models.DateTimeField()
     planned_at = models.DateTimeField()

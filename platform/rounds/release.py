@@ -151,11 +151,6 @@ def open_part(round: Round, part: str) -> Download:
 def _check_may_be_public(round: Round, part: str) -> None:
     require_state(Round.objects.get(pk=round.pk), Round.State.PUBLISHED, act="released")
     _check_is_not_public(round, part)
-    if part in (Release.Part.BUNDLE, Release.Part.PERTURBED) and round.names_are_digests:
-        raise Refusal(
-            f"{round} was frozen by a version that called players by their digests, which stay secret",
-            fix="release its images and code",
-        )
     # the bundle too: the worst case of a sample names its image to whoever has the data set
     if part != Release.Part.CODE and (why := embargo_reason(round)):
         raise Refusal(f"the images of {round} must stay secret: {why}", fix="release it when that is over")

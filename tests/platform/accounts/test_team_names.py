@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
-
 import pytest
-from django.apps import apps
 from django.urls import URLPattern, URLResolver, get_resolver
-from django.utils import timezone
 
 from accounts.models import RESERVED_SLUGS, Team, User
 from accounts.services import create_team
@@ -143,14 +139,3 @@ def test_the_first_part_of_every_address_is_reserved() -> None:
     parts = {part for part in first_parts(get_resolver().url_patterns) if part.replace("-", "").isalnum()}
     assert len(parts) >= 8
     assert parts <= RESERVED_SLUGS
-
-
-def test_names_from_before_are_kept_and_protect_themselves(owls: Team, charlie: User) -> None:
-    """Two that look the same stay; a third is refused."""
-    now = timezone.now()
-    old = [Team.objects.create(slug=f"old-{n}", name=name, created_at=now) for n, name in enumerate(("Moles", "Voles"))]
-    Team.objects.filter(pk=old[1].pk).update(name="M0les")
-    importlib.import_module("accounts.migrations.0003_name_skeletons").fill(apps, None)
-    assert len(set(Team.objects.values_list("name_skeleton", flat=True))) == 3
-    with pytest.raises(Refusal, match="looks like that of another team"):
-        create_team(slug="third", name="Mo1es", captain=charlie)

@@ -10,20 +10,16 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from importlib import import_module
 
 import numpy as np
 import pytest
-from django.apps import apps
 from django.core.management.utils import get_random_secret_key
-from django.db import connection
 from django.test import Client
 from pytest_django import Settings
 
 from competitions.models import Competition
 from competitions.pseudonyms import public_name
 from core import clock, object_store
-from core.errors import Refusal
 from evaluation.bundle.verify import verify
 from evaluation.domain.results import PieceResult, Trace
 from matches.engine_adapter import pack
@@ -122,31 +118,6 @@ def test_they_are_of_one_competition(hall: Hall) -> None:
         slug="other", title="Other", starts_at=clock.now(), ends_at=clock.now() + timedelta(1), created_at=clock.now()
     )
     assert public_name(other, "sha256:1") != public_name(hall.competition, "sha256:1")
-
-
-def test_a_round_that_was_committed_to_digests_ends_and_tells_none(hall: Hall, client: Client) -> None:
-    """As one that was frozen before there were pseudonyms."""
-    gallery = Gallery(hall.competition, hall.tracks, hall.organiser, hall.sources, hall.clock)
-    for kind in ("model", "untargeted"):
-        for number in range(2):
-            gallery.submission(f"{kind[:2]}-{number}", kind, number)
-    planned, round = gallery.plan("final", samples=8, day=2), gallery.plan(samples=8)
-    Round.objects.filter(pk=round.pk).update(names_are_digests=True)
-    round = gallery.begin(Round.objects.get(pk=round.pk))
-    Round.objects.update(names_are_digests=False)
-    migration = import_module("rounds.migrations.0005_names_are_digests")
-    migration.note_what_was_committed_to_digests(apps, connection.schema_editor())
-    planned.refresh_from_db()
-    assert planned.names_are_digests is False
-    round = gallery.run(Round.objects.get(pk=round.pk))
-    services.publish(round=round, by=hall.organiser, reason="looks right")
-    for part in (Release.Part.BUNDLE, Release.Part.PERTURBED):
-        with pytest.raises(Refusal, match="called players by their digests"):
-            release(round=round, part=part, by=hall.organiser, reason="the end")
-    model, attack = hall.player("model", 0), hall.player("untargeted", 1)
-    RoundWarning.objects.create(round=round, model=model, attack=attack, nearer=6, samples=8)
-    told = client.get(f"/api/competitions/digits/rounds/{round.number}").json()["warnings"]
-    assert [warned["model"] for warned in told] == [public_name(hall.competition, model.digest)]
 
 
 def _give_code(submission: Submission) -> None:
