@@ -52,7 +52,7 @@ def begin() -> Round:
     appoint_organiser(competition=competition, user=organiser)
     for kind, count in SIDES.items():
         _enter(competition, kind, count, organiser)
-    round = services.plan_round(
+    round_ = services.plan_round(
         competition=competition,
         title="The final",
         kind=Round.Kind.FINAL,
@@ -64,39 +64,39 @@ def begin() -> Round:
         ends_at=now + timedelta(days=1),
         by=organiser,
     )
-    services.freeze(round=round, by=organiser)
-    services.start(round=round, by=organiser)
-    return round
+    services.freeze(round_=round_, by=organiser)
+    services.start(round_=round_, by=organiser)
+    return round_
 
 
-def conduct_to_the_end(round: Round) -> list[Step]:
+def conduct_to_the_end(round_: Round) -> list[Step]:
     """Conduct and fill in until it is scored, then publish it; what each step cost."""
     steps: list[Step] = []
-    while round.state == Round.State.PLAYING:
+    while round_.state == Round.State.PLAYING:
         say(f"rounds: step {len(steps) + 1} on the database")
         begun = time.perf_counter()
-        facts = facts_of(round)
+        facts = facts_of(round_)
         reading = time.perf_counter() - begun
         queries: list[str] = []
         with connection.execute_wrapper(partial(_note, queries)):
             begun = time.perf_counter()
-            services.advance_round(round)
+            services.advance_round(round_)
             seconds = time.perf_counter() - begun
         triples = sum(map(len, facts.results.values()))
-        steps.append(Step(triples, _fill(round), seconds, reading, len(queries)))
-        round.refresh_from_db()
-    services.publish(round=round, by=User.objects.get(), reason="measured")
+        steps.append(Step(triples, _fill(round_), seconds, reading, len(queries)))
+        round_.refresh_from_db()
+    services.publish(round_=round_, by=User.objects.get(), reason="measured")
     # a live database does so by itself while it grows
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     return steps
 
 
-def row_counts(round: Round) -> list[tuple[str, int, int | None]]:
+def row_counts(round_: Round) -> list[tuple[str, int, int | None]]:
     """Of each table how many rows the round has, and the most that it can have where that is known."""
     models, *attacks = SIDES.values()
     return [
-        ("results of samples", SampleResult.objects.count(), estimate(round).triples_most),
+        ("results of samples", SampleResult.objects.count(), estimate(round_).triples_most),
         ("pieces", Piece.objects.count(), None),
         ("matches", Match.objects.count(), models * sum(attacks)),
         ("matches of the round", RoundMatch.objects.count(), models * sum(attacks)),
@@ -118,10 +118,10 @@ def _note(queries: list[str], execute: Any, sql: str, *rest: Any) -> Any:
     return execute(sql, *rest)
 
 
-def _fill(round: Round) -> int:
+def _fill(round_: Round) -> int:
     """What waits is played at once, by nobody, with the rows that workers would write; how many pairs it was."""
-    worst = worst_cases(round.sample_set)
-    pieces = Piece.objects.filter(match__round_match__round=round, state=Piece.State.WAITING)
+    worst = worst_cases(round_.sample_set)
+    pieces = Piece.objects.filter(match__round_match__round=round_, state=Piece.State.WAITING)
     rows = [
         _result(piece, sample, worst[sample])
         for piece in pieces.select_related("match__model", "match__attack")

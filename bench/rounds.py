@@ -109,8 +109,8 @@ def _read(facts: RoundFacts) -> int:
 
 
 def _conducting(site: Any) -> list[str]:
-    round = site.begin()
-    steps = site.conduct_to_the_end(round)
+    round_ = site.begin()
+    steps = site.conduct_to_the_end(round_)
     by_time = sorted(steps[:-1], key=lambda step: step.seconds)
     chosen = {
         "the first": steps[0],
@@ -130,7 +130,7 @@ def _conducting(site: Any) -> list[str]:
         "",
         *table(
             ["rows of the whole round", "bound", "measured"],
-            [[name, f"{most:,}" if most else "", f"{count:,}"] for name, count, most in site.row_counts(round)],
+            [[name, f"{most:,}" if most else "", f"{count:,}"] for name, count, most in site.row_counts(round_)],
         ),
     ]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Tags, Warning, register
+from django.core.checks import CheckMessage, Tags, register
+from django.core.checks import Warning as CheckWarning
 
 
 @register(Tags.security, deploy=True)
@@ -14,7 +15,7 @@ def check_proxies(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     if not settings.HTTPS or settings.PROXIES:
         return []
     return [
-        Warning(
+        CheckWarning(
             "GAUNTLET_HTTPS is true and GAUNTLET_PROXIES is 0: all visitors come from the proxy's address and share "
             "one limit for log-ins, sign-ups and the API.",
             hint="Set GAUNTLET_PROXIES to the number of your proxies that add to X-Forwarded-For, usually 1.",

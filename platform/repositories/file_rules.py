@@ -36,8 +36,8 @@ class Limits:
 class Contents(Protocol):
     """Gives the first bytes of an object, as `GitReader` does."""
 
-    def content(self, object: str, limit: int) -> bytes:
-        """The first `limit` bytes of `object`."""
+    def content(self, name: str, limit: int) -> bytes:
+        """The first `limit` bytes of the object `name`."""
 
 
 def limits_in_force() -> Limits:

@@ -103,16 +103,16 @@ class GitReader:
             found.append(_tree_file(line))
         return found
 
-    def content(self, object: str, limit: int) -> bytes:
-        """The first `limit` bytes of the file whose object is `object`; raises `Fault` where it is missing."""
+    def content(self, name: str, limit: int) -> bytes:
+        """The first `limit` bytes of the file whose object is `name`; raises `Fault` where it is missing."""
         try:
-            _, kind, size = self._header(object)
+            _, kind, size = self._header(name)
             if kind != "blob":
-                raise Fault(f"object {object} in {self._path} is a {kind}, not a file")
+                raise Fault(f"object {name} in {self._path} is a {kind}, not a file")
             if size <= limit:
-                return self._at_hand().get_object_data(object)[3]
+                return self._at_hand().get_object_data(name)[3]
         except ValueError as error:
-            raise Fault(f"object {object} in {self._path} cannot be read: {error}") from error
+            raise Fault(f"object {name} in {self._path} cannot be read: {error}") from error
         with self._started("cat-file", "blob", object) as output:
             return output.read(limit)
 

@@ -34,32 +34,32 @@ FREEZE = AdminAction(
     "Of each team and track the newest submission that was ready when the window began is frozen for the round, with "
     "the rules in force. The site does this by itself when the window begins.",
     "frozen",
-    lambda row, by, reason: services.freeze(round=row, by=by, reason=reason),
+    lambda row, by, reason: services.freeze(round_=row, by=by, reason=reason),
 )
 START = AdminAction(
     "Start",
     "The round begins to play as workers are free, until it is scored. It can be paused.",
     "started",
-    lambda row, by, reason: services.start(round=row, by=by, reason=reason),
+    lambda row, by, reason: services.start(round_=row, by=by, reason=reason),
 )
 PAUSE = AdminAction(
     "Pause",
     "Nobody takes up more pieces of the round; those in hand are finished and kept. It can be resumed.",
     "paused",
-    lambda row, by, reason: services.pause(round=row, by=by, reason=reason),
+    lambda row, by, reason: services.pause(round_=row, by=by, reason=reason),
 )
 RESUME = AdminAction(
     "Resume",
     "The round plays on where it was.",
     "resumed",
-    lambda row, by, reason: services.resume(round=row, by=by, reason=reason),
+    lambda row, by, reason: services.resume(round_=row, by=by, reason=reason),
 )
 CANCEL = AdminAction(
     "Cancel",
     "The round ends for good, without a result. What was played of it is kept and counts for nothing, and samples of "
     "which anything was played are never used again. Its freeze window is called off, or ends now.",
     "cancelled",
-    lambda row, by, reason: services.cancel(round=row, by=by, reason=reason),
+    lambda row, by, reason: services.cancel(round_=row, by=by, reason=reason),
 )
 
 
@@ -79,7 +79,7 @@ APPLY = AdminAction(
     "is drawn from further images of its split. Should what is listed here change before you confirm, nothing is "
     "applied.",
     "applied",
-    lambda row, by, reason, seen: services.publish(round=row, by=by, reason=reason, previewed=seen),
+    lambda row, by, reason, seen: services.publish(round_=row, by=by, reason=reason, previewed=seen),
     notes=_before_apply,
     digest=_previewed,
 )
@@ -87,7 +87,7 @@ RELEASE = AdminAction(
     "Release",
     "The part becomes public on the round's page at once. It can be withdrawn, but copies that were made remain.",
     "released in part",
-    lambda row, by, reason, part: releasing.release(round=row, part=part, by=by, reason=reason),
+    lambda row, by, reason, part: releasing.release(round_=row, part=part, by=by, reason=reason),
     form=PartForm,
 )
 

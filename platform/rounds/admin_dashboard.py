@@ -77,27 +77,27 @@ class Dashboard:
     sections: Sequence[Section]
 
 
-def dashboard(round: Round) -> Dashboard:
+def dashboard(round_: Round) -> Dashboard:
     """The round's page as it stands now, in a number of queries that does not grow with the round."""
-    most = estimate(round) if round.state in COSTS else None
-    far = progress(round)
-    titles = {track.name: track.title for track in round.competition.tracks.all()}
-    brackets = stages(round)
-    views = preview(round) if round.state == State.SCORED else []
+    most = estimate(round_) if round_.state in COSTS else None
+    far = progress(round_)
+    titles = {track.name: track.title for track in round_.competition.tracks.all()}
+    brackets = stages(round_)
+    views = preview(round_) if round_.state == State.SCORED else []
     sections = [
         Section("Cost", [_cost(most, far)], COST),
         Section("Faults", [_faults(far.faults)] if far.faults else []),
-        Section("Failed audits", _suspects(round), AUDITS),
+        Section("Failed audits", _suspects(round_), AUDITS),
         Section("What applying changes", _previews(views), " ".join([PREVIEW, *unfit(views)])),
-        Section("Who plays", _field(round, titles, brackets) if round.state in COSTS else []),
-        Section("Standings", _standings(round, titles) if round.state not in COSTS else []),
-        *_stages(round, titles, brackets),
-        Section("Warnings", _warnings(round), WARNINGS),
-        Section("Releases", _releases(round)),
-        Section("Workers", [_workers(workers())] if round.state in COSTS else [], folded=True),
+        Section("Who plays", _field(round_, titles, brackets) if round_.state in COSTS else []),
+        Section("Standings", _standings(round_, titles) if round_.state not in COSTS else []),
+        *_stages(round_, titles, brackets),
+        Section("Warnings", _warnings(round_), WARNINGS),
+        Section("Releases", _releases(round_)),
+        Section("Workers", [_workers(workers())] if round_.state in COSTS else [], folded=True),
     ]
     percent = 100 * far.done // most.triples_most if most and most.triples_most else None
-    return Dashboard(STANDS[State(round.state)], round.problem, percent, [each for each in sections if each.tables])
+    return Dashboard(STANDS[State(round_.state)], round_.problem, percent, [each for each in sections if each.tables])
 
 
 COST = "Counted in samples played: one attack on one image against one model is one."
@@ -145,12 +145,12 @@ def _faults(failed: Iterable[Match]) -> Table:
     return Table("", ("match", "of", "what failed", ""), rows)
 
 
-def _suspects(round: Round) -> list[Table]:
+def _suspects(round_: Round) -> list[Table]:
     rows = []
-    for each in suspicious_models(round):
+    for each in suspicious_models(round_):
         stands = f"kept: {each.kept}" if each.kept else f"eliminated in {each.left_in}" if each.left_in else "in"
         button: object = ""
-        if round.state in KEEPS and not each.kept:
+        if round_.state in KEEPS and not each.kept:
             keep = reverse("admin:rounds_roundentry_keep", args=[each.entry])
             button = format_html('<a class="text-link" href="{}">Keep</a>', keep)
         rows.append((each.team, each.title, f"{each.failed} of {each.matches} matches", stands, button))
@@ -182,7 +182,7 @@ def _pools(view: Preview) -> list[tuple[object, ...]]:
     return rows
 
 
-def _field(round: Round, titles: Mapping[str, str], brackets: Iterable[BracketView]) -> list[Table]:
+def _field(round_: Round, titles: Mapping[str, str], brackets: Iterable[BracketView]) -> list[Table]:
     cut = {
         (track_name, line.name.player): stage.number
         for bracket in brackets
@@ -193,7 +193,7 @@ def _field(round: Round, titles: Mapping[str, str], brackets: Iterable[BracketVi
     }
     headers = ("seat", "team", "title", "stands", "prizes", "")
     made = []
-    for track_name, rows in standings(round).items():
+    for track_name, rows in standings(round_).items():
         lines = [
             (row.prior, row.team, _title(row), _stands(cut.get((track_name, row.player))), _prizes(row), row.gone)
             for row in sorted(rows, key=lambda row: row.prior)
@@ -221,11 +221,11 @@ def _met(row: StandingRow) -> str:
     return f"scored by {row.met} of {row.opponents}" if row.met != row.opponents else ""
 
 
-def _standings(round: Round, titles: Mapping[str, str]) -> list[Table]:
+def _standings(round_: Round, titles: Mapping[str, str]) -> list[Table]:
     headers = ("place", "ranks", "team", "title", "score", "95 % interval", "failures", "cut in stage", "prizes", "")
     return [
         Table(titles[track_name], headers, [_standing(row) for row in rows])
-        for track_name, rows in standings(round).items()
+        for track_name, rows in standings(round_).items()
         if rows
     ]
 
@@ -246,9 +246,9 @@ def _standing(row: StandingRow) -> tuple[object, ...]:
     )
 
 
-def _stages(round: Round, titles: Mapping[str, str], brackets: Iterable[BracketView]) -> list[Section]:
+def _stages(round_: Round, titles: Mapping[str, str], brackets: Iterable[BracketView]) -> list[Section]:
     log = reverse("admin:rounds_decision_changelist")
-    link = format_html('<a class="text-link" href="{}?stage__round__id__exact={}">Decision log</a>', log, round.pk)
+    link = format_html('<a class="text-link" href="{}?stage__round__id__exact={}">Decision log</a>', log, round_.pk)
     made = []
     for bracket in brackets:
         for stage in bracket.stages:
@@ -287,20 +287,20 @@ def _names(names: Iterable[Name]) -> str:
     return ", ".join(name.title for name in names) or "nobody"
 
 
-def _warnings(round: Round) -> list[Table]:
+def _warnings(round_: Round) -> list[Table]:
     rows = [
         (row.attack.title, row.model.title, f"nearer on {row.nearer} of {row.samples} samples")
-        for row in round.warnings.select_related("model", "attack")
+        for row in round_.warnings.select_related("model", "attack")
     ]
     return [Table("", ("attack", "would have broken", ""), rows)] if rows else []
 
 
-def _releases(round: Round) -> list[Table]:
-    made = list(round.releases.select_related("released_by").order_by("pk"))
+def _releases(round_: Round) -> list[Table]:
+    made = list(round_.releases.select_related("released_by").order_by("pk"))
     rows: list[tuple[object, ...]] = [
         (row.get_part_display(), row.released_at, row.released_by, row.withdrawn_at or "public") for row in made
     ]
-    if round.state == State.PUBLISHED:
+    if round_.state == State.PUBLISHED:
         public = {row.part for row in made if row.withdrawn_at is None}
         rows += [(part.label, "", "", "not public") for part in Release.Part if part not in public]
     return [Table("", ("part", "released", "by", "withdrawn"), rows)] if rows else []

@@ -56,15 +56,17 @@ def keep(*, entry: RoundEntry, by: User, reason: str) -> None:
     entry.refresh_from_db()
 
 
-def _drop_stages(round: Round, player: int) -> list[str]:
+def _drop_stages(round_: Round, player: int) -> list[str]:
     """Forget the stage that the model left and those after it: they are decided anew. Which they were."""
-    left = Decision.objects.filter(stage__round=round, player=player, inconsistent=True).select_related("stage").first()
+    left = (
+        Decision.objects.filter(stage__round=round_, player=player, inconsistent=True).select_related("stage").first()
+    )
     if left is None:
         return []
     after = Q(bracket=left.stage.bracket, number__gte=left.stage.number)
     if left.stage.bracket == Track.Name.UNTARGETED:
         after |= Q(bracket=Track.Name.TARGETED)
-    stages = round.stages.filter(after)
+    stages = round_.stages.filter(after)
     keys = stages.order_by("-bracket", "number").values_list("bracket", "number")
     names = [f"{bracket} {number}" for bracket, number in keys]
     stages.delete()

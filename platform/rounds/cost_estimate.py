@@ -28,12 +28,12 @@ class Estimate:
     workers: int
 
 
-def estimate(round: Round) -> Estimate:
+def estimate(round_: Round) -> Estimate:
     """What the round costs at most; one that is not frozen yet as if it were frozen now."""
-    entries = eligible_entries(round, clock.now()) if round.state == Round.State.PLANNED else frozen(round)
+    entries = eligible_entries(round_, clock.now()) if round_.state == Round.State.PLANNED else frozen(round_)
     there = {entry.track.name for entry in entries}
     playable = {Track.Name.MODEL, Track.Name.UNTARGETED} <= there
-    triples = ceiling(field_of(round, entries)) if playable else 0
+    triples = ceiling(field_of(round_, entries)) if playable else 0
     workers = live_workers().count()
     seconds, size = _measured()
     return Estimate(

@@ -32,21 +32,21 @@ HOW_TO_CHECK = (
 )
 
 
-def bundle_of(round: Round) -> bytes:
+def bundle_of(round_: Round) -> bytes:
     """The result bundle of a scored round: its outcome, signed with this site's key."""
-    return signed(object_store.get(round.outcome))
+    return signed(object_store.get(round_.outcome))
 
 
-def images_zip(round: Round) -> bytes:
+def images_zip(round_: Round) -> bytes:
     """The secret samples of a round, and all that it takes to check what was published of them at its planning."""
-    samples = samples_of(round.sample_set)
-    hashes = sample_hashes(round.sample_set, round.salt)
+    samples = samples_of(round_.sample_set)
+    hashes = sample_hashes(round_.sample_set, round_.salt)
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
-        commitment = {"salt": round.salt, "commitment": round.commitment, "how_to_check": HOW_TO_CHECK}
+        commitment = {"salt": round_.salt, "commitment": round_.commitment, "how_to_check": HOW_TO_CHECK}
         _add(archive, "commitment.json", json.dumps(commitment, indent=2).encode())
         rows = [
-            (sample.number, sample.label, sample.target, hash) for sample, hash in zip(samples, hashes, strict=True)
+            (sample.number, sample.label, sample.target, digest) for sample, digest in zip(samples, hashes, strict=True)
         ]
         _add(archive, "samples.csv", _table(("number", "label", "target", "hash"), rows))
         for sample in samples:
@@ -54,12 +54,12 @@ def images_zip(round: Round) -> bytes:
     return file.getvalue()
 
 
-def pairs_table(round: Round) -> bytes:
+def pairs_table(round_: Round) -> bytes:
     """Every pair that the outcome rests on, those of players that were cut too, and how its images are asked for."""
     teams: dict[int, set[str]] = defaultdict(set)
-    for player, team in round.entries.values_list("player", "submission__repository__entry__team__slug"):
+    for player, team in round_.entries.values_list("player", "submission__repository__entry__team__slug"):
         teams[player].add(team)
-    name = partial(public_name, round.competition)
+    name = partial(public_name, round_.competition)
     rows = [
         (
             pair.pk,
@@ -70,15 +70,15 @@ def pairs_table(round: Round) -> bytes:
             " ".join(sorted(teams[pair.attack_id])),
             pair.samples,
         )
-        for pair in pairs_of(round)
+        for pair in pairs_of(round_)
     ]
     rows.sort(key=lambda row: (row[1], row[2], row[4]))
     return _table(("pair", "track", "model", "model_teams", "attack", "attack_teams", "samples"), rows)
 
 
-def pairs_of(round: Round) -> QuerySet[Match, Any]:
+def pairs_of(round_: Round) -> QuerySet[Match, Any]:
     """The matches of a round that its outcome rests on, each with the number of their `samples` that it does."""
-    matches = Match.objects.filter(round_match__round=round, round_match__samples__gt=0)
+    matches = Match.objects.filter(round_match__round=round_, round_match__samples__gt=0)
     return matches.annotate(samples=F("round_match__samples")).select_related("model", "attack", "round_match")
 
 

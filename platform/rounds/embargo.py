@@ -15,14 +15,14 @@ OPEN = (Match.State.WAITING, Match.State.PLAYING, Match.State.SUSPENDED)
 OVER = (Round.State.PUBLISHED, Round.State.CANCELLED)
 
 
-def embargo_reason(round: Round) -> str:
+def embargo_reason(round_: Round) -> str:
     """Why nobody may see the images of a round yet; empty where they may.
 
     They may not while anything is played on them, and while another sample set shares an image with them and may
     still be played: the validation samples of a competition that is not over, samples of a round that is not
     published, and samples from which a round may still be drawn.
     """
-    own = round.sample_set
+    own = round_.sample_set
     if Match.objects.filter(sample_set=own, state__in=OPEN).exists():
         return "matches are still played on its samples"
     images = image_hashes(own)

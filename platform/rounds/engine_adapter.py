@@ -59,15 +59,15 @@ __all__ = [
 Results = Mapping[tuple[str, str], Mapping[int, SampleRow]]
 
 
-def facts_of(round: Round) -> RoundFacts:
+def facts_of(round_: Round) -> RoundFacts:
     """All that is known of a frozen round, in five queries."""
-    facts = _facts(round, frozen(round), _results(round))
-    return replace(facts, failed_audits=_failed_audits(round, ends_of(facts)))
+    facts = _facts(round_, frozen(round_), _results(round_))
+    return replace(facts, failed_audits=_failed_audits(round_, ends_of(facts)))
 
 
-def field_of(round: Round, entries: Iterable[RoundEntry]) -> RoundFacts:
+def field_of(round_: Round, entries: Iterable[RoundEntry]) -> RoundFacts:
     """The round as it would begin with `entries`, with nothing played."""
-    return _facts(round, entries, {})
+    return _facts(round_, entries, {})
 
 
 def state_of(facts: RoundFacts) -> RoundState:
@@ -88,49 +88,49 @@ def ends_of(facts: RoundFacts) -> tuple[int, ...]:
     return piece_ends(facts.schedule, facts.samples, facts.guard)
 
 
-def outcome_of(round: Round, facts: RoundFacts, entries: Iterable[RoundEntry]) -> bytes:
+def outcome_of(round_: Round, facts: RoundFacts, entries: Iterable[RoundEntry]) -> bytes:
     """All facts of a round that is over and everything that follows from them: equal rounds give equal bytes.
 
     Players have their public names in it. It takes seconds for a large round. Raises `Fault` where the round was never
     frozen, and where who plays is not what was committed to then.
     """
-    if round.rules is None:
-        raise Fault(f"{round} has no rules: it was never frozen")
-    name = partial(public_name, round.competition)
+    if round_.rules is None:
+        raise Fault(f"{round_} has no rules: it was never frozen")
+    name = partial(public_name, round_.competition)
     facts, submissions = rename_facts(facts, name), rename_players(_submissions(entries), name)
-    if field_commitment_of(round.field_salt, facts, submissions) != round.field_commitment:
-        raise Fault(f"who plays in {round} is not what was committed to when it was frozen")
+    if field_commitment_of(round_.field_salt, facts, submissions) != round_.field_commitment:
+        raise Fault(f"who plays in {round_} is not what was committed to when it was frozen")
     head = BundleHead(
-        competition=round.competition.slug,
-        number=round.number,
-        title=round.title,
-        kind=round.kind,
-        rules_version=round.rules.version,
-        rules=query_rules(round.rules.values, round.rules.version).as_dict(),
-        commitment=round.commitment,
-        field_salt=round.field_salt,
-        field_commitment=round.field_commitment,
+        competition=round_.competition.slug,
+        number=round_.number,
+        title=round_.title,
+        kind=round_.kind,
+        rules_version=round_.rules.version,
+        rules=query_rules(round_.rules.values, round_.rules.version).as_dict(),
+        commitment=round_.commitment,
+        field_salt=round_.field_salt,
+        field_commitment=round_.field_commitment,
     )
-    hashes, worst = sample_hashes(round.sample_set, round.salt), worst_cases(round.sample_set)
-    seeds = round.round_matches.values_list("match__model__digest", "match__attack__digest", "match__seed")
+    hashes, worst = sample_hashes(round_.sample_set, round_.salt), worst_cases(round_.sample_set)
+    seeds = round_.round_matches.values_list("match__model__digest", "match__attack__digest", "match__seed")
     record = Record(
         head=head,
         facts=facts,
         samples=[BundleSample(*sample) for sample in zip(hashes, worst, strict=True)],
         submissions=submissions,
         seeds=rename_pairs({(model, attack): seed for model, attack, seed in seeds}, name),
-        pieces=rename_pairs(_pieces(round), name),
+        pieces=rename_pairs(_pieces(round_), name),
     )
     try:
         return body(record)
     except ValueError as error:
-        raise Fault(f"the outcome of {round} cannot be written: {error}") from error
+        raise Fault(f"the outcome of {round_} cannot be written: {error}") from error
 
 
-def commitment_to_field(round: Round, entries: Sequence[RoundEntry], salt: str) -> str:
+def commitment_to_field(round_: Round, entries: Sequence[RoundEntry], salt: str) -> str:
     """The salted hash of who plays, and in which order, when a round begins with `entries`."""
-    name = partial(public_name, round.competition)
-    facts, submissions = field_of(round, entries), _submissions(entries)
+    name = partial(public_name, round_.competition)
+    facts, submissions = field_of(round_, entries), _submissions(entries)
     return field_commitment_of(salt, rename_facts(facts, name), rename_players(submissions, name))
 
 
@@ -153,9 +153,9 @@ def _submission(entry: RoundEntry) -> BundleSubmission:
     )
 
 
-def frozen(round: Round) -> list[RoundEntry]:
+def frozen(round_: Round) -> list[RoundEntry]:
     """The entries of a round in their order, with players and teams."""
-    rows = round.entries.select_related("track", "player", "submission__repository__entry__team")
+    rows = round_.entries.select_related("track", "player", "submission__repository__entry__team")
     return list(rows.order_by("track", "order"))
 
 
@@ -164,7 +164,7 @@ def prizes_of(entries: Iterable[RoundEntry]) -> list[tuple[int, bool, str, str]]
     return [(entry.pk, entry.eligible, entry.ineligible_because, entry.audit_override_reason) for entry in entries]
 
 
-def _facts(round: Round, entries: Iterable[RoundEntry], results: Results) -> RoundFacts:
+def _facts(round_: Round, entries: Iterable[RoundEntry], results: Results) -> RoundFacts:
     teams: dict[tuple[Track, str], dict[str, None]] = {}
     prior: dict[tuple[Track, str], int] = {}
     kept: dict[str, str] = {}
@@ -176,10 +176,10 @@ def _facts(round: Round, entries: Iterable[RoundEntry], results: Results) -> Rou
         if entry.audit_override_reason:
             kept[entry.player.digest] = entry.audit_override_reason
     return RoundFacts(
-        schedule=round.schedule,
-        guard=round.guard,
-        samples=round.sample_set.count,
-        sweep=round.kind == Round.Kind.FINAL,
+        schedule=round_.schedule,
+        guard=round_.guard,
+        samples=round_.sample_set.count,
+        sweep=round_.kind == Round.Kind.FINAL,
         entrants=tuple(
             RoundEntrant(track, player, tuple(of), player in bundled)
             for wanted in Track
@@ -195,9 +195,9 @@ def _facts(round: Round, entries: Iterable[RoundEntry], results: Results) -> Rou
     )
 
 
-def _failed_audits(round: Round, ends: Sequence[int]) -> dict[tuple[str, str], tuple[int, ...]]:
+def _failed_audits(round_: Round, ends: Sequence[int]) -> dict[tuple[str, str], tuple[int, ...]]:
     """Of each pair whose audit failed on the first so many samples, where a stage may end."""
-    played = Piece.objects.filter(match__round_match__round=round, state=Piece.State.PLAYED).order_by("match", "first")
+    played = Piece.objects.filter(match__round_match__round=round_, state=Piece.State.PLAYED).order_by("match", "first")
     columns = ("match__model__digest", "match__attack__digest", "first", "count", "audit")
     pairs: dict[tuple[str, str], list[PieceAudit]] = {}
     for model, attack, first, count, audit in played.values_list(*columns):
@@ -206,9 +206,9 @@ def _failed_audits(round: Round, ends: Sequence[int]) -> dict[tuple[str, str], t
     return {pair: counts for pair, counts in found.items() if counts}
 
 
-def _pieces(round: Round) -> dict[tuple[str, str], list[BundlePiece]]:
+def _pieces(round_: Round) -> dict[tuple[str, str], list[BundlePiece]]:
     """What was kept of each pair's images and traces, in the order of their samples."""
-    played = Piece.objects.filter(match__round_match__round=round, state=Piece.State.PLAYED).order_by("match", "first")
+    played = Piece.objects.filter(match__round_match__round=round_, state=Piece.State.PLAYED).order_by("match", "first")
     columns = ("match__model__digest", "match__attack__digest", "first", "count", "artefact")
     pieces: dict[tuple[str, str], list[BundlePiece]] = {}
     for model, attack, first, count, artefact in played.values_list(*columns):
@@ -216,12 +216,12 @@ def _pieces(round: Round) -> dict[tuple[str, str], list[BundlePiece]]:
     return pieces
 
 
-def _results(round: Round) -> Results:
+def _results(round_: Round) -> Results:
     """Every sample that was played for the round, in an order of its own: who played when changes nothing."""
-    pairs = round.round_matches.order_by("match__model__digest", "match__attack__digest")
+    pairs = round_.round_matches.order_by("match__model__digest", "match__attack__digest")
     names = {row[0]: row[1:] for row in pairs.values_list("match", "match__model__digest", "match__attack__digest")}
     results: dict[tuple[str, str], dict[int, SampleRow]] = {pair: {} for pair in names.values()}
-    rows = SampleResult.objects.filter(match__round_match__round=round).order_by("match", "sample")
+    rows = SampleResult.objects.filter(match__round_match__round=round_).order_by("match", "sample")
     columns = rows.values_list("match", "sample", "outcome", "distance", "worst_case", "queries")
     outcomes = {str(outcome): outcome for outcome in Outcome}
     for match, sample, text, distance, worst_case, queries in columns.iterator(chunk_size=5000):

@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from submissions.models import Player, Submission
 
 
-def eligible_entries(round: Round, at: datetime) -> list[RoundEntry]:
+def eligible_entries(round_: Round, at: datetime) -> list[RoundEntry]:
     """The entries, not saved, that the round has when what counts is what was ready at `at`; of all tracks.
 
     What is withdrawn or disqualified by now, or was found void by its own cause, does not count: the newest other one
     does. Scores are those known at `at`: it is the same however long after a round is frozen.
     """
     by_track: dict[Track, list[Submission]] = {}
-    for submission in _newest(round.competition, at):
+    for submission in _newest(round_.competition, at):
         by_track.setdefault(submission.repository.track, []).append(submission)
     entries = []
     for track, submissions in by_track.items():
         by_prior = sorted(submissions, key=_prior_key(places_at(track, at)))
         prior = {row.pk: place for place, row in enumerate(by_prior, 1)}
         entries += [
-            _seat(round, submission, order, prior[submission.pk]) for order, submission in enumerate(submissions, 1)
+            _seat(round_, submission, order, prior[submission.pk]) for order, submission in enumerate(submissions, 1)
         ]
     return entries
 
@@ -56,10 +56,10 @@ def _prior_key(places: Mapping[int, int]) -> Callable[[Submission], tuple[bool, 
     return key
 
 
-def _seat(round: Round, submission: Submission, order: int, prior: int) -> RoundEntry:
-    because = _ineligible_because(round, submission)
+def _seat(round_: Round, submission: Submission, order: int, prior: int) -> RoundEntry:
+    because = _ineligible_because(round_, submission)
     return RoundEntry(
-        round=round,
+        round=round_,
         track=submission.repository.track,
         submission=submission,
         player=_player(submission),
@@ -76,10 +76,10 @@ def _player(submission: Submission) -> Player:
     return submission.player
 
 
-def _ineligible_because(round: Round, submission: Submission) -> str:
+def _ineligible_because(round_: Round, submission: Submission) -> str:
     if submission.repository.entry.ineligible_for_prizes:
         return "the team takes part without prizes"
-    asked = round.competition.licence_policy == Competition.LicencePolicy.OPEN_SOURCE
-    if asked and round.kind == Round.Kind.FINAL and not is_open_source(submission.licence):
+    asked = round_.competition.licence_policy == Competition.LicencePolicy.OPEN_SOURCE
+    if asked and round_.kind == Round.Kind.FINAL and not is_open_source(submission.licence):
         return f"its licence is not known to be open source: {submission.licence[:120] or 'none was found'}"
     return ""

@@ -28,7 +28,7 @@ _NEEDED = (Track.Name.MODEL, Track.Name.UNTARGETED)
 """Without these nothing can be ranked. A round goes on without targeted attacks."""
 
 
-def freeze(*, round: Round, by: User | None = None, reason: str = "") -> None:
+def freeze(*, round_: Round, by: User | None = None, reason: str = "") -> None:
     """Freeze the round with what was ready when its window began; `by` None is the site itself.
 
     The salted hash of who plays becomes public.
@@ -39,10 +39,10 @@ def freeze(*, round: Round, by: User | None = None, reason: str = "") -> None:
     missing.
     """
     if by is not None:
-        require_organiser(by, round.competition)
+        require_organiser(by, round_.competition)
     with transaction.atomic():
-        lock_competition(round)
-        held = locked(round)
+        lock_competition(round_)
+        held = locked(round_)
         require_state(held, Round.State.PLANNED, act="frozen")
         _wait_for_results(held)
         _check_window(held.window, by)
@@ -58,25 +58,25 @@ def freeze(*, round: Round, by: User | None = None, reason: str = "") -> None:
             held, Round.State.FROZEN, "freeze", by=by, reason=reason, rules=held.rules.version, entries=counts,
             field_commitment=held.field_commitment,
         )  # fmt: skip
-    round.refresh_from_db()
+    round_.refresh_from_db()
 
 
-def _wait_for_results(round: Round) -> None:
+def _wait_for_results(round_: Round) -> None:
     """Lock the tracks, as whoever ends an evaluation does: what ended before this moment is committed now."""
-    tracks = Track.objects.select_for_update(no_key=True).filter(competition=round.competition_id)
+    tracks = Track.objects.select_for_update(no_key=True).filter(competition=round_.competition_id)
     list(tracks.order_by("pk").values_list("pk"))
 
 
 def freeze_due() -> None:
     """Freeze every round whose window has begun; what keeps one from it is said once, on the round."""
     due = Round.objects.filter(state=Round.State.PLANNED, window__starts_at__lte=clock.database_now())
-    for round in due.select_related("competition").order_by("pk"):
+    for round_ in due.select_related("competition").order_by("pk"):
         try:
-            freeze(round=round)
+            freeze(round_=round_)
         except Exception as error:
             if not isinstance(error, Refusal):
-                log.exception("%s cannot be frozen", round)
-            record_problem(round, words(error))
+                log.exception("%s cannot be frozen", round_)
+            record_problem(round_, words(error))
 
 
 def words(error: Exception) -> str:
@@ -98,8 +98,8 @@ def _check_window(window: FreezeWindow, by: User | None) -> None:
         )
 
 
-def _check_no_other(round: Round) -> None:
-    others = Round.objects.filter(competition=round.competition_id, state__in=Round.UNDER_WAY)
+def _check_no_other(round_: Round) -> None:
+    others = Round.objects.filter(competition=round_.competition_id, state__in=Round.UNDER_WAY)
     if other := others.first():
         raise Refusal(
             f"{other.title} is {other.get_state_display()}, and one round is under way at a time",

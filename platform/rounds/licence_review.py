@@ -34,10 +34,10 @@ def refuse_licence(*, entries: Sequence[RoundEntry], by: User, reason: str) -> N
 
 
 def _judge(entries: Sequence[RoundEntry], by: User, reason: str, *, verb: str, eligible: bool) -> None:
-    round = _round_of(entries)
-    require_organiser(by, round.competition)
-    _check(round, entries, eligible)
-    field = frozen(round)
+    round_ = _round_of(entries)
+    require_organiser(by, round_.competition)
+    _check(round_, entries, eligible)
+    field = frozen(round_)
     seen = prizes_of(field)
     chosen = {entry.pk for entry in entries}
     because = "" if eligible else f"its licence was refused: {reason}"[:200]
@@ -45,11 +45,13 @@ def _judge(entries: Sequence[RoundEntry], by: User, reason: str, *, verb: str, e
         if entry.pk in chosen:
             entry.eligible, entry.ineligible_because = eligible, because
     # it stands in the outcome who may win prizes; made before the lock, as it takes long
-    outcome = object_store.put(outcome_of(round, facts_of(round), field)) if round.state == Round.State.SCORED else ""
+    outcome = (
+        object_store.put(outcome_of(round_, facts_of(round_), field)) if round_.state == Round.State.SCORED else ""
+    )
     with transaction.atomic():
-        held = locked(round)
-        if held.state != round.state or prizes_of(frozen(held)) != seen:
-            raise Refusal(f"{round.title} changed while its licences were judged", fix="look again, then do it again")
+        held = locked(round_)
+        if held.state != round_.state or prizes_of(frozen(held)) != seen:
+            raise Refusal(f"{round_.title} changed while its licences were judged", fix="look again, then do it again")
         RoundEntry.objects.filter(pk__in=chosen).update(eligible=eligible, ineligible_because=because)
         held.outcome = outcome
         held.save(update_fields=["outcome"])
@@ -66,9 +68,9 @@ def _round_of(entries: Sequence[RoundEntry]) -> Round:
     return Round.objects.select_related("competition").get(pk=rounds.pop())
 
 
-def _check(round: Round, entries: Sequence[RoundEntry], eligible: bool) -> None:
-    require_state(round, *Round.UNDER_WAY, act="judged by its licences")
-    if round.kind != Round.Kind.FINAL:
+def _check(round_: Round, entries: Sequence[RoundEntry], eligible: bool) -> None:
+    require_state(round_, *Round.UNDER_WAY, act="judged by its licences")
+    if round_.kind != Round.Kind.FINAL:
         raise Refusal("only a final has prizes", fix="judge the licence in the final")
     for entry in entries:
         if entry.submission.repository.entry.ineligible_for_prizes:
@@ -76,7 +78,7 @@ def _check(round: Round, entries: Sequence[RoundEntry], eligible: bool) -> None:
                 f"the team of {entry.submission} takes part without prizes, whatever its licence",
                 fix="change that on its entry first",
             )
-    there = round.entries.filter(pk__in=[entry.pk for entry in entries], eligible=eligible)
+    there = round_.entries.filter(pk__in=[entry.pk for entry in entries], eligible=eligible)
     # by the flag, not by the text: a second person sees that it was done
     if done := there.select_related("submission").first():
         raise Refusal(

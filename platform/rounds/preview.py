@@ -55,19 +55,19 @@ class Preview:
     rows: Sequence[Moved]
 
 
-def preview(round: Round) -> list[Preview]:
+def preview(round_: Round) -> list[Preview]:
     """What publishing a scored round now would change, by track, in a number of queries that does not grow."""
-    rules = rules_in_force(round.competition)
+    rules = rules_in_force(round_.competition)
     most = query_rules(rules.values, rules.version).opponents
     entries = list(
-        round.entries.filter(place__isnull=False)
+        round_.entries.filter(place__isnull=False)
         .select_related("track", "player", "submission__repository__entry__team")
         .order_by("place", "order")
     )
-    standing = Standing.objects.filter(track__competition=round.competition_id)
+    standing = Standing.objects.filter(track__competition=round_.competition_id)
     ranks = {(track, entry): rank for track, entry, rank in standing.values_list("track", "entry", "rank") if rank}
-    (words, unmet), failed = reasons_of(round), _failed_audits(round)
-    tracks = list(round.competition.tracks.all())
+    (words, unmet), failed = reasons_of(round_), _failed_audits(round_)
+    tracks = list(round_.competition.tracks.all())
     pools = {track.pk: _pool(track) for track in tracks}
     left = _left([player for pool in pools.values() for player in pool])
     views = []
@@ -81,7 +81,7 @@ def preview(round: Round) -> list[Preview]:
     return views
 
 
-def preview_digest(round: Round, views: Sequence[Preview]) -> str:
+def preview_digest(round_: Round, views: Sequence[Preview]) -> str:
     """What publishing the round promises by its preview, as a digest: the outcome, the pools, and who is marked how.
 
     Ranks on the boards are no part of it: they go on while the preview is looked at, and publishing does not set them.
@@ -95,7 +95,7 @@ def preview_digest(round: Round, views: Sequence[Preview]) -> str:
         ]
         for view in views
     ]
-    return hashlib.sha256(json.dumps([round.outcome, promised]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([round_.outcome, promised]).encode()).hexdigest()
 
 
 def pools_in_words(views: Sequence[Preview]) -> list[str]:
@@ -180,17 +180,17 @@ def _gone(entry: RoundEntry) -> str:
     return "inconsistent" if entry.inconsistent else ""
 
 
-def _failed_audits(round: Round) -> dict[int, int]:
-    return Counter(match.model_id for match in failed_audits(Match.objects.filter(round_match__round=round)))
+def _failed_audits(round_: Round) -> dict[int, int]:
+    return Counter(match.model_id for match in failed_audits(Match.objects.filter(round_match__round=round_)))
 
 
-def reasons_of(round: Round) -> tuple[dict[tuple[int, int], str], set[tuple[int, int]]]:
+def reasons_of(round_: Round) -> tuple[dict[tuple[int, int], str], set[tuple[int, int]]]:
     """The sentence on each player's last stage, by track and player, and who met nobody in it.
 
     A model's are those of the first bracket, unless it left the other one as inconsistent.
     """
     reasons, met = {}, {}
-    made = Decision.objects.filter(stage__round=round).select_related("stage", "track")
+    made = Decision.objects.filter(stage__round=round_).select_related("stage", "track")
     for line in made.order_by("-stage__bracket", "stage__number"):
         targeted = line.track.name == Track.Name.MODEL and line.stage.bracket == Track.Name.TARGETED
         if targeted and not line.inconsistent:

@@ -49,26 +49,26 @@ _NAMED = 5
 """How many failed matches a problem names."""
 
 
-def advance_round(round: Round) -> None:
+def advance_round(round_: Round) -> None:
     """Take the next step of a round that plays, where nothing that it asked for is left to play. Safe to repeat.
 
     A failed match stops the round, with a problem that names it, until an organiser has it played again; so do matches
     whose audit is open, and a stage that all models would leave. Raises `Fault` where a stored stage is not what
     follows from the rows.
     """
-    if not _is_due(round):
+    if not _is_due(round_):
         return
     # from rows that change no more, before the lock; should another process take the step first, this one adds nothing
-    facts = facts_of(round)
+    facts = facts_of(round_)
     try:
         state = state_of(facts)
     except NobodyLeftError:
-        record_problem(round, NOBODY_LEFT)
+        record_problem(round_, NOBODY_LEFT)
         return
-    seated = frozen(round)
-    outcome = object_store.put(outcome_of(round, facts, seated)) if state.over else ""
+    seated = frozen(round_)
+    outcome = object_store.put(outcome_of(round_, facts, seated)) if state.over else ""
     with transaction.atomic():
-        held = locked(round)
+        held = locked(round_)
         entries = frozen(held)
         # where a licence was judged meanwhile, the outcome is not this one: the next step writes it
         if held.state != Round.State.PLAYING or prizes_of(entries) != prizes_of(seated):
@@ -83,19 +83,19 @@ def advance_round(round: Round) -> None:
             Round.objects.filter(pk=held.pk).exclude(problem="").update(problem="")
 
 
-def _is_due(round: Round) -> bool:
-    if not Round.objects.filter(pk=round.pk, state=Round.State.PLAYING).exists():
+def _is_due(round_: Round) -> bool:
+    if not Round.objects.filter(pk=round_.pk, state=Round.State.PLAYING).exists():
         return False
-    matches = Match.objects.filter(round_match__round=round)
+    matches = Match.objects.filter(round_match__round=round_)
     failed = list(matches.filter(state=Match.State.FAILED).select_related("model", "attack").order_by("pk"))
     if failed:
-        record_problem(round, _failure(failed))
+        record_problem(round_, _failure(failed))
         return False
     if matches.filter(state__in=_OPEN).exists():
-        record_problem(round, _missing(matches))
+        record_problem(round_, _missing(matches))
         return False
     if unfinished := open_audits(matches.select_related("model", "attack").order_by("pk")):
-        record_problem(round, _open(unfinished))
+        record_problem(round_, _open(unfinished))
         return False
     return True
 
@@ -127,10 +127,10 @@ def _listed(matches: Sequence[Match]) -> str:
     return f"{len(matches)} of its matches: {named}{more}"
 
 
-def _ask(round: Round, facts: RoundFacts, state: RoundState, players: Players) -> None:
+def _ask(round_: Round, facts: RoundFacts, state: RoundState, players: Players) -> None:
     """Have everything played that the step needs, in a number of queries that does not grow with the pairs."""
-    if round.rules is None:
-        raise Fault(f"{round} plays without rules")
+    if round_.rules is None:
+        raise Fault(f"{round_} plays without rules")
     models = {digest: player for (track_name, digest), player in players.items() if track_name == Track.Name.MODEL}
     attacks = {digest: player for (track_name, digest), player in players.items() if track_name != Track.Name.MODEL}
     by_samples: dict[int, list[tuple[Player, Player]]] = {}
@@ -139,27 +139,27 @@ def _ask(round: Round, facts: RoundFacts, state: RoundState, players: Players) -
     ends = ends_of(facts)
     for upto, pairs in sorted(by_samples.items()):
         matches = request_matches(
-            rules=round.rules,
-            sample_set=round.sample_set,
+            rules=round_.rules,
+            sample_set=round_.sample_set,
             pairs=pairs,
             upto=upto,
             ends=ends,
             priority=Piece.Priority.ROUND,
         )
         RoundMatch.objects.bulk_create(
-            (RoundMatch(round=round, match=match) for match in matches), ignore_conflicts=True
+            (RoundMatch(round=round_, match=match) for match in matches), ignore_conflicts=True
         )
 
 
-def _store_stages(round: Round, state: RoundState, players: Players) -> None:
+def _store_stages(round_: Round, state: RoundState, players: Players) -> None:
     """Store the finished stages that are new; raises `Fault` where one that is stored differs from `state`'s."""
-    tracks = {track.name: track for track in round.competition.tracks.all()}
-    stored = {(row.bracket, row.number): row for row in round.stages.prefetch_related("decisions")}
+    tracks = {track.name: track for track in round_.competition.tracks.all()}
+    stored = {(row.bracket, row.number): row for row in round_.stages.prefetch_related("decisions")}
     stages, decisions = [], []
     for bracket in state.brackets:
         for stage in bracket.plan.stages:
             row = RoundStage(
-                round=round,
+                round=round_,
                 bracket=str(bracket.track),
                 number=stage.number,
                 samples=stage.samples,
@@ -219,16 +219,16 @@ RESULT = (
 """The columns of an entry that the result fills."""
 
 
-def _note_what_counts(round: Round, facts: RoundFacts, state: RoundState) -> None:
+def _note_what_counts(round_: Round, facts: RoundFacts, state: RoundState) -> None:
     """Write on each match on how many of its samples the outcome rests: on none where a kept model made it needless."""
     asked = demanded(facts, state)
-    rows = list(round.round_matches.select_related("match__model", "match__attack"))
+    rows = list(round_.round_matches.select_related("match__model", "match__attack"))
     for row in rows:
         row.samples = asked.get((row.match.model.digest, row.match.attack.digest), 0)
     RoundMatch.objects.bulk_update(rows, ["samples"], batch_size=500)
 
 
-def _score(round: Round, outcome: str, state: RoundState, entries: Sequence[RoundEntry], players: Players) -> None:
+def _score(round_: Round, outcome: str, state: RoundState, entries: Sequence[RoundEntry], players: Players) -> None:
     """Write the places, the warnings and the digest of the outcome; entries that share a player share its place."""
     places = {(str(place.track), place.player): place for place in state.places}
     by_digest = {digest: player for (_, digest), player in players.items()}
@@ -240,7 +240,7 @@ def _score(round: Round, outcome: str, state: RoundState, entries: Sequence[Roun
     RoundEntry.objects.bulk_update(entries, RESULT)
     RoundWarning.objects.bulk_create(
         RoundWarning(
-            round=round,
+            round=round_,
             model=by_digest[warned.model],
             attack=by_digest[warned.attack],
             nearer=warned.nearer,
@@ -248,5 +248,5 @@ def _score(round: Round, outcome: str, state: RoundState, entries: Sequence[Roun
         )
         for warned in state.warnings
     )
-    round.outcome = outcome
-    move(round, Round.State.SCORED, "score", by=None, reason="", outcome=round.outcome)
+    round_.outcome = outcome
+    move(round_, Round.State.SCORED, "score", by=None, reason="", outcome=round_.outcome)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-def publish(*, round: Round, by: User, reason: str = "", previewed: str | None = None) -> None:
+def publish(*, round_: Round, by: User, reason: str = "", previewed: str | None = None) -> None:
     """Make the best of each track its pool, as the preview shows it, and the result public: both or neither.
 
     `previewed` is the `preview_digest` of what a person saw and confirmed; nothing else is applied. None: nobody did.
@@ -34,11 +34,11 @@ def publish(*, round: Round, by: User, reason: str = "", previewed: str | None =
     validation samples where the competition wants them and has them. Where it has none, the round says so. Raises
     `Refusal`.
     """
-    require_organiser(by, round.competition)
-    renewal = _drawn(round)
+    require_organiser(by, round_.competition)
+    renewal = _drawn(round_)
     with transaction.atomic():
-        lock_competition(round)
-        held = locked(round)
+        lock_competition(round_)
+        held = locked(round_)
         require_state(held, Round.State.SCORED, act="published")
         # whoever is withdrawn or disqualified from here on is so only once these pools are in force
         placed = held.entries.filter(place__isnull=False).values("submission")
@@ -59,7 +59,7 @@ def publish(*, round: Round, by: User, reason: str = "", previewed: str | None =
             pools[view.track.name] = pool.number
         move(held, Round.State.PUBLISHED, "publish", by=by, reason=reason, outcome=held.outcome, pools=pools)
         _renew(held, renewal)
-    round.refresh_from_db()
+    round_.refresh_from_db()
 
 
 def _check_seen(held: Round, views: Sequence[Preview], previewed: str | None) -> None:
@@ -71,12 +71,12 @@ def _check_seen(held: Round, views: Sequence[Preview], previewed: str | None) ->
         )
 
 
-def _drawn(round: Round) -> Renewal | Exception | None:
+def _drawn(round_: Round) -> Renewal | Exception | None:
     """The next validation set, or what keeps it from being drawn; None where none is wanted.
 
     Before the transaction, since it reads many images; what is not kept then is harmless in the store.
     """
-    held = Round.objects.select_related("competition").get(pk=round.pk)
+    held = Round.objects.select_related("competition").get(pk=round_.pk)
     if held.state != Round.State.SCORED or not held.competition.new_validation_set:
         return None
     try:

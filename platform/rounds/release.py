@@ -50,7 +50,7 @@ class Download:
     content_type: str
 
 
-def release(*, round: Round, part: str, by: User, reason: str) -> Release:
+def release(*, round_: Round, part: str, by: User, reason: str) -> Release:
     """Make a part of a published round public, an act of its organisers.
 
     Releasing again what was withdrawn gives the same bytes, until the signing key changes. Raises `Refusal` where it
@@ -58,28 +58,28 @@ def release(*, round: Round, part: str, by: User, reason: str) -> Release:
     them, for the bundle while the boards stand still, for code where nobody's may be cloned, and for files that
     would call players by their digests.
     """
-    require_organiser(by, round.competition)
+    require_organiser(by, round_.competition)
     reason = require_reason(reason, "a release")
     if part not in Release.Part.values:
         raise Refusal(f"a round has no part {part!r}", fix=f"release one of {', '.join(Release.Part.values)}")
-    _check_may_be_public(round, part)
+    _check_may_be_public(round_, part)
     key = public_key() if part == Release.Part.BUNDLE else ""
-    content = _made(round, part)
+    content = _made(round_, part)
     with transaction.atomic():
-        _lock(round)
+        _lock(round_)
         # asked once more: boards may stand still by now, or the images be in use again
-        _check_may_be_public(round, part)
+        _check_may_be_public(round_, part)
         row = Release.objects.create(
-            round=round, part=part, released_at=clock.now(), released_by=by, content=content, key=key
+            round=round_, part=part, released_at=clock.now(), released_by=by, content=content, key=key
         )
         if part in (Release.Part.IMAGES, Release.Part.PERTURBED):
-            shown = SampleSet.objects.filter(pk=round.sample_set_id, images_public_since=None)
+            shown = SampleSet.objects.filter(pk=round_.sample_set_id, images_public_since=None)
             shown.update(images_public_since=row.released_at)
         if part == Release.Part.CODE:
             # of those disqualified too, as one may be reinstated: each request asks anew whose tags are released
-            opened = [entry.submission.repository_id for entry in _open_source(RoundEntry.objects.filter(round=round))]
+            opened = [entry.submission.repository_id for entry in _open_source(RoundEntry.objects.filter(round=round_))]
             Repository.objects.filter(pk__in=opened, public_since=None).update(public_since=row.released_at)
-        events.record("release", row, by=by, reason=reason, round=round.pk, part=part, content=content)
+        events.record("release", row, by=by, reason=reason, round=round_.pk, part=part, content=content)
     return row
 
 
@@ -103,19 +103,19 @@ def withdraw(*, release: Release, by: User, reason: str) -> None:
     release.refresh_from_db()
 
 
-def released(round: Round) -> dict[str, Release]:
+def released(round_: Round) -> dict[str, Release]:
     """What is public of a round, by part."""
-    return {each.part: each for each in round.releases.filter(withdrawn_at=None)}
+    return {each.part: each for each in round_.releases.filter(withdrawn_at=None)}
 
 
-def released_entries(round: Round) -> list[RoundEntry]:
+def released_entries(round_: Round) -> list[RoundEntry]:
     """The entries whose code is public once the code of the round is released, by team and track.
 
     Only a final asks for open source, so that being eligible is not enough: the licence must be open source, or
     an organiser must have confirmed that it is. Whoever is disqualified or withdrawn, before the release or after
     it, is not among them.
     """
-    return _cloneable(RoundEntry.objects.filter(round=round))
+    return _cloneable(RoundEntry.objects.filter(round=round_))
 
 
 def released_tags(repository: Repository, also: Round | None = None) -> dict[str, str]:
@@ -129,55 +129,55 @@ def released_tags(repository: Repository, also: Round | None = None) -> dict[str
     return {entry.submission.tag: entry.submission.commit for entry in sorted(entries, key=lambda each: each.round_id)}
 
 
-def open_part(round: Round, part: str) -> Download:
+def open_part(round_: Round, part: str) -> Download:
     """A released file: "bundle", "images", "perturbed" (the table of its pairs), or "perturbed-PAIR" (their images).
 
     Raises `Refusal` where it is not released or there is none.
     """
     pair = _PAIR.fullmatch(part)
-    row = released(round).get(Release.Part.PERTURBED if pair else part)
+    row = released(round_).get(Release.Part.PERTURBED if pair else part)
     if row is None:
-        raise Refusal(f"{part} of {round} is not released")
+        raise Refusal(f"{part} of {round_} is not released")
     if row.part == Release.Part.CODE:
         raise Refusal("code is cloned, not downloaded", fix="git clone SITE/git/public/TEAM/KIND.git")
     if pair is None:
-        return _download(round, part, partial(_stored, row.content), _ENDINGS[Release.Part(row.part)])
-    match = pairs_of(round).filter(pk=int(pair[1])).first()
+        return _download(round_, part, partial(_stored, row.content), _ENDINGS[Release.Part(row.part)])
+    match = pairs_of(round_).filter(pk=int(pair[1])).first()
     if match is None:
-        raise Refusal(f"no pair {pair[1]} played in {round}", fix="take a number from the table of its pairs")
-    return _download(round, part, partial(_images_of, match), "zip")
+        raise Refusal(f"no pair {pair[1]} played in {round_}", fix="take a number from the table of its pairs")
+    return _download(round_, part, partial(_images_of, match), "zip")
 
 
-def _check_may_be_public(round: Round, part: str) -> None:
-    require_state(Round.objects.get(pk=round.pk), Round.State.PUBLISHED, act="released")
-    _check_is_not_public(round, part)
+def _check_may_be_public(round_: Round, part: str) -> None:
+    require_state(Round.objects.get(pk=round_.pk), Round.State.PUBLISHED, act="released")
+    _check_is_not_public(round_, part)
     # the bundle too: the worst case of a sample names its image to whoever has the data set
-    if part != Release.Part.CODE and (why := embargo_reason(round)):
-        raise Refusal(f"the images of {round} must stay secret: {why}", fix="release it when that is over")
+    if part != Release.Part.CODE and (why := embargo_reason(round_)):
+        raise Refusal(f"the images of {round_} must stay secret: {why}", fix="release it when that is over")
     # and the order in which it seats its players is that of the boards when it was frozen
-    if part == Release.Part.BUNDLE and Competition.objects.get(pk=round.competition_id).leaderboards_frozen_since:
-        raise Refusal(f"the bundle of {round} tells of boards that stand still", fix="let the boards move first")
-    if part == Release.Part.CODE and not released_entries(round):
+    if part == Release.Part.BUNDLE and Competition.objects.get(pk=round_.competition_id).leaderboards_frozen_since:
+        raise Refusal(f"the bundle of {round_} tells of boards that stand still", fix="let the boards move first")
+    if part == Release.Part.CODE and not released_entries(round_):
         raise Refusal(
-            f"no entry of {round} is eligible and has an open-source licence", fix="there is no code to release"
+            f"no entry of {round_} is eligible and has an open-source licence", fix="there is no code to release"
         )
 
 
-def _check_is_not_public(round: Round, part: str) -> None:
-    if part in released(round):
-        raise Refusal(f"the {Release.Part(part).label} of {round} is released already", fix="there is nothing to do")
+def _check_is_not_public(round_: Round, part: str) -> None:
+    if part in released(round_):
+        raise Refusal(f"the {Release.Part(part).label} of {round_} is released already", fix="there is nothing to do")
 
 
-def _lock(round: Round) -> None:
+def _lock(round_: Round) -> None:
     # not the round alone: a repository can be public by several
-    Competition.objects.select_for_update(no_key=True).get(pk=round.competition_id)
+    Competition.objects.select_for_update(no_key=True).get(pk=round_.competition_id)
 
 
-def _made(round: Round, part: str) -> str:
+def _made(round_: Round, part: str) -> str:
     """What is released, made before the transaction, as it takes its time; the digest, where it is a file."""
     if part == Release.Part.CODE:
-        for repository in _repositories(round):
-            if tags := released_tags(repository, also=round):
+        for repository in _repositories(round_):
+            if tags := released_tags(repository, also=round_):
                 public_copy(repository, tags)
         return ""
     makers = {
@@ -185,11 +185,11 @@ def _made(round: Round, part: str) -> str:
         Release.Part.IMAGES: images_zip,
         Release.Part.PERTURBED: pairs_table,
     }
-    return object_store.put(makers[Release.Part(part)](round))
+    return object_store.put(makers[Release.Part(part)](round_))
 
 
-def _repositories(round: Round) -> list[Repository]:
-    return list(Repository.objects.filter(submissions__round_entries__round=round).order_by("pk"))
+def _repositories(round_: Round) -> list[Repository]:
+    return list(Repository.objects.filter(submissions__round_entries__round=round_).order_by("pk"))
 
 
 def _cloneable(entries: QuerySet[RoundEntry]) -> list[RoundEntry]:
@@ -227,6 +227,6 @@ def _images_of(pair: Match) -> IO[bytes]:
     return _stored(row.images)
 
 
-def _download(round: Round, part: str, file: Callable[[], IO[bytes]], ending: str) -> Download:
-    name = f"{round.competition.slug}-round-{round.number}-{part}.{ending}"
+def _download(round_: Round, part: str, file: Callable[[], IO[bytes]], ending: str) -> Download:
+    name = f"{round_.competition.slug}-round-{round_.number}-{part}.{ending}"
     return Download(open=file, name=name, content_type=_TYPES[ending])

@@ -93,10 +93,10 @@ _OTHERS = {
 }
 
 
-def standings(round: Round) -> dict[str, list[StandingRow]]:
+def standings(round_: Round) -> dict[str, list[StandingRow]]:
     """Return the entries of a round by track name, best first (in the order of entry until it is scored); one query."""
     rows: dict[str, list[StandingRow]] = {track_name: [] for track_name in Track.Name.values}
-    entries = RoundEntry.objects.filter(round=round).order_by("track", F("place").asc(nulls_last=True), "order")
+    entries = RoundEntry.objects.filter(round=round_).order_by("track", F("place").asc(nulls_last=True), "order")
     for values in entries.values(*_OWN, **_OTHERS):
         rows[values.pop("track_name")].append(_standing(values))
     return rows
@@ -165,17 +165,17 @@ class BracketView:
     stages: tuple[StageView, ...]
 
 
-def stages(round: Round) -> list[BracketView]:
+def stages(round_: Round) -> list[BracketView]:
     """The brackets of a round, the one of the models first, in three queries."""
-    by_digest, by_player = _names(round)
+    by_digest, by_player = _names(round_)
     lines: dict[int, tuple[list[Line], list[Line]]] = {}
     columns = ("stage", "track__name", "player", "place", "value", "cut_line", "kept", "spared", "inconsistent")
-    made = Decision.objects.filter(stage__round=round).order_by("stage", "place")
+    made = Decision.objects.filter(stage__round=round_).order_by("stage", "place")
     for stage, track_name, player, *values in made.values_list(*columns):
         sides = lines.setdefault(stage, ([], []))
         sides[track_name != Track.Name.MODEL].append(Line(by_player[player], *values))
     brackets: dict[str, list[StageView]] = {}
-    for row in round.stages.order_by("number"):
+    for row in round_.stages.order_by("number"):
         models, attacks = lines.get(row.pk, ([], []))
         panel, counted = (
             {
@@ -202,8 +202,8 @@ def stages(round: Round) -> list[BracketView]:
     return [BracketView(track_name, tuple(brackets[track_name])) for track_name in order if track_name in brackets]
 
 
-def _names(round: Round) -> tuple[dict[tuple[str, str], Name], dict[int, Name]]:
-    entries = RoundEntry.objects.filter(round=round).order_by("order")
+def _names(round_: Round) -> tuple[dict[tuple[str, str], Name], dict[int, Name]]:
+    entries = RoundEntry.objects.filter(round=round_).order_by("order")
     columns = (
         "track__name",
         "player__digest",
@@ -221,7 +221,7 @@ def _names(round: Round) -> tuple[dict[tuple[str, str], Name], dict[int, Name]]:
 
 
 def decisions(
-    round: Round,
+    round_: Round,
     *,
     bracket: str = "",
     stage: int | None = None,
@@ -238,7 +238,7 @@ def decisions(
         "player__in": players,
     }
     chosen = {name: value for name, value in given.items() if value is not None}
-    rows = Decision.objects.filter(stage__round=round, **chosen).select_related("stage", "track", "player")
+    rows = Decision.objects.filter(stage__round=round_, **chosen).select_related("stage", "track", "player")
     return rows.order_by("-stage__bracket", "stage__number", "track", "place")
 
 
@@ -255,14 +255,14 @@ class Progress:
     faults: Sequence[Match]
 
 
-def progress(round: Round) -> Progress:
+def progress(round_: Round) -> Progress:
     """How far a round is, in three queries."""
     played = Q(state=Piece.State.PLAYED)
-    counts = Piece.objects.filter(match__round_match__round=round).aggregate(
+    counts = Piece.objects.filter(match__round_match__round=round_).aggregate(
         done=Sum("count", filter=played, default=0),
         left=Sum("count", filter=~played, default=0),
     )
-    matches = Match.objects.filter(round_match__round=round)
+    matches = Match.objects.filter(round_match__round=round_)
     total = matches.aggregate(total=Count("pk"))["total"]
     failed = matches.filter(state=Match.State.FAILED).select_related("model", "attack").order_by("pk")
     return Progress(counts["done"], counts["left"], total, list(failed))

@@ -51,58 +51,58 @@ __all__ = [
 ]
 
 
-def start(*, round: Round, by: User, reason: str = "") -> None:
+def start(*, round_: Round, by: User, reason: str = "") -> None:
     """Let a frozen round play. Raises `Refusal`."""
-    require_organiser(by, round.competition)
+    require_organiser(by, round_.competition)
     with transaction.atomic():
-        held = locked(round)
+        held = locked(round_)
         require_state(held, Round.State.FROZEN, act="started")
         move(held, Round.State.PLAYING, "start", by=by, reason=reason)
         notify.notify("rounds.advance")
-    round.refresh_from_db()
+    round_.refresh_from_db()
 
 
-def pause(*, round: Round, by: User, reason: str = "") -> None:
+def pause(*, round_: Round, by: User, reason: str = "") -> None:
     """Let nobody take up more pieces of the round; those in hand are finished. Raises `Refusal`."""
-    require_organiser(by, round.competition)
+    require_organiser(by, round_.competition)
     with transaction.atomic():
-        held = locked(round)
+        held = locked(round_)
         require_state(held, Round.State.PLAYING, act="paused")
         matches.suspend(_matches(held))
         move(held, Round.State.PAUSED, "pause", by=by, reason=reason)
-    round.refresh_from_db()
+    round_.refresh_from_db()
 
 
-def resume(*, round: Round, by: User, reason: str = "") -> None:
+def resume(*, round_: Round, by: User, reason: str = "") -> None:
     """Let a paused round play on. Raises `Refusal`."""
-    require_organiser(by, round.competition)
+    require_organiser(by, round_.competition)
     with transaction.atomic():
-        held = locked(round)
+        held = locked(round_)
         require_state(held, Round.State.PAUSED, act="resumed")
         matches.resume(_matches(held))
         move(held, Round.State.PLAYING, "resume", by=by, reason=reason)
         notify.notify("rounds.advance")
-    round.refresh_from_db()
+    round_.refresh_from_db()
 
 
-def cancel(*, round: Round, by: User, reason: str) -> None:
+def cancel(*, round_: Round, by: User, reason: str) -> None:
     """End a round that is not published, for good, and its freeze window with it.
 
     What was played of it is kept and counts for nothing. Raises `Refusal`, also without a reason.
     """
-    require_organiser(by, round.competition)
+    require_organiser(by, round_.competition)
     reason = require_reason(reason, "a cancellation")
     cancellable = (Round.State.PLANNED, *Round.UNDER_WAY)
     with transaction.atomic():
-        lock_competition(round)
-        held = locked(round)
+        lock_competition(round_)
+        held = locked(round_)
         require_state(held, *cancellable, act="cancelled")
         matches.cancel(_matches(held))
         if clock.database_now() < held.window.ends_at:
             call_off_window(window=held.window, by=by, reason=reason)
         move(held, Round.State.CANCELLED, "cancel", by=by, reason=reason)
-    round.refresh_from_db()
+    round_.refresh_from_db()
 
 
-def _matches(round: Round) -> QuerySet[Match]:
-    return Match.objects.filter(round_match__round=round)
+def _matches(round_: Round) -> QuerySet[Match]:
+    return Match.objects.filter(round_match__round=round_)

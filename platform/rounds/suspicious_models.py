@@ -28,16 +28,16 @@ class SuspiciousModel:
     kept: str
 
 
-def suspicious_models(round: Round) -> list[SuspiciousModel]:
+def suspicious_models(round_: Round) -> list[SuspiciousModel]:
     """The entries of models that failed an audit, in the order of entry, in a number of queries that does not grow."""
-    of_round = Match.objects.filter(round_match__round=round, state=Match.State.PLAYED)
+    of_round = Match.objects.filter(round_match__round=round_, state=Match.State.PLAYED)
     failed = Counter(match.model_id for match in failed_audits(of_round))
     if not failed:
         return []
     played = Counter(of_round.filter(model__in=failed).values_list("model", flat=True))
-    left = Decision.objects.filter(stage__round=round, inconsistent=True).select_related("stage")
+    left = Decision.objects.filter(stage__round=round_, inconsistent=True).select_related("stage")
     left_in = {line.player_id: f"stage {line.stage.number} ({line.stage.bracket})" for line in left}
-    entries = round.entries.filter(track__name=Track.Name.MODEL, player__in=failed)
+    entries = round_.entries.filter(track__name=Track.Name.MODEL, player__in=failed)
     return [
         SuspiciousModel(
             entry=entry.pk,

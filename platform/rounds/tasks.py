@@ -19,12 +19,12 @@ log = logging.getLogger(__name__)
 @shared_task(name="rounds.advance")  # type: ignore[untyped-decorator]
 def advance_round() -> None:
     """Take the next step of every round that plays; one that cannot says why, and holds up no other."""
-    for round in Round.objects.filter(state=Round.State.PLAYING).select_related("competition").order_by("pk"):
+    for round_ in Round.objects.filter(state=Round.State.PLAYING).select_related("competition").order_by("pk"):
         try:
-            services.advance_round(round)
+            services.advance_round(round_)
         except Exception as error:
-            log.exception("%s cannot go on", round)
-            services.record_problem(round, words(error))
+            log.exception("%s cannot go on", round_)
+            services.record_problem(round_, words(error))
 
 
 @shared_task(name="rounds.verify")  # type: ignore[untyped-decorator]

@@ -46,21 +46,21 @@ def require_reason(reason: str, act: str) -> str:
     return reason.strip()
 
 
-def lock_competition(round: Round) -> None:
+def lock_competition(round_: Round) -> None:
     """Let one act at a time decide what is under way and on the calendar. Before the round itself is locked."""
-    Competition.objects.select_for_update(no_key=True).get(pk=round.competition_id)
+    Competition.objects.select_for_update(no_key=True).get(pk=round_.competition_id)
 
 
-def locked(round: Round) -> Round:
+def locked(round_: Round) -> Round:
     """The round as it is now, in the caller's transaction until that ends."""
-    return Round.objects.select_for_update(of=("self",), no_key=True).select_related("competition").get(pk=round.pk)
+    return Round.objects.select_for_update(of=("self",), no_key=True).select_related("competition").get(pk=round_.pk)
 
 
-def require_state(round: Round, *states: Round.State, act: str) -> None:
+def require_state(round_: Round, *states: Round.State, act: str) -> None:
     """Raise `Refusal` where the round is in none of `states`; `act` is what is tried, as in "paused"."""
-    if round.state not in states:
+    if round_.state not in states:
         raise Refusal(
-            f"{round.title} is {round.get_state_display()} and cannot be {act}", fix=_NEXT[State(round.state)]
+            f"{round_.title} is {round_.get_state_display()} and cannot be {act}", fix=_NEXT[State(round_.state)]
         )
 
 
@@ -71,11 +71,11 @@ def move(held: Round, state: Round.State, verb: str, *, by: User | None, reason:
     events.record(verb, held, by=by, reason=reason, **data)
 
 
-def record_problem(round: Round, problem: str) -> None:
+def record_problem(round_: Round, problem: str) -> None:
     """Say on the round what keeps it from going on; one event for each time that something begins to."""
-    standing = Round.objects.filter(pk=round.pk, state=round.state)
+    standing = Round.objects.filter(pk=round_.pk, state=round_.state)
     with transaction.atomic():
         if problem and standing.filter(problem="").update(problem=problem):
-            events.record("stop", round, reason=problem)
+            events.record("stop", round_, reason=problem)
         else:
             standing.exclude(problem=problem).update(problem=problem)

@@ -34,30 +34,30 @@ def differing_pools(competition: Competition | None = None) -> Iterator[Differen
     published = Event.objects.filter(verb="publish", subject__startswith="round:").order_by("pk")
     for event in published:
         rounds = Round.objects.filter(pk=event.subject.partition(":")[2], state=Round.State.PUBLISHED)
-        round = rounds.select_related("competition").first()
-        if round is None or (competition is not None and round.competition != competition):
+        round_ = rounds.select_related("competition").first()
+        if round_ is None or (competition is not None and round_.competition != competition):
             continue
         for track_name, number in event.data["pools"].items():
-            yield from _of_pool(round, round.competition.tracks.get(name=track_name), number, event)
+            yield from _of_pool(round_, round_.competition.tracks.get(name=track_name), number, event)
 
 
-def _of_pool(round: Round, track: Track, number: int, published: Event) -> Iterator[Difference]:
+def _of_pool(round_: Round, track: Track, number: int, published: Event) -> Iterator[Difference]:
     pool, before = (track.pools.filter(number=each).first() for each in (number, number - 1))
     if pool is None:
-        yield Difference(f"{round}", f"pool {number} of {track}, which it made, is missing")
+        yield Difference(f"{round_}", f"pool {number} of {track}, which it made, is missing")
         return
     entries = list(
-        round.entries.filter(track=track, place__isnull=False)
+        round_.entries.filter(track=track, place__isnull=False)
         .select_related("player", "submission")
         .order_by("place", "order")
     )
     gone = {entry.pk for entry in entries if entry.inconsistent or _was_gone(entry.submission, published)}
     stays = [player for player in _players(before) if not _had_left(player, published)]
-    expected = pool_after(entries, stays, gone, reasons_of(round)[1])
+    expected = pool_after(entries, stays, gone, reasons_of(round_)[1])
     actual = _players(pool)
     if actual != expected[: len(actual)]:
         there, should = (", ".join(player.title for player in some) for some in (actual, expected[: len(actual)]))
-        yield Difference(f"{pool}", f"it holds {there}, and {round.title} gives {should}")
+        yield Difference(f"{pool}", f"it holds {there}, and {round_.title} gives {should}")
 
 
 def _players(pool: Pool | None) -> list[Player]:

@@ -103,8 +103,8 @@ def start_round(competition: Competition, by: User) -> None:
         ends_at=now + timedelta(days=3),
         by=by,
     )
-    services.freeze(round=planned, by=by, reason="It is time.")
-    services.start(round=planned, by=by, reason="It is time.")
+    services.freeze(round_=planned, by=by, reason="It is time.")
+    services.start(round_=planned, by=by, reason="It is time.")
 
 
 if __name__ == "__main__":

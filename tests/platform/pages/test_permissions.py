@@ -174,21 +174,21 @@ def _play(first: Round, shown: dict[str, Submission], by: User) -> None:
     _enter(first, shown["building"])
 
 
-def _enter(round: Round, submission: Submission, **result: int) -> None:
+def _enter(round_: Round, submission: Submission, **result: int) -> None:
     track = submission.repository.track
     player = Player.objects.get_or_create(
-        competition=round.competition,
+        competition=round_.competition,
         track_name=track.name,
         digest=f"sha256:{submission.pk}",
         defaults={
             "title": submission.title,
             "command": [],
             "repository": submission.repository,
-            "created_at": round.planned_at,
+            "created_at": round_.planned_at,
         },
     )[0]
     RoundEntry.objects.create(
-        round=round, track=track, submission=submission, player=player, order=1, prior=1, **result
+        round=round_, track=track, submission=submission, player=player, order=1, prior=1, **result
     )
 
 

@@ -16,8 +16,8 @@ LIMITS = Limits(file_bytes=2 << 20, files=3)
 class Held:
     """Every object's content is its name."""
 
-    def content(self, object: str, limit: int) -> bytes:
-        return object.encode()[:limit]
+    def content(self, name: str, limit: int) -> bytes:
+        return name.encode()[:limit]
 
 
 def file(path: str, holds: str = "text", mode: str = "100644", size: int = 0) -> TreeFile:

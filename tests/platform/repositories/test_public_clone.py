@@ -105,7 +105,7 @@ def test_it_works(
     for ref in ("main", "side", "submission-1", "submission-2"):
         copy.git("push", arena.url(token), ref)
     assert "there is no repository owls/model.git" in copy.ask("clone", public, str(tmp_path / "too-early"))[1]
-    release(round=make_round(1, entered, "submission-1"), part=Release.Part.CODE, by=boss, reason="the end")
+    release(round_=make_round(1, entered, "submission-1"), part=Release.Part.CODE, by=boss, reason="the end")
 
     copy.git("clone", public, str(tmp_path / "clone"))
     assert copy.git("ls-remote", public).split() == [entered, "HEAD", entered, "refs/tags/submission-1"]
@@ -139,7 +139,7 @@ def test_two_rounds_are_released_and_withdrawn_each_by_itself(
     for tag in ("submission-1", "submission-2"):
         copy.git("push", arena.url(token), tag)
     rows = [
-        release(round=make_round(number, commit, f"submission-{number}"), part="code", by=boss, reason="the end")
+        release(round_=make_round(number, commit, f"submission-{number}"), part="code", by=boss, reason="the end")
         for number, commit in ((1, first), (2, second))
     ]
     assert copy.git("ls-remote", public, "HEAD").startswith(second)
@@ -158,7 +158,7 @@ def test_it_rejects_pushes(
 ) -> None:
     head = copy.git("rev-parse", "HEAD")
     copy.git("push", arena.url(token), "main")
-    release(round=make_round(1, head, "submission-1"), part="code", by=boss, reason="the end")
+    release(round_=make_round(1, head, "submission-1"), part="code", by=boss, reason="the end")
     assert "terminal prompts disabled" in copy.ask("push", public, "main:theirs")[1]
     named = public.replace("http://", f"http://me:{token}@")
     assert "this is a copy for reading; push to /git/owls/model.git" in copy.ask("push", named, "main:theirs")[1]
@@ -190,7 +190,7 @@ def served(bare: Repository, copy: WorkingCopy, boss: User, make_round: MakeRoun
     subprocess.run(["git", "init", "--quiet", "--bare", str(bare.path)], check=True)
     copy.git("push", str(bare.path), "main")
     made = make_round(1, copy.git("rev-parse", "HEAD"), "submission-1")
-    release(round=made, part="code", by=boss, reason="the end")
+    release(round_=made, part="code", by=boss, reason="the end")
     bare.refresh_from_db()
     return bare
 
@@ -220,7 +220,7 @@ def test_it_rejects_a_release_of_a_commit_that_is_gone(
 ) -> None:
     before = list((settings.REPOSITORIES / "public").iterdir())
     with pytest.raises(Fault, match="cannot be copied"):
-        release(round=make_round(2, "a" * 40, "submission-2"), part="code", by=boss, reason="the end")
+        release(round_=make_round(2, "a" * 40, "submission-2"), part="code", by=boss, reason="the end")
     assert Release.objects.count() == 1
     assert list((settings.REPOSITORIES / "public").iterdir()) == before
 

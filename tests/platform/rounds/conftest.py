@@ -127,12 +127,12 @@ class Hall:
             by=self.organiser,
         )
 
-    def begin(self, round: Round) -> Round:
+    def begin(self, round_: Round) -> Round:
         """Freeze and start it, in its window."""
-        self.clock.at = max(self.clock.at, round.window.starts_at)
-        services.freeze(round=round, by=self.organiser)
-        services.start(round=round, by=self.organiser)
-        return round
+        self.clock.at = max(self.clock.at, round_.window.starts_at)
+        services.freeze(round_=round_, by=self.organiser)
+        services.start(round_=round_, by=self.organiser)
+        return round_
 
     def worker(self, name: str = "arena-1/play/0", worker_class: str = "cpu") -> Worker:
         now = clock.now()
@@ -169,17 +169,17 @@ class Hall:
             played += 1
         return played
 
-    def run(self, round: Round) -> Round:
+    def run(self, round_: Round) -> Round:
         """Conduct and play until the round is over, or nothing goes on."""
-        services.advance_round(round)
+        services.advance_round(round_)
         while self.play():
-            services.advance_round(round)
-        round.refresh_from_db()
-        return round
+            services.advance_round(round_)
+        round_.refresh_from_db()
+        return round_
 
-    def scored(self, round: Round) -> Round:
+    def scored(self, round_: Round) -> Round:
         """Freeze, start and play it to its end."""
-        return self.run(self.begin(round))
+        return self.run(self.begin(round_))
 
     def pool(self, kind: str) -> list[str]:
         """The titles of the pool in force."""

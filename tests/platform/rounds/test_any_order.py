@@ -359,27 +359,27 @@ class Site(RuleBasedStateMachine):
     @rule(how=st.sampled_from(["go on", "go on", "go on", "pause", "cancel"]))
     def advance_round(self, how: str) -> None:
         """The next step of the round that is under way."""
-        round = Round.objects.filter(state__in=Round.UNDER_WAY).first()
-        if round is None:
+        round_ = Round.objects.filter(state__in=Round.UNDER_WAY).first()
+        if round_ is None:
             if planned := Round.objects.filter(state="planned").last():
                 self.hall.clock.at = max(self.hall.clock.at, planned.window.starts_at)
                 rounds.freeze_due()
             return
-        by: dict[str, Any] = {"round": round, "by": self.hall.organiser, "reason": "a test"}
+        by: dict[str, Any] = {"round": round_, "by": self.hall.organiser, "reason": "a test"}
         if how == "cancel":
             rounds.cancel(**by)
-        elif round.state == "frozen":
+        elif round_.state == "frozen":
             rounds.start(**by)
-        elif round.state == "paused":
+        elif round_.state == "paused":
             rounds.resume(**by)
-        elif round.state == "scored":
-            self._publish(round)
+        elif round_.state == "scored":
+            self._publish(round_)
         elif how == "pause":
             rounds.pause(**by)
         else:
-            for match in Match.objects.filter(round_match__round=round, state="failed"):
+            for match in Match.objects.filter(round_match__round=round_, state="failed"):
                 replay_failed(match, self.hall.organiser)
-            self.hall.run(round)
+            self.hall.run(round_)
 
     @rule(source=st.sampled_from(["test", "test-2", "final"]))
     def hold(self, source: str) -> None:
@@ -388,13 +388,13 @@ class Site(RuleBasedStateMachine):
         for _ in range(4):
             self.advance_round("go on")
 
-    def _publish(self, round: Round) -> None:
-        entries = list(round.entries.select_related("submission"))
-        late = [each for each in entries if self.ready[each.submission_id] > round.window.starts_at]
+    def _publish(self, round_: Round) -> None:
+        entries = list(round_.entries.select_related("submission"))
+        late = [each for each in entries if self.ready[each.submission_id] > round_.window.starts_at]
         assert not late, "what was ready after the start of the window is in the round"
-        nobody = any(view.rows and not view.pool_after for view in preview(round))
+        nobody = any(view.rows and not view.pool_after for view in preview(round_))
         with _refused(unless=not nobody):
-            rounds.publish(round=round, by=self.hall.organiser)
+            rounds.publish(round_=round_, by=self.hall.organiser)
         if nobody:
             return
         for track in {each.track for each in entries}:
@@ -405,15 +405,15 @@ class Site(RuleBasedStateMachine):
 
     @rule(which=numbers, part=st.sampled_from(Release.Part.values))
     def release(self, which: int, part: str) -> None:
-        round = _one(Round.objects.filter(state="published"), which)
-        if round is None or part == "code":
+        round_ = _one(Round.objects.filter(state="published"), which)
+        if round_ is None or part == "code":
             return
-        out = round.releases.filter(part=part, withdrawn_at=None).first()
+        out = round_.releases.filter(part=part, withdrawn_at=None).first()
         if out is not None:
             take_back(release=out, by=self.hall.organiser, reason="a test")
             return
         with _refused(unless=part != "bundle" or self.frozen is None):
-            release(round=round, part=part, by=self.hall.organiser, reason="the end")
+            release(round_=round_, part=part, by=self.hall.organiser, reason="the end")
 
     # what must be so
 
@@ -435,8 +435,8 @@ class Site(RuleBasedStateMachine):
         """The order of a hidden board is in the seats of the first panel, and nowhere else before a bundle."""
         since = Competition.objects.get().leaderboards_frozen_since
         assert since is not None
-        for round in Round.objects.filter(state="published", window__starts_at__gte=since):
-            page = self.client.get(f"/competitions/digits/rounds/{round.number}?track=model")
+        for round_ in Round.objects.filter(state="published", window__starts_at__gte=since):
+            page = self.client.get(f"/competitions/digits/rounds/{round_.number}?track=model")
             assert page.status_code == 200
             assert page.context["results"].bracket.columns[0].panel is None
 

@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from tests.platform.rounds.conftest import Hall
 
 
-def in_window(hall: Hall, round: Round) -> Round:
-    hall.clock.at = round.window.starts_at + timedelta(minutes=1)
-    return round
+def in_window(hall: Hall, round_: Round) -> Round:
+    hall.clock.at = round_.window.starts_at + timedelta(minutes=1)
+    return round_
 
 
 def frozen(hall: Hall, kind: str = "top-five") -> Round:
-    round = in_window(hall, hall.plan(kind))
-    services.freeze(round=round, by=hall.organiser, reason="on time")
-    return round
+    round_ = in_window(hall, hall.plan(kind))
+    services.freeze(round_=round_, by=hall.organiser, reason="on time")
+    return round_
 
 
 def measured(hall: Hall, submission: Submission, value: float | None) -> None:
@@ -62,10 +62,10 @@ def measured(hall: Hall, submission: Submission, value: float | None) -> None:
 def test_who_plays_is_committed_to(hall: Hall) -> None:
     """The hash is public from the freeze on; whoever is left out or added later is found out."""
     hall.field(3, 3)
-    round = hall.plan()
-    assert round.field_commitment == ""
-    services.freeze(round=in_window(hall, round), by=hall.organiser)
-    entries = round.entries.select_related("track", "player", "submission__repository__entry__team")
+    round_ = hall.plan()
+    assert round_.field_commitment == ""
+    services.freeze(round_=in_window(hall, round_), by=hall.organiser)
+    entries = round_.entries.select_related("track", "player", "submission__repository__entry__team")
     field = [
         [
             *(entry.track.name, entry.order, entry.prior, public_name(hall.competition, entry.player.digest)),
@@ -73,45 +73,45 @@ def test_who_plays_is_committed_to(hall: Hall) -> None:
         ]
         for entry in entries.order_by("track__name", "order")
     ]
-    written = json.dumps([round.field_salt, field], separators=(",", ":"))
-    assert round.field_commitment == hashlib.sha256(written.encode()).hexdigest()
-    assert Event.objects.get(verb="freeze").data["field_commitment"] == round.field_commitment
-    services.start(round=round, by=hall.organiser)
-    left_out = round.entries.filter(track__name="untargeted").order_by("order").last()
-    hall.run(round)
-    assert round.state == "scored"
+    written = json.dumps([round_.field_salt, field], separators=(",", ":"))
+    assert round_.field_commitment == hashlib.sha256(written.encode()).hexdigest()
+    assert Event.objects.get(verb="freeze").data["field_commitment"] == round_.field_commitment
+    services.start(round_=round_, by=hall.organiser)
+    left_out = round_.entries.filter(track__name="untargeted").order_by("order").last()
+    hall.run(round_)
+    assert round_.state == "scored"
     Round.objects.update(state="playing")
     assert left_out is not None
     left_out.delete()
     with pytest.raises(Fault, match="is not what was committed to when it was frozen"):
-        outcome_of(round, facts_of(round), frozen_entries(round))
+        outcome_of(round_, facts_of(round_), frozen_entries(round_))
 
 
-def titles(round: Round, kind: str, order: str = "order") -> list[str]:
-    return list(round.entries.filter(track__name=kind).order_by(order).values_list("submission__title", flat=True))
+def titles(round_: Round, kind: str, order: str = "order") -> list[str]:
+    return list(round_.entries.filter(track__name=kind).order_by(order).values_list("submission__title", flat=True))
 
 
 def test_it_works(hall: Hall) -> None:
     hall.submission("owls", "model", 3)
     hall.submission("owls", "model", 1)
     hall.submission("bats", "untargeted", 2)
-    round = frozen(hall)
-    assert round.state == "frozen"
-    assert round.rules is not None
-    assert round.rules.version == 2
-    assert titles(round, "model") == ["owls 1"]  # the newest of the repository
-    assert titles(round, "untargeted") == ["bats 2"]
-    event = Event.objects.get(verb="freeze", subject=f"round:{round.pk}")
+    round_ = frozen(hall)
+    assert round_.state == "frozen"
+    assert round_.rules is not None
+    assert round_.rules.version == 2
+    assert titles(round_, "model") == ["owls 1"]  # the newest of the repository
+    assert titles(round_, "untargeted") == ["bats 2"]
+    event = Event.objects.get(verb="freeze", subject=f"round:{round_.pk}")
     assert (event.by, event.reason, event.data["entries"]) == (hall.organiser, "on time", {"model": 1, "untargeted": 1})
 
 
 def test_what_counts_is_what_was_ready_when_the_window_began(hall: Hall) -> None:
     hall.submission("owls", "model", 1)
     hall.submission("bats", "untargeted", 1)
-    round = in_window(hall, hall.plan())
+    round_ = in_window(hall, hall.plan())
     hall.submission("owls", "model", 2)  # was built in the first minute of the window
-    services.freeze(round=round, by=hall.organiser)
-    assert titles(round, "model") == ["owls 1"]
+    services.freeze(round_=round_, by=hall.organiser)
+    assert titles(round_, "model") == ["owls 1"]
 
 
 @pytest.mark.parametrize("how", ["withdrawn", "disqualified", "refused"])
@@ -128,12 +128,12 @@ def test_of_what_is_gone_before_the_newest_other_counts(hall: Hall, how: str) ->
 
 def test_what_is_withdrawn_after_the_freeze_plays_on(hall: Hall) -> None:
     hall.field(2, 2)
-    round = frozen(hall)
+    round_ = frozen(hall)
     Submission.objects.filter(title="mo-0 0").update(state="withdrawn")
-    services.start(round=round, by=hall.organiser)
-    hall.run(round)
-    assert round.state == "scored"
-    assert titles(round, "model", "place") == ["mo-0 0", "mo-1 1"]
+    services.start(round_=round_, by=hall.organiser)
+    hall.run(round_)
+    assert round_.state == "scored"
+    assert titles(round_, "model", "place") == ["mo-0 0", "mo-1 1"]
 
 
 @pytest.mark.parametrize("bundled", [False, True])
@@ -146,12 +146,12 @@ def test_equal_digests_are_one_player_of_the_team_that_entered_it_first(hall: Ha
     if not bundled:
         repository = Submission.objects.earliest("pk").repository
         Player.objects.update(repository=repository, baseline="")
-    round = hall.scored(hall.plan(samples=8))
-    twins = round.entries.filter(player__title="model 0")
+    round_ = hall.scored(hall.plan(samples=8))
+    twins = round_.entries.filter(player__title="model 0")
     assert {(entry.place, entry.value) for entry in twins} == {(1, twins[0].value)}
     assert twins.count() == 2
     # owls entered it after mo-0: their attack is scored by it, and that of mo-0 is not
-    attacks = round.entries.filter(track__name="untargeted", place__isnull=False)
+    attacks = round_.entries.filter(track__name="untargeted", place__isnull=False)
     of = {row.submission.title: (row.met, row.opponents) for row in attacks.select_related("submission")}
     assert (of["owls 7"], of["mo-0 8"]) == ((2, 2), (2, 2) if bundled else (1, 2))
 
@@ -164,9 +164,9 @@ def test_the_board_seats_the_first_panel_then_baselines_then_the_order_of_entry(
     hall.submission("eels", "untargeted", 1)
     dogs = Submission.objects.get(title="dogs 1")
     measured(hall, dogs, 1.0)
-    round = frozen(hall)
-    assert titles(round, "model") == ["ants 4", "bats 3", "cats 2", "dogs 1"]
-    assert titles(round, "model", "prior") == ["dogs 1", "bats 3", "ants 4", "cats 2"]
+    round_ = frozen(hall)
+    assert titles(round_, "model") == ["ants 4", "bats 3", "cats 2", "dogs 1"]
+    assert titles(round_, "model", "prior") == ["dogs 1", "bats 3", "ants 4", "cats 2"]
 
 
 def test_what_is_scored_after_the_window_began_changes_nothing_however_late_it_is_frozen(hall: Hall) -> None:
@@ -174,21 +174,21 @@ def test_what_is_scored_after_the_window_began_changes_nothing_however_late_it_i
     hall.submission("eels", "untargeted", 1)
     measured(hall, ants, 1.0)
     measured(hall, bats, 2.0)
-    round = in_window(hall, hall.plan())
+    round_ = in_window(hall, hall.plan())
     measured(hall, ants, 9.0)
     measured(hall, cats, 8.0)
     measured(hall, bats, None)
-    services.freeze(round=round, by=hall.organiser)
-    assert titles(round, "model", "prior") == ["bats 4", "ants 4", "cats 4"]
+    services.freeze(round_=round_, by=hall.organiser)
+    assert titles(round_, "model", "prior") == ["bats 4", "ants 4", "cats 4"]
 
 
 @pytest.mark.parametrize(("models", "attacks"), [(1, 1), (4, 9), (9, 4)])
 def test_fewer_than_ten_or_five_play_with_those_there_are(hall: Hall, models: int, attacks: int) -> None:
     hall.field(models, attacks)
-    round = hall.scored(hall.plan(samples=8))
-    assert round.state == "scored"
-    assert titles(round, "model", "place")[0] == "mo-0 0"
-    assert len(titles(round, "untargeted", "place")) == attacks
+    round_ = hall.scored(hall.plan(samples=8))
+    assert round_.state == "scored"
+    assert titles(round_, "model", "place")[0] == "mo-0 0"
+    assert len(titles(round_, "untargeted", "place")) == attacks
 
 
 @pytest.mark.parametrize(("models", "attacks", "missing"), [(0, 3, "model"), (3, 0, "untargeted")])
@@ -217,25 +217,25 @@ def test_it_rejects_a_field_of_one_team_and_a_copy_of_its_attack(hall: Hall) -> 
 
 def test_it_rejects_before_its_window_begins(hall: Hall) -> None:
     hall.field(2, 2)
-    round = hall.plan()
+    round_ = hall.plan()
     with pytest.raises(Refusal, match="begins only at") as refusal:
-        services.freeze(round=round, by=hall.organiser)
+        services.freeze(round_=round_, by=hall.organiser)
     assert refusal.value.fix == "open it now"
 
 
 def test_a_window_that_nobody_saw_is_frozen_by_hand_as_it_began(hall: Hall) -> None:
     hall.field(2, 2)
-    round = hall.plan()
-    hall.clock.at = round.window.ends_at  # the site was down meanwhile
+    round_ = hall.plan()
+    hall.clock.at = round_.window.ends_at  # the site was down meanwhile
     hall.submission("mo-1", "model", 7)
     tasks.sweep()
-    round.refresh_from_db()
-    assert round.state == "planned"
-    assert "was over at" in round.problem
-    assert "freeze it by hand" in round.problem
-    services.freeze(round=round, by=hall.organiser, reason="the site was down")
-    assert (round.state, round.problem) == ("frozen", "")
-    assert titles(round, "model") == ["mo-1 1", "mo-0 0"]
+    round_.refresh_from_db()
+    assert round_.state == "planned"
+    assert "was over at" in round_.problem
+    assert "freeze it by hand" in round_.problem
+    services.freeze(round_=round_, by=hall.organiser, reason="the site was down")
+    assert (round_.state, round_.problem) == ("frozen", "")
+    assert titles(round_, "model") == ["mo-1 1", "mo-0 0"]
 
 
 def test_it_rejects_while_another_round_is_under_way(hall: Hall) -> None:
@@ -244,41 +244,41 @@ def test_it_rejects_while_another_round_is_under_way(hall: Hall) -> None:
     hall.begin(hall.plan(title="First"))
     in_window(hall, second)
     with pytest.raises(Refusal, match="First is playing"):
-        services.freeze(round=second, by=hall.organiser)
+        services.freeze(round_=second, by=hall.organiser)
 
 
 def test_it_rejects_whoever_is_no_organiser(hall: Hall, alice: User) -> None:
     hall.field(2, 2)
     with pytest.raises(Refusal, match="only organisers"):
-        services.freeze(round=in_window(hall, hall.plan()), by=alice)
+        services.freeze(round_=in_window(hall, hall.plan()), by=alice)
 
 
 def test_the_sweep_freezes_what_is_due(hall: Hall) -> None:
     hall.field(2, 2)
-    round = hall.plan()
+    round_ = hall.plan()
     tasks.sweep()
-    round.refresh_from_db()
-    assert round.state == "planned"
-    in_window(hall, round)
+    round_.refresh_from_db()
+    assert round_.state == "planned"
+    in_window(hall, round_)
     tasks.sweep()
-    round.refresh_from_db()
-    assert round.state == "frozen"
+    round_.refresh_from_db()
+    assert round_.state == "frozen"
     assert Event.objects.get(verb="freeze").by is None
 
 
 def test_the_sweep_says_once_what_keeps_it_from_freezing(hall: Hall) -> None:
-    round = in_window(hall, hall.plan())
+    round_ = in_window(hall, hall.plan())
     for _ in range(3):
         tasks.sweep()
-    round.refresh_from_db()
-    assert round.state == "planned"
-    assert "no submission to the model track" in round.problem
+    round_.refresh_from_db()
+    assert round_.state == "planned"
+    assert "no submission to the model track" in round_.problem
     assert Event.objects.filter(verb="stop").count() == 1
     hall.field(2, 2)
-    Submission.objects.update(state_since=round.window.starts_at)
+    Submission.objects.update(state_since=round_.window.starts_at)
     tasks.sweep()
-    round.refresh_from_db()
-    assert (round.state, round.problem) == ("frozen", "")
+    round_.refresh_from_db()
+    assert (round_.state, round_.problem) == ("frozen", "")
 
 
 @pytest.mark.parametrize(
@@ -297,8 +297,8 @@ def test_who_may_win_prizes(hall: Hall, kind: str, policy: str, licence: str, pr
     hall.field(1, 2)
     hall.submission("owls", "model", 2, licence=licence)
     Entry.objects.filter(team__slug="owls").update(ineligible_for_prizes=not prizes)
-    round = hall.scored(hall.plan(kind, samples=8))
-    entry = round.entries.get(submission__title="owls 2")
+    round_ = hall.scored(hall.plan(kind, samples=8))
+    entry = round_.entries.get(submission__title="owls 2")
     assert entry.eligible == (not because)
     assert because in entry.ineligible_because
     assert entry.place == 2  # ranked in any case

@@ -62,7 +62,7 @@ def builder(hall: Hall) -> Builder:
 
 
 @pytest.fixture
-def round(hall: Hall, builder: Builder) -> Round:
+def round_(hall: Hall, builder: Builder) -> Round:
     """Planned, the window to come."""
     return hall.plan()
 
@@ -86,96 +86,98 @@ def meanwhile() -> Iterator[Callable[[Callable[[], object]], Future[None]]]:
         yield begin
 
 
-def entered(round: Round) -> list[str]:
-    return list(round.entries.filter(track__name="model").order_by("prior").values_list("submission__title", flat=True))
+def entered(round_: Round) -> list[str]:
+    return list(
+        round_.entries.filter(track__name="model").order_by("prior").values_list("submission__title", flat=True)
+    )
 
 
-def would_enter(round: Round) -> list[str]:
+def would_enter(round_: Round) -> list[str]:
     """The answer to the same question, asked now."""
-    rows = [row for row in eligible_entries(round, round.window.starts_at) if row.track.name == "model"]
+    rows = [row for row in eligible_entries(round_, round_.window.starts_at) if row.track.name == "model"]
     return [row.submission.title for row in sorted(rows, key=lambda row: row.prior)]
 
 
 @pytest.mark.django_db(transaction=True)
 def test_what_was_ready_before_the_window_is_in_the_round_although_it_is_committed_later(
-    hall: Hall, round: Round, builder: Builder, meanwhile: Callable[[Callable[[], object]], Future[None]]
+    hall: Hall, round_: Round, builder: Builder, meanwhile: Callable[[Callable[[], object]], Future[None]]
 ) -> None:
-    hall.clock.at = round.window.starts_at - MOMENT
+    hall.clock.at = round_.window.starts_at - MOMENT
     with transaction.atomic():
         builder.finish()
-        hall.clock.at = round.window.starts_at
+        hall.clock.at = round_.window.starts_at
         froze = meanwhile(services.freeze_due)
     froze.result()
-    assert sorted(entered(round)) == ["mo-0 7", "mo-1 1"]
-    assert would_enter(round) == entered(round)
+    assert sorted(entered(round_)) == ["mo-0 7", "mo-1 1"]
+    assert would_enter(round_) == entered(round_)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_what_becomes_ready_while_the_round_is_frozen_is_ready_after_the_window_began(
-    hall: Hall, round: Round, builder: Builder, meanwhile: Callable[[Callable[[], object]], Future[None]]
+    hall: Hall, round_: Round, builder: Builder, meanwhile: Callable[[Callable[[], object]], Future[None]]
 ) -> None:
-    hall.clock.at = round.window.starts_at
+    hall.clock.at = round_.window.starts_at
     with transaction.atomic():
         services.freeze_due()
-        hall.clock.at = round.window.starts_at - MOMENT
+        hall.clock.at = round_.window.starts_at - MOMENT
         finished = meanwhile(builder.finish)
-        hall.clock.at = round.window.starts_at + MOMENT
+        hall.clock.at = round_.window.starts_at + MOMENT
     finished.result()
-    assert builder.submission.state_since > round.window.starts_at
-    assert sorted(entered(round)) == ["mo-0 0", "mo-1 1"]
-    assert would_enter(round) == entered(round)
+    assert builder.submission.state_since > round_.window.starts_at
+    assert sorted(entered(round_)) == ["mo-0 0", "mo-1 1"]
+    assert would_enter(round_) == entered(round_)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_score_of_before_the_window_orders_the_field_although_it_is_committed_later(
-    hall: Hall, round: Round, meanwhile: Callable[[Callable[[], object]], Future[None]]
+    hall: Hall, round_: Round, meanwhile: Callable[[Callable[[], object]], Future[None]]
 ) -> None:
     set_pool(track=hall.tracks["untargeted"], players=[hall.player("untargeted", 1)], reason="a test")
     for submission in Submission.objects.filter(state="ready", repository__track__name="model"):
         leaderboards.evaluate(submission)
     hall.play()
-    hall.clock.at = round.window.starts_at - MOMENT
+    hall.clock.at = round_.window.starts_at - MOMENT
     with transaction.atomic():
         assert leaderboards.score_finished() == 2
-        hall.clock.at = round.window.starts_at
+        hall.clock.at = round_.window.starts_at
         froze = meanwhile(services.freeze_due)
     froze.result()
-    assert entered(round) == ["mo-0 0", "mo-1 1"]  # mo-1 entered first
-    assert would_enter(round) == entered(round)
+    assert entered(round_) == ["mo-0 0", "mo-1 1"]  # mo-1 entered first
+    assert would_enter(round_) == entered(round_)
 
 
 @pytest.mark.parametrize("off", [-MINUTE, MINUTE], ids=["slow", "fast"])
 @pytest.mark.parametrize("ready", [-MOMENT, MOMENT], ids=["before", "after"])
 def test_a_builder_whose_clock_is_wrong_moves_nothing_over_the_line(
-    hall: Hall, round: Round, builder: Builder, monkeypatch: pytest.MonkeyPatch, off: timedelta, ready: timedelta
+    hall: Hall, round_: Round, builder: Builder, monkeypatch: pytest.MonkeyPatch, off: timedelta, ready: timedelta
 ) -> None:
-    hall.clock.at = round.window.starts_at + ready
+    hall.clock.at = round_.window.starts_at + ready
     with monkeypatch.context() as host:
         host.setattr(clock, "now", lambda: hall.clock.at + off)
         builder.finish()
     hall.clock.at += MINUTE
-    services.freeze(round=round, by=hall.organiser)
-    assert ("mo-0 7" in entered(round)) == (ready < timedelta(0))
+    services.freeze(round_=round_, by=hall.organiser)
+    assert ("mo-0 7" in entered(round_)) == (ready < timedelta(0))
 
 
 def test_a_worker_whose_clock_is_fast_does_not_freeze_a_round_too_early(
-    hall: Hall, round: Round, monkeypatch: pytest.MonkeyPatch
+    hall: Hall, round_: Round, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hall.clock.at = round.window.starts_at - MINUTE
-    monkeypatch.setattr(clock, "now", lambda: round.window.starts_at + MINUTE)
+    hall.clock.at = round_.window.starts_at - MINUTE
+    monkeypatch.setattr(clock, "now", lambda: round_.window.starts_at + MINUTE)
     services.freeze_due()
-    round.refresh_from_db()
-    assert (round.state, round.problem) == ("planned", "")
+    round_.refresh_from_db()
+    assert (round_.state, round_.problem) == ("planned", "")
 
 
 def test_a_scorer_whose_clock_is_wrong_moves_no_score_over_the_line(
-    hall: Hall, round: Round, monkeypatch: pytest.MonkeyPatch
+    hall: Hall, round_: Round, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_pool(track=hall.tracks["untargeted"], players=[hall.player("untargeted", 1)], reason="a test")
     for submission in Submission.objects.filter(state="ready", repository__track__name="model"):
         leaderboards.evaluate(submission)
     hall.play()
-    hall.clock.at = round.window.starts_at + MOMENT
+    hall.clock.at = round_.window.starts_at + MOMENT
     monkeypatch.setattr(clock, "now", lambda: hall.clock.at - MINUTE)
     leaderboards.score_finished()
-    assert not Evaluation.objects.filter(finished_at__lte=round.window.starts_at).exists()
+    assert not Evaluation.objects.filter(finished_at__lte=round_.window.starts_at).exists()

@@ -55,12 +55,12 @@ def plan_form(hall: Hall, **more: Any) -> dict[str, Any]:
     }
 
 
-def act(browser: Client, round: Round, name: str, **fields: str) -> list[str]:
+def act(browser: Client, round_: Round, name: str, **fields: str) -> list[str]:
     """Do an act from the round's page, behind the page that asks; what the admin says of it."""
-    page = reverse(f"admin:rounds_round_{name}", args=[round.pk])
+    page = reverse(f"admin:rounds_round_{name}", args=[round_.pk])
     asked = browser.get(page).content.decode()
     assert 'name="reason"' in asked
-    return confirm(browser, round, page, hidden_in(asked) | fields)
+    return confirm(browser, round_, page, hidden_in(asked) | fields)
 
 
 def hidden_in(page: str) -> dict[str, str]:
@@ -68,79 +68,79 @@ def hidden_in(page: str) -> dict[str, str]:
     return dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page))
 
 
-def confirm(browser: Client, round: Round, page: str, fields: dict[str, str]) -> list[str]:
+def confirm(browser: Client, round_: Round, page: str, fields: dict[str, str]) -> list[str]:
     done = browser.post(page, {"confirmed": "yes", "reason": "It is time.", **fields})
     assert done.status_code == 302
-    round.refresh_from_db()
+    round_.refresh_from_db()
     return [str(message) for message in get_messages(done.wsgi_request)][-1:]
 
 
-def dashboard(browser: Client, round: Round) -> str:
-    answer = browser.get(reverse("admin:rounds_round_change", args=[round.pk]))
+def dashboard(browser: Client, round_: Round) -> str:
+    answer = browser.get(reverse("admin:rounds_round_change", args=[round_.pk]))
     assert answer.status_code == 200
     return str(answer.content.decode())
 
 
-def offered(browser: Client, round: Round) -> list[str]:
+def offered(browser: Client, round_: Round) -> list[str]:
     """The acts that the page of a round offers."""
-    page = dashboard(browser, round)
+    page = dashboard(browser, round_)
     names = ("freeze", "start", "pause", "resume", "cancel", "apply", "release", "withdraw")
-    return [name for name in names if reverse(f"admin:rounds_round_{name}", args=[round.pk]) in page]
+    return [name for name in names if reverse(f"admin:rounds_round_{name}", args=[round_.pk]) in page]
 
 
 def test_it_works(browser: Client, hall: Hall, olga: User) -> None:
     hall.field(12, 12, 2)
     assert browser.post(ADD, plan_form(hall)).status_code == 302
-    round = Round.objects.get()
-    assert (round.title, round.state, round.sample_set.count, round.guard) == (
+    round_ = Round.objects.get()
+    assert (round_.title, round_.state, round_.sample_set.count, round_.guard) == (
         "Top-five round 1",
         "planned",
         16,
         False,
     )
-    assert Event.objects.get(verb="plan", subject=f"round:{round.pk}").reason == "The first month is over."
-    assert "At most, in all" in dashboard(browser, round)
-    assert offered(browser, round) == ["freeze", "cancel"]
+    assert Event.objects.get(verb="plan", subject=f"round:{round_.pk}").reason == "The first month is over."
+    assert "At most, in all" in dashboard(browser, round_)
+    assert offered(browser, round_) == ["freeze", "cancel"]
 
-    hall.clock.at = round.window.starts_at
-    assert act(browser, round, "freeze") == ["1 of 1 frozen."]
-    assert act(browser, round, "start") == ["1 of 1 started."]
-    assert act(browser, round, "pause") == ["1 of 1 paused."]
-    assert act(browser, round, "resume") == ["1 of 1 resumed."]
-    page = dashboard(browser, round)
+    hall.clock.at = round_.window.starts_at
+    assert act(browser, round_, "freeze") == ["1 of 1 frozen."]
+    assert act(browser, round_, "start") == ["1 of 1 started."]
+    assert act(browser, round_, "pause") == ["1 of 1 paused."]
+    assert act(browser, round_, "resume") == ["1 of 1 resumed."]
+    page = dashboard(browser, round_)
     assert "It plays" in page
     assert "cut in stage" not in page
-    while not round.stages.exists():
-        services.advance_round(round)
+    while not round_.stages.exists():
+        services.advance_round(round_)
         hall.play()
-    assert "cut in stage 1" in dashboard(browser, round)
-    hall.run(round)
+    assert "cut in stage 1" in dashboard(browser, round_)
+    hall.run(round_)
 
-    page = dashboard(browser, round)
-    assert offered(browser, round) == ["cancel", "apply"]
+    page = dashboard(browser, round_)
+    assert offered(browser, round_) == ["cancel", "apply"]
     for seen in ("What applying changes", "(enters)", "cut in stage 1", "Decision log", "stage 1: 16 samples"):
         assert seen in page
     assert hall.pool("model") == []
-    assert act(browser, round, "apply") == ["1 of 1 applied."]
+    assert act(browser, round_, "apply") == ["1 of 1 applied."]
     assert hall.pool("model") == [f"model {number}" for number in range(5)]
-    assert offered(browser, round) == ["release", "withdraw"]
+    assert offered(browser, round_) == ["release", "withdraw"]
     assert Event.objects.get(verb="publish", by=olga).reason == "It is time."
 
 
 def test_a_model_that_left_as_inconsistent_is_kept_from_the_dashboard(browser: Client, hall: Hall, olga: User) -> None:
     hall.field(7, 5)
-    round = hall.begin(hall.plan(samples=8))
-    services.advance_round(round)
+    round_ = hall.begin(hall.plan(samples=8))
+    services.advance_round(round_)
     while claim := queue.claim(hall.worker()):
         piece = hall.played(claim)
         if claim.piece.match.model.title == "model 1":
             piece = replace(piece, audit=AuditReport(replayed=20, changed=9))
         queue.commit(claim, piece)
-    assert "5 of 5 matches" in dashboard(browser, round)
-    hall.run(round)
-    page = dashboard(browser, round)
+    assert "5 of 5 matches" in dashboard(browser, round_)
+    hall.run(round_)
+    page = dashboard(browser, round_)
     assert "eliminated in stage 1 (untargeted)" in page
-    suspect = round.entries.get(player__title="model 1")
+    suspect = round_.entries.get(player__title="model 1")
     keep = reverse("admin:rounds_roundentry_keep", args=[suspect.pk])
     assert f'href="{keep}"' in page
     assert "although its audits did not pass" in browser.get(keep).content.decode()
@@ -148,23 +148,23 @@ def test_a_model_that_left_as_inconsistent_is_kept_from_the_dashboard(browser: C
     suspect.refresh_from_db()
     assert suspect.audit_override_reason == "It is rounding."
     assert Event.objects.get(verb="keep", by=olga).reason == "It is rounding."
-    hall.run(round)
-    assert "kept: It is rounding." in dashboard(browser, round)
+    hall.run(round_)
+    assert "kept: It is rounding." in dashboard(browser, round_)
     suspect.refresh_from_db()
     assert suspect.place == 2
 
 
 def test_a_model_that_failed_its_audit_is_seen_before_it_is_applied(browser: Client, hall: Hall, olga: User) -> None:
     hall.field(7, 3)
-    round = hall.scored(hall.plan(samples=8))
-    apply = reverse("admin:rounds_round_apply", args=[round.pk])
+    round_ = hall.scored(hall.plan(samples=8))
+    apply = reverse("admin:rounds_round_apply", args=[round_.pk])
     page = reverse("admin:rounds_round_changelist")
-    chosen = {"action": "apply", ACTION_CHECKBOX_NAME: [round.pk]}
+    chosen = {"action": "apply", ACTION_CHECKBOX_NAME: [round_.pk]}
     told = "mo-1 1 of Mo-1, place 2, did not pass its audit in one match: disqualify it before you apply"
 
     def seen() -> list[bool]:
         asked = [browser.get(apply).content.decode(), browser.post(page, chosen).content.decode()]
-        return [told in each for each in (dashboard(browser, round), *asked)]
+        return [told in each for each in (dashboard(browser, round_), *asked)]
 
     assert seen() == [False, False, False]
     match = Match.objects.filter(model__title="model 1").earliest("pk")
@@ -172,69 +172,69 @@ def test_a_model_that_failed_its_audit_is_seen_before_it_is_applied(browser: Cli
     assert seen() == [True, True, True]
     disqualify(submission=Submission.objects.get(title="mo-1 1"), by=olga, reason="it is no function of its image")
     assert seen() == [False, False, False]
-    assert "disqualified, did not pass its audit in one match" in dashboard(browser, round)
-    assert act(browser, round, "apply") == ["1 of 1 applied."]
+    assert "disqualified, did not pass its audit in one match" in dashboard(browser, round_)
+    assert act(browser, round_, "apply") == ["1 of 1 applied."]
     assert hall.pool("model") == [f"model {number}" for number in (0, 2, 3, 4, 5)]
-    assert "disqualified" in browser.get(f"/competitions/digits/rounds/{round.number}").content.decode()
+    assert "disqualified" in browser.get(f"/competitions/digits/rounds/{round_.number}").content.decode()
 
 
 def test_the_page_that_asks_shows_the_pools_and_nothing_else_is_applied(
     browser: Client, hall: Hall, olga: User
 ) -> None:
     hall.field(7, 3)
-    round = hall.scored(hall.plan(samples=8))
+    round_ = hall.scored(hall.plan(samples=8))
     best = Submission.objects.get(title="mo-0 0")
     disqualify(submission=best, by=olga, reason="it cheats")
-    apply = reverse("admin:rounds_round_apply", args=[round.pk])
+    apply = reverse("admin:rounds_round_apply", args=[round_.pk])
     asked = browser.get(apply).content.decode()
     assert "Pool of the model track: model 1, model 2, model 3, model 4, model 5." in asked
     reinstate(submission=best, by=olga, reason="it does not")
-    (refused,) = confirm(browser, round, apply, hidden_in(asked))
+    (refused,) = confirm(browser, round_, apply, hidden_in(asked))
     assert "no longer what its preview showed" in refused
     assert "look at the preview again" in refused
-    assert (round.state, hall.pool("model")) == ("scored", [])
-    (refused,) = confirm(browser, round, apply, {})  # a page of before this was asked
+    assert (round_.state, hall.pool("model")) == ("scored", [])
+    (refused,) = confirm(browser, round_, apply, {})  # a page of before this was asked
     assert "look at the preview again" in refused
 
     again = browser.post(apply, {"confirmed": "yes", "reason": "", **hidden_in(asked)}).content.decode()
     assert "Pool of the model track: model 0, model 1, model 2, model 3, model 4." in again
-    assert confirm(browser, round, apply, hidden_in(again)) == ["1 of 1 applied."]
+    assert confirm(browser, round_, apply, hidden_in(again)) == ["1 of 1 applied."]
     assert hall.pool("model") == [f"model {number}" for number in range(5)]
 
 
 def test_a_round_chosen_in_the_list_is_applied_as_previewed(browser: Client, hall: Hall, olga: User) -> None:
     hall.field(7, 3)
-    round = hall.scored(hall.plan(samples=8))
+    round_ = hall.scored(hall.plan(samples=8))
     page = reverse("admin:rounds_round_changelist")
-    asked = browser.post(page, {"action": "apply", ACTION_CHECKBOX_NAME: [round.pk]}).content.decode()
+    asked = browser.post(page, {"action": "apply", ACTION_CHECKBOX_NAME: [round_.pk]}).content.decode()
     fields = hidden_in(asked)
     disqualify(submission=Submission.objects.get(title="mo-0 0"), by=olga, reason="it cheats")
-    (refused, *_) = confirm(browser, round, page, fields)
+    (refused, *_) = confirm(browser, round_, page, fields)
     assert "look at the preview again" in refused
-    asked = browser.post(page, {"action": "apply", ACTION_CHECKBOX_NAME: [round.pk]}).content.decode()
-    assert confirm(browser, round, page, hidden_in(asked)) == ["1 of 1 applied."]
+    asked = browser.post(page, {"action": "apply", ACTION_CHECKBOX_NAME: [round_.pk]}).content.decode()
+    assert confirm(browser, round_, page, hidden_in(asked)) == ["1 of 1 applied."]
     assert hall.pool("model") == [f"model {number}" for number in range(1, 6)]
 
 
 def test_parts_are_released_and_withdrawn(browser: Client, hall: Hall) -> None:
     hall.field(2, 2)
-    round = hall.scored(hall.plan(samples=8))
-    act(browser, round, "apply")
-    assert act(browser, round, "release", part="bundle") == ["1 of 1 released in part."]
-    assert round.releases.get().part == "bundle"
-    assert act(browser, round, "withdraw", part="bundle") == ["1 of 1 withdrawn in part."]
-    (refused,) = act(browser, round, "withdraw", part="bundle")
+    round_ = hall.scored(hall.plan(samples=8))
+    act(browser, round_, "apply")
+    assert act(browser, round_, "release", part="bundle") == ["1 of 1 released in part."]
+    assert round_.releases.get().part == "bundle"
+    assert act(browser, round_, "withdraw", part="bundle") == ["1 of 1 withdrawn in part."]
+    (refused,) = act(browser, round_, "withdraw", part="bundle")
     assert "the signed result bundle is not released" in refused
 
 
 def test_a_failed_match_is_named_with_a_way_to_replay_it(browser: Client, hall: Hall) -> None:
     hall.field(2, 2)
-    round = hall.begin(hall.plan(samples=8))
-    services.advance_round(round)
+    round_ = hall.begin(hall.plan(samples=8))
+    services.advance_round(round_)
     match = Match.objects.earliest("pk")
     Match.objects.filter(pk=match.pk).update(state="failed", fault="the disk is full")
-    services.advance_round(round)
-    page = dashboard(browser, round)
+    services.advance_round(round_)
+    page = dashboard(browser, round_)
     assert "Our side failed in 1 of its matches" in page
     assert "the disk is full" in page
     assert reverse("admin:matches_match_replay", args=[match.pk]) in page
@@ -287,14 +287,14 @@ def test_a_fault_of_ours_is_told_and_keeps_the_form(browser: Client, hall: Hall)
 
 
 def test_it_rejects_an_act_out_of_turn_with_the_words_of_the_service(browser: Client, hall: Hall) -> None:
-    round = hall.plan()
-    (refused,) = act(browser, round, "start")
+    round_ = hall.plan()
+    (refused,) = act(browser, round_, "start")
     assert "is planned and cannot be started" in refused
-    assert round.state == "planned"
+    assert round_.state == "planned"
 
 
 def test_it_rejects_rounds_of_a_foreign_competition(browser: Client, hall: Hall, olga: User) -> None:
-    round = hall.plan()
+    round_ = hall.plan()
     other = Competition.objects.create(
         slug="letters",
         title="Letters",
@@ -303,8 +303,8 @@ def test_it_rejects_rounds_of_a_foreign_competition(browser: Client, hall: Hall,
         created_at=hall.competition.created_at,
     )
     olga.organiser_roles.update(competition=other)
-    assert browser.get(reverse("admin:rounds_round_change", args=[round.pk])).status_code == 302
-    page = reverse("admin:rounds_round_cancel", args=[round.pk])
+    assert browser.get(reverse("admin:rounds_round_change", args=[round_.pk])).status_code == 302
+    page = reverse("admin:rounds_round_cancel", args=[round_.pk])
     assert browser.post(page, {"confirmed": "yes", "reason": "mine"}).status_code == 404
     assert "Select a valid choice" in browser.post(ADD, plan_form(hall)).content.decode()
     assert Round.objects.get().state == "planned"

@@ -41,17 +41,17 @@ def play(hall: Hall, model: str = "model 0", attacks: Iterable[int] = range(4)) 
         queue.commit(claim, piece)
 
 
-def run(hall: Hall, round: Round, attacks: Iterable[int] = range(4)) -> Round:
-    services.advance_round(round)
-    while Piece.objects.filter(match__round_match__round=round, state=Piece.State.WAITING).exists():
+def run(hall: Hall, round_: Round, attacks: Iterable[int] = range(4)) -> Round:
+    services.advance_round(round_)
+    while Piece.objects.filter(match__round_match__round=round_, state=Piece.State.WAITING).exists():
         play(hall, attacks=attacks)
-        services.advance_round(round)
-    round.refresh_from_db()
-    return round
+        services.advance_round(round_)
+    round_.refresh_from_db()
+    return round_
 
 
-def entry_of(round: Round, title: str) -> RoundEntry:
-    return round.entries.get(player__title=title)
+def entry_of(round_: Round, title: str) -> RoundEntry:
+    return round_.entries.get(player__title=title)
 
 
 @pytest.fixture
@@ -140,26 +140,26 @@ def test_an_organiser_keeps_it_after_it_left_and_the_rest_is_decided_again(hall:
     hall.field(11, 5)
     outcomes = []
     for source, when in (("test", "before"), ("test-2", "when it is scored")):
-        round = hall.begin(hall.plan(samples=16, schedule="halving", source=source))
-        services.advance_round(round)
+        round_ = hall.begin(hall.plan(samples=16, schedule="halving", source=source))
+        services.advance_round(round_)
         play(hall)
         if when == "before":
-            services.keep(entry=entry_of(round, "model 0"), by=hall.organiser, reason=REASON)
-        run(hall, round)
+            services.keep(entry=entry_of(round_, "model 0"), by=hall.organiser, reason=REASON)
+        run(hall, round_)
         if when != "before":
-            assert entry_of(round, "model 0").inconsistent
-            services.keep(entry=entry_of(round, "model 0"), by=hall.organiser, reason=REASON)
+            assert entry_of(round_, "model 0").inconsistent
+            services.keep(entry=entry_of(round_, "model 0"), by=hall.organiser, reason=REASON)
             assert Event.objects.filter(verb="keep").order_by("-pk")[0].data["stages"] == [
                 "untargeted 1",
                 "untargeted 2",
             ]
-            round.refresh_from_db()
-            assert (round.state, round.outcome, round.stages.count()) == ("playing", "", 0)
-            run(hall, round)
-        assert (round.state, verify(bundle_of(round)).problems) == ("scored", ())
-        lines = Decision.objects.filter(stage__round=round).order_by("stage__number", "track", "place")
+            round_.refresh_from_db()
+            assert (round_.state, round_.outcome, round_.stages.count()) == ("playing", "", 0)
+            run(hall, round_)
+        assert (round_.state, verify(bundle_of(round_)).problems) == ("scored", ())
+        lines = Decision.objects.filter(stage__round=round_).order_by("stage__number", "track", "place")
         outcomes.append(list(lines.values_list("stage__number", "player__title", "place", "kept", "inconsistent")))
-        services.cancel(round=round, by=hall.organiser, reason="only tried")
+        services.cancel(round_=round_, by=hall.organiser, reason="only tried")
     assert outcomes[0] == outcomes[1]
 
 
@@ -176,17 +176,17 @@ def test_what_a_kept_model_made_needless_is_not_released(hall: Hall, long: Round
 
 def test_a_stage_that_all_models_would_leave_waits_for_an_organiser(hall: Hall) -> None:
     hall.field(2, 4)
-    round = hall.begin(hall.plan(samples=8))
-    services.advance_round(round)
+    round_ = hall.begin(hall.plan(samples=8))
+    services.advance_round(round_)
     while claim := queue.claim(hall.worker()):
         queue.commit(claim, replace(hall.played(claim), audit=FAILED))
-    services.advance_round(round)
-    round.refresh_from_db()
-    assert (round.state, "Every model that was still in did not pass" in round.problem) == ("playing", True)
-    services.keep(entry=entry_of(round, "model 1"), by=hall.organiser, reason=REASON)
-    services.advance_round(round)
-    round.refresh_from_db()
-    assert (round.state, entry_of(round, "model 1").place, entry_of(round, "model 0").place) == ("scored", 1, 2)
+    services.advance_round(round_)
+    round_.refresh_from_db()
+    assert (round_.state, "Every model that was still in did not pass" in round_.problem) == ("playing", True)
+    services.keep(entry=entry_of(round_, "model 1"), by=hall.organiser, reason=REASON)
+    services.advance_round(round_)
+    round_.refresh_from_db()
+    assert (round_.state, entry_of(round_, "model 1").place, entry_of(round_, "model 0").place) == ("scored", 1, 2)
 
 
 def test_it_rejects_to_keep(hall: Hall, playing: Round, bob: User) -> None:
@@ -204,7 +204,7 @@ def test_it_rejects_to_keep(hall: Hall, playing: Round, bob: User) -> None:
     services.keep(entry=suspect, by=hall.organiser, reason=REASON)
     with pytest.raises(Refusal, match="is kept already"):
         services.keep(entry=suspect, by=hall.organiser, reason=REASON)
-    services.cancel(round=playing, by=hall.organiser, reason="only tried")
+    services.cancel(round_=playing, by=hall.organiser, reason="only tried")
     suspect.refresh_from_db()
     with pytest.raises(Refusal, match="is cancelled and cannot be changed"):
         services.keep(entry=suspect, by=hall.organiser, reason=REASON)

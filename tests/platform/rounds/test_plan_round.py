@@ -43,15 +43,15 @@ def asked(hall: Hall, **others: Any) -> dict[str, Any]:
 
 
 def test_it_works(hall: Hall) -> None:
-    round = services.plan_round(**asked(hall, reason="as announced"))
-    assert (round.number, round.state, round.sample_set.count) == (1, "planned", 16)
-    assert round.sample_set.drawn_from == hall.sources["test"]
-    assert round.sample_set.digest != hall.sources["test"].digest
-    assert round.commitment == commitment_of(round.sample_set, round.salt)
-    assert (round.window.starts_at, round.window.ends_at) == (asked(hall)["starts_at"], asked(hall)["ends_at"])
-    event = Event.objects.get(verb="plan", subject=f"round:{round.pk}")
+    round_ = services.plan_round(**asked(hall, reason="as announced"))
+    assert (round_.number, round_.state, round_.sample_set.count) == (1, "planned", 16)
+    assert round_.sample_set.drawn_from == hall.sources["test"]
+    assert round_.sample_set.digest != hall.sources["test"].digest
+    assert round_.commitment == commitment_of(round_.sample_set, round_.salt)
+    assert (round_.window.starts_at, round_.window.ends_at) == (asked(hall)["starts_at"], asked(hall)["ends_at"])
+    event = Event.objects.get(verb="plan", subject=f"round:{round_.pk}")
     assert (event.by, event.reason) == (hall.organiser, "as announced")
-    assert round.salt not in str(event.data)
+    assert round_.salt not in str(event.data)
 
 
 def test_each_round_has_a_number_and_a_salt_of_its_own(
@@ -68,7 +68,7 @@ def test_nobody_chooses_the_salt_and_each_try_stays_listed(hall: Hall) -> None:
     with pytest.raises(TypeError, match="salt"):
         services.plan_round(**asked(hall, salt="7" * 64))
     first = services.plan_round(**asked(hall))
-    services.cancel(round=first, by=hall.organiser, reason="I do not like the order.")
+    services.cancel(round_=first, by=hall.organiser, reason="I do not like the order.")
     services.plan_round(**asked(hall))
     assert [(each.number, each.state) for each in Round.objects.order_by("pk")] == [(1, "cancelled"), (2, "planned")]
 
@@ -83,7 +83,7 @@ def test_a_cancelled_round_leaves_the_calendar_free(hall: Hall) -> None:
     assert hall.plan(source="test-2", day=1).state == "planned"
     with pytest.raises(Refusal, match="overlaps the freeze window"):
         hall.plan(source="final", kind="final")
-    services.cancel(round=first, by=hall.organiser, reason="another day")
+    services.cancel(round_=first, by=hall.organiser, reason="another day")
     first.window.refresh_from_db()
     assert first.window.called_off_at == clock.now()
     assert hall.plan(source="final", kind="final").state == "planned"
@@ -91,7 +91,7 @@ def test_a_cancelled_round_leaves_the_calendar_free(hall: Hall) -> None:
 
 def test_an_equal_salt_draws_equal_samples(hall: Hall) -> None:
     first = hall.plan()
-    services.cancel(round=first, by=hall.organiser, reason="once more")
+    services.cancel(round_=first, by=hall.organiser, reason="once more")
     again = hall.plan()
     assert again.sample_set.digest == first.sample_set.digest
 
@@ -131,7 +131,7 @@ def test_it_rejects_samples_of_another_round_until_that_is_cancelled(hall: Hall)
     first = hall.plan(title="First")
     with pytest.raises(Refusal, match="drawn for First already"):
         services.plan_round(**asked(hall))
-    services.cancel(round=first, by=hall.organiser, reason="a slip")
+    services.cancel(round_=first, by=hall.organiser, reason="a slip")
     assert services.plan_round(**asked(hall)).number == 2
 
 
@@ -155,9 +155,9 @@ def test_it_rejects_samples_that_were_ever_played(hall: Hall) -> None:
 
 def test_it_rejects_the_samples_of_a_round_that_was_cancelled_after_it_played(hall: Hall) -> None:
     hall.field(2, 2)
-    round = hall.begin(hall.plan())
-    services.advance_round(round)
-    services.cancel(round=round, by=hall.organiser, reason="too late")
+    round_ = hall.begin(hall.plan())
+    services.advance_round(round_)
+    services.cancel(round_=round_, by=hall.organiser, reason="too late")
     with pytest.raises(Refusal, match="secret no more"):
         services.plan_round(**asked(hall))
 

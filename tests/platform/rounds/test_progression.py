@@ -66,11 +66,11 @@ def test_a_step_takes_the_same_number_of_queries_however_many_play(hall: Hall) -
     taken = []
     hall.field(4, 4)
     for samples in ("test", "test-2"):
-        round = hall.begin(hall.plan(samples=8, source=samples))
+        round_ = hall.begin(hall.plan(samples=8, source=samples))
         with CaptureQueriesContext(connection) as queries:
-            services.advance_round(round)
+            services.advance_round(round_)
         taken.append(len(queries))
-        services.cancel(round=round, by=hall.organiser, reason="only counted")
+        services.cancel(round_=round_, by=hall.organiser, reason="only counted")
         for number in range(4, 7):
             hall.submission(f"mo-{number}", "model", number)
             hall.submission(f"un-{number}", "untargeted", number)
@@ -80,20 +80,20 @@ def test_a_step_takes_the_same_number_of_queries_however_many_play(hall: Hall) -
 @pytest.mark.django_db(transaction=True)
 def test_many_conductors_at_once_take_one_step(hall: Hall) -> None:
     hall.field(11, 11)
-    round = hall.begin(hall.plan(samples=16, schedule="halving"))
+    round_ = hall.begin(hall.plan(samples=16, schedule="halving"))
 
     def step(_: int) -> None:
         try:
-            services.advance_round(round)
+            services.advance_round(round_)
         finally:
             connections.close_all()
 
-    while not Round.objects.filter(pk=round.pk, state="scored"):
+    while not Round.objects.filter(pk=round_.pk, state="scored"):
         with ThreadPoolExecutor(4) as pool:
             assert list(pool.map(step, range(4))) == [None] * 4
         hall.play()
     assert Event.objects.filter(verb="score").count() == 1
-    assert round.stages.count() == 2
+    assert round_.stages.count() == 2
     assert RoundMatch.objects.count() == Match.objects.count()
 
 
@@ -222,21 +222,21 @@ def test_paused_nobody_takes_up_a_piece_and_what_is_in_hand_is_committed(hall: H
     services.advance_round(small)
     claim = queue.claim(hall.worker())
     assert claim is not None
-    services.pause(round=small, by=hall.organiser, reason="a storm")
+    services.pause(round_=small, by=hall.organiser, reason="a storm")
     assert queue.claim(hall.worker("b/0")) is None
     queue.commit(claim, hall.played(claim))
     services.advance_round(small)
     assert small.state == "paused"
     assert Match.objects.filter(state=Match.State.SUSPENDED).exists()
 
-    services.resume(round=small, by=hall.organiser)
+    services.resume(round_=small, by=hall.organiser)
     hall.run(small)
     assert small.state == "scored"
 
 
 def test_cancelled_nothing_of_it_is_played(hall: Hall, small: Round) -> None:
     services.advance_round(small)
-    services.cancel(round=small, by=hall.organiser, reason="wrong samples")
+    services.cancel(round_=small, by=hall.organiser, reason="wrong samples")
     assert queue.claim(hall.worker()) is None
     assert set(Match.objects.values_list("state", flat=True)) == {"cancelled"}
     tasks.sweep()
@@ -246,6 +246,6 @@ def test_cancelled_nothing_of_it_is_played(hall: Hall, small: Round) -> None:
 def test_all_attacks_dead_is_a_result_too(hall: Hall) -> None:
     hall.field(6, 6)
     hall.distance = lambda model, attack, sample: math.inf
-    round = hall.scored(hall.plan(samples=8))
-    assert round.state == "scored"
-    assert set(round.entries.filter(track__name="model").values_list("not_broken", flat=True)) == {True}
+    round_ = hall.scored(hall.plan(samples=8))
+    assert round_.state == "scored"
+    assert set(round_.entries.filter(track__name="model").values_list("not_broken", flat=True)) == {True}

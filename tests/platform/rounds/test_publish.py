@@ -34,22 +34,22 @@ if TYPE_CHECKING:
     from tests.platform.rounds.conftest import Hall
 
 
-def after(round: Round) -> dict[str, list[str]]:
-    return {view.track.name: [player.title for player in view.pool_after] for view in preview(round)}
+def after(round_: Round) -> dict[str, list[str]]:
+    return {view.track.name: [player.title for player in view.pool_after] for view in preview(round_)}
 
 
 def test_it_works(hall: Hall) -> None:
     hall.field(7, 6, 2)
     old = [hall.player("targeted", number) for number in (7, 8)]
     set_pool(track=hall.tracks["targeted"], players=old, reason="a test")
-    round = hall.scored(hall.plan(samples=8))
-    expected = after(round)
+    round_ = hall.scored(hall.plan(samples=8))
+    expected = after(round_)
     assert expected == {
         "model": [f"model {number}" for number in range(5)],
         "untargeted": [f"untargeted {number}" for number in range(5)],
         "targeted": ["targeted 0", "targeted 1", "targeted 7", "targeted 8"],  # filled up from the pool in force
     }
-    services.publish(round=round, by=hall.organiser, reason="as it should be")
+    services.publish(round_=round_, by=hall.organiser, reason="as it should be")
     assert {kind: hall.pool(kind) for kind in hall.tracks} == expected
     assert [snapshot.track.name for snapshot in Snapshot.objects.order_by("pk")] == list(expected)
     assert Event.objects.filter(verb="make", by=hall.organiser).count() == 3
@@ -59,15 +59,15 @@ def test_whoever_is_gone_since_the_freeze_comes_into_no_pool(hall: Hall) -> None
     hall.field(7, 3)
     hall.submission("twin", "model", 2)  # the same content as mo-2's
     set_pool(track=hall.tracks["model"], players=[hall.player("model", 0)], reason="a test")
-    round = hall.scored(hall.plan(samples=8))
+    round_ = hall.scored(hall.plan(samples=8))
     Submission.objects.filter(title="mo-0 0").update(state="withdrawn")
     Submission.objects.filter(title="mo-1 1").update(disqualified_at=hall.clock.at)
     Submission.objects.filter(title="mo-2 2").update(state="withdrawn")
-    models = next(view for view in preview(round) if view.track.name == "model")
+    models = next(view for view in preview(round_) if view.track.name == "model")
     assert [player.title for player in models.pool_after] == [f"model {number}" for number in (2, 3, 4, 5, 6)]
     gone = {row.title: row.gone for row in models.rows if row.gone}
     assert gone == {"mo-0 0": "withdrawn", "mo-1 1": "disqualified", "mo-2 2": "withdrawn"}
-    services.publish(round=round, by=hall.organiser)
+    services.publish(round_=round_, by=hall.organiser)
     assert hall.pool("model") == [player.title for player in models.pool_after]
 
 
@@ -81,8 +81,8 @@ def test_who_was_gone_before_the_freeze_does_not_return_by_filling_up_a_pool(hal
     else:
         submissions.disqualify(submission=old, by=hall.organiser, reason="it cheats")
     hall.field(2, 2)
-    round = hall.scored(hall.plan(samples=8))
-    assert after(round)["model"] == ["model 0", "model 1", "model 8"]
+    round_ = hall.scored(hall.plan(samples=8))
+    assert after(round_)["model"] == ["model 0", "model 1", "model 8"]
 
 
 def test_the_pool_in_force_goes_before_who_met_nobody(hall: Hall) -> None:
@@ -94,21 +94,21 @@ def test_the_pool_in_force_goes_before_who_met_nobody(hall: Hall) -> None:
     hall.submission("bats", "targeted", 2)
     old = [hall.player("model", number) for number in (7, 2)]
     set_pool(track=hall.tracks["model"], players=old, reason="a test")
-    round = hall.scored(hall.plan(samples=8))
-    assert after(round)["model"] == ["model 1", "model 2", "model 7"]
+    round_ = hall.scored(hall.plan(samples=8))
+    assert after(round_)["model"] == ["model 1", "model 2", "model 7"]
     # as it is for a model whose only attacks were of its own teams
     Decision.objects.filter(player__title="model 2").update(value=None)
-    assert after(round)["model"] == ["model 1", "model 7", "model 2"]
+    assert after(round_)["model"] == ["model 1", "model 7", "model 2"]
     for title in ("model 1", "model 2"):
         set_pool(track=hall.tracks["model"], players=old[:1], reason="a test")
         Decision.objects.filter(player__title=title).update(value=None)
-    assert after(round)["model"] == ["model 7", "model 1", "model 2"]
+    assert after(round_)["model"] == ["model 7", "model 1", "model 2"]
 
 
 @pytest.mark.django_db(transaction=True)
 def test_nobody_is_disqualified_while_the_pools_are_made(hall: Hall) -> None:
     hall.field(2, 2)
-    round = hall.scored(hall.plan(samples=8))
+    round_ = hall.scored(hall.plan(samples=8))
     submission = Submission.objects.get(title="mo-0 0")
 
     def disqualify() -> None:
@@ -119,7 +119,7 @@ def test_nobody_is_disqualified_while_the_pools_are_made(hall: Hall) -> None:
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            services.publish(round=round, by=hall.organiser)
+            services.publish(round_=round_, by=hall.organiser)
             judged = pool.submit(disqualify)
             wait([judged], timeout=1.0)  # it ends in time only where it does not wait for the pools
             assert not judged.done()
@@ -130,10 +130,10 @@ def test_nobody_is_disqualified_while_the_pools_are_made(hall: Hall) -> None:
 
 def test_a_model_that_did_not_pass_its_audit_is_told_of(hall: Hall) -> None:
     hall.field(3, 3)
-    round = hall.scored(hall.plan(samples=8))
+    round_ = hall.scored(hall.plan(samples=8))
     for match in Match.objects.filter(model__title="model 1")[:2]:
         Match.objects.filter(pk=match.pk).update(audit={"changed": 9, "passed": False})
-    views = preview(round)
+    views = preview(round_)
     assert [(row.title, row.unfit) for row in views[0].rows] == [("mo-0 0", 0), ("mo-1 1", 2), ("mo-2 2", 0)]
     console = Console(file=StringIO(), record=True, width=200)
     print_preview("R", views, console)
@@ -142,7 +142,7 @@ def test_a_model_that_did_not_pass_its_audit_is_told_of(hall: Hall) -> None:
 
 def test_it_rejects_what_is_no_longer_what_the_preview_showed(hall: Hall) -> None:
     hall.field(7, 3)
-    round = hall.scored(hall.plan(samples=8))
+    round_ = hall.scored(hall.plan(samples=8))
     of = {row.title: row for row in Submission.objects.all()}
     failed = Match.objects.filter(model__title="model 1").earliest("pk")
     other = [hall.player("untargeted", 9)]
@@ -156,25 +156,25 @@ def test_it_rejects_what_is_no_longer_what_the_preview_showed(hall: Hall) -> Non
         withdraw,
         lambda: Match.objects.filter(pk=failed.pk).update(audit={"changed": 9, "passed": False}),
         lambda: set_pool(track=hall.tracks["untargeted"], players=other, reason="a test"),
-        lambda: Round.objects.filter(pk=round.pk).update(outcome="0" * 64),
+        lambda: Round.objects.filter(pk=round_.pk).update(outcome="0" * 64),
     ]
     for change in changes:
-        seen = preview_digest(round, preview(round))
+        seen = preview_digest(round_, preview(round_))
         change()
         with pytest.raises(Refusal, match="no longer what its preview showed") as refusal:
-            services.publish(round=round, by=hall.organiser, previewed=seen)
+            services.publish(round_=round_, by=hall.organiser, previewed=seen)
         assert "look at the preview again" in refusal.value.fix
-        round.refresh_from_db()
-        assert (round.state, hall.pool("model")) == ("scored", [])
-    services.publish(round=round, by=hall.organiser, previewed=preview_digest(round, preview(round)))
+        round_.refresh_from_db()
+        assert (round_.state, hall.pool("model")) == ("scored", [])
+    services.publish(round_=round_, by=hall.organiser, previewed=preview_digest(round_, preview(round_)))
     assert hall.pool("model") == [f"model {number}" for number in (0, 1, 3, 4, 5)]
 
 
 def test_what_changes_on_the_boards_alone_leaves_the_preview_as_it_was(hall: Hall) -> None:
     hall.field(3, 3)
-    round = hall.scored(hall.plan(samples=8))
+    round_ = hall.scored(hall.plan(samples=8))
     pool = set_pool(track=hall.tracks["targeted"], players=[hall.player("targeted", 1)], reason="a test")
-    seen = preview_digest(round, preview(round))
+    seen = preview_digest(round_, preview(round_))
     submission = Submission.objects.get(title="mo-2 2")
     evaluation = Evaluation.objects.create(
         submission=submission,
@@ -187,36 +187,36 @@ def test_what_changes_on_the_boards_alone_leaves_the_preview_as_it_was(hall: Hal
     entry = submission.repository.entry
     Standing.objects.create(track=hall.tracks["model"], entry=entry, evaluation=evaluation, rank=1)
     Team.objects.filter(pk=entry.team_id).update(name="Renamed")
-    assert next(row for view in preview(round) for row in view.rows if row.rank_before == 1).team == "Renamed"
-    services.publish(round=round, by=hall.organiser, previewed=seen)
+    assert next(row for view in preview(round_) for row in view.rows if row.rank_before == 1).team == "Renamed"
+    services.publish(round_=round_, by=hall.organiser, previewed=seen)
     assert hall.pool("model") == [f"model {number}" for number in range(3)]
 
 
 def test_a_track_where_nobody_played_keeps_its_pool(hall: Hall) -> None:
     hall.field(3, 3)
     old = set_pool(track=hall.tracks["targeted"], players=[hall.player("targeted", 7)], reason="a test")
-    round = hall.scored(hall.plan(samples=8))
-    services.publish(round=round, by=hall.organiser)
+    round_ = hall.scored(hall.plan(samples=8))
+    services.publish(round_=round_, by=hall.organiser)
     assert hall.tracks["targeted"].pools.get() == old
 
 
 def test_it_changes_nothing_where_one_pool_cannot_be_made(hall: Hall) -> None:
     hall.field(3, 3)
-    round = hall.scored(hall.plan(samples=8))
-    for entry in round.entries.filter(track__name="untargeted"):
+    round_ = hall.scored(hall.plan(samples=8))
+    for entry in round_.entries.filter(track__name="untargeted"):
         Submission.objects.filter(pk=entry.submission_id).update(state="withdrawn")
     with pytest.raises(Refusal, match="nobody is left for the pool of the untargeted"):
-        services.publish(round=round, by=hall.organiser)
-    round.refresh_from_db()
-    assert round.state == "scored"
+        services.publish(round_=round_, by=hall.organiser)
+    round_.refresh_from_db()
+    assert round_.state == "scored"
     assert hall.pool("model") == []
 
 
 def test_with_the_pools_a_new_validation_set_comes_into_force(hall: Hall) -> None:
     hall.field(3, 3)
     before = basis_in_force(hall.tracks["model"])
-    round = hall.scored(hall.plan(samples=8))
-    services.publish(round=round, by=hall.organiser)
+    round_ = hall.scored(hall.plan(samples=8))
+    services.publish(round_=round_, by=hall.organiser)
     assert before is None
     basis = basis_in_force(hall.tracks["model"])
     assert basis is not None
@@ -224,7 +224,7 @@ def test_with_the_pools_a_new_validation_set_comes_into_force(hall: Hall) -> Non
     secret = [row for row in hall.competition.sample_sets.all() if row != basis.sample_set]
     assert len(secret) == 5
     assert overlapping(basis.sample_set, secret) is None
-    assert round.problem == ""
+    assert round_.problem == ""
 
 
 def test_a_result_is_applied_where_the_data_set_has_no_further_images(hall: Hall) -> None:
@@ -237,31 +237,31 @@ def test_a_result_is_applied_where_the_data_set_has_no_further_images(hall: Hall
         rules=query_rules(rules_in_force(hall.competition).values, 2),
     )
     SampleSet.objects.filter(name="validation").update(digest=digest, count=200)
-    round = hall.scored(hall.plan(samples=8))
-    services.publish(round=round, by=hall.organiser)
-    assert round.state == "published"
+    round_ = hall.scored(hall.plan(samples=8))
+    services.publish(round_=round_, by=hall.organiser)
+    assert round_.state == "published"
     assert hall.pool("model") != []
     assert sample_set_for(hall.competition, "validation") == hall.sources["validation"]
     why = "the split 'validation' of digits has 0 images that are in no sample set, and 200 are needed"
-    assert why in round.problem
+    assert why in round_.problem
     assert why in Event.objects.get(verb="keep_validation_set").reason
-    assert dashboard(round).problem == round.problem
+    assert dashboard(round_).problem == round_.problem
 
 
 def test_a_competition_can_keep_its_validation_set(hall: Hall) -> None:
     hall.field(3, 3)
     Competition.objects.update(new_validation_set=False)
-    round = hall.scored(hall.plan(samples=8))
-    services.publish(round=round, by=hall.organiser)
+    round_ = hall.scored(hall.plan(samples=8))
+    services.publish(round_=round_, by=hall.organiser)
     assert sample_set_for(hall.competition, "validation") == hall.sources["validation"]
-    assert (round.state, round.problem) == ("published", "")
+    assert (round_.state, round_.problem) == ("published", "")
 
 
 def test_nothing_is_drawn_for_a_result_that_cannot_be_applied(hall: Hall) -> None:
     hall.field(3, 3)
-    round = hall.scored(hall.plan(samples=8))
-    for entry in round.entries.filter(track__name="untargeted"):
+    round_ = hall.scored(hall.plan(samples=8))
+    for entry in round_.entries.filter(track__name="untargeted"):
         Submission.objects.filter(pk=entry.submission_id).update(state="withdrawn")
     with pytest.raises(Refusal, match="nobody is left for the pool of the untargeted"):
-        services.publish(round=round, by=hall.organiser)
+        services.publish(round_=round_, by=hall.organiser)
     assert sample_set_for(hall.competition, "validation") == hall.sources["validation"]

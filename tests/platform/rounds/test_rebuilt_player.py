@@ -54,9 +54,9 @@ def begun(hall: Hall, root: Path, tmp_path: Path) -> Round:
     attack.commit = head.stdout.strip()
     attack.player = player_builds.build(attack, lambda line: None)
     attack.save()
-    round = hall.begin(hall.plan(samples=8))
-    services.advance_round(round)
-    return round
+    round_ = hall.begin(hall.plan(samples=8))
+    services.advance_round(round_)
+    return round_
 
 
 def test_one_that_is_now_another_stops_the_round_until_that_is_mended(

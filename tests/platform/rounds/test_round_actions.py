@@ -57,45 +57,45 @@ NEXT = {
 def brought_to(hall: Hall, state: str) -> Round:
     """A round of two on each side in `state`."""
     hall.field(2, 2)
-    round = hall.plan(samples=8)
-    hall.clock.at = round.window.starts_at
-    act: dict[str, Any] = {"round": round, "by": hall.organiser}
+    round_ = hall.plan(samples=8)
+    hall.clock.at = round_.window.starts_at
+    act: dict[str, Any] = {"round": round_, "by": hall.organiser}
     ways: dict[str, list[Callable[[], Any]]] = {
         "planned": [],
         "frozen": [lambda: services.freeze(**act)],
-        "playing": [lambda: hall.begin(round)],
-        "paused": [lambda: hall.begin(round), lambda: services.pause(**act)],
-        "scored": [lambda: hall.scored(round)],
-        "published": [lambda: hall.scored(round), lambda: services.publish(**act)],
+        "playing": [lambda: hall.begin(round_)],
+        "paused": [lambda: hall.begin(round_), lambda: services.pause(**act)],
+        "scored": [lambda: hall.scored(round_)],
+        "published": [lambda: hall.scored(round_), lambda: services.publish(**act)],
         "cancelled": [lambda: services.cancel(**act, reason="a test")],
     }
     for step in ways[state]:
         step()
-    round.refresh_from_db()
-    assert round.state == state
-    return round
+    round_.refresh_from_db()
+    assert round_.state == state
+    return round_
 
 
 @pytest.mark.parametrize("state", TAKEN)
 def test_each_act_is_taken_in_its_state_alone(hall: Hall, state: str) -> None:
-    round = brought_to(hall, state)
+    round_ = brought_to(hall, state)
     for name, act in ACTS.items():
         if name not in TAKEN[state]:
             with pytest.raises(Refusal, match=f"is {state} and cannot be") as refusal:
-                act(round=round, by=hall.organiser, reason="a test")
+                act(round_=round_, by=hall.organiser, reason="a test")
             assert NEXT[state] in refusal.value.fix
-            round.refresh_from_db()
-            assert round.state == state
+            round_.refresh_from_db()
+            assert round_.state == state
 
 
 @pytest.mark.parametrize(("state", "name"), [(state, name) for state, acts in TAKEN.items() for name in acts])
 def test_it_works(hall: Hall, notifications: list[str], state: str, name: str) -> None:
-    round = brought_to(hall, state)
+    round_ = brought_to(hall, state)
     notifications.clear()
     hall.clock.forward(minutes=1)
-    ACTS[name](round=round, by=hall.organiser, reason="for the log")
-    assert (round.state, round.state_since) == (TAKEN[state][name], hall.clock.at)
-    event = Event.objects.filter(subject=f"round:{round.pk}", verb=name).latest("pk")
+    ACTS[name](round=round_, by=hall.organiser, reason="for the log")
+    assert (round_.state, round_.state_since) == (TAKEN[state][name], hall.clock.at)
+    event = Event.objects.filter(subject=f"round:{round_.pk}", verb=name).latest("pk")
     assert (event.by, event.reason) == (hall.organiser, "for the log")
     assert ("rounds.advance" in notifications) == (name in {"start", "resume"})
 
@@ -103,31 +103,31 @@ def test_it_works(hall: Hall, notifications: list[str], state: str, name: str) -
 @pytest.mark.parametrize("name", ACTS)
 def test_it_rejects_whoever_is_no_organiser(hall: Hall, alice: User, name: str) -> None:
     state = next(state for state, acts in TAKEN.items() if name in acts)
-    round = brought_to(hall, state)
+    round_ = brought_to(hall, state)
     with pytest.raises(Refusal, match="only organisers"):
-        ACTS[name](round=round, by=alice, reason="please")
-    round.refresh_from_db()
-    assert round.state == state
+        ACTS[name](round=round_, by=alice, reason="please")
+    round_.refresh_from_db()
+    assert round_.state == state
 
 
 def test_a_match_replayed_while_the_round_is_paused_waits_for_it(hall: Hall) -> None:
     """Even where it is the only one that is left."""
-    round = brought_to(hall, "playing")
-    services.advance_round(round)
+    round_ = brought_to(hall, "playing")
+    services.advance_round(round_)
     Match.objects.update(state="played")
     failed = Match.objects.latest("pk")
     failed.pieces.update(state="failed")
     Match.objects.filter(pk=failed.pk).update(state="failed", fault="the disk is full")
-    services.pause(round=round, by=hall.organiser)
+    services.pause(round_=round_, by=hall.organiser)
     replay_failed(failed, hall.organiser, "mended")
     assert hall.play() == 0
-    services.resume(round=round, by=hall.organiser)
+    services.resume(round_=round_, by=hall.organiser)
     assert hall.play() == 1
 
 
 def test_it_rejects_a_cancellation_without_a_reason(hall: Hall) -> None:
     with pytest.raises(Refusal, match="needs a reason"):
-        services.cancel(round=hall.plan(), by=hall.organiser, reason=" ")
+        services.cancel(round_=hall.plan(), by=hall.organiser, reason=" ")
 
 
 @pytest.fixture
@@ -135,8 +135,8 @@ def entry(hall: Hall) -> RoundEntry:
     """An entry of a final whose licence nobody knows."""
     hall.field(1, 2)
     hall.submission("owls", "model", 1, licence="LicenseRef-owls")
-    round = hall.begin(hall.plan("final", samples=8))
-    return round.entries.get(submission__title="owls 1")
+    round_ = hall.begin(hall.plan("final", samples=8))
+    return round_.entries.get(submission__title="owls 1")
 
 
 def test_a_licence_is_confirmed_and_refused_by_organisers(hall: Hall, entry: RoundEntry) -> None:
@@ -165,23 +165,23 @@ def test_an_outcome_made_again_is_the_same_whatever_was_renamed(hall: Hall, entr
     before = hall.run(entry.round).outcome
     Competition.objects.update(title="Another title", summary="Other words.")
     Team.objects.filter(slug="owls").update(name="Renamed")
-    round = Round.objects.get(pk=entry.round_id)
-    assert object_store.put(outcome_of(round, facts_of(round), frozen(round))) == before
+    round_ = Round.objects.get(pk=entry.round_id)
+    assert object_store.put(outcome_of(round_, facts_of(round_), frozen(round_))) == before
 
 
 def test_licences_judged_together_after_the_end_make_one_outcome_before_the_round_is_locked(
     hall: Hall, entry: RoundEntry
 ) -> None:
-    round = hall.run(entry.round)
-    RoundEntry.objects.filter(round=round).update(eligible=False)
+    round_ = hall.run(entry.round)
+    RoundEntry.objects.filter(round=round_).update(eligible=False)
     with CaptureQueriesContext(connection) as queries:
-        services.confirm_licence(entries=list(round.entries.all()), by=hall.organiser, reason="I have read them all")
+        services.confirm_licence(entries=list(round_.entries.all()), by=hall.organiser, reason="I have read them all")
     said = [query["sql"] for query in queries]
     reads = [number for number, sql in enumerate(said) if 'FROM "matches_sampleresult"' in sql]
     assert len(reads) == 1
     assert reads[0] < next(number for number, sql in enumerate(said) if sql.startswith("SAVEPOINT"))
-    round.refresh_from_db()
-    assert object_store.get(round.outcome).count(b'"eligible":true') == 4
+    round_.refresh_from_db()
+    assert object_store.get(round_.outcome).count(b'"eligible":true') == 4
 
 
 def test_a_licence_judged_while_the_outcome_is_made_stands_in_it(hall: Hall, entry: RoundEntry) -> None:
@@ -203,8 +203,8 @@ def test_a_licence_judged_while_the_outcome_is_made_stands_in_it(hall: Hall, ent
         services.advance_round(entry.round)
     entry.round.refresh_from_db()
     assert (len(judged), entry.round.state) == (1, "playing")
-    round = hall.run(entry.round)
-    assert object_store.get(round.outcome).count(b'"eligible":true') == 4
+    round_ = hall.run(entry.round)
+    assert object_store.get(round_.outcome).count(b'"eligible":true') == 4
 
 
 def test_it_rejects_licences_of_several_rounds_and_judges_all_or_none(hall: Hall, entry: RoundEntry) -> None:
@@ -232,6 +232,6 @@ def test_it_rejects_a_licence_judged_wrongly(hall: Hall, entry: RoundEntry, alic
 
 def test_it_rejects_a_licence_once_the_round_is_published(hall: Hall, entry: RoundEntry) -> None:
     hall.run(entry.round)
-    services.publish(round=entry.round, by=hall.organiser)
+    services.publish(round_=entry.round, by=hall.organiser)
     with pytest.raises(Refusal, match="is published and cannot be judged"):
         services.confirm_licence(entries=[entry], by=hall.organiser, reason="too late")

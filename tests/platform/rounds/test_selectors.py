@@ -56,21 +56,21 @@ def test_decisions_are_filtered(scored: Round) -> None:
 
 def test_progress_and_estimate(hall: Hall) -> None:
     hall.field(4, 4)
-    round = hall.plan(samples=8)
-    before = selectors.estimate(round)
+    round_ = hall.plan(samples=8)
+    before = selectors.estimate(round_)
     assert (before.triples_most, before.hours, before.disk_bytes, before.workers) == (4 * 4 * 8, None, None, 0)
-    hall.begin(round)
-    services.advance_round(round)
-    seen = selectors.progress(round)
+    hall.begin(round_)
+    services.advance_round(round_)
+    seen = selectors.progress(round_)
     assert (seen.done, seen.left, seen.matches, list(seen.faults)) == (0, 128, 16, [])
     hall.play()
-    seen = selectors.progress(round)
+    seen = selectors.progress(round_)
     assert (seen.done, seen.left) == (128, 0)
-    measured = selectors.estimate(round)
+    measured = selectors.estimate(round_)
     assert measured.hours == pytest.approx(128 * 0.5 / 3600)  # one worker, half a second for a sample
     assert measured.disk_bytes == 16 * len(b"the images of a piece")
     hall.clock.forward(days=1)
-    assert selectors.estimate(round).hours is None
+    assert selectors.estimate(round_).hours is None
 
 
 def test_an_estimate_without_a_side_is_nothing(hall: Hall) -> None:
@@ -81,10 +81,10 @@ def test_an_estimate_without_a_side_is_nothing(hall: Hall) -> None:
 def big(hall: Hall, side: int) -> Round:
     """A published round of `side` models and attacks with five stages, as rows alone."""
     hall.field(side, side)
-    round = hall.plan()
-    hall.clock.at = round.window.starts_at
-    services.freeze(round=round)
-    entries = list(round.entries.select_related("player", "track"))
+    round_ = hall.plan()
+    hall.clock.at = round_.window.starts_at
+    services.freeze(round_=round_)
+    entries = list(round_.entries.select_related("player", "track"))
     for entry in entries:
         entry.place, entry.stage = int(entry.player.digest[-8:]) + 1, 5
     RoundEntry.objects.bulk_update(entries, ["place", "stage"])
@@ -94,31 +94,31 @@ def big(hall: Hall, side: int) -> Round:
     }
     for number in range(1, 6):
         stage = RoundStage.objects.create(
-            round=round, bracket="untargeted", number=number, samples=8, ordered_by="mean_rank",
+            round=round_, bracket="untargeted", number=number, samples=8, ordered_by="mean_rank",
             panel=everybody, counted=everybody, loop=1, renewed=False,
         )  # fmt: skip
         Decision.objects.bulk_create(
             Decision(stage=stage, track=entry.track, player=entry.player, place=entry.place or 0, value=1.0, kept=True)
             for entry in entries
         )
-    Round.objects.filter(pk=round.pk).update(state="scored")
-    round.refresh_from_db()
-    return round
+    Round.objects.filter(pk=round_.pk).update(state="scored")
+    round_.refresh_from_db()
+    return round_
 
 
 def test_queries_do_not_grow_with_the_field(hall: Hall) -> None:
     taken = []
     for side in (2, 30):
-        round = big(hall, side)
+        round_ = big(hall, side)
         with CaptureQueriesContext(connection) as queries:
-            assert len(selectors.standings(round)["model"]) == side
-            assert len(selectors.stages(round)[0].stages[0].models) == side
-            assert len(selectors.decisions(round)) == 10 * side
-            assert len(selectors.preview(round)[0].rows) == side
-            selectors.progress(round)
-            selectors.estimate(round)
+            assert len(selectors.standings(round_)["model"]) == side
+            assert len(selectors.stages(round_)[0].stages[0].models) == side
+            assert len(selectors.decisions(round_)) == 10 * side
+            assert len(selectors.preview(round_)[0].rows) == side
+            selectors.progress(round_)
+            selectors.estimate(round_)
         taken.append(len(queries))
-        services.cancel(round=round, by=hall.organiser, reason="only counted")
+        services.cancel(round_=round_, by=hall.organiser, reason="only counted")
         Submission.objects.all().update(state="withdrawn")
         assert not Match.objects.exists()
     assert taken[0] == taken[1] < 40

@@ -24,15 +24,15 @@ def published(hall: Hall) -> Round:
     """Seven models, of which one was withdrawn and one disqualified before the result was published."""
     hall.field(7, 3)
     set_pool(track=hall.tracks["model"], players=[hall.player("model", 8)], reason="a test")
-    round = hall.scored(hall.plan(samples=8))
+    round_ = hall.scored(hall.plan(samples=8))
     gone = Submission.objects.get(title="mo-0 0")
     team = gone.repository.entry.team
     Membership.objects.create(team=team, user=gone.submitted_by, role="captain", joined_at=team.created_at)
     submissions.withdraw(submission=gone, by=gone.submitted_by)
     submissions.disqualify(submission=Submission.objects.get(title="mo-1 1"), by=hall.organiser, reason="it cheats")
-    services.publish(round=round, by=hall.organiser)
+    services.publish(round_=round_, by=hall.organiser)
     assert hall.pool("model") == [f"model {number}" for number in (2, 3, 4, 5, 6)]
-    return round
+    return round_
 
 
 def of_pools() -> list[Difference]:

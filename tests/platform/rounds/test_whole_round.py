@@ -29,23 +29,23 @@ def best(kind: str, most: int = 5) -> list[str]:
 
 def test_it_works(hall: Hall) -> None:
     hall.field(20, 20, 6)
-    round = hall.scored(hall.plan(samples=16))
+    round_ = hall.scored(hall.plan(samples=16))
 
-    assert (round.state, round.problem) == ("scored", "")
-    report = verify(bundle_of(round), public_key())
+    assert (round_.state, round_.problem) == ("scored", "")
+    report = verify(bundle_of(round_), public_key())
     assert report.ok, report.problems
     places = {
         kind: list(
-            round.entries.filter(track__name=kind, place__lte=5)
+            round_.entries.filter(track__name=kind, place__lte=5)
             .order_by("place")
             .values_list("player__title", flat=True)
         )
         for kind in hall.tracks
     }
     assert places == {kind: best(kind) for kind in hall.tracks}
-    assert round.entries.filter(place__isnull=True).count() == 0
+    assert round_.entries.filter(place__isnull=True).count() == 0
 
-    before = preview(round)
+    before = preview(round_)
     assert [[player.title for player in view.pool_after] for view in before] == [best(kind) for kind in hall.tracks]
     assert [len(view.rows) for view in before] == [20, 20, 6]
     assert [len(view.pool_before) for view in before] == [0, 0, 0]
@@ -53,15 +53,15 @@ def test_it_works(hall: Hall) -> None:
     assert "cut in stage" in cut.why
     assert "the line was at" in cut.why
 
-    services.publish(round=round, by=hall.organiser, reason="looks right")
-    assert round.state == "published"
+    services.publish(round_=round_, by=hall.organiser, reason="looks right")
+    assert round_.state == "published"
     assert {kind: hall.pool(kind) for kind in hall.tracks} == {kind: best(kind) for kind in hall.tracks}
 
     # rows are bounded: one for a pair that met, a stage, a player in a stage, and a played sample
     pairs = 20 * 20 + 5 * 6
-    most = estimate(round).triples_most
+    most = estimate(round_).triples_most
     assert RoundMatch.objects.count() == Match.objects.count() <= pairs
-    assert SampleResult.objects.count() == progress(round).done <= most
+    assert SampleResult.objects.count() == progress(round_).done <= most
     assert RoundStage.objects.count() <= 6
     assert Decision.objects.count() <= 5 * 40 + 6
     assert Piece.objects.count() <= pairs * len((8, 16))
@@ -69,9 +69,9 @@ def test_it_works(hall: Hall) -> None:
 
 def test_it_works_as_the_paper_did_it(hall: Hall) -> None:
     hall.field(8, 8)
-    round = hall.scored(hall.plan(schedule="halving"))
-    assert round.state == "scored"
-    top = round.entries.filter(track__name="model", place=1).get()
+    round_ = hall.scored(hall.plan(schedule="halving"))
+    assert round_.state == "scored"
+    top = round_.entries.filter(track__name="model", place=1).get()
     assert top.player.title == "model 0"
 
 
@@ -85,17 +85,17 @@ def test_a_final_has_a_sweep(hall: Hall) -> None:
         return 0.001 if (model, attack) == (winner, traitor) else matrix(model, attack, sample)
 
     hall.distance = distance
-    round = hall.scored(hall.plan("final", samples=8))
-    assert round.state == "scored"
-    assert round.entries.get(track__name="model", place=1).player.digest == winner
-    assert list(round.warnings.values_list("model__digest", "attack__digest")) == [(winner, traitor)]
+    round_ = hall.scored(hall.plan("final", samples=8))
+    assert round_.state == "scored"
+    assert round_.entries.get(track__name="model", place=1).player.digest == winner
+    assert list(round_.warnings.values_list("model__digest", "attack__digest")) == [(winner, traitor)]
 
 
 def test_pairs_of_one_team_are_played(hall: Hall) -> None:
     hall.field(6, 6)
     hall.submission("mo-0", "untargeted", 9)
-    round = hall.scored(hall.plan(samples=8))
-    assert round.state == "scored"
+    round_ = hall.scored(hall.plan(samples=8))
+    assert round_.state == "scored"
     assert Match.objects.filter(model__title="model 0", attack__title="untargeted 9").exists()
     assert Match.objects.filter(model__title="model 1", attack__title="untargeted 9").exists()
 
@@ -113,11 +113,11 @@ class Dying:
         return execute(sql, params, many, context)
 
 
-def disturbed(hall: Hall, round: Round, draw: random.Random) -> int:
+def disturbed(hall: Hall, round_: Round, draw: random.Random) -> int:
     """Run a round with workers of two classes that commit in any order, conductors at any moment, deaths of both."""
     deaths = 0
     workers = [hall.worker("a/0", "cpu"), hall.worker("a/1", "gpu"), hall.worker("a/2", "cpu")]
-    while Round.objects.filter(pk=round.pk, state="playing").exists():
+    while Round.objects.filter(pk=round_.pk, state="playing").exists():
         claims = [claim for worker in workers if (claim := queue.claim(worker))]
         draw.shuffle(claims)
         for claim in claims:
@@ -132,7 +132,7 @@ def disturbed(hall: Hall, round: Round, draw: random.Random) -> int:
         if draw.random() < 0.3 or not claims:
             try:
                 with connection.execute_wrapper(Dying(draw)):
-                    services.advance_round(round)
+                    services.advance_round(round_)
             except OperationalError:
                 deaths += 1
         # whatever the clock does, it decides nothing; leases go on living on it
@@ -143,17 +143,17 @@ def disturbed(hall: Hall, round: Round, draw: random.Random) -> int:
 def test_killed_anywhere_it_ends_with_the_same_outcome(hall: Hall) -> None:
     hall.field(12, 12, 3)
     start = transaction.savepoint()
-    round = hall.scored(hall.plan(samples=8))
-    outcome = round.outcome
+    round_ = hall.scored(hall.plan(samples=8))
+    outcome = round_.outcome
     assert outcome
     transaction.savepoint_rollback(start)
 
     draw = random.Random(4)
-    round = hall.begin(hall.plan(samples=8))
-    assert disturbed(hall, round, draw) > 5
-    round.refresh_from_db()
-    assert round.outcome == outcome
-    assert round.problem == ""
+    round_ = hall.begin(hall.plan(samples=8))
+    assert disturbed(hall, round_, draw) > 5
+    round_.refresh_from_db()
+    assert round_.outcome == outcome
+    assert round_.problem == ""
     assert object_store.get(outcome)
 
 
@@ -164,14 +164,14 @@ def test_a_worker_of_another_class_and_the_clock_change_nothing(hall: Hall) -> N
     outcome = hall.scored(hall.plan(samples=8)).outcome
     transaction.savepoint_rollback(start)
 
-    round = hall.begin(hall.plan(samples=8))
-    services.advance_round(round)
+    round_ = hall.begin(hall.plan(samples=8))
+    services.advance_round(round_)
     claim = queue.claim(hall.worker("a/0"))
     assert claim is not None
     queue.commit(claim, hall.played(claim))
     hall.clock.forward(days=-400)
     while hall.play(hall.worker("b/0", "gpu")):
         hall.clock.forward(days=300)
-        services.advance_round(round)
-    round.refresh_from_db()
-    assert round.outcome == outcome
+        services.advance_round(round_)
+    round_.refresh_from_db()
+    assert round_.outcome == outcome

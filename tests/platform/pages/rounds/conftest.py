@@ -85,8 +85,8 @@ def _stays(stage: int, players: int) -> int:
     return max(min(players, 10), players * LADDER[stage][2] // 100)
 
 
-def _enter(round: Round, kind: str, field: Sequence[Submission]) -> None:
-    track = Track.objects.get(competition=round.competition, name=kind)
+def _enter(round_: Round, kind: str, field: Sequence[Submission]) -> None:
+    track = Track.objects.get(competition=round_.competition, name=kind)
     rows = []
     for place, submission in enumerate(field, start=1):
         last = place <= min(len(field), 10)
@@ -96,7 +96,7 @@ def _enter(round: Round, kind: str, field: Sequence[Submission]) -> None:
         score |= {"met": 5, "opponents": 5, "rank_low": place, "rank_high": place + 1}
         rows.append(
             RoundEntry(
-                round=round, track=track, submission=submission, player=submission.player, order=place, prior=place,
+                round=round_, track=track, submission=submission, player=submission.player, order=place, prior=place,
                 place=place, stage=stage, not_broken=kind == "model" and place == 1,
                 worst_opponent=submission.player if last else None, **(score if last else {}),
             )
@@ -104,16 +104,16 @@ def _enter(round: Round, kind: str, field: Sequence[Submission]) -> None:
     RoundEntry.objects.bulk_create(rows)
 
 
-def _decide(round: Round, bracket: str, field: dict[str, Sequence[Submission]]) -> None:
+def _decide(round_: Round, bracket: str, field: dict[str, Sequence[Submission]]) -> None:
     digests = {kind: [_player(each).digest for each in rows] for kind, rows in field.items()}
     panel = {"models": digests["model"][:6], "attacks": digests[bracket][:6]}
     counted = {side: names[:5] for side, names in panel.items()}
     sides = ["targeted"] if bracket == "targeted" else ["model", "untargeted"]
-    tracks = {track.name: track for track in round.competition.tracks.all()}
+    tracks = {track.name: track for track in round_.competition.tracks.all()}
     rows = []
     for number, (samples, ordered_by, _) in enumerate(LADDER, start=1):
         stage = RoundStage.objects.create(
-            round=round, bracket=bracket, number=number, samples=samples, ordered_by=ordered_by, panel=panel,
+            round=round_, bracket=bracket, number=number, samples=samples, ordered_by=ordered_by, panel=panel,
             counted=counted, loop=1, renewed=number == 1,
         )  # fmt: skip
         for kind in sides:

@@ -89,14 +89,15 @@ def published(
     return Published(made, entries, match, perturbed)
 
 
-def _entry(round: Round, track: Track, slug: str, by: User, *, eligible: bool = True) -> RoundEntry:
+def _entry(round_: Round, track: Track, slug: str, by: User, *, eligible: bool = True) -> RoundEntry:
     now = clock.now()
     team = Team.objects.create(slug=slug, name=slug.title(), created_at=now)
-    entry = Entry.objects.create(team=team, competition=round.competition, joined_at=now)
+    entry = Entry.objects.create(team=team, competition=round_.competition, joined_at=now)
     repository = Repository.objects.create(entry=entry, track=track, created_at=now)
     number = repository.pk
     player = Player.objects.create(
-        competition=round.competition, track_name=track.name, digest=f"sha256:{number:064x}", title=slug, command=["x"],
+        competition=round_.competition, track_name=track.name, digest=f"sha256:{number:064x}", title=slug,
+        command=["x"],
         repository=repository, commit=f"{number:040x}", created_at=now,
     )  # fmt: skip
     submission = Submission.objects.create(
@@ -104,7 +105,7 @@ def _entry(round: Round, track: Track, slug: str, by: User, *, eligible: bool = 
         licence="MIT", state=Submission.State.READY, state_since=now, player=player,
     )  # fmt: skip
     return RoundEntry.objects.create(
-        round=round, track=track, submission=submission, player=player, order=1, prior=1, eligible=eligible
+        round=round_, track=track, submission=submission, player=player, order=1, prior=1, eligible=eligible
     )
 
 

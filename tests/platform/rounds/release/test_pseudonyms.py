@@ -57,13 +57,13 @@ def finished(hall: Hall) -> Round:
     _give_code(gallery.submission("open", "model", 9))
     # of equal content
     gallery.submission("copy", "model", 0, licence="LicenseRef-ours")
-    round = gallery.scored(gallery.plan("final", samples=8))
-    services.publish(round=round, by=hall.organiser, reason="looks right")
+    round_ = gallery.scored(gallery.plan("final", samples=8))
+    services.publish(round_=round_, by=hall.organiser, reason="looks right")
     model, attack = hall.player("model", 0), hall.player("untargeted", 1)
-    RoundWarning.objects.create(round=round, model=model, attack=attack, nearer=6, samples=8)
+    RoundWarning.objects.create(round=round_, model=model, attack=attack, nearer=6, samples=8)
     for part in PARTS:
-        release(round=round, part=part, by=hall.organiser, reason="the end")
-    return round
+        release(round_=round_, part=part, by=hall.organiser, reason="the end")
+    return round_
 
 
 def test_an_anonymous_visitor_finds_no_digest_of_a_player(finished: Round, client: Client) -> None:
@@ -133,14 +133,14 @@ def _give_code(submission: Submission) -> None:
     submission.save(update_fields=["commit"])
 
 
-def _archives(round: Round) -> list[str]:
-    files = f"/competitions/digits/rounds/{round.number}/files"
-    return [f"{files}/perturbed-{pair.match_id}" for pair in round.round_matches.filter(samples__gt=0)]
+def _archives(round_: Round) -> list[str]:
+    files = f"/competitions/digits/rounds/{round_.number}/files"
+    return [f"{files}/perturbed-{pair.match_id}" for pair in round_.round_matches.filter(samples__gt=0)]
 
 
-def _everything(client: Client, round: Round) -> Iterator[tuple[str, bytes]]:
+def _everything(client: Client, round_: Round) -> Iterator[tuple[str, bytes]]:
     """All that can be reached by links, the API's answers, all released files and what is in them, and the code."""
-    waiting = ["/", *_archives(round), *(f"/api{path}" for path in _api(round))]
+    waiting = ["/", *_archives(round_), *(f"/api{path}" for path in _api(round_))]
     known = set(waiting)
     while waiting:
         address = waiting.pop()
@@ -165,8 +165,8 @@ def _inside(address: str, content: bytes) -> Iterator[tuple[str, bytes]]:
                 yield from _inside(f"{address}/{name}", archive.read(name))
 
 
-def _api(round: Round) -> Iterator[str]:
+def _api(round_: Round) -> Iterator[str]:
     yield from ("/competitions", "/competitions/digits", "/signing-keys")
-    yield from ("/competitions/digits/rounds", f"/competitions/digits/rounds/{round.number}")
+    yield from ("/competitions/digits/rounds", f"/competitions/digits/rounds/{round_.number}")
     yield from (f"/competitions/digits/leaderboards/{kind}" for kind in ("model", "untargeted", "targeted"))
     yield from (f"/submissions/{number}" for number in Submission.objects.values_list("pk", flat=True))

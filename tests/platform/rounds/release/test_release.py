@@ -36,19 +36,19 @@ class Final(Protocol):
 FILES = [Release.Part.BUNDLE, Release.Part.IMAGES, Release.Part.PERTURBED]
 
 
-def _content(round: Round, part: str) -> bytes:
-    with open_part(round, part).open() as file:
+def _content(round_: Round, part: str) -> bytes:
+    with open_part(round_, part).open() as file:
         return file.read()
 
 
-def _told(round: Round, part: str) -> tuple[str, str]:
-    download = open_part(round, part)
+def _told(round_: Round, part: str) -> tuple[str, str]:
+    download = open_part(round_, part)
     return download.name, download.content_type
 
 
 def test_it_works(published: Final, olga: User) -> None:
     for part in FILES:
-        release(round=published.round, part=part, by=olga, reason="the end")
+        release(round_=published.round, part=part, by=olga, reason="the end")
     assert list(released(published.round)) == ["bundle", "images", "perturbed"]
     assert _content(published.round, "bundle") == bundle_of(published.round)
     assert _content(published.round, "images") == images_zip(published.round)
@@ -64,7 +64,7 @@ def test_it_works(published: Final, olga: User) -> None:
 
 @pytest.mark.parametrize("part", FILES)
 def test_what_is_withdrawn_is_not_served_and_comes_back_the_same(published: Final, olga: User, part: str) -> None:
-    first = release(round=published.round, part=part, by=olga, reason="the end")
+    first = release(round_=published.round, part=part, by=olga, reason="the end")
     content = _content(published.round, part)
     withdraw(release=first, by=olga, reason="too early")
     assert first.withdrawn_at is not None
@@ -72,13 +72,13 @@ def test_what_is_withdrawn_is_not_served_and_comes_back_the_same(published: Fina
         with pytest.raises(Refusal, match="is not released"):
             open_part(published.round, asked)
     assert "Copies that were made before" in Event.objects.get(verb="withdraw").data["note"]
-    again = release(round=published.round, part=part, by=olga, reason="now")
+    again = release(round_=published.round, part=part, by=olga, reason="now")
     assert again.content == first.content
     assert _content(published.round, part) == content
 
 
 def test_images_of_a_pair_are_made_once_and_again_where_they_are_lost(published: Final, olga: User) -> None:
-    release(round=published.round, part="perturbed", by=olga, reason="the end")
+    release(round_=published.round, part="perturbed", by=olga, reason="the end")
     part = f"perturbed-{published.pair.pk}"
     open_part(published.round, part)
     assert RoundMatch.objects.get().images == "", "nothing is made before it is opened"
@@ -95,7 +95,7 @@ def test_images_of_a_pair_are_made_once_and_again_where_they_are_lost(published:
 def test_strangers_share_a_few_turns_to_have_them_made(
     published: Final, olga: User, client: Client, method: str
 ) -> None:
-    release(round=published.round, part="perturbed", by=olga, reason="the end")
+    release(round_=published.round, part="perturbed", by=olga, reason="the end")
     address = f"/competitions/digits/rounds/1/files/perturbed-{published.pair.pk}"
     others = [LIMITER.take(ANYBODY), LIMITER.take(ANYBODY)]
     answer = getattr(client, method)(address)
@@ -116,9 +116,9 @@ def test_strangers_share_a_few_turns_to_have_them_made(
 
 
 def test_it_rejects_acts_twice(published: Final, olga: User) -> None:
-    row = release(round=published.round, part="bundle", by=olga, reason="the end")
+    row = release(round_=published.round, part="bundle", by=olga, reason="the end")
     with pytest.raises(Refusal, match="is released already"):
-        release(round=published.round, part="bundle", by=olga, reason="the end")
+        release(round_=published.round, part="bundle", by=olga, reason="the end")
     withdraw(release=row, by=olga, reason="too early")
     with pytest.raises(Refusal, match="is withdrawn already"):
         withdraw(release=row, by=olga, reason="too early")
@@ -126,8 +126,8 @@ def test_it_rejects_acts_twice(published: Final, olga: User) -> None:
 
 def test_it_rejects_those_who_do_not_organise(published: Final, olga: User, alice: User) -> None:
     with pytest.raises(Refusal, match="only organisers"):
-        release(round=published.round, part="bundle", by=alice, reason="the end")
-    row = release(round=published.round, part="bundle", by=olga, reason="the end")
+        release(round_=published.round, part="bundle", by=alice, reason="the end")
+    row = release(round_=published.round, part="bundle", by=olga, reason="the end")
     with pytest.raises(Refusal, match="only organisers"):
         withdraw(release=row, by=alice, reason="mine")
     assert list(released(published.round)) == ["bundle"]
@@ -138,14 +138,14 @@ def test_it_rejects_those_who_do_not_organise(published: Final, olga: User, alic
 def test_it_rejects_a_round_that_is_not_published(published: Final, olga: User, part: str, state: str) -> None:
     Round.objects.update(state=state)
     with pytest.raises(Refusal, match="cannot be released"):
-        release(round=published.round, part=part, by=olga, reason="the end")
+        release(round_=published.round, part=part, by=olga, reason="the end")
 
 
 def test_it_rejects_unknown_parts_and_acts_without_a_reason(published: Final, olga: User) -> None:
     with pytest.raises(Refusal, match="no part 'secrets'"):
-        release(round=published.round, part="secrets", by=olga, reason="the end")
+        release(round_=published.round, part="secrets", by=olga, reason="the end")
     with pytest.raises(Refusal, match="needs a reason"):
-        release(round=published.round, part="bundle", by=olga, reason=" ")
+        release(round_=published.round, part="bundle", by=olga, reason=" ")
 
 
 @pytest.mark.parametrize("part", ["", "secrets", "images", "perturbed-0", "perturbed-1", "perturbed-x", "code"])
@@ -155,7 +155,7 @@ def test_it_rejects_to_open_what_is_not_released(published: Final, part: str) ->
 
 
 def test_it_rejects_to_open_pairs_of_others(published: Final, olga: User) -> None:
-    release(round=published.round, part="perturbed", by=olga, reason="the end")
+    release(round_=published.round, part="perturbed", by=olga, reason="the end")
     published.round.round_matches.all().delete()
     for number in (published.pair.pk, published.pair.pk + 1, 10**17):
         with pytest.raises(Refusal, match="no pair"):
@@ -171,7 +171,7 @@ Keep = Callable[..., SampleSet]
 def test_it_rejects_images_that_are_played_on(published: Final, olga: User, part: str, state: str) -> None:
     Match.objects.update(state=state)
     with pytest.raises(Refusal, match="matches are still played on its samples"):
-        release(round=published.round, part=part, by=olga, reason="the end")
+        release(round_=published.round, part=part, by=olga, reason="the end")
 
 
 @pytest.mark.parametrize("part", FILES)
@@ -181,16 +181,16 @@ def test_it_rejects_images_that_are_in_a_set_in_use(
 ) -> None:
     keep("other", purpose, "final", 6)
     with pytest.raises(Refusal, match="digits/other shares images with it"):
-        release(round=published.round, part=part, by=olga, reason="the end")
+        release(round_=published.round, part=part, by=olga, reason="the end")
 
 
 def test_it_rejects_a_bundle_while_the_boards_stand_still(published: Final, olga: User) -> None:
     Competition.objects.update(leaderboards_frozen_since=clock.now())
     with pytest.raises(Refusal, match="boards that stand still") as caught:
-        release(round=published.round, part="bundle", by=olga, reason="the end")
+        release(round_=published.round, part="bundle", by=olga, reason="the end")
     assert caught.value.fix == "let the boards move first"
     Competition.objects.update(leaderboards_frozen_since=None)
-    release(round=published.round, part="bundle", by=olga, reason="the end")
+    release(round_=published.round, part="bundle", by=olga, reason="the end")
 
 
 @pytest.mark.parametrize("part", ["bundle", "images"])
@@ -200,16 +200,16 @@ def test_what_happens_while_the_file_is_made_is_seen(
     maker = "bundle_of" if part == "bundle" else "images_zip"
     make = getattr(releasing, maker)
 
-    def meanwhile(round: Round) -> Any:
+    def meanwhile(round_: Round) -> Any:
         if part == "bundle":
-            freeze_leaderboards(competition=round.competition, by=olga, reason="The next round is near")
+            freeze_leaderboards(competition=round_.competition, by=olga, reason="The next round is near")
         else:
             keep("newer", "validation", "final")
-        return make(round)
+        return make(round_)
 
     monkeypatch.setattr(releasing, maker, meanwhile)
     with pytest.raises(Refusal, match="boards that stand still" if part == "bundle" else "shares images"):
-        release(round=published.round, part=part, by=olga, reason="the end")
+        release(round_=published.round, part=part, by=olga, reason="the end")
     assert released(published.round) == {}
 
 
@@ -219,7 +219,7 @@ def test_released_images_are_never_secret_samples_again(
 ) -> None:
     for purpose, split in (("development", "dev"), ("validation", "validation")):
         keep(purpose, purpose, split)
-    release(round=published.round, part=part, by=olga, reason="the end")
+    release(round_=published.round, part=part, by=olga, reason="the end")
     withdraw(release=published.round.releases.get(), by=olga, reason="too early")
     further = {"name": "further", "purpose": "validation", "source": "digits", "split": "final", "count": 20}
     document = export_competition(competition)
@@ -237,12 +237,12 @@ def test_images_of_sets_that_are_used_up_are_released(
     keep("older", "validation", "final")
     keep("newest", "validation", "validation")
     keep("development", "development", "final")
-    release(round=published.round, part="images", by=olga, reason="the end")
+    release(round_=published.round, part="images", by=olga, reason="the end")
     keep("newer still", "validation", "final")
     with pytest.raises(Refusal, match="shares images"):
-        release(round=published.round, part="perturbed", by=olga, reason="the end")
+        release(round_=published.round, part="perturbed", by=olga, reason="the end")
     Competition.objects.update(starts_at=clock.now() - timedelta(days=2), ends_at=clock.now() - timedelta(days=1))
-    release(round=published.round, part="perturbed", by=olga, reason="the end")
+    release(round_=published.round, part="perturbed", by=olga, reason="the end")
 
 
 def test_images_wait_for_another_round_on_the_same(published: Final, olga: User, competition: Competition) -> None:
@@ -260,9 +260,9 @@ def test_images_wait_for_another_round_on_the_same(published: Final, olga: User,
         state_since=now, planned_at=now,
     )  # fmt: skip
     with pytest.raises(Refusal, match="digits/round-2 shares images"):
-        release(round=published.round, part="images", by=olga, reason="the end")
+        release(round_=published.round, part="images", by=olga, reason="the end")
     Round.objects.filter(pk=other.pk).update(state=Round.State.CANCELLED)
-    release(round=published.round, part="images", by=olga, reason="the end")
+    release(round_=published.round, part="images", by=olga, reason="the end")
 
 
 def test_code_of_eligible_entries_with_an_open_licence_is_public(published: Final) -> None:
@@ -285,7 +285,7 @@ def test_code_of_who_is_gone_is_not_public(published: Final, olga: User, gone: d
     if not late:
         submissions.update(**gone)
         with pytest.raises(Refusal, match="open-source licence"):
-            release(round=published.round, part="code", by=olga, reason="the end")
+            release(round_=published.round, part="code", by=olga, reason="the end")
     Release.objects.create(round=published.round, part="code", released_at=clock.now(), released_by=olga)
     submissions.update(**gone)
     assert released_entries(published.round) == []
@@ -297,4 +297,4 @@ def test_code_of_who_is_gone_is_not_public(published: Final, olga: User, gone: d
 def test_it_rejects_code_that_nobody_may_clone(published: Final, olga: User) -> None:
     RoundEntry.objects.update(eligible=False)
     with pytest.raises(Refusal, match="no entry of digits: The final is eligible"):
-        release(round=published.round, part="code", by=olga, reason="the end")
+        release(round_=published.round, part="code", by=olga, reason="the end")
