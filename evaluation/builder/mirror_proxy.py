@@ -194,7 +194,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_HEAD = do_GET  # noqa: N815 - named by the library
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - as the base class has it
         """Nothing: what a build fetched stands in its own log."""
 
     def address_string(self) -> str:

@@ -113,7 +113,7 @@ class GitReader:
                 return self._at_hand().get_object_data(name)[3]
         except ValueError as error:
             raise Fault(f"object {name} in {self._path} cannot be read: {error}") from error
-        with self._started("cat-file", "blob", object) as output:
+        with self._started("cat-file", "blob", name) as output:
             return output.read(limit)
 
     def refs(self, *, seconds: float = LISTING_SECONDS) -> Mapping[str, str]:
