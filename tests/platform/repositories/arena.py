@@ -42,7 +42,7 @@ class NamedDoor(PushGate):
 
 
 urlpatterns = [
-    path("git/public/<team>/<kind>.git/<path:service>", PublicGitView.as_view(released=released_tags)),
-    path("git/<team>/<kind>.git/<path:service>", GitView.as_view(gate=NamedDoor())),
+    path("git/public/<team>/<track_name>.git/<path:service>", PublicGitView.as_view(released=released_tags)),
+    path("git/<team>/<track_name>.git/<path:service>", GitView.as_view(gate=NamedDoor())),
     path("admin/", admin.site.urls),
 ]

@@ -191,7 +191,7 @@ class Hall:
 def notifications(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The tasks that were rung; there is no broker."""
     rung: list[str] = []
-    monkeypatch.setattr(notify, "ring", lambda task, **keys: rung.append(task))
+    monkeypatch.setattr(notify, "notify", lambda task, **keys: rung.append(task))
     return rung
 
 
