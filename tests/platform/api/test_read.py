@@ -19,7 +19,7 @@ def test_it_works(program: Any, scored: Submission) -> None:
     anyone = program()
     assert [each["slug"] for each in anyone.get("/api/competitions").json()] == ["digits"]
     competition = anyone.get("/api/competitions/digits").json()
-    assert [track["kind"] for track in competition["tracks"]] == ["model", "untargeted", "targeted"]
+    assert [track["name"] for track in competition["tracks"]] == ["model", "untargeted", "targeted"]
     assert competition["rules"]["values"]["query_budget"] == 50
     assert {"name": "validation", "purpose": "validation", "count": 6} in competition["sample_sets"]
     board = anyone.get("/api/competitions/digits/leaderboards/model").json()

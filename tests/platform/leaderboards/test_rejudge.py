@@ -159,7 +159,7 @@ def test_our_failure_blocks_it_until_it_is_replayed(stage: Stage, olga: User) ->
     stage.play([3.0] * 6)
     services.publish_rejudging(rejudging=stage.rejudging, by=olga, reason="now")
     assert stage.new().value == 3.0
-    with pytest.raises(Refusal, match="is applied"):
+    with pytest.raises(Refusal, match="is published"):
         services.replay_rejudging(rejudging=stage.rejudging, by=olga, reason="again")
 
 

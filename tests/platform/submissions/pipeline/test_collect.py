@@ -90,8 +90,8 @@ def test_pools_and_matches_that_are_not_over_need_their_players(
         "attack waiting",
         "model playing",
         "attack playing",
-        "model held",
-        "attack held",
+        "model suspended",
+        "attack suspended",
     }
 
 
