@@ -59,7 +59,7 @@ def brought_to(hall: Hall, state: str) -> Round:
     hall.field(2, 2)
     round_ = hall.plan(samples=8)
     hall.clock.at = round_.window.starts_at
-    act: dict[str, Any] = {"round": round_, "by": hall.organiser}
+    act: dict[str, Any] = {"round_": round_, "by": hall.organiser}
     ways: dict[str, list[Callable[[], Any]]] = {
         "planned": [],
         "frozen": [lambda: services.freeze(**act)],
