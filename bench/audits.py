@@ -25,7 +25,7 @@ from evaluation.runner.in_process_player import InProcessPlayer
 from evaluation.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.process import ProcessSandbox
-from evaluation.sdk import serve_attack
+from gauntlet import serve_attack
 
 SAMPLES = 3
 QUERIES = 24

@@ -1,6 +1,7 @@
 """Gauntlet's engine: plays an attack against a model, referees the match and scores it.
 
-Participants import `evaluation.sdk`; everything else is for the site and for the `gauntlet` command.
+Participants import the module `gauntlet`, whose source is `evaluation/sdk/`; this package is for the site and for the
+`gauntlet` command.
 """
 
 from __future__ import annotations

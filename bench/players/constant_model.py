@@ -4,6 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluation.sdk import serve_model
+from gauntlet import serve_model
 
 serve_model(lambda images: np.zeros(len(images), np.int16))

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Callable
 
 from bench.blocks import serve_blocks
-from evaluation.protocol import frames
+from gauntlet import frames
 
 
 class RawAttack:

@@ -17,8 +17,8 @@ from torch.nn import functional
 
 from bench.referee_process import TARGET
 from evaluation.domain.rules import QueryRules
-from evaluation.sdk import serve_model
 from evaluation.training.resnet import resnet18
+from gauntlet import serve_model
 
 torch.set_num_threads(1)
 torch.manual_seed(0)

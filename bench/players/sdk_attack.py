@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 from bench.blocks import LEAST_REQUESTS, answer
-from evaluation.sdk import serve_attack
+from gauntlet import serve_attack
 
 
 class Stopwatch:

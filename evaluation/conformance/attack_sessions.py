@@ -17,9 +17,9 @@ from evaluation.domain.images import Images
 from evaluation.domain.players import Track
 from evaluation.domain.results import Reason
 from evaluation.domain.rules import QueryRules
-from evaluation.protocol import frames
 from evaluation.protocol.channel import ChannelError, Frame, Layout
 from evaluation.referee.budget import Budget
+from gauntlet import frames
 
 BUDGET = 50
 SPENT_BUDGET = 5

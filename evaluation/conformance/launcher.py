@@ -20,10 +20,10 @@ from evaluation.conformance.steps import UnmetError
 from evaluation.domain.players import Track
 from evaluation.domain.results import Reason
 from evaluation.domain.rules import QueryRules
-from evaluation.protocol import frames
 from evaluation.protocol.channel import Channel, ChannelError
 from evaluation.protocol.handshake import HELLO_DUE, Listener
 from evaluation.sandbox.base import SOCKET_NAME, SOCKET_VARIABLE
+from gauntlet import frames
 
 ENDING_SECONDS = 5.0
 """Seconds that a player has to end by itself when its match is over."""

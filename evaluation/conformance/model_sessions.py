@@ -15,8 +15,8 @@ from evaluation.domain.images import Images
 from evaluation.domain.players import Track
 from evaluation.domain.results import Reason
 from evaluation.domain.rules import QueryRules
-from evaluation.protocol import frames
 from evaluation.protocol.channel import ChannelError, Layout
+from gauntlet import frames
 
 _LABELS_DUE = {frames.LABELS: Layout(1, frames.MAX_COUNT, 0, 2)}
 

@@ -10,7 +10,7 @@ from evaluation.conformance.model_sessions import MODEL_SESSIONS
 from evaluation.conformance.session import Session
 from evaluation.conformance.steps import Check, UnmetError, run_steps
 from evaluation.domain.rules import QueryRules
-from evaluation.protocol import frames
+from gauntlet import frames
 
 _SESSIONS: dict[int, tuple[Session, Session]] = {
     frames.ROLE_MODEL: MODEL_SESSIONS,

@@ -1,1 +1,1 @@
-"""The wire: frames and channels. docs/protocol.md is its page for people."""
+"""The referee's end of the wire: channels and the handshake. `gauntlet.frames` has the frames that they carry."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from evaluation.domain.results import Reason
-from evaluation.protocol import frames
+from gauntlet import frames
 
 TICK = 0.25
 """Seconds that one system call may block. Deadlines are kept to this accuracy without a system call more per frame."""

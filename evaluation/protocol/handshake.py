@@ -10,8 +10,8 @@ from pathlib import Path
 from evaluation.domain.players import Side, Track
 from evaluation.domain.results import Reason
 from evaluation.domain.rules import QueryRules
-from evaluation.protocol import frames
 from evaluation.protocol.channel import Channel, ChannelError, Layout
+from gauntlet import frames
 
 HELLO_DUE = {frames.HELLO: Layout(0, 0, frames.HELLO_PAYLOAD.size, 0)}
 

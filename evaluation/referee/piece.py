@@ -15,7 +15,6 @@ from evaluation.domain.players import Track
 from evaluation.domain.results import Failure, Outcome, PieceResult, Reason, SampleResult
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
-from evaluation.protocol import frames
 from evaluation.protocol.channel import Channel, ChannelError, Frame, Layout
 from evaluation.referee.attribution import Attribution
 from evaluation.referee.audit import Audit
@@ -28,6 +27,7 @@ from evaluation.referee.query_record import Candidate, QueryRecord, is_adversari
 from evaluation.referee.seeds import derive_seed
 from evaluation.referee.verdict import Verdict, ask_or_none
 from evaluation.scoring.distances import worst_case
+from gauntlet import frames
 
 
 @dataclass

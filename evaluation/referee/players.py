@@ -13,11 +13,12 @@ from evaluation.domain.errors import Fault
 from evaluation.domain.players import Side, Track
 from evaluation.domain.results import Failure, Reason
 from evaluation.domain.rules import QueryRules
-from evaluation.protocol import frames, handshake
+from evaluation.protocol import handshake
 from evaluation.protocol.channel import Channel, ChannelError, Frame, Layout
 from evaluation.referee.clock import MODEL_GRACE_SECONDS, TimeBank
 from evaluation.referee.early_start import BackgroundEnd, EarlyStart
 from evaluation.referee.player_connection import PlayerConnection
+from gauntlet import frames
 
 RESTARTS = 2
 """How often in a piece a player that failed is started afresh."""

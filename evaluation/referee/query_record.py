@@ -12,7 +12,7 @@ from evaluation.domain.images import Image, Images
 from evaluation.domain.players import Track
 from evaluation.domain.results import Failure, Trace
 from evaluation.domain.samples import Sample
-from evaluation.protocol import frames
+from gauntlet import frames
 
 CANDIDATES = 3
 """How many of the closest adversarials of a sample are kept for the verdict."""

@@ -13,7 +13,7 @@ from evaluation.runner.in_process_player import InProcessPlayer
 from evaluation.runner.nearest_mean import NearestMean
 from evaluation.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox.base import Resources, Sandbox
-from evaluation.sdk import serve_model
+from gauntlet import serve_model
 
 MADE_FROM = 200
 """Development samples that a nearest-mean opponent is made from, at most: few means for many classes are quick, and

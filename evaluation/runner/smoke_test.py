@@ -22,7 +22,7 @@ from evaluation.runner.sandboxed_player import SandboxedPlayer
 from evaluation.runner.smoke_opponent import Opponent
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.host_paths import HostPaths
-from evaluation.sdk import serve_attack
+from gauntlet import serve_attack
 
 SAMPLES = 20
 """Samples of a smoke stage, where there are as many."""

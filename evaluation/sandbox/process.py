@@ -43,7 +43,7 @@ _PATIENCE = 5.0
 _KILLED = 137  # 128 + SIGKILL
 _REPORT_BYTES = 1 << 16
 _QUOTED_CHARACTERS = 300
-_CONTROL = ControlProof(modules=("evaluation.sdk",))  # with numpy: players here share both with us
+_CONTROL = ControlProof(modules=("gauntlet",))  # with numpy: players here share both with us
 _starters: dict[int, ThreadPoolExecutor] = {}
 _starters_lock = threading.Lock()
 

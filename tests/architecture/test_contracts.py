@@ -29,14 +29,19 @@ BREACHES = {
         "Engine: dependencies point down BROKEN",
     ),
     "an SDK that needs torch": (
-        "evaluation/sdk/planted.py",
+        "evaluation/sdk/gauntlet/planted.py",
         "import torch",
-        "SDK: numpy and the frames, nothing else of ours BROKEN",
+        "SDK: numpy and the standard library BROKEN",
     ),
     "an SDK that needs the engine": (
-        "evaluation/sdk/planted.py",
+        "evaluation/sdk/gauntlet/planted.py",
         "import evaluation.domain.rules",
-        "SDK: numpy and the frames, nothing else of ours BROKEN",
+        "SDK: numpy and the standard library BROKEN",
+    ),
+    "a page that speaks the protocol": (
+        "platform/pages/planted.py",
+        "import gauntlet.frames",
+        "One door: the site reaches the engine's machinery through adapters alone BROKEN",
     ),
     "an engine that knows the site": (
         "evaluation/scoring/planted.py",
@@ -55,10 +60,10 @@ BREACHES = {
 def lint(tree: Path) -> subprocess.CompletedProcess[str]:
     """Run import-linter on the code in `tree`, and on no other copy of it."""
     program = (
-        "import sys; sys.path[:0] = sys.argv[1:3]; from importlinter.cli import lint_imports_command as run; run([])"
+        "import sys; sys.path[:0] = sys.argv[1:]; from importlinter.cli import lint_imports_command as run; run([])"
     )
     return subprocess.run(
-        [sys.executable, "-c", program, str(tree), str(tree / "platform")],
+        [sys.executable, "-c", program, str(tree), str(tree / "platform"), str(tree / "evaluation" / "sdk")],
         cwd=tree,
         env=os.environ | {"COLUMNS": "200", "NO_COLOR": "1"},
         capture_output=True,

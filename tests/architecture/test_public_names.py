@@ -1,9 +1,11 @@
-"""The names that the engine promises, and the Python that participants may bring."""
+"""The names that the engine and the SDK promise, and the Python that participants may bring."""
 
 from __future__ import annotations
 
-import ast
 import importlib
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -11,10 +13,14 @@ import pytest
 
 PROMISED = {
     "evaluation": {"__version__"},
-    "evaluation.sdk": {"BudgetExhausted", "ModelHandle", "as_uint8", "serve_attack", "serve_model"},
+    "gauntlet": {"BudgetExhausted", "ModelHandle", "as_uint8", "serve_attack", "serve_model"},
 }
 
-SHIPPED_WITH_THE_SDK = ("evaluation/__init__.py", "evaluation/protocol/__init__.py", "evaluation/protocol/frames.py")
+NEWER_THAN_3_8 = {
+    "match": "match 1:\n    case 1:\n        pass\n",
+    "several context managers in parentheses": "with (print() as one, print() as two):\n    pass\n",
+    "a star in an index": "pairs = {}\nprint(pairs[*pairs])\n",
+}
 
 
 def own_names(module: ModuleType) -> set[str]:
@@ -34,22 +40,34 @@ def test_it_works(name: str) -> None:
     assert own_names(module) <= PROMISED[name], "a public name is missing from __all__"
 
 
-def participants_files(root: Path) -> list[Path]:
-    """What runs beside a submission, on the participant's own Python."""
-    return [*sorted((root / "evaluation/sdk").rglob("*.py")), *(root / name for name in SHIPPED_WITH_THE_SDK)]
+def lint(tree: Path) -> subprocess.CompletedProcess[str]:
+    """Run the linter on the SDK in `tree`, with the settings there."""
+    return subprocess.run(
+        [sys.executable, "-m", "ruff", "check", "--no-cache", "evaluation/sdk"],
+        cwd=tree,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
 
 
-def test_participants_may_bring_python_3_8(root: Path) -> None:
-    files = participants_files(root)
-    assert len(files) > len(SHIPPED_WITH_THE_SDK)
-    for file in files:
-        tree = ast.parse(file.read_text(), filename=str(file), feature_version=(3, 8))
-        # without it, annotations such as `int | None` are evaluated, and Python 3.8 cannot
-        assert any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body) or not any(
-            isinstance(node, ast.Import | ast.ImportFrom) for node in tree.body
-        ), f"{file} does not begin with `from __future__ import annotations`"
+@pytest.fixture
+def tree(root: Path, tmp_path: Path) -> Path:
+    """A copy of the SDK and of the linter's settings."""
+    shutil.copy(root / "pyproject.toml", tmp_path)
+    shutil.copytree(root / "evaluation" / "sdk", tmp_path / "evaluation" / "sdk")
+    return tmp_path
 
 
-def test_it_rejects_newer_syntax() -> None:
-    with pytest.raises(SyntaxError):
-        ast.parse("match 1:\n    case 1:\n        pass\n", feature_version=(3, 8))
+def test_participants_may_bring_python_3_8(tree: Path) -> None:
+    assert lint(tree).returncode == 0
+
+
+@pytest.mark.parametrize("syntax", NEWER_THAN_3_8)
+def test_the_linter_rejects_newer_syntax_in_the_sdk(tree: Path, syntax: str) -> None:
+    source = f'"""A module."""\n\nfrom __future__ import annotations\n\n{NEWER_THAN_3_8[syntax]}'
+    (tree / "evaluation" / "sdk" / "gauntlet" / "planted.py").write_text(source)
+    result = lint(tree)
+    assert result.returncode != 0
+    assert "on Python 3.8" in result.stdout

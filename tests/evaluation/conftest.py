@@ -16,7 +16,7 @@ from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.referee.match import Match
 from evaluation.runner.in_process_player import InProcessPlayer
-from evaluation.sdk import serve_attack, serve_model
+from gauntlet import serve_attack, serve_model
 
 RULES = QueryRules(shape=ImageShape(8, 8, 3), classes=10, query_budget=50, setup_seconds=5.0)
 

@@ -35,7 +35,7 @@ WEIGHTS = {{name: np.float32(w + DRAW.normal(0, {size} * np.abs(w).mean(), w.sha
 
 # in numpy alone: a process is started for every piece, and foolbox takes a second to import
 NOISE = """# noise of growing size, drawn {draws} times at each
-from evaluation.sdk import serve_attack
+from gauntlet import serve_attack
 
 
 def attack(model, image, label, *, target, rng):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evaluation.sdk import serve_attack
+from gauntlet import serve_attack
 
 QUERIES = 300
 

@@ -6,8 +6,8 @@ import numpy as np
 from foolbox.attacks import BoundaryAttack
 from foolbox.criteria import Misclassification
 
-from evaluation.sdk import serve_attack
-from evaluation.sdk.foolbox_adapter import FoolboxModel
+from gauntlet import serve_attack
+from gauntlet.foolbox_adapter import FoolboxModel
 
 NOISE_STARTS = 10
 BISECTIONS = 10

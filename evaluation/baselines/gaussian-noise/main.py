@@ -6,8 +6,8 @@ import numpy as np
 from foolbox.attacks import L2RepeatedAdditiveGaussianNoiseAttack
 from foolbox.criteria import Misclassification
 
-from evaluation.sdk import serve_attack
-from evaluation.sdk.foolbox_adapter import FoolboxModel
+from gauntlet import serve_attack
+from gauntlet.foolbox_adapter import FoolboxModel
 
 DRAWS = 40  # for each size that is tried
 ROUNDS = 12  # of bisection: at most 480 queries in all

@@ -11,7 +11,7 @@ from foolbox.attacks import L2BasicIterativeAttack
 from foolbox.criteria import Misclassification
 from network import as_input, load_network
 
-from evaluation.sdk import serve_attack
+from gauntlet import serve_attack
 
 HERE = Path(__file__).parent
 ROBUST = load_network(HERE / "surrogate-robust.safetensors").requires_grad_(False)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.sdk import serve_model
+from gauntlet import serve_model
 
 POOL = 4
 WEIGHTS = dict(np.load(Path(__file__).with_name("weights.npz"), allow_pickle=False))

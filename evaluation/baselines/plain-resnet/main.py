@@ -8,7 +8,7 @@ import numpy as np
 from network import load_network, predict_labels
 from numpy.typing import NDArray
 
-from evaluation.sdk import serve_model
+from gauntlet import serve_model
 
 NETWORK = load_network(Path(__file__).with_name("weights.safetensors"))
 

@@ -6,8 +6,8 @@ import numpy as np
 from foolbox.attacks import SaltAndPepperNoiseAttack
 from foolbox.criteria import Misclassification
 
-from evaluation.sdk import serve_attack
-from evaluation.sdk.foolbox_adapter import FoolboxModel
+from gauntlet import serve_attack
+from gauntlet.foolbox_adapter import FoolboxModel
 
 STEPS = 400  # foolbox asks once a step, so its own default of 1,000 would overrun the budget
 

@@ -11,7 +11,7 @@ from foolbox.attacks import L2FastGradientAttack
 from foolbox.criteria import Misclassification
 from network import as_input, load_network
 
-from evaluation.sdk import serve_attack
+from gauntlet import serve_attack
 
 SURROGATE = load_network(Path(__file__).with_name("surrogate-robust.safetensors")).requires_grad_(False)
 SIZES = np.geomspace(0.3, 60, 28)  # L2 distances that are tried, smallest first

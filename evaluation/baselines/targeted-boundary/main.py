@@ -8,8 +8,8 @@ import numpy as np
 from foolbox.attacks import BoundaryAttack
 from foolbox.criteria import TargetedMisclassification
 
-from evaluation.sdk import serve_attack
-from evaluation.sdk.foolbox_adapter import FoolboxModel
+from gauntlet import serve_attack
+from gauntlet.foolbox_adapter import FoolboxModel
 
 STARTS = dict(np.load(Path(__file__).with_name("starts.npz"), allow_pickle=False))
 BISECTIONS = 10

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evaluation.sdk import serve_attack
+from gauntlet import serve_attack
 
 STARTS = dict(np.load(Path(__file__).with_name("starts.npz"), allow_pickle=False))
 BISECTIONS = 12

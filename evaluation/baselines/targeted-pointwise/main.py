@@ -10,8 +10,8 @@ from foolbox.criteria import TargetedMisclassification
 from foolbox.models.base import Model
 from foolbox.types import Bounds
 
-from evaluation.sdk import serve_attack
-from evaluation.sdk.foolbox_adapter import FoolboxModel
+from gauntlet import serve_attack
+from gauntlet.foolbox_adapter import FoolboxModel
 
 STARTS = dict(np.load(Path(__file__).with_name("starts.npz"), allow_pickle=False))
 BLOCKS = 16  # along each side: one value at a time would need many times the budget for 12,288 of them

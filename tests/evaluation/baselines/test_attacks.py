@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from evaluation.baselines.catalogue import Baseline, baselines
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.players import Track
-from evaluation.sdk import BudgetExhausted, ModelHandle
-from evaluation.sdk.handle import Clock
+from gauntlet import BudgetExhausted, ModelHandle
+from gauntlet.handle import Clock
 
 BUDGET = 1000
 

@@ -16,7 +16,7 @@ from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.referee.match import Match
 from evaluation.runner.in_process_player import InProcessPlayer
-from evaluation.sdk import serve_attack, serve_model
+from gauntlet import serve_attack, serve_model
 
 RULES = QueryRules(classes=10, query_budget=60, piece_samples=2)
 

@@ -160,13 +160,13 @@ def test_it_rejects_an_image_whose_files_are_gone_or_changed(
     player = builder.build(make_repository(files={"main.py": uuid.uuid4().hex}), on_log=lambda line: None)
     identity = str(player.image)
     removed(player)
-    layers = sorted(set(store.folder.iterdir()) - {store.path(identity.removeprefix("sha256:"))})
-    content = layers[0].read_bytes()
+    layers = set(store.folder.iterdir()) - {store.path(identity.removeprefix("sha256:"))}
+    (layer,) = (path for path in layers if b"opt/gauntlet/" in path.read_bytes())
 
-    layers[0].write_bytes(content.replace(b"gauntlet", b"tampered"))
+    layer.write_bytes(layer.read_bytes().replace(b"gauntlet", b"tampered"))
     with pytest.raises(Fault, match="engine"):
         builder.fetch(identity)
-    layers[0].unlink()
+    layer.unlink()
     with pytest.raises(Fault, match="is not in the store"):
         builder.fetch(identity)
     with pytest.raises(Fault, match="neither on this engine nor in the store"):

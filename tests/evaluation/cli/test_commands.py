@@ -39,7 +39,7 @@ def test_new_keeps_what_is_there(gauntlet: Callable[..., Any], tmp_path: Path) -
 def test_check_names_what_a_random_model_breaks(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
     gauntlet("new", "model", tmp_path / "mine")
     (tmp_path / "mine" / "main.py").write_text(
-        "import numpy as np\nfrom evaluation.sdk import serve_model\n"
+        "import numpy as np\nfrom gauntlet import serve_model\n"
         "rng = np.random.default_rng()\nprint('hello from the model')\n"
         "serve_model(lambda images: rng.integers(0, 10, len(images)))\n"
     )
@@ -54,7 +54,7 @@ def test_check_names_what_a_random_model_breaks(gauntlet: Callable[..., Any], tm
 def test_check_names_an_attack_that_finds_nothing(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
     gauntlet("new", "attack", tmp_path / "mine")
     (tmp_path / "mine" / "main.py").write_text(
-        "from evaluation.sdk import serve_attack\nserve_attack(lambda model, image, label, *, target, rng: image)\n"
+        "from gauntlet import serve_attack\nserve_attack(lambda model, image, label, *, target, rng: image)\n"
     )
     status, out, _ = gauntlet("check", tmp_path / "mine", "--samples", 3, "--json")
     failed = [check for check in json.loads(out)["checks"] if not check["passed"]]
@@ -68,8 +68,7 @@ def test_check_says_where_a_model_crashed_and_reaches_no_further_check(
 ) -> None:
     gauntlet("new", "model", tmp_path / "mine")
     (tmp_path / "mine" / "main.py").write_text(
-        "from evaluation.sdk import serve_model\n\ndef predict(images):\n    return len(images) / 0\n\n"
-        "serve_model(predict)\n"
+        "from gauntlet import serve_model\n\ndef predict(images):\n    return len(images) / 0\n\nserve_model(predict)\n"
     )
     status, out, _ = gauntlet("check", tmp_path / "mine", "--samples", 3)
     assert status == 3
@@ -83,7 +82,7 @@ def test_check_says_where_a_model_crashed_and_reaches_no_further_check(
 def test_check_says_where_an_attack_raised(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
     gauntlet("new", "attack", tmp_path / "mine")
     (tmp_path / "mine" / "main.py").write_text(
-        "from evaluation.sdk import serve_attack\n\ndef attack(model, image, label, *, target, rng):\n"
+        "from gauntlet import serve_attack\n\ndef attack(model, image, label, *, target, rng):\n"
         "    raise KeyError('epsilon')\n\nserve_attack(attack)\n"
     )
     status, out, _ = gauntlet("check", tmp_path / "mine", "--samples", 2)

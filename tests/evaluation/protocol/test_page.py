@@ -16,9 +16,10 @@ from evaluation.domain.images import ImageShape
 from evaluation.domain.players import Side, Track
 from evaluation.domain.results import Reason
 from evaluation.domain.rules import QueryRules
-from evaluation.protocol import frames, handshake
+from evaluation.protocol import handshake
 from evaluation.referee.clock import MODEL_GRACE_SECONDS
 from evaluation.referee.players import RESTARTS
+from gauntlet import frames
 
 CODES = {"u16": "H", "i16": "h", "u32": "I", "u64": "Q", "4 bytes": "4s"}
 TYPES = ["HELLO", "QUERY", "FINISH", "LABELS", "WELCOME", "PIECE", "ANSWERS", "PREDICT", "REJECTED", "BYE"]
@@ -131,9 +132,3 @@ def test_lengths_in_the_example_are_right(page: str, kind: str) -> None:
         length, type_, count, _ = frames.HEADER.unpack_from(frame)
         fixed, each = sizes.get(type_, (0, 0))
         assert len(frame) - frames.HEADER.size == length == fixed + count * each
-
-
-def test_it_names_the_players_lengths(root: Path, page: str) -> None:
-    folder = root / "tests" / "repos" / "protocol"
-    lines = [len((folder / f"perl-{kind}" / f"{kind}.pl").read_text().splitlines()) for kind in ("model", "attack")]
-    assert "in Perl, {} and {} lines".format(*lines) in page

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluation.domain.results import Reason
-from evaluation.protocol import frames
 from evaluation.protocol.channel import Channel, ChannelError, Layout
+from gauntlet import frames
 
 IMAGE = 12
 DUE = {

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from evaluation.domain.results import Reason
-from evaluation.protocol import frames
 from evaluation.protocol.channel import Channel, ChannelError
+from gauntlet import frames
 
 
 @pytest.fixture

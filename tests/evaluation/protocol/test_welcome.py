@@ -13,9 +13,9 @@ from evaluation.domain.images import ImageShape
 from evaluation.domain.players import Side, Track
 from evaluation.domain.results import Reason
 from evaluation.domain.rules import QueryRules
-from evaluation.protocol import frames
 from evaluation.protocol.channel import ChannelError
 from evaluation.protocol.handshake import welcome
+from gauntlet import frames
 
 RULES = QueryRules(shape=ImageShape(8, 6, 3), classes=10, query_budget=77)
 

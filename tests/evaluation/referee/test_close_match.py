@@ -9,11 +9,10 @@ import pytest
 
 from evaluation.domain.errors import Fault
 from evaluation.domain.players import Track
-from evaluation.protocol import frames
 from evaluation.referee.match import Match
 from evaluation.referee.player_connection import PlayerExit
 from evaluation.runner.in_process_player import InProcessPlayer
-from evaluation.sdk import serve_attack, serve_model
+from gauntlet import frames, serve_attack, serve_model
 
 
 class FaultySeat(InProcessPlayer):

@@ -14,7 +14,7 @@ from evaluation.domain.players import Side
 from evaluation.domain.results import AuditReport, Outcome, Reason
 from evaluation.referee import audit, players
 from evaluation.referee.seeds import derive_seed
-from evaluation.sdk import serve_model
+from gauntlet import serve_model
 
 Predict = Callable[[np.ndarray], np.ndarray]
 

@@ -16,7 +16,7 @@ import pytest
 from evaluation.domain.players import Side
 from evaluation.domain.results import Outcome, Reason
 from evaluation.referee import players
-from evaluation.sdk import serve_model
+from gauntlet import serve_model
 
 LABELS = 4
 MODEL = 1

@@ -11,7 +11,7 @@ import pytest
 
 from evaluation.domain.players import Track
 from evaluation.domain.results import Outcome, Reason
-from evaluation.sdk import serve_attack
+from gauntlet import serve_attack
 
 
 def brighten(model: Any, image: Any, label: int | None, *, target: int | None, rng: Any) -> Any:

@@ -9,7 +9,7 @@ import pytest
 from evaluation.runner.last_exception import MOST_CHARACTERS, LastException, last_exception
 
 HOME = Path("/srv/checkouts/7-abc")
-SDK = "/srv/sdk/0123/evaluation/sdk/model.py"
+SDK = "/srv/sdk/0123/gauntlet/model.py"
 
 
 def traceback(*frames: tuple[str, int], exception: str = "ZeroDivisionError: division by zero") -> str:
@@ -49,7 +49,7 @@ def test_it_reads_a_syntax_error() -> None:
     [("/submission/net.py", "net.py"), ("/app/net.py", "/app/net.py"), ("./net.py", "net.py")],
 )
 def test_it_reads_what_an_image_prints(file: str, shown: str) -> None:
-    frames = ((file, 4), ("/opt/gauntlet/evaluation/sdk/model.py", 8), ("<string>", 1))
+    frames = ((file, 4), ("/opt/gauntlet/gauntlet/model.py", 8), ("<string>", 1))
     assert last_exception(traceback(*frames), None) == LastException("ZeroDivisionError: division by zero", shown, 4)
 
 

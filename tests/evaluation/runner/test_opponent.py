@@ -16,7 +16,7 @@ from evaluation.referee.match import Match
 from evaluation.runner.in_process_player import InProcessPlayer
 from evaluation.runner.nearest_mean import NearestMean
 from evaluation.runner.smoke_opponent import MADE_FROM, nearest_mean_opponent
-from evaluation.sdk import serve_attack
+from gauntlet import serve_attack
 
 
 def noise(shape: tuple[int, int, int], classes: int, each: int) -> list[Sample]:

@@ -32,5 +32,5 @@ def test_it_works(text: str, shown: str) -> None:
 
 
 def test_the_sdk_is_named_from_its_top() -> None:
-    shown = HostPaths(HOME).hidden(f"{state_directory('sdk')}/0a1b2c3d/evaluation/sdk/model.py")
-    assert shown == "evaluation/sdk/model.py"
+    shown = HostPaths(HOME).hidden(f"{state_directory('sdk')}/0a1b2c3d/gauntlet/model.py")
+    assert shown == "gauntlet/model.py"

@@ -15,6 +15,7 @@ from evaluation.sandbox.base import SOCKET_NAME, Ending, Resources, Run
 from evaluation.sandbox.host_process import HostProcess
 from evaluation.sandbox.process import ProcessSandbox
 from evaluation.sandbox.sdk_tree import sdk_digest, write_sdk_tree
+from evaluation.sandbox.state_directory import state_directory
 
 Scripted = Callable[[str], Player]
 WaitForEnd = Callable[[Run], Ending]
@@ -58,16 +59,26 @@ def test_it_rejects_a_player_that_is_an_image(sandbox: ProcessSandbox, socket_di
         sandbox.start(player, socket_directory=socket_directory, resources=Resources())
 
 
-def test_a_player_sees_the_sdk_and_not_the_rest_of_the_engine(
+def test_a_player_imports_the_sdk_from_a_directory_that_holds_nothing_else(
     sandbox: ProcessSandbox, scripted: Scripted, socket_directory: Path, wait_for_end: WaitForEnd
 ) -> None:
     player = scripted("""
-        from evaluation.sdk import serve_model
-        import evaluation.datasets
+        import gauntlet, os
+        directory = os.path.dirname(os.path.dirname(gauntlet.__file__))
+        print(directory, os.listdir(directory))
     """)
     ending = wait_for_end(sandbox.start(player, socket_directory=socket_directory, resources=Resources()))
+    assert ending.log == f"{state_directory('sdk') / sdk_digest()[:16]} ['gauntlet']\n"
+
+
+def test_a_player_in_bubblewrap_cannot_import_the_engine(
+    scripted: Scripted, socket_directory: Path, wait_for_end: WaitForEnd
+) -> None:
+    sandbox = ProcessSandbox(bubblewrapped=True)
+    player = scripted("import evaluation.domain")
+    ending = wait_for_end(sandbox.start(player, socket_directory=socket_directory, resources=Resources()))
     assert ending.exit_code == 1
-    assert "No module named 'evaluation.datasets'" in ending.log
+    assert "No module named 'evaluation'" in ending.log
 
 
 def test_a_player_gets_no_variable_of_ours(
@@ -155,11 +166,11 @@ def test_a_player_outlives_the_thread_that_started_it(
     assert wait_for_end(runs[0]) == Ending(0, False, "still here\n")
 
 
-def test_the_sdk_tree_is_readable_and_its_digest_stays(tmp_path: Path) -> None:
+def test_the_sdk_tree_holds_one_readable_package_and_its_digest_stays(tmp_path: Path) -> None:
     write_sdk_tree(tmp_path / "sdk")
     files = [path for path in (tmp_path / "sdk").rglob("*") if path.is_file()]
-    assert tmp_path / "sdk" / "evaluation" / "sdk" / "__init__.py" in files
-    assert not (tmp_path / "sdk" / "evaluation" / "sandbox").exists()
+    assert [path.name for path in (tmp_path / "sdk").iterdir()] == ["gauntlet"]
+    assert {"__init__.py", "frames.py"} < {path.name for path in files}
     assert {path.stat().st_mode & 0o777 for path in files} == {0o644}
     assert sdk_digest() == sdk_digest()
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluation.sdk import as_uint8
+from gauntlet import as_uint8
 
 SHAPE = (1, 2, 3)
 

@@ -14,7 +14,7 @@ from foolbox.attacks.saltandpepper import SaltAndPepperNoiseAttack
 from evaluation.domain.players import Track
 from evaluation.domain.results import Outcome
 from evaluation.domain.samples import Sample
-from evaluation.sdk.foolbox_adapter import FoolboxModel
+from gauntlet.foolbox_adapter import FoolboxModel
 
 
 def in_foolbox(image: Any) -> Any:

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluation.protocol import frames
-from evaluation.sdk import BudgetExhausted, ModelHandle
-from evaluation.sdk.handle import Clock
+from gauntlet import BudgetExhausted, ModelHandle, frames
+from gauntlet.handle import Clock
 
 SHAPE = (2, 2, 3)
 

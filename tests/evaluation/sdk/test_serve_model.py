@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from evaluation.domain.results import Outcome, Reason
-from evaluation.protocol import frames
-from evaluation.sdk import serve_model
+from gauntlet import frames, serve_model
 
 
 def no_attack(*_: Any, **__: Any) -> None:

@@ -28,7 +28,7 @@ COLOURS = ("blue", "green", "red")
 CHANNEL = {"blue": 2, "green": 1, "red": 0}
 
 MODEL = """
-from evaluation.sdk import serve_model
+from gauntlet import serve_model
 
 def predict(images):
     # blue, green, red: the last channel is the first class
@@ -37,7 +37,7 @@ def predict(images):
 serve_model(predict)
 """
 UNTARGETED = """
-from evaluation.sdk import serve_attack
+from gauntlet import serve_attack
 
 def attack(model, image, label, *, target, rng):
     for step in range(1, 13):
@@ -47,7 +47,7 @@ serve_attack(attack)
 """
 TARGETED = """
 import numpy as np
-from evaluation.sdk import serve_attack
+from gauntlet import serve_attack
 
 def attack(model, image, label, *, target, rng):
     far = np.zeros(image.shape)

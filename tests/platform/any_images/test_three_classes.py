@@ -96,7 +96,7 @@ def test_attacks_meet_the_model_that_the_file_names(site: Site) -> None:
     (model / "submission.toml").write_text(
         '[submission]\ntrack = "model"\nrun = "python main.py"\ntitle = "Green"\nlicence = "MIT"\n'
     )
-    (model / "main.py").write_text("from evaluation.sdk import serve_model\nserve_model(lambda x: [1] * len(x))\n")
+    (model / "main.py").write_text("from gauntlet import serve_model\nserve_model(lambda x: [1] * len(x))\n")
     site.import_competition(side=32, samples=SAMPLES, smoke_opponent=str(model))
     attack = site.submit("arrows", "untargeted", UNTARGETED)
     assert attack.reason == "check_failed", "nobody breaks a model that always answers green"

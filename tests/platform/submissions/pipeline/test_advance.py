@@ -31,7 +31,7 @@ Rings = list[tuple[str, dict[str, int]]]
 
 NOISE = """
     import numpy as np
-    from evaluation.sdk import serve_attack
+    from gauntlet import serve_attack
 
     def attack(model, image, label, *, target, rng):
         print("attacking a", label, flush=True)
@@ -153,7 +153,7 @@ def test_it_rejects_to_start_a_player_that_would_be_another_today(submit: Submit
         (scripted("untargeted", ""), "manifest", 'track is "untargeted"'),
         (scripted("model", "") | {"apt.txt": "sl"}, "build_failed", "apt.txt"),
         (
-            scripted("model", "from evaluation.sdk import serve_model\nserve_model(lambda images: [9] * len(images))"),
+            scripted("model", "from gauntlet import serve_model\nserve_model(lambda images: [9] * len(images))"),
             "check_failed",
             "clean images right",
         ),
@@ -183,7 +183,7 @@ def test_it_rejects_an_attack_that_crashes_at_once(submit: Submit) -> None:
 
 
 BROKEN = """
-    from evaluation.sdk import serve_model
+    from gauntlet import serve_model
 
     def predict(images):
         return len(images) / 0

@@ -3,6 +3,6 @@ from __future__ import annotations
 import os
 
 import beside
-from evaluation.sdk import serve_model
+from gauntlet import serve_model
 
 print("player runs", callable(serve_model), beside.WORD, os.getuid() == 65534)

@@ -4,6 +4,6 @@ import os
 
 import numpy
 import six
-from evaluation.sdk import serve_model
+from gauntlet import serve_model
 
 print("player runs", callable(serve_model), six.PY3, os.getuid() == 65534)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.sdk import serve_attack
+from gauntlet import serve_attack
 
 
 def attack(model, image, label, *, target, rng):

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from evaluation.sdk import serve_model
+from gauntlet import serve_model
 
 centroids = np.loadtxt("centroids.csv", delimiter=",")
 remembered = []

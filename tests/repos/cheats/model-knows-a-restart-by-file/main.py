@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evaluation.sdk import serve_model
+from gauntlet import serve_model
 
 centroids = np.loadtxt("centroids.csv", delimiter=",")
 remembered = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluation.sdk import serve_model
+from gauntlet import serve_model
 
 centroids = np.loadtxt("centroids.csv", delimiter=",")
 

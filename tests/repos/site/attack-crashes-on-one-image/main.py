@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from evaluation.sdk import serve_attack
+from gauntlet import serve_attack
 
 
 def attack(model, image, label, *, target, rng):

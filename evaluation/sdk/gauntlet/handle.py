@@ -8,8 +8,8 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from evaluation.protocol import frames
-from evaluation.sdk.images import as_uint8
+from gauntlet import frames
+from gauntlet.images import as_uint8
 
 TIME_MARGIN = 0.5
 """Seconds before the end of the attack's time at which its queries are refused, so that it can finish in order.

@@ -1,4 +1,4 @@
-"""The frames: their header, types and payloads. Shipped with the SDK, so Python 3.8 and the standard library only.
+"""The frames of the protocol: their header, types and payloads. The referee uses this module, too.
 
 Every frame is a 16-byte little-endian header (payload length u32, type u16, count u16, sequence u64) and a payload
 whose length follows from type and count. `docs/protocol.md` tells the whole conversation.

@@ -9,7 +9,7 @@ import numpy as np
 from foolbox.models.base import Model
 from foolbox.types import Bounds
 
-from evaluation.sdk.handle import ModelHandle
+from gauntlet.handle import ModelHandle
 
 
 class FoolboxModel(Model):

@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any, List, NamedTuple, Optional, Tuple
 
-from evaluation.protocol import frames
+from gauntlet import frames
 
 
 class Welcome(NamedTuple):

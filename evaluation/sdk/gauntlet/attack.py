@@ -16,9 +16,9 @@ from typing import Any, Callable, List, Optional, Tuple
 
 import numpy as np
 
-from evaluation.protocol import frames
-from evaluation.sdk.connection import Connection, Frame
-from evaluation.sdk.handle import BudgetExhausted, Clock, ModelHandle
+from gauntlet import frames
+from gauntlet.connection import Connection, Frame
+from gauntlet.handle import BudgetExhausted, Clock, ModelHandle
 
 Attack = Callable[..., Any]
 

@@ -8,8 +8,8 @@ from typing import Any, Callable, Optional
 
 import numpy as np
 
-from evaluation.protocol import frames
-from evaluation.sdk.connection import Connection
+from gauntlet import frames
+from gauntlet.connection import Connection
 
 
 def serve_model(predict: Callable[[Any], Any], *, connected: Optional[socket.socket] = None) -> None:
