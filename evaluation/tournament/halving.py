@@ -69,6 +69,10 @@ class Halving:
             before = step.samples
         return total
 
+    def most_pairs(self, models: int, attacks: int, samples: int, *, models_given: bool = False) -> int:
+        """Return how many pairs are never exceeded: everybody meets everybody in the first round."""
+        return models * attacks
+
 
 def _rounds(models: int, attacks: int, samples: int, models_given: bool) -> Iterator[_Round]:
     count = FIRST_SAMPLES

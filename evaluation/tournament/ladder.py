@@ -105,21 +105,31 @@ class Ladder:
         100,800 for 100 and 100 on 200 samples without the guard. With given models: what is played where no pair is of
         one team.
         """
-        total, before, factor = 0, 0, 2
+        demands = self._demands(models, attacks, samples, models_given)
+        return min(sum(pairs * count for pairs, count in demands), models * attacks * samples)
+
+    def most_pairs(self, models: int, attacks: int, samples: int, *, models_given: bool = False) -> int:
+        """Return how many pairs are never exceeded, as `ceiling` counts."""
+        if models_given:
+            return models * attacks
+        return min(sum(pairs for pairs, _ in self._demands(models, attacks, samples, models_given)), models * attacks)
+
+    def _demands(self, models: int, attacks: int, samples: int, models_given: bool) -> Iterator[tuple[int, int]]:
+        """Yield what each stage may ask for at most: so many pairs, each on so many samples more."""
+        before, factor = 0, 2
         in_models, in_attacks = models, attacks
         for step in _steps(models, attacks, models_given):
             count = min(step.samples, samples)
             if models_given:
-                total += in_models * in_attacks * (count - before)
+                yield in_models * in_attacks, count - before
             else:
                 panel_models, panel_attacks = min(step.panel, in_models), min(step.panel, in_attacks)
                 pairs = in_models * panel_attacks + panel_models * in_attacks - panel_models * panel_attacks
-                total += factor * pairs * count
+                yield factor * pairs, count
                 in_models = min(in_models, self._most(step.places(models)))
             in_attacks = min(in_attacks, self._most(step.places(attacks)))
             before, factor = count, 1
-        total += in_models * in_attacks * (samples - (before if models_given else 0))
-        return min(total, models * attacks * samples)
+        yield in_models * in_attacks, samples - (before if models_given else 0)
 
     def _cut(self, order: Ranked, places: int) -> Cut:
         players = len(order.players)

@@ -158,6 +158,16 @@ def ceiling(facts: RoundFacts) -> int:
     return most
 
 
+def most_pairs(facts: RoundFacts) -> int:
+    """Return how many pairs the whole round never exceeds: both brackets and the sweep, whatever is played."""
+    schedule = schedule_named(facts.schedule, guard=facts.guard)
+    models, attacks, targeted = (len(_named(facts, track)) for track in Track)
+    most = schedule.most_pairs(models, attacks, facts.samples)
+    if facts.sweep:
+        most = min(most + min(TOP, models) * max(0, attacks - TOP), models * attacks)
+    return most + schedule.most_pairs(min(TOP, models), targeted, facts.samples, models_given=True)
+
+
 def piece_ends(schedule_name: str, samples: int, guard: bool) -> tuple[int, ...]:
     """The sample counts, ascending, at which a piece of a round must end: those of the stages, and of the sweep."""
     ends = schedule_named(schedule_name, guard=guard).samples_of_stages(samples)

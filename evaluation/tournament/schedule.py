@@ -115,3 +115,6 @@ class Schedule(Protocol):
 
     def ceiling(self, models: int, attacks: int, samples: int, *, models_given: bool = False) -> int:
         """The triples that are never exceeded, whatever is played."""
+
+    def most_pairs(self, models: int, attacks: int, samples: int, *, models_given: bool = False) -> int:
+        """Return how many pairs are never exceeded, whatever is played."""

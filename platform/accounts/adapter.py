@@ -11,6 +11,7 @@ from allauth.account.stages import EmailVerificationStage
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.core.internal.ratelimit import get_ip
 from django.conf import settings
+from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -20,9 +21,15 @@ from accounts import sign_up
 from accounts.models import AccountRequest, User
 from accounts.names import skeleton
 from accounts.selectors import waiting_requests
+from core import faults
 from core.errors import Refusal
 
 LINK_IN_SESSION = "sign_up_link"
+
+# the last is what the owner of an address gets when somebody else signs up with it: nobody learns that from the answer
+_CONFIRMATIONS = frozenset(
+    f"account/email/{name}" for name in ("email_confirmation_signup", "email_confirmation", "account_already_exists")
+)
 
 log = logging.getLogger(__name__)
 
@@ -83,7 +90,19 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth has
     def tell_approved(self, asked: AccountRequest) -> None:
         """Write to the person that the account was approved. Raises `OSError` where the mail server fails."""
         if asked.user.email:
-            self.send_mail("account/email/account_approved", asked.user.email, {"user": asked.user})
+            super().send_mail("account/email/account_approved", asked.user.email, {"user": asked.user})
+
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        """Send an e-mail that the visitor asked for; show an error where the mail server fails."""
+        try:
+            super().send_mail(template_prefix, email, context)
+        except OSError as error:
+            if self.request is None:
+                raise
+            faults.report(log, error, "an e-mail that a visitor asked for could not be sent")
+            what = "The confirmation e-mail" if template_prefix in _CONFIRMATIONS else "The e-mail"
+            messages.error(self.request, f"{what} could not be sent. Try again later.")
+            raise ImmediateHttpResponse(redirect("account_login")) from error
 
     def _tell_organisers(self, user: User) -> None:
         """Write to those who decide, once until they have: whoever signs up again and again floods nobody."""
@@ -92,9 +111,9 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth has
         deciders = User.objects.filter(is_active=True, is_staff=True).exclude(email="")
         for email in deciders.values_list("email", flat=True):
             try:
-                self.send_mail("account/email/account_waiting", email, {"user": user})
-            except OSError:
-                log.exception("An organiser was not told of a waiting account.")
+                super().send_mail("account/email/account_waiting", email, {"user": user})
+            except OSError as error:
+                faults.report(log, error, "An organiser was not told of a waiting account.")
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
         """What failed attempts are counted by: name and address together, so that nobody locks out somebody else."""

@@ -20,7 +20,7 @@ from rest_framework.exceptions import (
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
-from core import clock
+from core import clock, faults
 from core.errors import Fault, Refusal, RefusedForNow
 
 log = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     if isinstance(error, Refusal):
         return _response(status.HTTP_400_BAD_REQUEST, error.problem, error.fix)
     if isinstance(error, Fault):
-        log.error("a fault in the API", exc_info=error)
+        faults.report(log, error, "a request to the API failed")
         return _response(
             status.HTTP_503_SERVICE_UNAVAILABLE,
             "something of ours failed",

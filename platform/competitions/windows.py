@@ -16,6 +16,7 @@ from competitions.selectors import may_organise, standing_windows
 from core import clock, events
 from core.errors import Refusal
 from core.models import Event
+from core.times import in_words
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -54,7 +55,7 @@ def check_plan(window: FreezeWindow) -> None:
     now = clock.database_now()
     if window.starts_at < now - LATE:
         raise Refusal(
-            f"the freeze window would begin in the past, at {_moment(window.starts_at)}",
+            f"the freeze window would begin in the past, at {in_words(window.starts_at)}",
             fix="give a later start, or plan it and open it then",
         )
     window.starts_at = max(window.starts_at, now)
@@ -69,7 +70,7 @@ def check_free(window: FreezeWindow) -> None:
     begins = max(window.starts_at, clock.database_now())
     if other := others.filter(starts_at__lt=window.ends_at, ends_at__gt=begins).first():
         raise Refusal(
-            f"it overlaps the freeze window {other.reason!r}, {_moment(other.starts_at)} to {_moment(other.ends_at)}",
+            f"it overlaps the freeze window {other.reason!r}, {in_words(other.starts_at)} to {in_words(other.ends_at)}",
             fix="give times outside it, or change that one",
         )
 
@@ -107,7 +108,7 @@ def open_window(*, window: FreezeWindow, by: User, reason: str) -> None:
         locked, now = _locked(window, by), clock.database_now()
         if locked.starts_at <= now:
             raise Refusal(
-                f"{locked} began at {_moment(locked.starts_at)}", fix="only one that is to come can be opened"
+                f"{locked} began at {in_words(locked.starts_at)}", fix="only one that is to come can be opened"
             )
         _change(locked, "open", by, reason, starts_at=now)
         check_free(locked)
@@ -120,7 +121,7 @@ def extend_window(*, window: FreezeWindow, ends_at: datetime, by: User, reason: 
         locked = _locked(window, by)
         if ends_at <= locked.ends_at:
             raise Refusal(
-                f"{locked} ends at {_moment(locked.ends_at)} already, not before {_moment(ends_at)}",
+                f"{locked} ends at {in_words(locked.ends_at)} already, not before {in_words(ends_at)}",
                 fix="give a later end; End now ends it earlier",
             )
         _change(locked, "extend", by, reason, ends_at=ends_at)
@@ -164,9 +165,9 @@ def _locked(window: FreezeWindow, by: User) -> FreezeWindow:
     _lock(window.competition)
     locked = FreezeWindow.objects.select_related("competition").get(pk=window.pk)
     if locked.called_off_at is not None:
-        raise Refusal(f"{locked} was called off at {_moment(locked.called_off_at)}", fix="plan another one")
+        raise Refusal(f"{locked} was called off at {in_words(locked.called_off_at)}", fix="plan another one")
     if locked.ends_at <= clock.database_now():
-        raise Refusal(f"{locked} ended at {_moment(locked.ends_at)}", fix="plan another one")
+        raise Refusal(f"{locked} ended at {in_words(locked.ends_at)}", fix="plan another one")
     return locked
 
 
@@ -200,7 +201,3 @@ def _times(window: FreezeWindow) -> dict[str, Any]:
 
 def _stand(window: FreezeWindow) -> dict[str, Any]:
     return _times(window) | {"reason": window.reason}
-
-
-def _moment(at: datetime) -> str:
-    return f"{at:%Y-%m-%d %H:%M} UTC"

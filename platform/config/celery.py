@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
-from celery import Celery
+from celery import Celery, Task, signals
+from django.conf import settings
+from django.utils.log import configure_logging
 from kombu.transport import TRANSPORT_ALIASES
+
+from core.logs import replace_log_ids
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -14,3 +19,21 @@ TRANSPORT_ALIASES["filesystem"] = "config.broker:Transport"
 app = Celery("gauntlet")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+
+@signals.setup_logging.connect  # type: ignore[untyped-decorator]
+def set_up_logging(**_: Any) -> None:
+    """Log as the web server does. Where this signal has a receiver, Celery's own configuration stays out."""
+    configure_logging(settings.LOGGING_CONFIG, settings.LOGGING)
+
+
+@signals.task_prerun.connect  # type: ignore[untyped-decorator]
+def name_task(task_id: str, task: Task, **_: Any) -> None:
+    """Log the task with every line that it logs."""
+    replace_log_ids(task=task.name, task_id=task_id)
+
+
+@signals.task_postrun.connect  # type: ignore[untyped-decorator]
+def forget_task(**_: Any) -> None:
+    """Log what follows without it."""
+    replace_log_ids()

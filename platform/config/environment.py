@@ -83,6 +83,13 @@ class Environment:
             raise ImproperlyConfigured(f"{name} is {value!r}. Set it to mailto:NAME@HOST or https://ADDRESS.")
         return value
 
+    def addresses(self, name: str) -> list[str]:
+        """Return the e-mail addresses, separated by commas; raise `ImproperlyConfigured` for what is none."""
+        found = self.names(name, ())
+        if wrong := next((each for each in found if not re.fullmatch(r"[^\s@]+@[^\s@]+", each)), None):
+            raise ImproperlyConfigured(f"{name} holds {wrong!r}. Set it to e-mail addresses, separated by commas.")
+        return found
+
     def database(self, name: str, default: str) -> dict[str, Any]:
         """A database address as Django's settings for it; raises `ImproperlyConfigured` for one that it cannot read.
 

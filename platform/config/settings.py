@@ -18,6 +18,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config.admin_theme import UNFOLD as UNFOLD
 from config.environment import Environment
 from config.file_permissions import UMASK
+from config.log_settings import FORMATS, LEVELS, log_settings
 from core.sandbox_trust import trust_problem
 
 env = Environment()
@@ -61,6 +62,7 @@ INSTALLED_APPS = [
     "demo.apps.DemoConfig",
 ]
 MIDDLEWARE = [
+    "core.request_id.request_id",
     "core.health.health",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -162,7 +164,12 @@ EMAIL_USE_TLS = EMAIL_PORT == 587
 EMAIL_TIMEOUT = 10
 EMAIL_HOST_USER = env.text("GAUNTLET_EMAIL_USER", "")
 EMAIL_HOST_PASSWORD = env.text("GAUNTLET_EMAIL_PASSWORD", "")
-DEFAULT_FROM_EMAIL = env.text("GAUNTLET_EMAIL_FROM", f"gauntlet@{socket.gethostname()}")
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("GAUNTLET_EMAIL_FROM", f"gauntlet@{socket.gethostname()}")
+EMAIL_SUBJECT_PREFIX = "[Gauntlet] "
+
+# the log, and who gets its errors by e-mail
+ADMINS = [(address, address) for address in env.addresses("GAUNTLET_ADMINS")]
+LOGGING = log_settings(level=env.choice("GAUNTLET_LOG_LEVEL", LEVELS), form=env.choice("GAUNTLET_LOG_FORMAT", FORMATS))
 
 # pushes
 MAX_PUSH_BYTES = env.number("GAUNTLET_MAX_PUSH_BYTES", 512 << 20)

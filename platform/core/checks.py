@@ -9,6 +9,20 @@ from django.core.checks import CheckMessage, Tags, register
 from django.core.checks import Warning as CheckWarning
 
 
+@register()
+def check_admins(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Warn where errors are to be mailed and no e-mail is sent."""
+    if not settings.ADMINS or not settings.EMAIL_BACKEND.endswith("dummy.EmailBackend"):
+        return []
+    return [
+        Warning(
+            "GAUNTLET_ADMINS is set, and no server that sends e-mail is named: errors are only logged.",
+            hint="Set GAUNTLET_EMAIL_HOST, or leave GAUNTLET_ADMINS out.",
+            id="core.W002",
+        )
+    ]
+
+
 @register(Tags.security, deploy=True)
 def check_proxies(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Warn where every visitor has the proxy's address: one could use up the limits of all."""

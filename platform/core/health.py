@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 def health(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Middleware to stand first: whoever asks need not know the site's name, nor speak TLS, nor be logged in."""
+    """Middleware, before all that refuses: a caller needs no host name, no TLS and no account."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         if request.path_info != ADDRESS:

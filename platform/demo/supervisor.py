@@ -73,7 +73,12 @@ class Supervisor:
         with self._log_of(name).open("ab") as log:
             # a session of its own: Ctrl-C is for the supervisor, which then ends them in order
             self._running[name] = subprocess.Popen(
-                command, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True
+                command,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+                env={"GAUNTLET_LOG_FORMAT": "text", **os.environ},
             )
 
     def _log_of(self, name: str) -> Path:
@@ -101,7 +106,7 @@ class Supervisor:
 
 def _worker_command(queue: str, processes: int, *more: str) -> list[str]:
     worker = ["nice", "-n", "10", sys.executable, "-m", "celery", "--app", "config", "worker", *more]
-    quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "INFO"]
+    quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
     name = ["--hostname", f"{queue}@%h"]
     return [*worker, "--queues", queue, "--concurrency", str(processes), *name, *quiet]
 

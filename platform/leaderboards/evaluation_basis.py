@@ -12,6 +12,7 @@ from django.db.models.functions import Coalesce
 
 from competitions.models import RulesVersion, SampleSet, Track
 from competitions.selectors import rules_in_force, sample_set_for
+from core import faults
 from core.errors import Fault
 from leaderboards.models import Evaluation, Pool
 from leaderboards.ranking import BasisKey, Scored, order, order_before
@@ -85,7 +86,7 @@ def ranking_basis(track: Track) -> EvaluationBasis | None:
     """The terms that scores on the board of the track are ranked under; None where nothing can be measured."""
     try:
         return basis_in_force(track)
-    except Fault:
+    except Fault:  # reported by the sweep, which asks for the same in `_by_track`
         return None
 
 
@@ -236,8 +237,8 @@ def _by_track() -> Iterator[tuple[Track, EvaluationBasis, QuerySet[Any]]]:
     for track in Track.objects.filter(repositories__isnull=False).select_related("competition").distinct():
         try:
             basis = basis_in_force(track)
-        except Fault:
-            log.exception("nothing of %s can be measured", track)
+        except Fault as fault:
+            faults.report(log, fault, "nothing of %s can be measured", track)
             continue
         if basis is not None:
             rows = _ready().filter(~Exists(of_it.filter(**basis._asdict())), repository__track=track)

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from competitions.models import Track
-from core import clock, events
+from core import clock, events, faults
 from core.errors import Fault
 from core.models import Event
 from evaluation.domain.results import AuditReport
@@ -100,8 +100,8 @@ def _end_all(track: int, evaluations: Sequence[Evaluation]) -> int:
         try:
             matches = _matches_of(evaluation)
             endings.append((evaluation, matches, _ending(evaluation)))
-        except Exception:  # whatever it is, the others are scored
-            log.exception("%s cannot be ended", evaluation)
+        except Exception as error:  # whatever it is, the others are scored
+            faults.report(log, error, "%s cannot be ended", evaluation)
     keys = {evaluation.submission_id for evaluation in evaluations}
     with transaction.atomic():
         # before the track, as in rounds: what is withdrawn at this moment either was scored before, or is not `over`
@@ -126,8 +126,8 @@ def _try_to_end(evaluation: Evaluation, ending: _Ending, due: QuerySet[Evaluatio
     try:
         with transaction.atomic():
             return _end(evaluation, ending, due)
-    except Exception:  # whatever it is, the others are ended
-        log.exception("%s cannot be ended", evaluation)
+    except Exception as error:  # whatever it is, the others are ended
+        faults.report(log, error, "%s cannot be ended", evaluation)
         return False
 
 
@@ -159,7 +159,7 @@ def _ending(evaluation: Evaluation) -> _Ending:
     try:
         scores = scores_of(evaluation)
     except Fault as fault:
-        log.exception("%s cannot be scored", evaluation)
+        faults.report(log, fault, "%s cannot be scored", evaluation)
         return _fault(f"Our side failed to score it: {fault}.")
     return _Ending(Evaluation.State.SCORED, scores.columns, scores.resampled)
 

@@ -17,7 +17,7 @@ from django.db.models import Exists, Max, OuterRef, Q
 from competitions.models import Competition, Track
 from competitions.rules import query_rules
 from competitions.selectors import may_organise, rules_in_force
-from core import clock, events
+from core import clock, events, faults
 from core.errors import Fault, GauntletError, Refusal
 from core.notify import notify
 from leaderboards.board_freeze import freeze_leaderboards, take_snapshot, unfreeze_leaderboards
@@ -147,8 +147,8 @@ def make_first_pools() -> list[Pool]:
             names = track.baselines[: _opponents(track)]
             players = [baseline_player(track.competition, name, log.info) for name in names]
             pool = _first_pool(track, players)
-        except GauntletError:
-            log.exception("no first pool for %s", track)
+        except GauntletError as error:
+            faults.report(log, error, "no first pool for %s", track)
             continue
         if pool is not None:
             made.append(pool)

@@ -9,6 +9,7 @@ from celery import shared_task
 from django.conf import settings
 
 from competitions.models import Track
+from core import faults
 from core.errors import GauntletError
 from leaderboards import services
 from leaderboards.selectors import unevaluated, unrefined
@@ -62,8 +63,8 @@ def sweep() -> None:
 def _try_to_evaluate(submission: Submission) -> None:
     try:
         services.evaluate(submission)
-    except GauntletError:
-        log.exception("%s cannot be evaluated", submission)
+    except GauntletError as error:
+        faults.report(log, error, "%s cannot be evaluated", submission)
 
 
 def _make_first_pools() -> None:

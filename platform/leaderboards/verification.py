@@ -5,12 +5,14 @@ The site may go on meanwhile. A board follows a new pool or a disqualification w
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.db import transaction
 
 from competitions.models import Competition, Track
+from core import faults
 from core.difference import Difference
 from core.errors import Fault
 from leaderboards.models import Evaluation, Resamples, Standing
@@ -19,6 +21,8 @@ from leaderboards.scoring import difference_of, keep_resamples, recompute, score
 from leaderboards.scoring_adapter import Scores
 from leaderboards.selectors import COUNTED, unresolved
 from leaderboards.superseding import supersede_in
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,7 @@ def _of_score(evaluation: Evaluation, *, repair: bool) -> Iterator[Difference]:
     try:
         scores = scores_of(evaluation)
     except Fault as fault:
+        faults.report(log, fault, "the score of %s cannot be computed", evaluation)
         yield Difference(str(evaluation), f"its score cannot be computed: {fault}")
         return
     changed = [

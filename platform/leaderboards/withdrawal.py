@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from competitions.models import Track
-from core import events
+from core import events, faults
 from leaderboards.board_freeze import time_of_a_result
 from leaderboards.models import Evaluation
 from matches.models import Match
@@ -39,8 +39,8 @@ def _try_to_end(evaluation: Evaluation) -> bool:
     try:
         with transaction.atomic():
             return _end(evaluation)
-    except Exception:  # whatever it is, the others are ended
-        log.exception("%s cannot be ended", evaluation)
+    except Exception as error:  # whatever it is, the others are ended
+        faults.report(log, error, "%s cannot be ended", evaluation)
         return False
 
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 from django.db import transaction
 from django.db.models import Exists, Model, OuterRef, QuerySet
 
-from core import clock, events, notify
+from core import clock, events, faults, notify
 from matches.models import Match, Piece, SampleResult, Worker
 from matches.piece_result import PlayedPiece, sum_audits
 from matches.queue_order import IN_ORDER, charge, fair_order, held_pieces
@@ -156,8 +156,8 @@ def _count(rows: QuerySet[Row], act: Callable[[Row], bool]) -> int:
         try:
             with transaction.atomic():
                 changed += act(row)
-        except Exception:
-            log.exception("the sweep failed at %s", row)
+        except Exception as error:
+            faults.report(log, error, "the sweep failed at %s", row)
     return changed
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import time
 
-from core import notify
+from core import faults, notify
+from core.logs import log_ids
 from matches import engine_adapter, queue
 from matches.heartbeat import Heartbeat
 from matches.models import Worker
@@ -29,7 +30,8 @@ def play_pieces(worker: Worker, heartbeat: Heartbeat, *, seconds: float) -> None
         # heard by another worker that is idle, or else by this one when it is done: rings neither grow nor run out
         notify.notify("matches.play")
     while claim is not None:
-        claim = _play_match(claim, heartbeat, ends)
+        with log_ids(match=claim.piece.match_id):
+            claim = _play_match(claim, heartbeat, ends)
 
 
 def _play_match(claim: Claim, heartbeat: Heartbeat, ends: float) -> Claim | None:
@@ -38,19 +40,22 @@ def _play_match(claim: Claim, heartbeat: Heartbeat, ends: float) -> Claim | None
     try:
         with engine_adapter.Session(match, claim.worker) as session:
             while True:
-                queue.commit(claim, session.settle(session.play(claim.piece)))
+                with log_ids(piece=claim.piece.pk):
+                    queue.commit(claim, session.settle(session.play(claim.piece)))
                 heartbeat.drop(claim)
                 following = _next(claim, heartbeat, ends)
                 if following is None or following.piece.match_id != match.pk:
                     return following
                 claim, following = following, None
     except queue.LostClaimError:
-        log.warning("%s was lost in mid-play; nothing of it was written", claim.piece)
+        with log_ids(piece=claim.piece.pk):
+            log.warning("%s was lost in mid-play; nothing of it was written", claim.piece)
         _release_claim(claim, following, heartbeat)
     except Exception as failure:  # whatever it is, it is ours: players fail in the result
-        log.exception("%s could not be played", claim.piece)
-        # a host that cannot play is no fault of the piece: it must not be given up for that
-        fault = f"{type(failure).__name__}: {failure}" if host_checks.check_after(failure) else ""
+        with log_ids(piece=claim.piece.pk):
+            faults.report(log, failure, "%s could not be played", claim.piece)
+            # a host that cannot play is no fault of the piece: it must not be given up for that
+            fault = f"{type(failure).__name__}: {failure}" if host_checks.check_after(failure) else ""
         _release_claim(claim, following, heartbeat, fault=fault)
     except BaseException:  # told to stop: nobody's fault, and the pieces are free at once
         _release_claim(claim, following, heartbeat)

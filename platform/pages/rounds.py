@@ -117,16 +117,15 @@ def _is_last(stage: RoundStage, played: Round) -> bool:
 
 
 def results(played: Round, tracks: Sequence[Track], shown: Track, *, sees_live: bool) -> Results:
-    """What a published round says, the track `shown` in full, in five queries.
+    """What a published round says, the track `shown` in full, in four queries.
 
     While the boards stand still, only those who see them live (`sees_live`) see a first panel that was seated in the
     order of boards that stood still already.
     """
     since = played.competition.leaderboards_frozen_since
     hidden = since is not None and since <= played.window.starts_at and not sees_live
-    standings = selectors.standings(played)
+    standings, stages = selectors.standings_and_stages(played)
     rows = standings[shown.name]
-    stages = selectors.stages(played)
     drawn = bracket(stages, shown.name, rows, without_first_panel=hidden)
     tries = _tries(stages, shown.name, rows)
     sharing = Counter(row.player for row in rows)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from core.errors import Refusal, RefusedForNow
+from core.times import in_words
 
 FAULT = "Gauntlet: a fault of ours, nothing was recorded, please push again"
 LATE_FAULT = "Gauntlet: your push is stored; the rest of its work follows by itself within a minute"
@@ -16,8 +17,8 @@ def refusal_text(refusal: Refusal, now: datetime) -> str:
     if refusal.fix:
         lines.append(f"  fix: {refusal.fix}")
     if isinstance(refusal, RefusedForNow):
-        at = refusal.accepted_from.astimezone(UTC)
-        lines.append(f"  accepted again from {at:%Y-%m-%d %H:%M:%S} UTC (in {_span(at - now)})")
+        at = refusal.accepted_from
+        lines.append(f"  accepted again from {in_words(at)} (in {_span(at - now)})")
     return "\n".join(lines)
 
 

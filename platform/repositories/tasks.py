@@ -6,6 +6,7 @@ import logging
 
 from celery import shared_task
 
+from core import faults
 from repositories.http.push_lock import clean_up as tidy_up
 from repositories.models import Repository
 from repositories.services import record_size
@@ -22,5 +23,5 @@ def clean_up() -> None:
         try:
             tidy_up(repository.path)
             record_size(repository)
-        except OSError:  # whatever it is, the others are tidied
-            log.exception("%s cannot be tidied", repository)
+        except OSError as error:  # whatever it is, the others are tidied
+            faults.report(log, error, "%s cannot be tidied", repository)

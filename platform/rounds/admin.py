@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from django.contrib import admin, messages
@@ -12,6 +13,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 
 from competitions.models import Competition
+from core import faults
 from core.administration.actions import confirmed_action
 from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin, model_field_names
@@ -30,6 +32,8 @@ from rounds.models import (
     RoundWarning,
     SigningKey,
 )
+
+log = logging.getLogger(__name__)
 
 STATE_COLOURS = {
     "planned": "info",
@@ -122,6 +126,7 @@ class RoundAdmin(ReadOnlyAdmin):
             except Refusal as refusal:
                 form.add_error(None, f"{refusal.problem}: {refusal.fix}" if refusal.fix else refusal.problem)
             except Fault as fault:
+                faults.report(log, fault, "a round could not be planned")
                 form.add_error(None, f"our side failed: {fault}")
             else:
                 messages.success(request, f"{planned} is planned. The commitment to its samples is public.")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from competitions.models import RulesVersion
 from competitions.pseudonyms import public_name
 from competitions.rules import query_rules
 from competitions.sample_store import sample_hashes, worst_cases
@@ -21,6 +22,7 @@ from evaluation.bundle.records import (
     body,
     field_commitment_of,
 )
+from evaluation.bundle.size import check_size
 from evaluation.domain.players import Track
 from evaluation.domain.results import Outcome
 from evaluation.scoring.distances import scored_distance
@@ -45,6 +47,7 @@ __all__ = [
     "RoundFacts",
     "RoundState",
     "ceiling",
+    "check_field",
     "commitment_to_field",
     "demanded",
     "ends_of",
@@ -81,6 +84,13 @@ def state_of(facts: RoundFacts) -> RoundState:
         raise
     except ValueError as error:
         raise Fault(f"the rows of the round contradict each other: {error}") from error
+
+
+def check_field(round_: Round, entries: Iterable[RoundEntry], rules: RulesVersion) -> None:
+    """Raise `Refusal` where the outcome of the round with `entries` might be too large to be written and verified."""
+    values = query_rules(rules.values, rules.version)
+    facts = field_of(round_, entries)
+    check_size(facts, query_budget=values.query_budget, piece_samples=values.piece_samples)
 
 
 def ends_of(facts: RoundFacts) -> tuple[int, ...]:

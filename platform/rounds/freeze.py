@@ -11,10 +11,11 @@ from django.db import transaction
 
 from competitions.models import FreezeWindow, Track
 from competitions.selectors import rules_in_force
-from core import clock
+from core import clock, faults
 from core.errors import GauntletError, Refusal
+from core.times import in_words
 from rounds import salts
-from rounds.engine_adapter import commitment_to_field
+from rounds.engine_adapter import check_field, commitment_to_field
 from rounds.entries import eligible_entries
 from rounds.models import Round, RoundEntry
 from rounds.transitions import lock_competition, locked, move, record_problem, require_organiser, require_state
@@ -35,8 +36,8 @@ def freeze(*, round_: Round, by: User | None = None, reason: str = "") -> None:
 
     It plays with however many there are: fewer than ten or five only make it shorter. A window that is over is an
     organiser's to decide upon, since what was ready when it began is known as before. Raises `Refusal` where `by` may
-    not, the window is to come or (for the site) over, another round is under way, or models or untargeted attacks are
-    missing.
+    not, the window is to come or (for the site) over, another round is under way, models or untargeted attacks are
+    missing, or it is too large to be verified afterwards.
     """
     if by is not None:
         require_organiser(by, round_.competition)
@@ -49,8 +50,9 @@ def freeze(*, round_: Round, by: User | None = None, reason: str = "") -> None:
         _check_no_other(held)
         entries = eligible_entries(held, held.window.starts_at)
         _check_sides(entries)
-        RoundEntry.objects.bulk_create(entries)
         held.rules = rules_in_force(held.competition)
+        check_field(held, entries, held.rules)
+        RoundEntry.objects.bulk_create(entries)
         held.field_salt = salts.new_salt()
         held.field_commitment = commitment_to_field(held, entries, held.field_salt)
         counts = Counter(entry.track.name for entry in entries)
@@ -75,7 +77,7 @@ def freeze_due() -> None:
             freeze(round_=round_)
         except Exception as error:
             if not isinstance(error, Refusal):
-                log.exception("%s cannot be frozen", round_)
+                faults.report(log, error, "%s cannot be frozen", round_)
             record_problem(round_, words(error))
 
 
@@ -90,10 +92,10 @@ def _check_window(window: FreezeWindow, by: User | None) -> None:
     # by the clock, and under the lock, that say since when a submission is ready
     now = clock.database_now()
     if now < window.starts_at:
-        raise Refusal(f"its freeze window begins only at {window.starts_at:%Y-%m-%d %H:%M} UTC", fix="open it now")
+        raise Refusal(f"its freeze window begins only at {in_words(window.starts_at)}", fix="open it now")
     if by is None and now >= window.ends_at:
         raise Refusal(
-            f"its freeze window was over at {window.ends_at:%Y-%m-%d %H:%M} UTC before it could be frozen",
+            f"its freeze window was over at {in_words(window.ends_at)} before it could be frozen",
             fix="freeze it by hand, with what was ready when the window began, or cancel it and plan another",
         )
 

@@ -10,12 +10,14 @@ from django.db import transaction
 from django.db.models import Max
 
 from competitions.models import Competition, SampleSet
+from competitions.selectors import rules_in_force
 from competitions.services import commitment_of, draw_samples, keep_draw, plan_window
 from core import clock, events
 from core.errors import Refusal
 from matches.selectors import ever_played
 from rounds import salts
-from rounds.engine_adapter import MOST_SAMPLES
+from rounds.engine_adapter import MOST_SAMPLES, check_field
+from rounds.entries import eligible_entries
 from rounds.models import Round
 from rounds.transitions import require_organiser
 
@@ -44,7 +46,8 @@ def plan_round(
     Whoever plans again to get another order cancels a round first, which stays listed.
 
     Raises `Refusal` where `by` may not, the window cannot be, or the samples are of another purpose, too few, or were
-    ever played or drawn for a round that was not cancelled before it played.
+    ever played or drawn for a round that was not cancelled before it played, and where the round with those who would
+    be in it now is too large to be verified afterwards.
     """
     require_organiser(by, competition)
     kind, schedule, title = _kind(kind), _schedule(schedule), _title(title)
@@ -76,6 +79,8 @@ def plan_round(
             state_since=now,
             planned_at=now,
         )
+        # as if it were frozen now: better refused here than on the day
+        check_field(planned, eligible_entries(planned, now), rules_in_force(competition))
         events.record(
             "plan", planned, by=by, reason=reason, kind=kind, schedule=schedule, guard=guard, samples=samples,
             source=source.pk, commitment=planned.commitment,

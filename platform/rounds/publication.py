@@ -10,7 +10,7 @@ from django.db import transaction
 
 from competitions.services import draw_validation_set, keep_validation_set
 from competitions.validation_renewal import Renewal
-from core import events
+from core import events, faults
 from core.errors import Refusal
 from leaderboards.services import set_pool, take_snapshot
 from rounds.freeze import words
@@ -95,7 +95,7 @@ def _renew(held: Round, renewal: Renewal | Exception | None) -> None:
     except Exception as error:
         why = words(error)
         if not isinstance(error, Refusal):
-            log.exception("%s: no new validation set", held)
+            faults.report(log, error, "%s: no new validation set", held)
         held.problem = f"No new validation set was drawn, and the one in force stays: {why}"
         held.save(update_fields=["problem"])
         events.record("keep_validation_set", held, reason=why)

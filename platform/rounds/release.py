@@ -15,6 +15,7 @@ from competitions.models import Competition, SampleSet
 from core import clock, events, object_store
 from core.errors import Fault, Refusal
 from core.models import Event
+from core.times import in_words
 from matches.models import Match
 from repositories.http.concurrency import ANYBODY, LIMITER
 from repositories.models import Repository
@@ -55,8 +56,8 @@ def release(*, round_: Round, part: str, by: User, reason: str) -> Release:
 
     Releasing again what was withdrawn gives the same bytes, until the signing key changes. Raises `Refusal` where it
     may not be public, or is; so it does for images that others are still measured on and for the bundle that tells of
-    them, for the bundle while the boards stand still, for code where nobody's may be cloned, and for files that
-    would call players by their digests.
+    them, for the bundle while the boards stand still, for code where nobody's may be cloned or, but for a final, the
+    competition is still running, and for files that would call players by their digests.
     """
     require_organiser(by, round_.competition)
     reason = require_reason(reason, "a release")
@@ -157,7 +158,19 @@ def _check_may_be_public(round_: Round, part: str) -> None:
     # and the order in which it seats its players is that of the boards when it was frozen
     if part == Release.Part.BUNDLE and Competition.objects.get(pk=round_.competition_id).leaderboards_frozen_since:
         raise Refusal(f"the bundle of {round_} tells of boards that stand still", fix="let the boards move first")
-    if part == Release.Part.CODE and not released_entries(round_):
+    if part == Release.Part.CODE:
+        _check_code(round_)
+
+
+def _check_code(round_: Round) -> None:
+    competition = Competition.objects.get(pk=round_.competition_id)
+    # a final is the last word on its submissions; after another round they go on competing
+    if round_.track_name != Round.Kind.FINAL and clock.database_now() < competition.ends_at:
+        raise Refusal(
+            f"{competition.title} is still running, and others would copy the code of {round_}",
+            fix=f"release it after {in_words(competition.ends_at)}, when the competition has ended",
+        )
+    if not released_entries(round_):
         raise Refusal(
             f"no entry of {round_} is eligible and has an open-source licence", fix="there is no code to release"
         )

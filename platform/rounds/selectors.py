@@ -3,8 +3,9 @@ grow with the round."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet, Sum
@@ -33,6 +34,7 @@ __all__ = [
     "progress",
     "stages",
     "standings",
+    "standings_and_stages",
 ]
 
 
@@ -90,15 +92,26 @@ _OTHERS = {
     "state": F("submission__state"),
     "disqualified": F("submission__disqualified_at"),
     "left": F("inconsistent"),
+    "digest": F("player__digest"),
 }
 
 
 def standings(round_: Round) -> dict[str, list[StandingRow]]:
     """Return the entries of a round by track name, best first (in the order of entry until it is scored); one query."""
-    rows: dict[str, list[StandingRow]] = {track_name: [] for track_name in Track.Name.values}
+    return _standings(_entries(round_))
+
+
+def _entries(round_: Round) -> list[dict[str, Any]]:
+    """Return the entries with all that pages say of them, by track, best first."""
     entries = RoundEntry.objects.filter(round=round_).order_by("track", F("place").asc(nulls_last=True), "order")
-    for values in entries.values(*_OWN, **_OTHERS):
-        rows[values.pop("track_name")].append(_standing(values))
+    return list(entries.values(*_OWN, **_OTHERS))
+
+
+def _standings(entries: Iterable[Mapping[str, Any]]) -> dict[str, list[StandingRow]]:
+    rows: dict[str, list[StandingRow]] = {track_name: [] for track_name in Track.Name.values}
+    for entry in entries:
+        values = {name: value for name, value in entry.items() if name not in {"track_name", "digest"}}
+        rows[entry["track_name"]].append(_standing(values))
     return rows
 
 
@@ -167,7 +180,17 @@ class BracketView:
 
 def stages(round_: Round) -> list[BracketView]:
     """The brackets of a round, the one of the models first, in three queries."""
-    by_digest, by_player = _names(round_)
+    return _brackets(round_, _entries(round_))
+
+
+def standings_and_stages(round_: Round) -> tuple[dict[str, list[StandingRow]], list[BracketView]]:
+    """`standings` and `stages`, in three queries: the entries, with all that they join, are read once."""
+    entries = _entries(round_)
+    return _standings(entries), _brackets(round_, entries)
+
+
+def _brackets(round_: Round, entries: Iterable[Mapping[str, Any]]) -> list[BracketView]:
+    by_digest, by_player = _names(entries)
     lines: dict[int, tuple[list[Line], list[Line]]] = {}
     columns = ("stage", "track__name", "player", "place", "value", "cut_line", "kept", "spared", "inconsistent")
     made = Decision.objects.filter(stage__round=round_).order_by("stage", "place")
@@ -202,21 +225,13 @@ def stages(round_: Round) -> list[BracketView]:
     return [BracketView(track_name, tuple(brackets[track_name])) for track_name in order if track_name in brackets]
 
 
-def _names(round_: Round) -> tuple[dict[tuple[str, str], Name], dict[int, Name]]:
-    entries = RoundEntry.objects.filter(round=round_).order_by("order")
-    columns = (
-        "track__name",
-        "player__digest",
-        "player",
-        "submission__title",
-        "submission__repository__entry__team__name",
-    )
+def _names(entries: Iterable[Mapping[str, Any]]) -> tuple[dict[tuple[str, str], Name], dict[int, Name]]:
     by_digest: dict[tuple[str, str], Name] = {}
-    for track_name, digest, player, title, team in entries.values_list(*columns):
-        known = by_digest.get((track_name, digest))
-        by_digest[track_name, digest] = Name(
-            player, known.title if known else title, (*(known.teams if known else ()), team)
-        )
+    for entry in sorted(entries, key=itemgetter("order")):
+        key = entry["track_name"], entry["digest"]
+        known = by_digest.get(key)
+        title, teams = (known.title, known.teams) if known else (entry["title"], ())
+        by_digest[key] = Name(entry["player_key"], title, (*teams, entry["team"]))
     return by_digest, {name.player: name for name in by_digest.values()}
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
-from core import clock, events
+from core import clock, events, faults
 from core.errors import Fault, Refusal
 from rounds import signing_seed
 from rounds.models import SigningKey
@@ -95,8 +95,9 @@ def _secret_of(key: SigningKey) -> bytes:
             f"the secret of the signing key {key_id(key.public)} is not there: bring the file signing-key back from "
             "the backup. A new key is made by nobody but an operator (manage.py signing_key)"
         )
-        log.critical("%s", problem)
-        raise Fault(problem)
+        fault = Fault(problem)
+        faults.report(log, fault, "%s", problem, level=logging.CRITICAL)
+        raise fault
     return found
 
 

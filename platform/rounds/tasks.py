@@ -6,6 +6,8 @@ import logging
 
 from celery import shared_task
 
+from core import faults
+from core.logs import log_ids
 from rounds import services
 from rounds.freeze import words
 from rounds.models import Round
@@ -20,11 +22,12 @@ log = logging.getLogger(__name__)
 def advance_round() -> None:
     """Take the next step of every round that plays; one that cannot says why, and holds up no other."""
     for round_ in Round.objects.filter(state=Round.State.PLAYING).select_related("competition").order_by("pk"):
-        try:
-            services.advance_round(round_)
-        except Exception as error:
-            log.exception("%s cannot go on", round_)
-            services.record_problem(round_, words(error))
+        with log_ids(round=round_.pk):
+            try:
+                services.advance_round(round_)
+            except Exception as error:
+                faults.report(log, error, "%s cannot go on", round_)
+                services.record_problem(round_, words(error))
 
 
 @shared_task(name="rounds.verify")  # type: ignore[untyped-decorator]

@@ -13,10 +13,10 @@ from competitions.models import Competition, FreezeWindow
 from competitions.window_lookup import window_at
 from core import clock
 from core.errors import Refusal, RefusedForNow
+from core.times import in_words
 from repositories.file_rules import check_files
 from repositories.git_reader import GitReader
 from repositories.models import Repository
-from submissions.messages import moment
 from submissions.preflight import check_script, manifest_at, plan_of
 from submissions.selectors import allowance_of, standing_submission
 
@@ -45,17 +45,17 @@ def check_calendar(competition: Competition) -> None:
     now = clock.database_now()
     if now < competition.starts_at:
         raise _not_yet(
-            competition, f"{competition.title} begins at {moment(competition.starts_at)}", competition.starts_at
+            competition, f"{competition.title} begins at {in_words(competition.starts_at)}", competition.starts_at
         )
     if now >= competition.ends_at:
         raise Refusal(
-            f"{competition.title} ended at {moment(competition.ends_at)}",
+            f"{competition.title} ended at {in_words(competition.ends_at)}",
             fix="nothing more can be submitted to it; pushes of code go on as before",
         )
     window = window_at(competition.freeze_windows.all(), now)
     if window:
         raise _not_yet(
-            competition, f"submissions are frozen until {moment(window.ends_at)}: {window.reason}", window.ends_at
+            competition, f"submissions are frozen until {in_words(window.ends_at)}: {window.reason}", window.ends_at
         )
 
 
@@ -112,7 +112,7 @@ def _not_yet(competition: Competition, problem: str, at: datetime) -> Refusal:
     accepted_from = _after_windows(list(competition.freeze_windows.all()), at)
     if accepted_from >= competition.ends_at:
         return Refusal(
-            problem, fix=f"{competition.title} ends at {moment(competition.ends_at)}, before the next one is accepted"
+            problem, fix=f"{competition.title} ends at {in_words(competition.ends_at)}, before the next one is accepted"
         )
     return RefusedForNow(problem, accepted_from=accepted_from)
 

@@ -16,8 +16,9 @@ from typing import Any
 from django.db import transaction
 
 from competitions.models import Competition
-from core import clock, events
+from core import clock, events, faults
 from core.notify import notify
+from core.times import in_words
 from submissions import player_builds, quota_ledger, timeouts
 from submissions.models import Build, Player, Submission
 from submissions.quota_rules import REFUNDED_FAULTS
@@ -147,8 +148,8 @@ def _apart(row: Build | Submission) -> Iterator[None]:
     """What goes wrong with one row stops none of those behind it; the next sweep meets it again."""
     try:
         yield
-    except Exception:
-        log.exception("%s cannot be swept now", row)
+    except Exception as error:
+        faults.report(log, error, "%s cannot be swept now", row)
 
 
 def _lost(build: Build, now: datetime) -> None:
@@ -166,7 +167,7 @@ def _lost(build: Build, now: datetime) -> None:
 def _overdue(submission: Submission, now: datetime) -> None:
     build = submission.builds.filter(finished_at=None).last()
     if build is not None:
-        release_claim(build, OVERDUE, f"{submission.state} since {submission.state_since:%Y-%m-%d %H:%M}")
+        release_claim(build, OVERDUE, f"{submission.state} since {in_words(submission.state_since)}")
         return
     with transaction.atomic():
         quota_ledger.lock(submission.repository)

@@ -13,7 +13,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.db import DatabaseError, transaction
 
-from core import clock, events, object_store
+from core import clock, events, faults, object_store
 from core.errors import Fault, Refusal
 from core.worker_slot import device_of, slot
 from evaluation.domain.errors import HostFault
@@ -40,7 +40,7 @@ def in_service() -> bool:
     try:
         open_sandbox()
     except (Fault, OSError) as problem:
-        _suspend(str(problem))
+        _suspend(str(problem), problem)
         return False
     return True
 
@@ -60,17 +60,21 @@ def check_after(failure: BaseException) -> bool:
 
     A host that certainly failed is so even if it passes: a sandbox that fails now and then would pass many checks.
     """
-    problem = _problem() or ("it failed now and then" if isinstance(failure, HostFault) else "")
+    found = _problem()
+    if found is not None:
+        problem = str(found) or type(found).__name__
+    else:
+        problem = "it failed now and then" if isinstance(failure, HostFault) else ""
     if problem:
         try:
-            _suspend(f"{problem} (checked after: {type(failure).__name__}: {failure})")
-        except DatabaseError:  # its files may lie on the same full disk
-            log.exception("it could not be noted that %s takes no work: %s", settings.WORKER_NAME, problem)
+            _suspend(f"{problem} (checked after: {type(failure).__name__}: {failure})", found)
+        except DatabaseError as error:  # its files may lie on the same full disk
+            faults.report(log, error, "it could not be noted that %s takes no work: %s", settings.WORKER_NAME, problem)
     return not problem
 
 
-def _problem() -> str:
-    """What is wrong with this host, found by trying; empty where nothing is."""
+def _problem() -> Exception | None:
+    """What is wrong with this host, found by trying; None where nothing is."""
     try:
         object_store.check()
         device = device_of(slot())
@@ -79,8 +83,8 @@ def _problem() -> str:
             sandbox.sweep()
         player_builds.check_host()
     except (Fault, Refusal, OSError) as problem:
-        return str(problem)
-    return ""
+        return problem
+    return None
 
 
 def _begin_check(host: Host) -> bool:
@@ -97,15 +101,15 @@ def _resume_or_wait(host: Host) -> bool:
     problem = _problem()
     with transaction.atomic():
         out = Host.objects.filter(pk=host.pk, out_since__isnull=False)
-        if problem:
-            out.update(problem=problem)
+        if problem is not None:
+            out.update(problem=str(problem))
         elif out.update(out_since=None, check_due_at=None, failed_checks=0):
             events.record("resume_host", host, out_since=str(host.out_since), failed_checks=host.failed_checks)
             log.warning("%s is in service again: its control players answer", host)
-    return not problem
+    return problem is None
 
 
-def _suspend(problem: str) -> None:
+def _suspend(problem: str, error: Exception | None) -> None:
     """Take this host out of service. It is told once, however many processes and pieces meet the same trouble."""
     now = clock.now()
     with transaction.atomic():
@@ -116,7 +120,7 @@ def _suspend(problem: str) -> None:
         if begun:
             events.record("suspend_host", host, reason=problem)
     if begun:
-        log.error("%s takes no work until a check of it succeeds: %s", host, problem)
+        log.error("%s takes no work until a check of it succeeds: %s", host, problem, exc_info=error)
 
 
 def _pause(failed_checks: int) -> timedelta:

@@ -1,18 +1,11 @@
-"""What teams read after a push, and moments as they are written there."""
+"""What teams read after a push."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-
 from core.errors import Refusal, RefusedForNow
+from core.times import in_words
 from submissions.models import Submission
 from submissions.quota_rules import Allowance
-
-
-def moment(at: datetime) -> str:
-    """`at` to the minute, never earlier than it is: "2026-11-22 12:00 UTC"."""
-    later = at.astimezone(UTC) + timedelta(seconds=59, microseconds=999_999)
-    return f"{later:%Y-%m-%d %H:%M} UTC"
 
 
 def accepted(submission: Submission, site_url: str, left: Allowance) -> str:
@@ -28,7 +21,7 @@ def accepted(submission: Submission, site_url: str, left: Allowance) -> str:
 
 def too_late(tag: str, commit: str, refusal: Refusal, next_tag: str) -> str:
     """The answer to a push whose slot was given back before its tag arrived, and that is refused by now."""
-    when = f" after {moment(refusal.accepted_from)}" if isinstance(refusal, RefusedForNow) else ""
+    when = f" after {in_words(refusal.accepted_from)}" if isinstance(refusal, RefusedForNow) else ""
     fix = f"push another tag for it{when}: git tag {next_tag} {commit[:12]} && git push origin {next_tag}"
     return f"{tag} is stored, and came too late to be a submission: {refusal.problem}\n  fix: {refusal.fix or fix}"
 
@@ -43,4 +36,4 @@ def slots(left: Allowance) -> str:
     text = f"Slots left: {left.left} of {left.quota} in any 24 hours."
     if not left.frees_at:
         return text
-    return f"{text} The next one frees at {moment(left.next_at or left.frees_at[0])}."
+    return f"{text} The next one frees at {in_words(left.next_at or left.frees_at[0])}."

@@ -6,12 +6,15 @@ import logging
 import os
 import threading
 import time
+from contextvars import copy_context
 from types import TracebackType
 
 from django.conf import settings
 from django.db import Error, close_old_connections, connection
 
+from core import faults
 from core.errors import Refusal
+from core.logs import log_ids
 from evaluation.domain.errors import ManifestRefusal, SlowBuildRefusal
 from submissions import build_order, build_queue, host_checks, player_builds
 from submissions.build_logs import LogWriter, clean
@@ -46,13 +49,14 @@ def advance(rung: int) -> None:
 
 def _advance(build: Build) -> None:
     writer = LogWriter(build, player_builds.host_paths(build.submission).hidden)
-    with _Keeper(build, writer) as keeper:
+    ids = log_ids(submission=build.submission_id, build=build.pk)
+    with ids, _Keeper(build, writer) as keeper:
         try:
             _work(build, writer, keeper)
         except _NoLongerOursError:
             build_queue.leave(build)
         except Exception as error:  # whatever it is, the team did not cause it
-            log.exception("%s failed", build)
+            faults.report(log, error, "%s failed", build)
             close_old_connections()
             writer.write("Something of ours failed. It costs the team nothing.")
             writer.close()
@@ -72,7 +76,9 @@ class _Keeper:
         self._writer = writer
         self._lost = threading.Event()
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._keep, name=f"keeper of {build}", daemon=True)
+        self._thread = threading.Thread(
+            target=copy_context().run, args=(self._keep,), name=f"keeper of {build}", daemon=True
+        )
 
     def __enter__(self) -> _Keeper:
         self._thread.start()

@@ -10,13 +10,13 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from accounts.models import User
-from core import clock, events, notify
+from core import clock, events, faults, notify
 from core.errors import Refusal, RefusedForNow
+from core.times import in_words
 from repositories.git_reader import GitReader
 from repositories.models import Repository
 from submissions import timeouts
 from submissions.admission import check_commit_is_new, check_quota, check_turn
-from submissions.messages import moment
 from submissions.models import QuotaSlot, Submission
 from submissions.preflight import manifest_at
 from submissions.quota_rules import WINDOW, refunds_fault, refunds_refusal
@@ -61,7 +61,7 @@ def _same_push(slot: QuotaSlot, tag: str) -> QuotaSlot:
     raise RefusedForNow(
         f"commit {slot.commit[:7]} is being submitted just now, as {slot.tag}",
         accepted_from=slot.reserved_at + timeouts.RESERVED,
-        fix=f"wait for that push; if it broke off, push again after {moment(slot.reserved_at + timeouts.RESERVED)}",
+        fix=f"wait for that push; if it broke off, push again after {in_words(slot.reserved_at + timeouts.RESERVED)}",
     )
 
 
@@ -143,10 +143,10 @@ def _settled(slot: QuotaSlot) -> bool:
         if arrived:
             bind(repository=repository, commit=slot.commit, tag=slot.tag, by=slot.reserved_by)
             return True
-    except Refusal:
-        log.exception("slot %s has a tag that no longer passes the door", slot.pk)
-    except Exception:  # whatever it is, the slots behind this one are settled
-        log.exception("slot %s cannot be settled now", slot.pk)
+    except Refusal as refusal:
+        log.warning("slot %s has a tag that is no longer accepted: %s", slot.pk, refusal)
+    except Exception as error:  # whatever it is, the slots behind this one are settled
+        faults.report(log, error, "slot %s cannot be settled now", slot.pk)
         if clock.now() - slot.reserved_at < timeouts.UNSETTLED:
             return False
     return _give_back(slot, QuotaSlot.State.RESERVED, PUSH_BROKEN_OFF)
@@ -184,8 +184,8 @@ def _settle_late(repository: Repository, slots: Sequence[QuotaSlot]) -> int:
         with GitReader(repository.path) as reader:
             refs = reader.refs()
             arrived = {slot.tag: slot for slot in slots if _is_at(reader, refs, slot)}
-    except Exception:  # whatever it is, the other repositories are looked at, and this one the next time
-        log.exception("late tags of %s cannot be settled now", repository)
+    except Exception as error:  # whatever it is, the other repositories are looked at, and this one the next time
+        faults.report(log, error, "late tags of %s cannot be settled now", repository)
         return 0
     return sum(_bind_late(slot) for slot in arrived.values())
 
@@ -195,8 +195,8 @@ def _bind_late(slot: QuotaSlot) -> bool:
         bind(repository=slot.repository, commit=slot.commit, tag=slot.tag, by=slot.reserved_by)
     except Refusal as refusal:
         log.info("slot %s has a tag that came too late: %s", slot.pk, refusal)
-    except Exception:  # whatever it is, the tags behind this one are settled
-        log.exception("the late tag of slot %s cannot be settled now", slot.pk)
+    except Exception as error:  # whatever it is, the tags behind this one are settled
+        faults.report(log, error, "the late tag of slot %s cannot be settled now", slot.pk)
         return False
     return True
 

@@ -31,12 +31,14 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   });
 }
 
-// times in the zone of whoever reads; they come as UTC
+// times in the zone of the reader; they come as UTC, and are rounded up to the minute as the server rounds them
 const local = new Intl.DateTimeFormat("en-GB", {
   day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short",
 });
 function localise(part) {
-  for (const time of part.querySelectorAll("time[data-local]")) time.textContent = local.format(new Date(time.dateTime));
+  for (const time of part.querySelectorAll("time[data-local]")) {
+    time.textContent = local.format(Math.ceil(new Date(time.dateTime) / 60000) * 60000);
+  }
 }
 
 // the same words as the server's: in 2 d 3 h

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,10 @@ from django.template.response import TemplateResponse
 from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminTextareaWidget
 
+from core import faults
 from core.errors import Fault, Refusal
+
+log = logging.getLogger(__name__)
 
 MOST_ROWS = 200
 """How many rows an act takes at once: as many as a person can look over."""
@@ -140,6 +144,7 @@ def _do(request: HttpRequest, act: AdminAction, rows: list[Any], given: dict[str
         except Refusal as refusal:
             messages.error(request, f"{named}: {refusal.problem}" + (f" (fix: {refusal.fix})" if refusal.fix else ""))
         except Fault as fault:
+            faults.report(log, fault, "%s failed at %s", act.title, named)
             messages.error(request, f"{named}: our side failed: {fault}")
         else:
             done += len(chosen)

@@ -20,6 +20,7 @@ from accounts.models import Team, User
 from accounts.selectors import teams_of
 from competitions.models import Track
 from core import clock, rounding
+from core.times import to_minute
 from evaluation.domain.significant_digits import decimals
 from pages.chart_axis import Axis
 
@@ -57,13 +58,13 @@ def local_moment(at: datetime | None) -> SafeString | str:
 
 
 def _time(at: datetime, attribute: SafeString) -> SafeString:
-    at = at.astimezone(UTC)
+    at, minute = at.astimezone(UTC), to_minute(at)
     return format_html(
         '<time datetime="{}" title="{}"{}>{}</time>',
         _for_programs(at),
         at.strftime("%Y-%m-%d %H:%M:%S UTC"),
         attribute,
-        f"{at.day} {at:%b %Y, %H:%M} UTC",
+        f"{minute.day} {minute:%b %Y, %H:%M} UTC",
     )
 
 

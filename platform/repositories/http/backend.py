@@ -14,6 +14,7 @@ from contextlib import ExitStack
 
 from django.conf import settings
 
+from core import faults
 from core.errors import Fault
 from repositories.git_command import COMMAND, environment
 from repositories.http.hook_channel import HookChannel, HookRequest, HookResponse
@@ -173,7 +174,9 @@ class BackendProcess:
             question, caller = self._line.hear()
             with caller:
                 self._line.reply(caller, self._receive(question))
-        except (OSError, ValueError, TypeError, Fault):  # the hook is gone; git ends by itself
+        except Fault as fault:
+            faults.report(log, fault, "a hook of git was not answered")
+        except (OSError, ValueError, TypeError):  # the hook is gone; git ends by itself
             log.warning("a hook of git was not heard out", exc_info=True)
 
     def _end(self) -> None:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
+from core import faults
 from core.errors import Fault
 from repositories.git_command import answer_of
 
@@ -65,8 +66,8 @@ def _pack_refs(path: Path) -> None:
     try:
         if any(names for _, _, names in os.walk(refs)):
             answer_of(path, "pack-refs", "--all", seconds=PACK_SECONDS)
-    except Fault:  # the next push tries again; this one has been taken
-        log.warning("the refs of %s cannot be packed", path, exc_info=True)
+    except Fault as fault:  # the next push tries again; this one has been taken
+        faults.report(log, fault, "the refs of %s cannot be packed", path)
     for folder, _, _ in os.walk(refs, topdown=False):
         if Path(folder) not in (refs, refs / "heads", refs / "tags"):
             with suppress(OSError):  # it is not empty

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from django.conf import settings
 from django.db import connections
 
-from core import clock
+from core import clock, faults
 from core.errors import Refusal
 from repositories.git_reader import GitReader
 from repositories.http.hook_channel import HookRequest, HookResponse
@@ -43,16 +43,16 @@ class ReceivePack:
             return HookResponse(0, printable(self.gate.before(push)))
         except Refusal as refusal:
             return HookResponse(1, printable(refusal_text(refusal, clock.now())))
-        except Exception:
-            log.exception("the door failed on a push of %s to %s", push.user, push.repository)
+        except Exception as error:
+            faults.report(log, error, "the door failed on a push of %s to %s", push.user, push.repository)
             return HookResponse(1, FAULT)
 
     def _after(self, push: Push) -> HookResponse:
         try:
             record_push(push.repository)
             return HookResponse(0, printable(self.gate.after(push)))
-        except Exception:
-            log.exception("the door failed after a push of %s to %s", push.user, push.repository)
+        except Exception as error:
+            faults.report(log, error, "the door failed after a push of %s to %s", push.user, push.repository)
             return HookResponse(0, LATE_FAULT)
 
 

@@ -81,6 +81,9 @@ class TwoStages:
     def ceiling(self, models: int, attacks: int, samples: int, *, models_given: bool = False) -> int:
         return models * attacks * samples
 
+    def most_pairs(self, models: int, attacks: int, samples: int, *, models_given: bool = False) -> int:
+        return models * attacks
+
 
 def _wanted(field: Field, played: Played, demand: Demand) -> Iterable[Wanted]:
     for model in demand.models:

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from evaluation.domain.players import Side
 from evaluation.tournament.entrants import Field
+from evaluation.tournament.halving import Halving
 from evaluation.tournament.ladder import Ladder
-from evaluation.tournament.schedule import Decision, Demand, OrderedBy
+from evaluation.tournament.schedule import Decision, Demand, OrderedBy, Schedule
 
 
 def test_it_works(make_field: Any, play_out: Any) -> None:
@@ -150,6 +151,16 @@ def test_given_models_are_met_by_every_attack(make_field: Any, play_out: Any) ->
     assert all(demand.models == tuple(range(5)) for demand in plan.demands)
     assert all(one.side is Side.ATTACK for stage in plan.stages for one in stage.decisions)
     assert plan.result.attacks == tuple(f"a{number}" for number in range(40))
+
+
+@pytest.mark.parametrize("schedule", [Ladder(), Ladder(guard=True), Halving()], ids=["ladder", "guard", "halving"])
+@pytest.mark.parametrize("given", [False, True], ids=["both sides", "given models"])
+def test_no_more_pairs_meet_than_were_foreseen(make_field: Any, play_out: Any, schedule: Schedule, given: bool) -> None:
+    shape = (5 if given else 60, 60, 40)
+    distances = np.random.default_rng(3).random(shape)
+    plan, _ = play_out(schedule, make_field(shape, models_given=given), distances, 1)
+    met = {pair for demand in plan.demands for pair in product(demand.models, demand.attacks)}
+    assert len(met) <= schedule.most_pairs(*shape, models_given=given) <= shape[0] * shape[1]
 
 
 def test_the_ceiling() -> None:

@@ -17,7 +17,7 @@ from django.core.checks import run_checks
 from django.core.mail.backends.locmem import EmailBackend
 from django.db import connection
 from django.test import Client
-from django.urls import reverse
+from django.urls import include, path, reverse
 from pytest_django import Settings
 
 from accounts.models import AccountRequest, SignUpLink, User
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
 
 PASSWORD = "correct horse battery"  # noqa: S105 - of nobody
+urlpatterns = [path("accounts/", include("allauth.urls")), path("", include("config.urls"))]
+"""Those of a site with a mail server."""
+
 SHOW = "from django.conf import settings as s; "
 SHOW += "print(s.SIGN_UP, s.ACCOUNT_EMAIL_VERIFICATION, s.ACCOUNT_SIGNUP_FIELDS[1])"
 
@@ -201,6 +204,44 @@ def test_a_broken_mail_server_stops_neither_sign_up_nor_approval(
     assert "the account is approved, but the e-mail to robin@example.org was not sent" in page
     _log_in(client)
     assert _is_in(client)
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_a_broken_mail_server_is_told_to_who_must_verify_an_address(
+    db: None, settings: Settings, caplog: pytest.LogCaptureFixture, taken: bool
+) -> None:
+    """The same for an address that has an account: nobody learns from it which have."""
+    _set(settings, "email")
+    settings.ACCOUNT_RATE_LIMITS = False
+    if taken:
+        _sign_up(Client(), "martin")
+    settings.EMAIL_BACKEND = f"{__name__}.BrokenServer"
+    assert "The confirmation e-mail could not be sent. Try again later." in _sign_up(Client())
+    [record] = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert record.exc_info is not None
+    assert record.exc_info[0] is ConnectionRefusedError
+
+
+def test_a_broken_mail_server_is_told_to_who_forgot_a_password(
+    db: None, alice: User, settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.ROOT_URLCONF = __name__
+    settings.EMAIL_BACKEND = f"{__name__}.BrokenServer"
+    page = Client().post("/accounts/password/reset/", {"email": "alice@example.org"}, follow=True)
+    assert "The e-mail could not be sent. Try again later." in page.content.decode()
+    assert "could not be sent" in caplog.text
+
+
+def test_the_link_is_sent_when_the_mail_server_is_back(db: None, settings: Settings) -> None:
+    _set(settings, "email")
+    working = settings.EMAIL_BACKEND
+    settings.EMAIL_BACKEND = f"{__name__}.BrokenServer"
+    client = Client()
+    _sign_up(client)
+    settings.EMAIL_BACKEND = working
+    settings.ACCOUNT_RATE_LIMITS = False
+    _log_in(client)
+    assert [message.to for message in mail.outbox] == [["robin@example.org"]]
 
 
 def test_a_link_of_an_organiser_makes_one_account(db: None, settings: Settings, as_root: Client) -> None:

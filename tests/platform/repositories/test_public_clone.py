@@ -16,7 +16,7 @@ from pytest_django import Settings
 from accounts.models import User
 from competitions.models import Competition, Entry, FreezeWindow, SampleSet, Track
 from core import clock
-from core.errors import Fault
+from core.errors import Fault, Refusal
 from repositories.http.concurrency import ANYBODY, LIMITER
 from repositories.models import Repository
 from repositories.public_copies import drop_copies, public_copy
@@ -119,6 +119,22 @@ def test_it_works(
     # the team's own address is what it was, for those who say who they are and those who do not
     assert later in copy.git("ls-remote", arena.url(token), "refs/heads/main")
     assert "terminal prompts disabled" in copy.ask("ls-remote", f"http://{arena.address}/git/owls/model.git")[1]
+
+
+def test_code_of_another_round_than_a_final_is_released_when_the_competition_has_ended(
+    arena: Site, copy: WorkingCopy, token: str, public: str, boss: User, make_round: MakeRound
+) -> None:
+    entered = copy.git("rev-parse", "HEAD")
+    copy.git("tag", "submission-1")
+    copy.git("push", arena.url(token), "main", "submission-1")
+    made = make_round(1, entered, "submission-1")
+    Round.objects.filter(pk=made.pk).update(kind="top-five")
+    made.refresh_from_db()
+    with pytest.raises(Refusal, match="is still running"):
+        release(round_=made, part="code", by=boss, reason="to learn from")
+    Competition.objects.filter(pk=made.competition_id).update(ends_at=clock.now())
+    release(round_=made, part="code", by=boss, reason="to learn from")
+    assert entered in copy.git("ls-remote", public)
 
 
 def _side_branch(copy: WorkingCopy) -> str:

@@ -16,6 +16,7 @@ from competitions.services import commitment_of
 from core import clock
 from core.errors import Refusal
 from core.models import Event
+from evaluation.bundle import size
 from evaluation.domain.samples import Sample
 from matches.services import ensure_match
 from rounds import salts, services
@@ -139,6 +140,25 @@ def test_it_rejects_more_samples_than_a_bundle_holds(hall: Hall) -> None:
     hall.sources["test"].count = 10_001
     with pytest.raises(Refusal, match="at most 10,000 samples, not 10,001"):
         services.plan_round(**asked(hall, samples=10_001))
+
+
+def test_it_rejects_a_round_that_could_not_be_verified_afterwards(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the players that there are when it is planned, and once more with those that it is frozen with."""
+    monkeypatch.setattr(size, "MOST_TRIPLES", 4 * 4 * 16)
+    hall.field(4, 4)
+    round_ = services.plan_round(**asked(hall))
+    hall.submission("late", "model", 4)
+    services.cancel(round_=round_, by=hall.organiser, reason="once more")
+    with pytest.raises(Refusal, match="5 models, 4 attacks and 16 samples are more than the 256 results") as refusal:
+        services.plan_round(**asked(hall))
+    assert refusal.value.fix == "draw fewer samples"
+    small = services.plan_round(**asked(hall, samples=12))
+    hall.submission("later", "model", 5)
+    hall.clock.at = small.window.starts_at
+    with pytest.raises(Refusal, match="6 models, 4 attacks and 12 samples"):
+        services.freeze(round_=small, by=hall.organiser)
+    small.refresh_from_db()
+    assert (small.state, small.entries.count()) == ("planned", 0)
 
 
 def test_it_rejects_samples_that_were_ever_played(hall: Hall) -> None:

@@ -106,6 +106,15 @@ def big(hall: Hall, side: int) -> Round:
     return round_
 
 
+def test_the_page_of_a_round_reads_its_entries_once(hall: Hall) -> None:
+    round_ = big(hall, 30)
+    with CaptureQueriesContext(connection) as queries:
+        rows, brackets = selectors.standings_and_stages(round_)
+    assert [query["sql"].count('rounds_roundentry" INNER') for query in queries].count(1) == 1
+    assert len(queries) == 3
+    assert (rows, brackets) == (selectors.standings(round_), selectors.stages(round_))
+
+
 def test_queries_do_not_grow_with_the_field(hall: Hall) -> None:
     taken = []
     for side in (2, 30):

@@ -15,6 +15,7 @@ from competitions.services import export_competition, import_competition
 from core import clock, events, object_store
 from core.errors import Refusal
 from core.models import Event
+from core.times import in_words
 from leaderboards.services import freeze_leaderboards
 from matches.models import Match, SampleResult
 from repositories.http.concurrency import ANYBODY, LIMITER
@@ -298,3 +299,14 @@ def test_it_rejects_code_that_nobody_may_clone(published: Final, olga: User) -> 
     RoundEntry.objects.update(eligible=False)
     with pytest.raises(Refusal, match="no entry of digits: The final is eligible"):
         release(round_=published.round, part="code", by=olga, reason="the end")
+
+
+def test_it_rejects_code_while_the_competition_runs_but_for_a_final(published: Final, olga: User) -> None:
+    """After a top-five round everybody may still submit; a final is the last of its competition."""
+    competition = published.round.competition
+    Round.objects.filter(pk=published.round.pk).update(kind=Round.Kind.TOP_FIVE)
+    published.round.refresh_from_db()
+    with pytest.raises(Refusal, match="is still running") as refusal:
+        release(round_=published.round, part="code", by=olga, reason="to learn from")
+    assert refusal.value.fix == f"release it after {in_words(competition.ends_at)}, when the competition has ended"
+    assert not Release.objects.exists()

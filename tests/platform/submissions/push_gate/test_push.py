@@ -17,6 +17,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
 from accounts.services import issue_token
+from core.times import in_words
 from submissions.models import QuotaSlot, Submission
 
 if TYPE_CHECKING:
@@ -124,5 +125,5 @@ def test_it_rejects_the_sixth_of_a_day_with_the_time_of_the_next_slot(
     assert not content
     assert "all 5 submissions of The Owls to the model track in 24 hours are used" in shown
     frees = the_clock.at + timedelta(hours=23)
-    assert f"accepted again from {frees:%Y-%m-%d %H:%M:%S} UTC (in 23 h 0 min)" in shown
+    assert f"accepted again from {in_words(frees)} (in 23 h 0 min)" in shown
     assert Submission.objects.count() == 1

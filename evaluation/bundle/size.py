@@ -1,0 +1,77 @@
+"""How large a round may be planned, so that its result bundle can be written, read and verified when it is over."""
+
+from __future__ import annotations
+
+from evaluation.bundle.canonical_json import MOST_BYTES, MOST_LINES
+from evaluation.bundle.reader import MOST_PLAYERS, MOST_TRIPLES
+from evaluation.domain.errors import Refusal
+from evaluation.domain.players import Track
+from evaluation.domain.results import Outcome
+from evaluation.tournament.rounds import RoundFacts, ceiling, most_pairs, piece_ends
+
+_SIGNATURE_LINE = 67
+_HEAD_BYTES = 100_000
+_SAMPLE_BYTES = 160
+_PLAYER_BYTES = 8_000
+"""Its entrant, decisions in all stages, and place; the titles and teams of an unusually popular copy among them."""
+_PAIR_BYTES = 320
+_PIECE_BYTES = 90
+_AUDIT_BYTES = 220
+_DISTANCE_BYTES = 23
+_LINES_OF_PLAYER = 25
+"""An entrant, a place, five warnings, and a decision in each stage that it may reach, of both brackets."""
+
+_LINES_BESIDE = 200
+"""The head, the signature and the stages."""
+
+_FIX = "take the ladder, fewer samples, or fewer entries"
+
+
+def check_size(facts: RoundFacts, *, query_budget: int, piece_samples: int) -> None:
+    """Raise `Refusal` where the bundle of a round that begins with `facts` could be larger than one that is read.
+
+    The bounds hold whatever is played: each pair that may be asked for counts, with an audit that fails.
+    """
+    models, untargeted, targeted = (sum(each.track is track for each in facts.entrants) for track in Track)
+    attacks, samples = max(untargeted, targeted), facts.samples
+    if max(models, attacks) > MOST_PLAYERS:
+        raise Refusal(
+            f"the round would have {max(models, attacks):,} players of one track, and at most {MOST_PLAYERS:,} can be "
+            "verified",
+            fix="split the competition, or withdraw entries",
+        )
+    if models * attacks * samples > MOST_TRIPLES:
+        raise Refusal(
+            f"{models:,} models, {attacks:,} attacks and {samples:,} samples are more than the {MOST_TRIPLES:,} "
+            "results that can be verified",
+            fix="draw fewer samples",
+        )
+    if not models or not untargeted:
+        return
+    triples = ceiling(facts)
+    pairs = most_pairs(facts)
+    players = len(facts.entrants)
+    lines = _LINES_BESIDE + samples + 2 * pairs + _LINES_OF_PLAYER * players
+    if lines > MOST_LINES:
+        raise Refusal(
+            f"the result bundle of the round could have {lines:,} lines for its {pairs:,} pairs, and at most "
+            f"{MOST_LINES:,} can be read",
+            fix=_FIX,
+        )
+    row = max(len(outcome) for outcome in Outcome) + 3 + _DISTANCE_BYTES + len(str(query_budget)) + 1
+    pieces = triples // piece_samples + pairs * len(piece_ends(facts.schedule, samples, facts.guard))
+    size = (
+        _HEAD_BYTES
+        + _SIGNATURE_LINE * lines
+        + _SAMPLE_BYTES * samples
+        + _PLAYER_BYTES * players
+        + (_PAIR_BYTES + _AUDIT_BYTES) * pairs
+        + _PIECE_BYTES * pieces
+        + row * triples
+    )
+    if size > MOST_BYTES:
+        raise Refusal(
+            f"the result bundle of the round could have {size >> 20:,} MiB, and at most {MOST_BYTES >> 20:,} MiB can "
+            "be read",
+            fix=_FIX,
+        )

@@ -1,0 +1,52 @@
+"""Give each web request an id, which is in every line logged for it and in the answer's `X-Request-ID`."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from django.conf import settings
+from django.http import HttpRequest, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+
+from core.logs import log_ids
+
+HEADER = "X-Request-ID"
+
+_SAFE = re.compile(r"[A-Za-z0-9._-]{8,64}")
+_Block = TypeVar("_Block")
+
+
+def request_id(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
+    """Middleware; stands before everything that logs."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        given = _id_of(request)
+        with log_ids(request=given):
+            response = get_response(request)
+        response.headers[HEADER] = given
+        # a file keeps its own way to be sent, and nothing is logged in it
+        if isinstance(response, StreamingHttpResponse) and getattr(response, "file_to_stream", None) is None:
+            response.streaming_content = _within(iter(response), given)
+        return response
+
+    return middleware
+
+
+def _id_of(request: HttpRequest) -> str:
+    """Return the id that the nearest proxy names, where there is one of ours and it is harmless, else a new one."""
+    named = request.headers.get(HEADER, "") if settings.PROXIED else ""
+    return named if _SAFE.fullmatch(named) else uuid.uuid4().hex
+
+
+def _within(blocks: Iterator[_Block], given: str) -> Iterator[_Block]:
+    """Yield `blocks`; what makes them logs with the id. Between two of them the thread may serve others."""
+    while True:
+        with log_ids(request=given):
+            try:
+                block = next(blocks)
+            except StopIteration:
+                return
+        yield block
