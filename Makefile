@@ -3,13 +3,16 @@
 BIN := .venv/bin
 BASE_IMAGE := $(if $(GAUNTLET_BASE_IMAGE),$(GAUNTLET_BASE_IMAGE),gauntlet-base:latest)
 ARGS ?=
+# every test is in one of them, and what the database can change in both; tests/order.py adds the marks
+TEST_PASS := not journey or docker
+PRODUCTION_PASS := (journey or database) and not docker
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench base-image clean
+.PHONY: help setup demo test test-fast test-production check format bench base-image clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.* ## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.* ## /\1\t/' | \
-	  while IFS="$$(printf '\t')" read -r name text; do printf '  make %-11s %s\n' "$$name" "$$text"; done
+	  while IFS="$$(printf '\t')" read -r name text; do printf '  make %-15s %s\n' "$$name" "$$text"; done
 
 setup: .venv/.set-up ## make .venv with everything pinned in constraints.txt; nothing to do when nothing changed
 
@@ -22,16 +25,25 @@ demo: setup ## start the whole site on this laptop, with virtual teams (ARGS=--e
 	  $(BIN)/python manage.py demo $(ARGS)
 
 # the processes share the cores; threads of numpy and torch would fight for them
-test: export OMP_NUM_THREADS := 1
-test: setup ## run the tests, one process a core; ARGS are pytest's (make test ARGS="-k budget", ARGS=-n0: one process)
+test test-fast test-production: export OMP_NUM_THREADS := 1
+test: setup ## run the tests on SQLite, two processes a core; ARGS are pytest's (ARGS="-k budget", ARGS=-n0: one process)
 	@if docker image inspect '$(BASE_IMAGE)' >/dev/null 2>&1; then \
-	  $(BIN)/python -m pytest -n auto $(ARGS); \
+	  $(BIN)/python -m pytest -n auto -m "$(TEST_PASS)" $(ARGS); \
 	elif [ "$(CI)" = true ]; then \
 	  echo "make test: no Docker engine answers, or it has no image $(BASE_IMAGE); in CI that is an error" >&2; exit 1; \
 	else \
-	  status=0; $(BIN)/python -m pytest -n auto -m "not docker" $(ARGS) || status=$$?; \
+	  status=0; $(BIN)/python -m pytest -n auto -m "($(TEST_PASS)) and not docker" $(ARGS) || status=$$?; \
 	  echo "Left out: the tests of the Docker sandbox. Start a Docker engine, then: make base-image test"; exit $$status; \
 	fi
+
+test-fast: setup ## run the first test of every file, without Docker and without the slow ones (under a minute)
+	@$(BIN)/python -m pytest -n auto -k test_it_works -m "not docker and not journey and not slow" $(ARGS)
+
+test-production: setup ## run what the database can change and the journeys, on DATABASE_URL and GAUNTLET_BROKER
+	@if [ -z "$$DATABASE_URL" ] || [ -z "$$GAUNTLET_BROKER" ]; then \
+	  echo 'make test-production: name PostgreSQL and Redis first. Two for tests: eval "$$(.ci/services start)"' >&2; exit 1; \
+	fi
+	@$(BIN)/python -m pytest -n auto -m "$(PRODUCTION_PASS)" tests/platform tests/journeys $(ARGS)
 
 check: setup ## lint, format, types, layers, and Django's own checks
 	@$(BIN)/ruff check
@@ -54,7 +66,7 @@ bench: setup .venv-bench/.set-up ## measure the speeds of docs/performance.md (A
 	@.venv-bench/bin/python -m pip install --disable-pip-version-check --quiet --requirement bench/requirements.txt
 	@touch $@
 
-base-image: ## make the image that submissions are built on (needs a Docker engine; the first time also root)
+base-image: setup ## make the image that submissions are built on (needs a Docker engine; the first time also root)
 	@.ci/docker-engine
 	@.ci/base-image
 	@.ci/builder-image

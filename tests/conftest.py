@@ -17,13 +17,44 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from django.conf import settings as settings_of_site
 from hypothesis import HealthCheck, settings
 
 from evaluation.sandbox.bubblewrap import bubblewrap_works
+from tests.order import add_marks, seconds_of, spread
+from tests.slots import Slot
 
 # a busy host is no failure
 settings.register_profile("any speed", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any speed")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Two processes a core: many tests wait, for players, time-outs and servers."""
+    return 2 * (os.cpu_count() or 1)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    add_marks(items)
+    yield  # shuffled, and chosen by marks
+    items[:] = spread(items, getattr(config, "workerinput", {}).get("workercount", 1), seconds_of)
+
+
+@pytest.fixture(scope="session")
+def slot() -> Iterator[Slot]:
+    """This process's number among those that run tests on this host."""
+    taken = Slot()
+    yield taken
+    taken.close()
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings_parallel_suffix(slot: Slot) -> None:
+    """A database for each process that runs tests, of this run, another one or another checkout."""
+    for database in settings_of_site.DATABASES.values():
+        test = database.setdefault("TEST", {})
+        test["NAME"] = f"{test.get('NAME') or 'test_' + str(database['NAME'])}_{slot.number}"
 
 
 @pytest.fixture(scope="session")

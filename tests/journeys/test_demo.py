@@ -8,9 +8,10 @@ import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+
+from tests.journeys.sites import MakeSite, Undisturbed
 
 
 def lines_of(process: subprocess.Popen[str], until: str) -> str:
@@ -32,8 +33,10 @@ def group_of_player(process: subprocess.Popen[str]) -> int:
     return os.getpgid(int(children.stdout.split()[0]))
 
 
-def test_it_works(make_site: Callable[..., Any], board_rows: Callable[[str], list[str]]) -> None:
-    output = make_site().run()
+@pytest.mark.slow(80)
+@pytest.mark.timeout(600)
+def test_it_works(undisturbed: Undisturbed, board_rows: Callable[[str], list[str]]) -> None:
+    output = undisturbed.output
     rows = board_rows(output)
     assert "6 validation samples" in output
     assert output.count("is received") == 7
@@ -43,21 +46,21 @@ def test_it_works(make_site: Callable[..., Any], board_rows: Callable[[str], lis
     assert len(rows) == 7
 
 
+@pytest.mark.slow(20)
+@pytest.mark.timeout(600)
 def test_started_again_it_goes_on_where_it_was(
-    make_site: Callable[..., Any], board_rows: Callable[[str], list[str]]
+    make_site: MakeSite, undisturbed: Undisturbed, board_rows: Callable[[str], list[str]]
 ) -> None:
-    site = make_site()
-    first = site.run()
-    again = site.run()
-    assert board_rows(again) == board_rows(first)
+    again = make_site(like=undisturbed.site).run()
+    assert board_rows(again) == board_rows(undisturbed.output)
     assert "is received" not in again, "nothing is pushed twice"
 
 
+@pytest.mark.slow(100)
+@pytest.mark.timeout(600)
 def test_a_killed_worker_and_an_emptied_broker_change_no_score(
-    make_site: Callable[..., Any],
-    board_rows: Callable[[str], list[str]],
+    make_site: MakeSite, undisturbed: Undisturbed, board_rows: Callable[[str], list[str]]
 ) -> None:
-    undisturbed = board_rows(make_site().run())
     site = make_site()
     process = site.start("--exit")
     lines_of(process, "untargeted: ")  # a first score: others are in mid-evaluation
@@ -66,13 +69,15 @@ def test_a_killed_worker_and_an_emptied_broker_change_no_score(
     assert process.returncode != 0
     assert "the player ended with status -9" in output
     site.empty_broker()
-    assert board_rows(site.run()) == undisturbed
+    assert board_rows(site.run()) == board_rows(undisturbed.output)
 
 
+@pytest.mark.slow(25)
+@pytest.mark.timeout(600)
 def test_the_printed_command_makes_a_first_submission(
-    make_site: Callable[..., Any], page: Callable[[str], str], tmp_path: Path
+    make_site: MakeSite, undisturbed: Undisturbed, page: Callable[[str], str], tmp_path: Path
 ) -> None:
-    site = make_site()
+    site = make_site(like=undisturbed.site)
     process = site.start()
     command = lines_of(process, "git clone").splitlines()[-1].strip()
     empty = tmp_path / "empty"
@@ -87,9 +92,10 @@ def test_the_printed_command_makes_a_first_submission(
     assert "Your team" in page(f"{site.url}/competitions/small/leaderboards/untargeted")
 
 
-@pytest.mark.timeout(600)
-def test_a_season_is_played_published_released_and_verified(make_site: Callable[..., Any]) -> None:
-    site = make_site()
+@pytest.mark.slow(150)
+@pytest.mark.timeout(900)
+def test_a_season_is_played_published_released_and_verified(make_site: MakeSite, undisturbed: Undisturbed) -> None:
+    site = make_site(like=undisturbed.site)
     output = site.run("--full", seconds=500)
     before, after = (re.search(rf"^  model pool {number}: (.*)$", output, re.MULTILINE) for number in (1, 2))
     assert before is not None
@@ -109,6 +115,9 @@ def test_a_season_is_played_published_released_and_verified(make_site: Callable[
     assert "is what was signed" in again
 
 
+@pytest.mark.slow(120)
 @pytest.mark.docker
-def test_it_works_with_docker(make_site: Callable[..., Any], board_rows: Callable[[str], list[str]]) -> None:
-    assert len(board_rows(make_site(GAUNTLET_SANDBOX="docker").run())) == 7
+def test_it_works_with_docker(make_site: MakeSite, board_rows: Callable[[str], list[str]]) -> None:
+    """On SQLite and without Redis, as on a laptop."""
+    laptop = make_site(GAUNTLET_SANDBOX="docker", DATABASE_URL="", GAUNTLET_BROKER="")
+    assert len(board_rows(laptop.run())) == 7

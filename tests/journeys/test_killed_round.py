@@ -17,7 +17,7 @@ from typing import Any
 import psycopg2
 import pytest
 
-SET_UP = "import django, runpy; django.setup(); runpy.run_path('tests/journeys/eight.py', run_name='__main__')"
+SET_UP = "import django, runpy; django.setup(); runpy.run_path('tests/journeys/small_round.py', run_name='__main__')"
 CELERY = [sys.executable, "-m", "celery", "--app", "config", "worker", "--loglevel", "INFO", "--without-gossip"]
 WEB = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--worker-class", "gthread", "--threads", "4"]
 MOMENTS = 5
@@ -151,6 +151,7 @@ def disturb(programs: Programs, database: Database, number: int) -> None:
     programs.start(name)
 
 
+@pytest.mark.slow(180)
 @pytest.mark.timeout(600)
 def test_a_round_killed_at_five_moments_has_the_outcome_of_an_undisturbed_one(
     play_round: Callable[[Callable[[Programs, Database, int], None]], Outcome],

@@ -35,7 +35,8 @@ def test_it_works(written: bytes) -> None:
 def test_a_statement_can_be_checked_by_hand() -> None:
     step = succeed(OLD, public_key(NEW), DATE)
     told = f'{{"date":"{DATE}","key":"{public_key(OLD)}","successor":"{public_key(NEW)}"}}'
-    SigningKey(OLD).verify_key.verify(b"gauntlet-key-1\n" + told.encode(), bytes.fromhex(step.signature))
+    signed = b"gauntlet-key-1\n" + told.encode()
+    assert SigningKey(OLD).verify_key.verify(signed, bytes.fromhex(step.signature)) == signed
 
 
 def test_it_rejects_another_key_without_a_chain(written: bytes) -> None:

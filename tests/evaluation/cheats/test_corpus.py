@@ -1,4 +1,9 @@
-"""Every cheat of the corpus against an honest opponent, in each sandbox that claims to stop it."""
+"""Every cheat of the corpus against an honest opponent, in each sandbox that has a part in stopping it.
+
+In Docker these are the cheats whose end the engine tells, whose resources it limits, or whose files, processes or clock
+it separates. What the referee stops by the bytes, the labels or the clock of a match is the same in every sandbox, and
+plays in the quicker one.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +62,7 @@ def stopped_by_process(cheat: Path) -> bool:
 
 GAMES = [pytest.param(cheat, "process", id=f"{cheat.name}-process") for cheat in CHEATS if stopped_by_process(cheat)]
 GAMES += [
-    pytest.param(cheat, "docker", id=f"{cheat.name}-docker", marks=pytest.mark.docker)
+    pytest.param(cheat, "docker", id=f"{cheat.name}-docker", marks=[pytest.mark.docker, pytest.mark.slow(10)])
     for cheat in CHEATS
     if expected(cheat)["docker"]
 ]
@@ -185,7 +190,8 @@ def test_the_honest_players_play(hall: Hall, samples: list[Sample], sandbox: str
 def test_every_cheat_says_what_is_expected(cheat: Path) -> None:
     wanted = expected(cheat)
     assert wanted["side"] == cheat.name.split("-", 1)[0]
-    assert wanted["docker"] is True
+    assert wanted["docker"] in (True, False)
     assert wanted["process"] in (True, False, "bubblewrap")
+    assert wanted["docker"] or wanted["process"] is True, "no sandbox stops it on every host"
     assert len(wanted["outcomes"]) == 3
     assert set(wanted) <= {"side", "reason", "audited", "docker", "process", "outcomes", "queries", "row_reasons"}

@@ -10,6 +10,10 @@ from typing import Any
 import pytest
 from PIL import Image as Picture
 
+from evaluation.baselines.catalogue import baselines
+from evaluation.cli import demo
+from evaluation.domain.players import Track
+
 
 def test_baselines_lists_both_sides(gauntlet: Callable[..., Any]) -> None:
     status, out, _ = gauntlet("baselines", "--json")
@@ -112,7 +116,14 @@ def test_a_tournament_needs_both_sides(gauntlet: Callable[..., Any], path_of: Ca
     assert "a model and an attack" in err
 
 
-def test_the_demo_draws_a_gallery(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
+@pytest.mark.slow(35)
+def test_the_demo_draws_a_gallery(
+    gauntlet: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With one of the bundled models; the others are played in `test_play`."""
+    attacks = [each for each in baselines() if each.track is not Track.MODEL]
+    model = next(each for each in baselines() if each.name == "numpy-classifier")
+    monkeypatch.setattr(demo, "baselines", lambda: [model, *attacks])
     status, out, err = gauntlet("demo", "--samples", 2, "--budget", 30, "--out", tmp_path)
     assert status == 0, err
     assert "Models, against the untargeted attacks" in out

@@ -52,6 +52,14 @@ def test_it_gives_the_same_scores_for_the_same_seed(play: Callable[..., Any]) ->
     assert scores(first) == scores(again)
 
 
+@pytest.mark.parametrize("model", ["adversarial-logit-pairing", "frozen-noise"])
+def test_the_other_bundled_networks_play(play: Callable[..., Any], model: str) -> None:
+    result = play(model, "gaussian-noise")
+    assert result["failures"] == []
+    assert any(row["outcome"] != "clean_wrong" for row in result["samples"])
+
+
+@pytest.mark.slow(30)
 @pytest.mark.docker
 @pytest.mark.parametrize(("model", "attack"), [("numpy-classifier", "gaussian-noise"), ("plain-resnet", "boundary")])
 def test_both_sandboxes_give_the_same_scores(play: Callable[..., Any], model: str, attack: str) -> None:

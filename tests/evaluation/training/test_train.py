@@ -27,6 +27,7 @@ def run(out: Path, recipe: str = "plain", **changes: object) -> TrainingReport:
     return train(**(given | changes))  # type: ignore[arg-type]  # the values of a mixed dict
 
 
+@pytest.mark.slow(8)
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_it_works(tmp_path: Path, recipe: str) -> None:
     steps: list[tuple[int, int]] = []
@@ -37,6 +38,7 @@ def test_it_works(tmp_path: Path, recipe: str) -> None:
     assert [done for done, _ in steps] == list(range(1, steps[-1][1] + 1))
 
 
+@pytest.mark.slow(15)
 @pytest.mark.parametrize("recipe", ["noise", "adversarial"])
 def test_equal_seeds_give_equal_networks(tmp_path: Path, recipe: str) -> None:
     first, again, other = (

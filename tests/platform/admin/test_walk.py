@@ -34,6 +34,7 @@ def queries(client: Client, page: str) -> int:
     return len(captured)
 
 
+@pytest.mark.slow(8)
 def test_it_works(as_superuser: Client, rows: Any, olga: object) -> None:
     rows.more()
     Group.objects.create(name="judges")

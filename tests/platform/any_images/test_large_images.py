@@ -11,7 +11,7 @@ from tests.platform.any_images.conftest import MODEL, TARGETED, UNTARGETED, writ
 if TYPE_CHECKING:
     from tests.platform.any_images.conftest import Site
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(15)]
 
 
 def test_a_model_and_attacks_pass(site: Site) -> None:

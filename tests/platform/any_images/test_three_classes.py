@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from competitions.models import Competition
     from tests.platform.any_images.conftest import Site
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(20)]
 
 SAMPLES = {"development": 12, "validation": 6}
 

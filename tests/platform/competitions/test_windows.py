@@ -211,7 +211,9 @@ def test_windows_that_overlap_in_the_past_hold_up_no_act(plan: Plan, olga: User,
     past = {"starts_at": window.starts_at, "ends_at": the_clock.at}
     FreezeWindow.objects.create(competition=window.competition, reason="from before", **past)
     extend_window(window=window, ends_at=window.ends_at + HOUR, by=olga, reason="")
+    assert window.ends_at == the_clock.at + 2 * HOUR
     end_window(window=window, by=olga, reason="")
+    assert window.ends_at == the_clock.at
 
 
 def test_a_file_adds_no_window_that_overlaps(

@@ -26,7 +26,7 @@ from matches.services import ensure_match
 from submissions import host_checks, sandboxes
 from submissions.models import Host, Player
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(20)]
 
 LetPlay = Callable[..., None]
 Difference = Callable[[Sequence[object], Sequence[object]], str]

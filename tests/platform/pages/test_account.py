@@ -108,7 +108,8 @@ def test_it_rejects_a_token_without_end(client: Client, alice: User) -> None:
 def test_it_rejects_an_invitation_of_a_member(client: Client, shown: dict[str, Submission], alice: User) -> None:
     client.force_login(alice)
     answer = client.post("/teams/owls/invitations", {"username": "bob"}, follow=True)
-    assert "notice-error" in answer.content.decode()
+    assert "Bob is already in The Owls." in answer.content.decode()
+    assert not Invitation.objects.exists()
 
 
 def test_it_rejects_an_acceptance_that_a_rule_forbids(

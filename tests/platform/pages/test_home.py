@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
+from django.contrib.staticfiles import finders
 from django.template.loader import get_template
 from django.test import Client, override_settings
 from django.urls import reverse
@@ -20,8 +22,11 @@ def test_it_works(client: Client, db: None) -> None:
     assert response.headers["X-Content-Type-Options"] == "nosniff"
 
 
-def test_its_style_sheet_exists(root: Path) -> None:
-    assert (root / "static/css/site.css").read_text().startswith(":root")
+def test_the_files_that_its_head_names_exist(client: Client, db: None) -> None:
+    page = client.get(reverse("pages:home")).content.decode()
+    named = re.findall(r'(?:href|src)="/static/([^"]+)"', page)
+    assert len(named) >= 3
+    assert [name for name in named if finders.find(name) is None] == []
 
 
 def test_it_rejects_a_post(client: Client) -> None:

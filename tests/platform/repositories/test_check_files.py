@@ -24,8 +24,20 @@ def file(path: str, holds: str = "text", mode: str = "100644", size: int = 0) ->
     return TreeFile(path=path, mode=mode, size=size or len(holds), object=holds)
 
 
+def problem_of(*files: TreeFile) -> str:
+    """Why these files are refused; nothing where they are accepted."""
+    try:
+        check_files(list(files), Held(), LIMITS)
+    except Refusal as refusal:
+        return refusal.problem
+    return ""
+
+
 def test_it_works() -> None:
-    check_files([file("a/ü.py"), file("a/link", "../b", "120000"), file("b", size=2 << 20)], Held(), LIMITS)
+    """As many files as are allowed, and one as large as is allowed."""
+    files = file("a/ü.py"), file("a/link", "../b", "120000"), file("b", size=LIMITS.file_bytes)
+    assert problem_of(*files) == ""
+    assert "4 files" in problem_of(*files, file("c"))
 
 
 @pytest.mark.parametrize(
@@ -82,10 +94,10 @@ def test_it_rejects_links_through_links(first: tuple[str, str], second: tuple[st
 
 
 def test_links_through_links_are_fine_inside() -> None:
-    check_files(
-        [file("a/b/up", "../..", "120000"), file("l", "a/b/up/a/./b/../c", "120000"), file("d", "l")], Held(), LIMITS
-    )
-    check_files([file("a/b/up", "..", "120000"), file("l", "a/b/up/../main.py", "120000")], Held(), LIMITS)
+    up = file("a/b/up", "../..", "120000")
+    assert problem_of(up, file("l", "a/b/up/a/./b/../c", "120000"), file("d", "l", "120000")) == ""
+    assert "leads out" in problem_of(up, file("l", "a/b/up/../c", "120000"))
+    assert problem_of(file("a/b/up", "..", "120000"), file("l", "a/b/up/../main.py", "120000")) == ""
 
 
 def test_it_rejects_too_many() -> None:

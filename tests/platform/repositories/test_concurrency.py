@@ -16,8 +16,12 @@ def begun(turns: ConcurrencyLimiter, turn: Permit) -> Permit:
 def test_it_works() -> None:
     turns = ConcurrencyLimiter(at_once=3, each=2, kept=0)
     first, _, _ = turns.take(1), turns.take(1), turns.take(2)
+    with pytest.raises(LimitReachedError):
+        turns.take(2)
     first()
     turns.take(2)
+    with pytest.raises(LimitReachedError):
+        turns.take(1)
 
 
 def test_it_rejects_more_than_each_may_have() -> None:

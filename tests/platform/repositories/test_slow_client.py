@@ -185,4 +185,5 @@ def test_no_watch_outlives_its_exchange(open_body: OpenBody, variables: dict[str
     exchange = BackendProcess(variables=variables, body=open_body())
     (watch,) = set(threading.enumerate()) - before
     exchange.close()
-    watch.join()
+    watch.join(30)
+    assert not watch.is_alive()

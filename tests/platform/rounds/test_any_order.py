@@ -58,7 +58,7 @@ from submissions.admission import check_turn
 from submissions.models import Player, QuotaSlot, Submission
 from tests.platform.rounds.conftest import Hall, digest_of, distance_of
 
-STEPS = int(os.environ.get("GAUNTLET_STEPS", "2000"))
+STEPS = int(os.environ.get("GAUNTLET_STEPS", "400"))
 EACH = 50
 """Steps from an empty competition on."""
 
@@ -562,6 +562,7 @@ def _refused(*, unless: bool) -> Iterator[None]:
     assert (refused is None) is unless, refused or "not refused"
 
 
+@pytest.mark.slow(30)
 @pytest.mark.parametrize("part", [0, 1])
 @pytest.mark.timeout(max(7200, STEPS))
 def test_whatever_happens_in_any_order_everybody_sees_what_the_model_says(

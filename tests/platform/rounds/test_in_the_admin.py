@@ -88,6 +88,7 @@ def offered(browser: Client, round_: Round) -> list[str]:
     return [name for name in names if reverse(f"admin:rounds_round_{name}", args=[round_.pk]) in page]
 
 
+@pytest.mark.slow(8)
 def test_it_works(browser: Client, hall: Hall, olga: User) -> None:
     hall.field(12, 12, 2)
     assert browser.post(ADD, plan_form(hall)).status_code == 302

@@ -26,7 +26,7 @@ from submissions.sandboxes import open_sandbox
 if TYPE_CHECKING:
     from tests.platform.rounds.conftest import Hall
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(15)]
 
 OTHER = f"sha256:{'0' * 64}"
 

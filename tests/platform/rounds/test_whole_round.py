@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from django.db import OperationalError, connection, transaction
 
 from core import object_store
@@ -27,6 +28,7 @@ def best(kind: str, most: int = 5) -> list[str]:
     return [f"{kind} {number}" for number in range(most)]
 
 
+@pytest.mark.slow(20)
 def test_it_works(hall: Hall) -> None:
     hall.field(20, 20, 6)
     round_ = hall.scored(hall.plan(samples=16))
@@ -67,6 +69,7 @@ def test_it_works(hall: Hall) -> None:
     assert Piece.objects.count() <= pairs * len((8, 16))
 
 
+@pytest.mark.slow(10)
 def test_it_works_as_the_paper_did_it(hall: Hall) -> None:
     hall.field(8, 8)
     round_ = hall.scored(hall.plan(schedule="halving"))

@@ -59,6 +59,7 @@ def test_a_smoke_stage_on_a_host_that_breaks_costs_its_team_nothing(
     assert host_events() == ["suspend_host", "resume_host"]
 
 
+@pytest.mark.slow(20)
 @pytest.mark.usefixtures("no_pauses")
 def test_faults_of_a_broken_host_are_not_among_the_three_that_end_a_submission(
     submit: Submit, sandbox_program: Any, build_with: BuildWith

@@ -68,6 +68,8 @@ def test_a_new_push_does_not_wait_for_the_sweep(
     SubmissionPushGate().before(copy.push_of(alice, copy.commit(), "submission-1"))
     the_clock.forward(seconds=60)
     send("submission-2")
+    assert Submission.objects.get().tag == "submission-2"
+    assert QuotaSlot.objects.get(tag="submission-1").state == "refunded"
 
 
 def test_a_tag_that_arrives_after_its_slot_was_given_back_takes_another(

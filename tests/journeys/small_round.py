@@ -1,4 +1,4 @@
-"""Sets up a site at which a round of eight a side has begun. Run with the settings of that site, Django set up.
+"""Sets up a site at which a round of six a side has begun. Run with the settings of that site, Django set up.
 
 Every name, commit and sample order is the same each time, so two sites must come to the same outcome.
 """
@@ -25,7 +25,7 @@ from rounds import salts, services
 from submissions.models import Submission
 from submissions.player_builds import build
 
-SIDE = 8
+SIDE = 6
 SAMPLES = 3
 WEIGHTS = 'WEIGHTS = dict(np.load(Path(__file__).with_name("weights.npz"), allow_pickle=False))'
 SHAKEN = """
@@ -51,7 +51,9 @@ serve_attack(attack)
 def begin() -> None:
     """Make the tables, the competition, sixteen teams with a submission each, and the round."""
     call_command("migrate", verbosity=0)
-    competition = import_competition(tomllib.loads(Path(__file__).with_name("eight.toml").read_text(encoding="utf-8")))
+    competition = import_competition(
+        tomllib.loads(Path(__file__).with_name("small_round.toml").read_text(encoding="utf-8"))
+    )
     Competition.objects.filter(pk=competition.pk).update(seed_salt="0123456789abcdef")
     path = next(baseline.path for baseline in baselines() if baseline.name == "gaussian-noise")
     bundled = (path / "main.py").read_text(encoding="utf-8")
@@ -93,7 +95,7 @@ def start_round(competition: Competition, by: User) -> None:
     now = clock.now()
     planned = services.plan_round(
         competition=competition,
-        title="Eight a side",
+        title="Six a side",
         kind="top-five",
         schedule="ladder",
         guard=False,

@@ -1,0 +1,55 @@
+"""What each pass of the tests runs, and in which order its processes take them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+T = TypeVar("T")
+
+TESTS = Path(__file__).resolve().parent
+DATABASE_FOLDERS = tuple(
+    TESTS / "platform" / name
+    for name in ("accounts", "competitions", "leaderboards", "matches", "rounds", "submissions")
+)
+"""Tests of the apps that write: their locks, constraints, queues and queries."""
+
+
+def add_marks(items: Iterable[pytest.Item]) -> None:
+    """Mark journeys by their folder, and what the database can change by its folder or because it commits."""
+    for item in items:
+        if TESTS / "journeys" in item.path.parents:
+            item.add_marker("journey")
+        elif commits(item) or not set(DATABASE_FOLDERS).isdisjoint(item.path.parents):
+            item.add_marker("database")
+
+
+def commits(item: pytest.Item) -> bool:
+    """Whether a test really commits: others can see what it writes, and wait for its locks."""
+    mark = item.get_closest_marker("django_db")
+    return "transactional_db" in getattr(item, "fixturenames", ()) or bool(mark and mark.kwargs.get("transaction"))
+
+
+def spread(items: Sequence[T], processes: int, seconds: Callable[[T], float]) -> list[T]:
+    """Return the tests in an order in which the slow ones begin first, each process with some of them.
+
+    xdist's `worksteal` hands the list out in as many equal parts as there are processes.
+    """
+    sizes = [(len(items) + number) // processes for number in range(processes)]
+    parts: list[list[T]] = [[] for _ in sizes]
+    for item in sorted(filter(seconds, items), key=seconds, reverse=True):
+        min((part for part, size in zip(parts, sizes, strict=True) if len(part) < size), key=len).append(item)
+    others = (item for item in items if not seconds(item))
+    for part, size in zip(parts, sizes, strict=True):
+        part += islice(others, size - len(part))
+    return [item for part in parts for item in part]
+
+
+def seconds_of(item: pytest.Item) -> float:
+    """What the mark `slow` says of a test; 0 without."""
+    mark = item.get_closest_marker("slow")
+    return float(mark.args[0]) if mark else 0.0
