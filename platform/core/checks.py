@@ -15,7 +15,7 @@ def check_admins(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     if not settings.ADMINS or not settings.EMAIL_BACKEND.endswith("dummy.EmailBackend"):
         return []
     return [
-        Warning(
+        CheckWarning(
             "GAUNTLET_ADMINS is set, and no server that sends e-mail is named: errors are only logged.",
             hint="Set GAUNTLET_EMAIL_HOST, or leave GAUNTLET_ADMINS out.",
             id="core.W002",

@@ -165,7 +165,7 @@ def _check_may_be_public(round_: Round, part: str) -> None:
 def _check_code(round_: Round) -> None:
     competition = Competition.objects.get(pk=round_.competition_id)
     # a final is the last word on its submissions; after another round they go on competing
-    if round_.track_name != Round.Kind.FINAL and clock.database_now() < competition.ends_at:
+    if round_.kind != Round.Kind.FINAL and clock.database_now() < competition.ends_at:
         raise Refusal(
             f"{competition.title} is still running, and others would copy the code of {round_}",
             fix=f"release it after {in_words(competition.ends_at)}, when the competition has ended",
