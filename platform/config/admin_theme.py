@@ -1,4 +1,4 @@
-"""The face of the admin: its title and its sidebar, as django-unfold reads them."""
+"""Title and sidebar of the admin (settings of django-unfold)."""
 
 from __future__ import annotations
 
