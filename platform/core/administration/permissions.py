@@ -94,7 +94,7 @@ class ReadOnlyAdmin(Page):
         return self._may(request)
 
     def has_action_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Whether the person may do the page's acts (see `core.administration.actions`)."""
+        """Return whether the user may run the page's actions (see `core.administration.actions`)."""
         return self._may(request)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:

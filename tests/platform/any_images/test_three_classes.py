@@ -25,7 +25,7 @@ def _images(site: Site) -> None:
 
 
 def rows(competition: Competition, kind: str) -> list[tuple[str, int]]:
-    """The teams on a board, each with how many samples it was measured on."""
+    """Return the teams on a leaderboard, each with its number of samples."""
     track = competition.tracks.get(name=kind)
     return [(row.team_slug, row.samples) for row in board(track).rows]
 

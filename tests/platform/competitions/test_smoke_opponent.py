@@ -29,7 +29,7 @@ def model(root: Path, tmp_path: Path) -> Path:
 
 
 def document(opponent: object) -> dict[str, Any]:
-    """The demo's competition with an opponent."""
+    """Return the demo's competition with an opponent."""
     read = tomllib.loads(DIGITS)
     read["competition"]["smoke_opponent"] = opponent
     return read
