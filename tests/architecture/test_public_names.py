@@ -1,4 +1,4 @@
-"""The names that the engine promises, and the Python that participants may bring."""
+"""The public names of the engine, and the Python versions of participants."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-PROMISED = {
+PUBLIC = {
     "evaluation": {"__version__"},
     "evaluation.sdk": {"BudgetExhausted", "ModelHandle", "as_uint8", "serve_attack", "serve_model"},
 }
@@ -18,7 +18,7 @@ SHIPPED_WITH_THE_SDK = ("evaluation/__init__.py", "evaluation/protocol/__init__.
 
 
 def own_names(module: ModuleType) -> set[str]:
-    """The public names of `module` that are no sub-modules of it."""
+    """Return the public names of `module` that are not modules."""
     return {
         name
         for name, value in vars(module).items()
@@ -26,20 +26,20 @@ def own_names(module: ModuleType) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("name", PROMISED)
+@pytest.mark.parametrize("name", PUBLIC)
 def test_it_works(name: str) -> None:
     module = importlib.import_module(name)
-    assert set(module.__all__) == PROMISED[name]
-    assert len(module.__all__) == len(PROMISED[name])
-    assert own_names(module) <= PROMISED[name], "a public name is missing from __all__"
+    assert set(module.__all__) == PUBLIC[name]
+    assert len(module.__all__) == len(PUBLIC[name])
+    assert own_names(module) <= PUBLIC[name], "a public name is missing from __all__"
 
 
 def participants_files(root: Path) -> list[Path]:
-    """What runs beside a submission, on the participant's own Python."""
+    """Return the files that run with a submission, in the participant's Python."""
     return [*sorted((root / "evaluation/sdk").rglob("*.py")), *(root / name for name in SHIPPED_WITH_THE_SDK)]
 
 
-def test_participants_may_bring_python_3_8(root: Path) -> None:
+def test_participants_can_use_python_3_8(root: Path) -> None:
     files = participants_files(root)
     assert len(files) > len(SHIPPED_WITH_THE_SDK)
     for file in files:
