@@ -1,4 +1,4 @@
-"""How django-allauth signs people up and logs them in here."""
+"""django-allauth adapter: sign-up and login for the modes of `GAUNTLET_SIGN_UP`."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ log = logging.getLogger(__name__)
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth has no types
-    """Sign-up by `GAUNTLET_SIGN_UP`, user names of which no two look the same, attempts counted by name and address."""
+    """Sign-up by `GAUNTLET_SIGN_UP`, user names without look-alikes, login attempts counted by name and address."""
 
     error_messages = DefaultAccountAdapter.error_messages | {
-        "username_looks_taken": "This user name looks like that of another account. Choose another one."
+        "username_looks_taken": "This user name looks like another account's user name. Choose a different one."
     }
 
     def clean_username(self, username: str, shallow: bool = False) -> str:
-        """Refuse names that look like a reserved name or like that of an account."""
+        """Reject names that look like a reserved name or like the name of an existing account."""
         username = super().clean_username(username, shallow=shallow)
         look = skeleton(username)
         if look in {skeleton(name) for name in settings.ACCOUNT_USERNAME_BLACKLIST}:
@@ -52,11 +52,11 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth has
         return username
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Where accounts are made by invitation, whether a link that works was followed."""
+        """Return True, except in invitation mode without a valid sign-up link in the session."""
         return settings.SIGN_UP != sign_up.INVITATION or sign_up.link_of(_link_key(request)) is not None
 
     def save_user(self, request: HttpRequest, user: User, form: Any, commit: bool = True) -> User:
-        """Save a new account, by the rules of the site."""
+        """Save a new account; mark it inactive, or use the sign-up link up, as the mode requires."""
         try:
             with transaction.atomic():
                 user.is_active = settings.SIGN_UP != sign_up.APPROVAL
@@ -65,66 +65,67 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth has
                     sign_up.use_link(key=_link_key(request), user=user)
                 elif settings.SIGN_UP == sign_up.APPROVAL:
                     sign_up.request_account(user)
-        except Refusal as refusal:  # somebody else used the link meanwhile
+        except Refusal as refusal:  # another sign-up used the link in the meantime
             raise ImmediateHttpResponse(redirect("account_signup")) from refusal
         request.session.pop(LINK_IN_SESSION, None)
         if settings.SIGN_UP == sign_up.APPROVAL:
-            self._tell_organisers(user)
+            self._notify_organisers(user)
         return user
 
     def get_password_change_redirect_url(self, request: HttpRequest) -> str:
-        """The page of the account, which lists the access tokens."""
+        """Return the account page, which lists the access tokens."""
         return reverse("pages:account")
 
     def get_login_stages(self) -> list[str]:
-        """The stages of a log-in, with our own for the e-mail address."""
-        own = {"allauth.account.stages.EmailVerificationStage": "accounts.adapter.VerifyGivenAddress"}
-        return [own.get(stage, stage) for stage in super().get_login_stages()]
+        """Return the login stages, with `VerifyGivenAddress` in place of allauth's e-mail verification."""
+        replaced = {"allauth.account.stages.EmailVerificationStage": "accounts.adapter.VerifyGivenAddress"}
+        return [replaced.get(stage, stage) for stage in super().get_login_stages()]
 
     def respond_user_inactive(self, request: HttpRequest, user: User) -> HttpResponse:
-        """Tell people whose account waits for an organiser so. They gave the right password."""
+        """Redirect accounts that wait for approval to a page that says so. The password was correct."""
         if waiting_requests().filter(user=user).exists():
             return redirect("account_waiting")
         return super().respond_user_inactive(request, user)  # type: ignore[no-any-return]
 
-    def tell_approved(self, asked: AccountRequest) -> None:
-        """Write to the person that the account was approved. Raises `OSError` where the mail server fails."""
-        if asked.user.email:
-            super().send_mail("account/email/account_approved", asked.user.email, {"user": asked.user})
+    def send_approval(self, account_request: AccountRequest) -> None:
+        """Send the approval e-mail to the account's owner. Raise `OSError` if the mail server fails."""
+        user = account_request.user
+        if user.email:
+            super().send_mail("account/email/account_approved", user.email, {"user": user})
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Send an e-mail that the visitor asked for; show an error where the mail server fails."""
+        """Send an e-mail that the visitor requested; show an error if the mail server fails."""
         try:
             super().send_mail(template_prefix, email, context)
         except OSError as error:
             if self.request is None:
                 raise
-            faults.report(log, error, "an e-mail that a visitor asked for could not be sent")
+            faults.report(log, error, "an e-mail that a visitor requested was not sent")
             what = "The confirmation e-mail" if template_prefix in _CONFIRMATIONS else "The e-mail"
             messages.error(self.request, f"{what} could not be sent. Try again later.")
             raise ImmediateHttpResponse(redirect("account_login")) from error
 
-    def _tell_organisers(self, user: User) -> None:
-        """Write to those who decide, once until they have: whoever signs up again and again floods nobody."""
+    def _notify_organisers(self, user: User) -> None:
+        """Send staff one e-mail until all requests are decided, so that repeated sign-ups cannot flood them."""
         if waiting_requests().count() > 1:
             return
-        deciders = User.objects.filter(is_active=True, is_staff=True).exclude(email="")
-        for email in deciders.values_list("email", flat=True):
+        recipients = User.objects.filter(is_active=True, is_staff=True).exclude(email="")
+        for email in recipients.values_list("email", flat=True):
             try:
                 super().send_mail("account/email/account_waiting", email, {"user": user})
             except OSError as error:
-                faults.report(log, error, "An organiser was not told of a waiting account.")
+                faults.report(log, error, "The e-mail about a waiting account was not sent.")
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
-        """What failed attempts are counted by: name and address together, so that nobody locks out somebody else."""
+        """Count failed attempts by name and address together, so that nobody can lock out another person."""
         return f"{super()._get_login_attempts_cache_key(request, **credentials)}:{get_ip(request)}"
 
 
 class VerifyGivenAddress(EmailVerificationStage):  # type: ignore[misc] # allauth has no types
-    """Asks for a verified e-mail address, but not of accounts that gave none: the console and the admin made them."""
+    """E-mail verification that is skipped for accounts without an address (made in the console or the admin)."""
 
     def handle(self) -> tuple[HttpResponse | None, bool]:
-        """As allauth: the response that ends the log-in, and whether it can go on."""
+        """Return the response that ends the login, if any, and whether the login can continue (as in allauth)."""
         user = self.login.user
         if user is not None and not EmailAddress.objects.filter(user=user).exists():
             return None, True

@@ -1,4 +1,4 @@
-"""People, teams, sign-ups and tokens in the admin."""
+"""Admin pages of people, teams, sign-ups and tokens."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ admin.site.unregister(EmailAddress)
 
 
 class PeopleAdmin(EditableAdmin):
-    """Rows that superusers alone see, add, change and delete."""
+    """Base of pages that only superusers can see, add to, change and delete from."""
 
     def has_add_permission(self, request: HttpRequest, obj: object = None) -> bool:
         return self._may(request)
@@ -48,7 +48,7 @@ class PeopleAdmin(EditableAdmin):
 
 @admin.register(User)
 class PersonAdmin(DjangoUserAdmin, PeopleAdmin):
-    """People. Organisers need `is_staff` to see the admin; model permissions are not looked at."""
+    """Users. Organisers need `is_staff` to open the admin; Django's model permissions are ignored."""
 
     form = UserChangeForm
     add_form = UserCreationForm
@@ -61,12 +61,12 @@ class PersonAdmin(DjangoUserAdmin, PeopleAdmin):
 
 @admin.register(Group)
 class GroupAdmin(DjangoGroupAdmin, PeopleAdmin):
-    """Groups of Django. Gauntlet itself asks for none."""
+    """Django's groups. Gauntlet does not use them."""
 
 
 @admin.register(EmailAddress)
 class EmailAddressAdmin(PeopleAdmin):
-    """Addresses of people."""
+    """E-mail addresses of users."""
 
     list_display = ("email", "user", "primary", "verified")
     list_filter = ("primary", "verified")
@@ -89,7 +89,7 @@ class TeamAdmin(ReadOnlyAdmin):
 
 @admin.register(Membership)
 class MembershipAdmin(ReadOnlyAdmin):
-    """Who is in which team."""
+    """Memberships of teams."""
 
     organised_by = "team__entry__competition__organisers"
     list_display = ("user", linked("team"), "role", "joined_at")
@@ -100,7 +100,7 @@ class MembershipAdmin(ReadOnlyAdmin):
 
 @admin.register(Invitation)
 class InvitationAdmin(ReadOnlyAdmin):
-    """Who was invited into which team. Superusers alone see whom an invitation reaches."""
+    """Invitations into teams. Only superusers see which account an invitation belongs to."""
 
     list_display = ("username", linked("team"), linked("user"), linked("invited_by"), "state", "made_at", "expires_at")
     list_filter = ("state",)
@@ -109,17 +109,17 @@ class InvitationAdmin(ReadOnlyAdmin):
     date_hierarchy = "made_at"
 
 
-def _approve(asked: AccountRequest, by: User, reason: str) -> None:
-    sign_up.approve(request=asked, by=by, reason=reason)
+def _approve(row: AccountRequest, by: User, reason: str) -> None:
+    sign_up.approve(request=row, by=by, reason=reason)
     try:
-        AccountAdapter().tell_approved(asked)
+        AccountAdapter().send_approval(row)
     except OSError as error:
-        raise Fault(f"the account is approved, but the e-mail to {asked.user.email} was not sent ({error})") from error
+        raise Fault(f"the account is approved, but the e-mail to {row.user.email} was not sent ({error})") from error
 
 
 @admin.register(AccountRequest)
 class AccountRequestAdmin(ReadOnlyAdmin):
-    """Sign-ups that organisers approve or decline, where GAUNTLET_SIGN_UP is approval."""
+    """Sign-ups that organisers approve or decline (GAUNTLET_SIGN_UP=approval)."""
 
     for_organisers = True
     list_display = ("user", "email", "state", "made_at", "decided_at", "decided_by")
@@ -135,7 +135,7 @@ class AccountRequestAdmin(ReadOnlyAdmin):
     approve = confirmed_action(
         AdminAction(
             title="Approve",
-            effect="The person can sign in, and is told so by e-mail where an address was given.",
+            effect="The person can sign in, and gets an e-mail if the account has an address.",
             done="approved",
             call=_approve,
         )
@@ -143,21 +143,21 @@ class AccountRequestAdmin(ReadOnlyAdmin):
     decline = confirmed_action(
         AdminAction(
             title="Decline",
-            effect="The account stays inactive. The user name stays taken, and the request can still be approved.",
+            effect="The account stays inactive and keeps its user name. You can still approve the request later.",
             done="declined",
             call=lambda row, by, reason: sign_up.decline(request=row, by=by, reason=reason),
         )
     )
 
     @admin.display(description="e-mail", ordering="user__email")
-    def email(self, asked: AccountRequest) -> str:
-        """The address that was given. Nobody has verified it."""
-        return asked.user.email
+    def email(self, row: AccountRequest) -> str:
+        """Return the address given at sign-up, which is not verified."""
+        return row.user.email
 
 
 @admin.register(SignUpLink)
 class SignUpLinkAdmin(ReadOnlyAdmin):
-    """Links with which one person each can sign up, where GAUNTLET_SIGN_UP is invitation."""
+    """Links for one sign-up each (GAUNTLET_SIGN_UP=invitation)."""
 
     for_organisers = True
     list_display = ("note", "made_by", "made_at", "expires_at", "used_by", "used_at", "withdrawn_at")
@@ -171,7 +171,7 @@ class SignUpLinkAdmin(ReadOnlyAdmin):
     withdraw = confirmed_action(
         AdminAction(
             title="Withdraw",
-            effect="Nobody can sign up with the link any more.",
+            effect="The link stops working.",
             done="withdrawn",
             call=lambda row, by, reason: sign_up.withdraw_link(link=row, by=by, reason=reason),
         )
@@ -179,48 +179,48 @@ class SignUpLinkAdmin(ReadOnlyAdmin):
 
     @admin.display(description="link")
     def address(self, link: SignUpLink) -> str:
-        """What the organiser sends to the person."""
+        """Return the address to send to the person."""
         return str(vars(link).get("address", ""))
 
     def get_fields(self, request: HttpRequest, obj: SignUpLink | None = None) -> tuple[str, ...]:
-        """A new link needs a note only."""
+        """Return only the note for a new link, and every field for an existing one."""
         return ("address", *self.list_display) if obj else ("note",)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[Any, ...]:
-        """All of a link that is there."""
+        """Return every field of an existing link."""
         return ("address", *self.list_display) if obj else ()
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> SignUpLink | None:
-        """The row with its whole address, which names the host that was asked."""
+        """Return the row with its full address, built from the host of the request."""
         link: SignUpLink | None = super().get_object(request, object_id, from_field)
         if link is not None:
-            works = sign_up.link_of(sign_up.key_of(link)) is not None
+            is_valid = sign_up.link_of(sign_up.key_of(link)) is not None
             address = request.build_absolute_uri(reverse("sign_up_link", args=[sign_up.key_of(link)]))
-            vars(link)["address"] = address if works else "It no longer works."
+            vars(link)["address"] = address if is_valid else "This link no longer works."
         return link
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self._may(request)
 
     def save_model(self, request: HttpRequest, obj: SignUpLink, form: ModelForm[Any], change: bool) -> None:
-        """Make it; nothing about a link is ever changed."""
+        """Create the link. Links are never changed."""
         if not request.user.is_authenticated or change:
             raise PermissionDenied
         obj.pk = sign_up.make_link(note=obj.note, by=request.user).pk
 
     def response_add(self, request: HttpRequest, obj: SignUpLink, post_url_continue: str | None = None) -> HttpResponse:
-        """On to its page, which shows the address."""
+        """Redirect to the page of the link, which shows its address."""
         return HttpResponseRedirect(reverse("admin:accounts_signuplink_change", args=[obj.pk]))
 
 
 def waiting_badge(request: HttpRequest) -> str:
-    """How many sign-ups wait for an organiser, for the sidebar; empty where none can or does."""
+    """Return the number of waiting sign-ups for the sidebar; empty if there are none or approval is off."""
     return str(waiting_requests().count() or "") if settings.SIGN_UP == sign_up.APPROVAL else ""
 
 
 @admin.register(AccessToken)
 class AccessTokenAdmin(ReadOnlyAdmin):
-    """Access tokens by their start. Neither a token nor its digest is shown."""
+    """Access tokens by their first characters. Neither a token nor its digest is shown."""
 
     list_display = ("name", "start", linked("user"), "scopes", "created_at", "expires_at", "last_used_at", "revoked_at")
     list_filter = (("revoked_at", admin.EmptyFieldListFilter),)

@@ -1,4 +1,4 @@
-"""Forms in which a password is changed, and access tokens end with it."""
+"""Password forms that can also revoke the person's access tokens."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ from accounts.services import revoke_tokens
 
 
 class ChangePasswordForm(allauth_forms.ChangePasswordForm):  # type: ignore[misc] # allauth has no types
-    """A new password for who knows the old one."""
+    """New password for a person who knows the old one."""
 
     revoke_tokens = forms.BooleanField(label="Also revoke my access tokens", required=False, initial=True)
 
     def save(self) -> None:
-        """Change the password, and end the tokens where that was asked for."""
+        """Change the password, and revoke the tokens if the box is ticked."""
         _save(super().save, self.user, self.cleaned_data, by=self.user)
 
 
 class ResetPasswordKeyForm(allauth_forms.ResetPasswordKeyForm):  # type: ignore[misc] # allauth has no types
-    """A new password for who followed the link in an e-mail."""
+    """New password for a person who followed the link in an e-mail."""
 
     revoke_tokens = forms.BooleanField(label="Also revoke my access tokens", required=False, initial=True)
 
     def save(self) -> None:
-        """Change the password, and end the tokens where that was asked for."""
+        """Change the password, and revoke the tokens if the box is ticked."""
         _save(super().save, self.user, self.cleaned_data, by=self.user)
 
 
 class PersonPasswordForm(AdminPasswordChangeForm):  # type: ignore[misc] # unfold has no types
-    """A new password that a superuser sets for somebody."""
+    """New password that a superuser sets for another person."""
 
     revoke_tokens = forms.BooleanField(
         label="Also revoke this person's access tokens", required=False, initial=True, widget=UnfoldBooleanWidget
     )
 
     def save(self, commit: bool = True) -> Any:
-        """Change the password, and end the tokens where that was asked for."""
+        """Change the password, and revoke the tokens if the box is ticked."""
         return _save(lambda: super(PersonPasswordForm, self).save(commit), self.user, self.cleaned_data)
 
 

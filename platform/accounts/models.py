@@ -1,4 +1,4 @@
-"""People, the teams they form, and the tokens that let their programs in."""
+"""People, teams, invitations, access tokens and sign-ups."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ RESERVED_SLUGS = frozenset(
         *("settings", "signup"),
     }
 )
-"""Short names that no team and no competition may have: the site's own addresses, and what could become one."""
+"""Short names that teams and competitions cannot have: current and possible future addresses of the site."""
 
 
 class User(AbstractUser):
     """A person with an account."""
 
     username_skeleton = models.TextField(db_index=True, default="", editable=False)
-    """By which a sign-up finds a user name that looks the same."""
+    """Key by which a sign-up finds user names that look the same."""
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Keep the skeleton of the user name up to date, whoever writes it."""
+        """Update the skeleton of the user name on every save."""
         self.username_skeleton = skeleton(self.username)
         super().save(*args, **kwargs)
 
 
 class Team(models.Model):
-    """The people who submit together, and the subject of quotas. Its slug is its name in addresses."""
+    """People who submit together and share quotas. The slug is the team's name in addresses."""
 
     slug = models.CharField(
         max_length=40,
@@ -49,7 +49,7 @@ class Team(models.Model):
     name = models.CharField(max_length=80, unique=True)
     slug_skeleton = models.TextField(unique=True, editable=False)
     name_skeleton = models.TextField(unique=True, editable=False)
-    """The same for names that look the same; a look-alike from before the column has its number behind it."""
+    """Equal for names that look the same; older look-alikes have their number appended."""
     created_at = models.DateTimeField()
     members = models.ManyToManyField(User, through="Membership", related_name="teams")
 
@@ -60,14 +60,14 @@ class Team(models.Model):
         return self.name
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Give a new team its skeletons; slug and name never change."""
+        """Set the skeletons of a new team; slug and name never change."""
         self.slug_skeleton = self.slug_skeleton or skeleton(self.slug)
         self.name_skeleton = self.name_skeleton or skeleton(self.name)
         super().save(*args, **kwargs)
 
 
 class Membership(models.Model):
-    """A person's place in a team. Every team has one captain, who invites and removes members."""
+    """Membership of a person in a team. Every team has one captain, who invites and removes members."""
 
     class Role(models.TextChoices):
         CAPTAIN = "captain", "captain"
@@ -90,10 +90,10 @@ class Membership(models.Model):
 
 
 class Invitation(models.Model):
-    """A captain's invitation into the team. Nobody becomes a member without accepting one.
+    """A captain's invitation into the team. A person becomes a member only by accepting one.
 
-    `username` is what the captain wrote. `user` is whom it reaches: None where nobody of that name may be invited,
-    which the captain is not told.
+    `username` is what the captain typed. `user` is the invited account, or None if no account of that name may be
+    invited; the captain does not see the difference.
     """
 
     class State(models.TextChoices):
@@ -111,7 +111,7 @@ class Invitation(models.Model):
     made_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     settled_at = models.DateTimeField(null=True, blank=True)
-    """When it was accepted, declined or withdrawn, or was found to have expired."""
+    """Time when it was accepted, declined, withdrawn or found to have expired."""
 
     class Meta:
         ordering = ["-pk"]
@@ -127,9 +127,9 @@ class Invitation(models.Model):
 
 
 class AccessToken(models.Model):
-    """Lets a program act for its owner, within `scopes`, until `expires_at`. Only a hash of it is kept.
+    """Credential with which a program acts for its owner, within `scopes`, until `expires_at`. Only a hash is stored.
 
-    A token is 256 random bits, so a plain SHA-256 is enough: there is nothing to guess.
+    A token has 256 random bits, so a plain SHA-256 is enough: it cannot be guessed.
     """
 
     class Scope(models.TextChoices):
@@ -141,7 +141,7 @@ class AccessToken(models.Model):
     scopes = models.JSONField(default=list)
     digest = models.CharField(max_length=64, unique=True, editable=False)
     start = models.CharField(max_length=12, editable=False)
-    """Its first characters, by which people tell tokens apart."""
+    """First characters of the token, shown to tell tokens apart."""
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     last_used_at = models.DateTimeField(null=True, blank=True)
@@ -155,7 +155,7 @@ class AccessToken(models.Model):
 
 
 class AccountRequest(models.Model):
-    """A sign-up that an organiser approves or declines. Until it is approved, the account is not active."""
+    """A sign-up that an organiser approves or declines. The account is inactive until it is approved."""
 
     class State(models.TextChoices):
         WAITING = "waiting", "waiting"
@@ -176,12 +176,12 @@ class AccountRequest(models.Model):
 
 
 class SignUpLink(models.Model):
-    """Lets one person sign up, until `expires_at`, where accounts are made by invitation.
+    """Link for one sign-up, valid until `expires_at`, in invitation mode.
 
-    The address of the link is signed with the site's secret key and is not kept.
+    The address of the link is signed with the site's secret key and is not stored.
     """
 
-    note = models.CharField(max_length=100, help_text="For whom it is. Shown to organisers only.")
+    note = models.CharField(max_length=100, help_text="Who the link is for. Only organisers see this.")
     made_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
     made_at = models.DateTimeField()
     expires_at = models.DateTimeField()

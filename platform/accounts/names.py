@@ -1,7 +1,7 @@
-"""What people and teams may call themselves.
+"""Rules for user names and team names.
 
-People log in by user name or e-mail address, so no user name may look like an address: it could be another person's.
-Names of teams may be in any script. One must not look like another, so confusable letters are those of Unicode
+People log in by user name or e-mail address, so a user name must not look like an address: it could be another
+person's. Team names may be in any script, but two names must not look the same. Confusable letters follow Unicode
 Technical Standard 39.
 """
 
@@ -23,50 +23,50 @@ USERNAME_VALIDATORS = [
         "Use 2 to 30 unaccented letters, digits, hyphens and underscores, the first a letter, as in robust-owl.",
     )
 ]
-"""Of new user names. Accounts that are there keep theirs."""
+"""Validators of new user names. Existing accounts keep their names."""
 
-MOST_CHARACTERS = 80
-"""Of a team's name."""
+MAX_CHARACTERS = 80
+"""Maximum length of a team's name."""
 
-MOST_MARKS = 3
-"""How many combining marks one letter may have, taken apart (NFD): as many as Hindi and Hebrew need."""
+MAX_MARKS = 3
+"""Maximum number of combining marks on a letter after NFD decomposition: as many as Hindi and Hebrew need."""
 
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-"""Characters that show nothing and are neither controls nor spaces, beside the variation selectors."""
+"""Invisible characters that are neither controls, spaces nor variation selectors."""
 
 _NO_SCRIPT = frozenset({"COMMON", "INHERITED"})
 _EAST_ASIAN = frozenset({"HAN", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO"})
-"""Scripts that are written together and share letters of one shape: they count as one."""
+"""Scripts that are written together and share letter shapes; they count as one script."""
 
 _MARK = "\u200e"
-"""The library's tables have this mark around letters of scripts that are written from right to left."""
+"""Mark that the library's tables put around letters of right-to-left scripts."""
 _LIKE = {
     char.strip(_MARK): tuple(str(like["c"]).strip(_MARK) for like in found) for char, found in confusables_data.items()
 }
 
 
 def clean_team_name(name: str) -> str:
-    """The name in Unicode's form NFKC, with single spaces.
+    """Return the name in Unicode's form NFKC, with single spaces.
 
-    Raises `Refusal` for a length other than 1 to 80, invisible characters, marks without a letter or stacked ones, and
-    letters of one script that look like those of another script in the name.
+    Raise `Refusal` for a length other than 1 to 80, invisible characters, marks without a letter or stacked marks, and
+    letters of one script that look like letters of another script in the name.
     """
     name = " ".join(unicodedata.normalize("NFKC", name).split())
-    if not 1 <= len(name) <= MOST_CHARACTERS:
-        raise Refusal(
-            "the team's name cannot be used", fix=f"give a name of 1 to {MOST_CHARACTERS} printable characters"
-        )
+    if not 1 <= len(name) <= MAX_CHARACTERS:
+        raise Refusal("the team's name is not valid", fix=f"give a name of 1 to {MAX_CHARACTERS} printable characters")
     for char in name:
         if not char.isprintable() or char in _BLANK or _is_variation_selector(char):
-            raise Refusal(f"the team's name holds an invisible character ({_described(char)})", fix="leave it out")
+            raise Refusal(
+                f"the team's name contains an invisible character ({_described(char)})", fix="remove the character"
+            )
     _check_marks(name)
     _check_scripts(name)
     return name
 
 
 def skeleton(name: str) -> str:
-    """What names that look the same have in common (UTS 39, section 4), in lower case. It is compared, never shown."""
-    # again after lower case, which has confusable letters of its own: "M" is looked like by nothing, "m" by "rn"
+    """Return the lower-case skeleton (UTS 39, section 4), equal for names that look the same. It is never shown."""
+    # twice, since lower case has its own confusable letters: nothing looks like "M", but "rn" looks like "m"
     return _prototypes(_prototypes(name).casefold())
 
 
@@ -82,9 +82,11 @@ def _check_marks(name: str) -> None:
             base, marks = char, ""
             continue
         if not base.isalnum():
-            raise Refusal(f"the team's name holds a mark without a letter ({_described(char)})", fix="leave it out")
-        if char in marks or len(marks) == MOST_MARKS:
-            raise Refusal("the team's name stacks marks on one letter", fix=f"use at most {MOST_MARKS} on a letter")
+            raise Refusal(f"the team's name has a mark without a letter ({_described(char)})", fix="remove the mark")
+        if char in marks or len(marks) == MAX_MARKS:
+            raise Refusal(
+                "the team's name stacks marks on one letter", fix=f"use at most {MAX_MARKS} marks on a letter"
+            )
         marks += char
 
 
@@ -92,12 +94,12 @@ def _check_scripts(name: str) -> None:
     scripts = sorted({_script(char) for char in name} - _NO_SCRIPT, key=lambda script: (script != "LATIN", script))
     for first, second in combinations(scripts, 2):
         if (first, second) == ("LATIN", "EAST ASIAN"):
-            continue  # written together, too: "highly restrictive" in UTS 39, section 5.2
+            continue  # also written together: "highly restrictive" in UTS 39, section 5.2
         for char in name:
             if _script(char) == second and first in _scripts_of_look_alikes(char):
                 raise Refusal(
-                    f"letters of the team's name look alike: {_described(char)} looks like a {first.title()} letter",
-                    fix="write the name in one script",
+                    f"the team's name mixes scripts: {_described(char)} looks like a {first.title()} letter",
+                    fix="use letters of one script",
                 )
 
 
@@ -108,7 +110,7 @@ def _script(char: str) -> str:
 
 @cache
 def _prototype(char: str) -> str:
-    """What stands in a skeleton for `char`. The tables list with it all its look-alikes, or the one they share."""
+    """Return the letter that replaces `char` in a skeleton. The tables list its look-alikes, or the one they share."""
     like = _LIKE.get(char, ())
     if len(like) != 1:
         return char

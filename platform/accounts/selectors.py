@@ -1,4 +1,4 @@
-"""What is known of people and teams."""
+"""Queries about people and teams."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from core import clock
 
 
 def is_member(user: User | AnonymousUser, team: Team) -> bool:
-    """Whether the person is in the team, as captain or member."""
+    """Return whether the person is in the team, as captain or member."""
     return user.is_active and Membership.objects.filter(team=team, user_id=user.pk).exists()
 
 
 def teams_of(user: User | AnonymousUser) -> QuerySet[Team]:
-    """The teams that the person is in, by slug."""
+    """Return the person's teams, by slug."""
     return Team.objects.filter(memberships__user_id=user.pk) if user.pk else Team.objects.none()
 
 
 def open_invitations(team: Team) -> QuerySet[Invitation]:
-    """The invitations into the team that wait for an answer, for its captain."""
+    """Return the team's invitations that wait for an answer."""
     return team.invitations.filter(state=Invitation.State.OPEN, expires_at__gt=clock.now())
 
 
 def waiting_requests() -> QuerySet[AccountRequest]:
-    """The sign-ups on which no organiser has decided."""
+    """Return the sign-ups that no organiser has decided."""
     return AccountRequest.objects.filter(state=AccountRequest.State.WAITING)

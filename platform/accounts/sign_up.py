@@ -1,7 +1,7 @@
-"""Who may make an account, by `GAUNTLET_SIGN_UP`. Part of the services.
+"""Account requests and sign-up links, for the modes of `GAUNTLET_SIGN_UP`.
 
-With `open` and `email` anybody may; django-allauth verifies the e-mail address. With `approval` an organiser decides
-on each account, with `invitation` a link that an organiser made is used up by one sign-up.
+With `open` and `email` anybody can sign up; django-allauth verifies the e-mail address. With `approval` an organiser
+decides on each account. With `invitation` each sign-up needs a link from an organiser.
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ from core.errors import Refusal
 EMAIL, APPROVAL, INVITATION = "email", "approval", "invitation"
 
 LIFETIME = timedelta(days=14)
-"""How long a sign-up link works."""
+"""Time for which a sign-up link is valid."""
 
 
 def request_account(user: User) -> AccountRequest:
-    """Note that a new account, which is not active, waits for an organiser."""
-    asked = AccountRequest.objects.create(user=user, made_at=clock.now())
-    events.record("request_account", asked, by=user)
-    return asked
+    """Record that a new, inactive account waits for an organiser."""
+    created = AccountRequest.objects.create(user=user, made_at=clock.now())
+    events.record("request_account", created, by=user)
+    return created
 
 
 def approve(*, request: AccountRequest, by: User, reason: str = "") -> None:
-    """Activate the account, also one that was declined. Raises `Refusal` where it is approved already."""
+    """Activate the account, also if it was declined. Raise `Refusal` if it is already approved."""
     with transaction.atomic():
-        held = _held(request, allowed=(AccountRequest.State.WAITING, AccountRequest.State.DECLINED))
-        _settle(held, AccountRequest.State.APPROVED, by)
-        User.objects.filter(pk=held.user_id).update(is_active=True)
-        events.record("approve_account", held, by=by, reason=reason)
+        locked = _locked(request, allowed=(AccountRequest.State.WAITING, AccountRequest.State.DECLINED))
+        _decide(locked, AccountRequest.State.APPROVED, by)
+        User.objects.filter(pk=locked.user_id).update(is_active=True)
+        events.record("approve_account", locked, by=by, reason=reason)
 
 
 def decline(*, request: AccountRequest, by: User, reason: str = "") -> None:
-    """Leave the account inactive. Raises `Refusal` where it was decided already."""
+    """Leave the account inactive. Raise `Refusal` if the request is already decided."""
     with transaction.atomic():
-        held = _held(request, allowed=(AccountRequest.State.WAITING,))
-        _settle(held, AccountRequest.State.DECLINED, by)
-        events.record("decline_account", held, by=by, reason=reason)
+        locked = _locked(request, allowed=(AccountRequest.State.WAITING,))
+        _decide(locked, AccountRequest.State.DECLINED, by)
+        events.record("decline_account", locked, by=by, reason=reason)
 
 
 def make_link(*, note: str, by: User) -> SignUpLink:
-    """Make a link with which one person can sign up."""
+    """Create a link for one sign-up."""
     now = clock.now()
     with transaction.atomic():
         link = SignUpLink.objects.create(note=note, made_by=by, made_at=now, expires_at=now + LIFETIME)
@@ -57,36 +57,36 @@ def make_link(*, note: str, by: User) -> SignUpLink:
 
 
 def withdraw_link(*, link: SignUpLink, by: User, reason: str = "") -> None:
-    """End a link. Raises `Refusal` where it was used or withdrawn."""
+    """Invalidate a link. Raise `Refusal` if it is used or withdrawn."""
     with transaction.atomic():
-        held = SignUpLink.objects.select_for_update().get(pk=link.pk)
-        if held.used_at or held.withdrawn_at:
-            raise Refusal("this link no longer works", fix="nothing is to be done")
-        held.withdrawn_at = clock.now()
-        held.save(update_fields=["withdrawn_at"])
-        events.record("withdraw_sign_up_link", held, by=by, reason=reason)
+        locked = SignUpLink.objects.select_for_update().get(pk=link.pk)
+        if locked.used_at or locked.withdrawn_at:
+            raise Refusal("this link no longer works", fix="no action needed")
+        locked.withdrawn_at = clock.now()
+        locked.save(update_fields=["withdrawn_at"])
+        events.record("withdraw_sign_up_link", locked, by=by, reason=reason)
 
 
 def key_of(link: SignUpLink) -> str:
-    """The secret part of the link's address."""
+    """Return the secret part of the link's address."""
     return _signer().sign(str(link.pk))
 
 
 def link_of(key: str) -> SignUpLink | None:
-    """The link with this key, where it still works."""
+    """Return the link with this key if it is valid."""
     try:
         number = _signer().unsign(key)
     except BadSignature:
         return None
-    return _working_links().filter(pk=number).first()
+    return _valid_links().filter(pk=number).first()
 
 
 def use_link(*, key: str, user: User) -> None:
-    """Use the link up for a new account. Raises `Refusal` where it no longer works. Runs in a transaction."""
+    """Mark the link as used by a new account. Raise `Refusal` if it is not valid. Call it in a transaction."""
     link = link_of(key)
     now = clock.now()
-    if link is None or not _working_links().filter(pk=link.pk).update(used_at=now, used_by=user):
-        raise Refusal("this sign-up link no longer works", fix="ask an organiser for another one")
+    if link is None or not _valid_links().filter(pk=link.pk).update(used_at=now, used_by=user):
+        raise Refusal("this sign-up link no longer works", fix="ask an organiser for a new link")
     events.record("use_sign_up_link", link, by=user)
 
 
@@ -94,17 +94,17 @@ def _signer() -> Signer:
     return Signer(salt="accounts.sign_up_link", sep=".")
 
 
-def _working_links() -> QuerySet[SignUpLink]:
+def _valid_links() -> QuerySet[SignUpLink]:
     return SignUpLink.objects.filter(used_at=None, withdrawn_at=None, expires_at__gt=clock.now())
 
 
-def _held(request: AccountRequest, *, allowed: Collection[str]) -> AccountRequest:
-    held = AccountRequest.objects.select_for_update().get(pk=request.pk)
-    if held.state not in allowed:
-        raise Refusal(f"the request is {held.get_state_display()} already", fix="nothing is to be done")
-    return held
+def _locked(request: AccountRequest, *, allowed: Collection[str]) -> AccountRequest:
+    locked = AccountRequest.objects.select_for_update().get(pk=request.pk)
+    if locked.state not in allowed:
+        raise Refusal(f"the request is already {locked.get_state_display()}", fix="no action needed")
+    return locked
 
 
-def _settle(held: AccountRequest, state: AccountRequest.State, by: User) -> None:
-    held.state, held.decided_at, held.decided_by = state, clock.now(), by
-    held.save(update_fields=["state", "decided_at", "decided_by"])
+def _decide(locked: AccountRequest, state: AccountRequest.State, by: User) -> None:
+    locked.state, locked.decided_at, locked.decided_by = state, clock.now(), by
+    locked.save(update_fields=["state", "decided_at", "decided_by"])

@@ -1,1 +1,1 @@
-"""The REST face of the site."""
+"""The REST API of the site."""

@@ -1,4 +1,4 @@
-"""What there is for whoever asks. What they may not see does not exist for them."""
+"""Lookups with access control. Objects that the user may not see give 404."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from submissions.models import Submission
 
 
 def competition_of(request: Request, slug: str) -> Competition:
-    """A competition that whoever asks may see, or 404."""
+    """Return a competition that the user may see. Raise 404 otherwise."""
     return get_object_or_404(visible_competitions(request.user), slug=slug)
 
 
 def submission_of(request: Request, number: int) -> Submission:
-    """A submission to such a competition, or 404."""
+    """Return a submission to a competition that the user may see. Raise 404 otherwise."""
     submissions = Submission.objects.select_related(
         "repository__entry__team", "repository__entry__competition", "repository__track", "submitted_by", "quota_slot"
     )
@@ -31,7 +31,7 @@ def submission_of(request: Request, number: int) -> Submission:
 
 
 def own_repository(request: Request, team: str, track_name: str) -> Repository:
-    """A repository of a team that whoever asks is a member of, made where it is missing; 401, 403 or 404 otherwise."""
+    """Return a repository of the user's team; create it if it is missing. Raise 401, 403 or 404 otherwise."""
     entries = Entry.objects.select_related("team", "competition")
     entry = get_object_or_404(entries, team__slug=team, competition__in=visible_competitions(request.user))
     track = get_object_or_404(Track, competition=entry.competition, name=track_name)
@@ -40,14 +40,14 @@ def own_repository(request: Request, team: str, track_name: str) -> Repository:
 
 
 def check_member(request: Request, entry: Entry) -> User:
-    """Who asks, where they are a member of the team; raises 401 or 403 otherwise."""
+    """Return the user if they are a member of the team. Raise 401 or 403 otherwise."""
     if not isinstance(request.user, User):
-        raise NotAuthenticated("this needs an account")
+        raise NotAuthenticated("authentication required")
     if not is_member(request.user, entry.team):
-        raise PermissionDenied(f"only members of {entry.team.name} may do this")
+        raise PermissionDenied(f"only members of {entry.team.name} can do this")
     return request.user
 
 
 def sees_inside(request: Request, entry: Entry) -> bool:
-    """Whether whoever asks sees what is between a team and its organisers."""
+    """Return whether the user sees what only the team and its organisers see."""
     return sees_everything_of(request.user, entry)

@@ -6,6 +6,6 @@ from django.apps import AppConfig
 
 
 class ApiConfig(AppConfig):
-    """The REST face; it owns no table."""
+    """The REST API; it has no models."""
 
     name = "api"

@@ -1,4 +1,4 @@
-"""Who asks: a person's access token, or the session of their browser."""
+"""Authentication by access token."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from accounts.services import use_token
 
 
 class TokenAuthentication(BaseAuthentication):
-    """`Authorization: Bearer gtl_...`. Reading needs the scope `read`, everything else `submit`."""
+    """`Authorization: Bearer gtl_...`. Read requests need the scope `read`, all others `submit`."""
 
     def authenticate(self, request: Request) -> tuple[User, AccessToken] | None:
-        """The token's owner and the token; None without a token. Raises `AuthenticationFailed` for a bad one."""
-        kind, _, plain = request.headers.get("Authorization", "").partition(" ")
-        if kind.lower() != "bearer":
+        """Return the owner and the token, None without a token. Raise `AuthenticationFailed` for an invalid one."""
+        scheme, _, plain = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != "bearer":
             return None
         scope = AccessToken.Scope.READ if request.method in SAFE_METHODS else AccessToken.Scope.SUBMIT
         token = use_token(plain.strip(), scope)
         if token is None:
-            raise AuthenticationFailed(f"the token is unknown, expired or revoked, or its scopes lack {scope.value!r}")
+            raise AuthenticationFailed(f"the token is unknown, expired or revoked, or lacks the scope {scope.value!r}")
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:
-        """What a 401 names as the way in."""
+        """Return the authentication scheme named in a 401 response."""
         return "Bearer"

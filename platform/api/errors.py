@@ -1,4 +1,4 @@
-"""Every error of the API in one shape: {"problem": ..., "fix": ..., "accepted_from": a time or null}."""
+"""Error responses of the API: {"problem": ..., "fix": ..., "accepted_from": a time or null}."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from core.errors import Fault, Refusal, RefusedForNow
 log = logging.getLogger(__name__)
 
 _FIXES: dict[type[APIException], str] = {
-    NotAuthenticated: "send Authorization: Bearer with an access token",
-    AuthenticationFailed: "make another token on your account's page",
+    NotAuthenticated: "send the header Authorization: Bearer TOKEN with an access token",
+    AuthenticationFailed: "create a token with this scope on your account page",
     PermissionDenied: "ask a member of the team",
     ParseError: "send JSON",
-    ValidationError: "correct it and send the request again",
-    Throttled: "wait",
+    ValidationError: "correct the value and send the request again",
+    Throttled: "wait, then send the request again",
 }
 
 
 def answer(error: Exception, context: dict[str, Any]) -> Response | None:
-    """The response to `error`: 409 where only the time is wrong, 400 for other refusals, 503 where it is our fault."""
+    """Return the response to `error`: 409 for `RefusedForNow`, 400 for other refusals, 503 for platform errors."""
     if isinstance(error, RefusedForNow):
         return _response(status.HTTP_409_CONFLICT, error.problem, error.fix, error.accepted_from)
     if isinstance(error, Refusal):
@@ -45,12 +45,12 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
         faults.report(log, error, "a request to the API failed")
         return _response(
             status.HTTP_503_SERVICE_UNAVAILABLE,
-            "something of ours failed",
-            "look at the team's page in a minute before you try again",
+            "platform error",
+            "wait a minute and check the team page before you try again",
         )
     response = exception_handler(error, context)
     if response is not None:
-        fix = next((fix for kind, fix in _FIXES.items() if isinstance(error, kind)), "")
+        fix = next((fix for error_class, fix in _FIXES.items() if isinstance(error, error_class)), "")
         wait = getattr(error, "wait", None)
         accepted_from = clock.now() + timedelta(seconds=wait) if wait else None
         response.data = _content("; ".join(_texts(response.data)), fix, accepted_from)

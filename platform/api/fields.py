@@ -1,4 +1,4 @@
-"""Numbers that come out of secret samples, rounded as on the pages (`core.rounding`)."""
+"""Serializer fields for numbers that depend on secret samples, rounded as on the pages (`core.rounding`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class DistanceField(serializers.FloatField):
 
 
 class SecondsField(serializers.FloatField):
-    """A length of time in seconds."""
+    """A duration in seconds."""
 
     def to_representation(self, value: float) -> float:  # type: ignore[override]
         return rounding.seconds(value)
@@ -31,7 +31,7 @@ class QueriesField(serializers.FloatField):
 
 
 class MomentField(serializers.DateTimeField):
-    """When something ended."""
+    """An end time."""
 
     def to_representation(self, value: datetime) -> str:
         return super().to_representation(rounding.moment(value))

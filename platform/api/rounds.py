@@ -1,4 +1,4 @@
-"""Rounds over the API. Who plays and how it ended is there once a round is published, never before."""
+"""Rounds in the API. Entrants and results appear only after a round is published."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rounds.signing_keys import all_keys, date_of, key_id
 class RoundSerializer(serializers.ModelSerializer[Round]):
     """A round in a list. No submission is accepted from `starts_at` to `ends_at`.
 
-    `field_commitment` is the salted hash of who plays, "" until the round is frozen.
+    `field_commitment` is the salted hash of the entrants, "" until the round is frozen.
     """
 
     samples = serializers.IntegerField(source="sample_set.count")
@@ -40,14 +40,14 @@ class RoundSerializer(serializers.ModelSerializer[Round]):
 
 
 class PlaceSerializer(serializers.Serializer[Any]):
-    """An entry of a published round. The scores are null where it was cut before the last stage, in `stage`.
+    """An entry of a published round. The scores are null if it was eliminated before the last stage, in `stage`.
 
-    `rank_low` and `rank_high`: the ranks that fit the data at 95 %, among those of the last stage, and
-    `separated_from_next`: whether the same test tells it from the next place. `met` of `opponents`: an attack is not
-    scored by models of its own team; `value_against_all` is. `prize_place`: its place for prizes. `not_broken`: the
-    model held on more than half of the samples, so that its place claims no rank. `gone`: "withdrawn", "disqualified",
-    "inconsistent" (its audits did not pass, so that it left the round) or "". `audit_override_reason`: why an
-    organiser let it stay although they did not.
+    `rank_low` to `rank_high`: the 95 % rank interval within the last stage. `separated_from_next`: true if the
+    difference to the next place is significant. `met` of `opponents` count: an attack's score excludes models of its
+    own team, `value_against_all` includes them. `prize_place`: place among eligible entries. `not_broken`: the model
+    was not broken on more than half of the samples, so its place is not a rank. `gone`: "withdrawn", "disqualified",
+    "inconsistent" (removed after failed audits) or "". `audit_override_reason`: why an organiser kept it in the round
+    despite failed audits.
     """
 
     place = serializers.IntegerField(allow_null=True)
@@ -76,9 +76,9 @@ class PlaceSerializer(serializers.Serializer[Any]):
 
 
 class WarningSerializer(serializers.ModelSerializer[RoundWarning]):
-    """An attack that was cut and came nearer to a winning model than all that counted, on `nearer` of `samples`.
+    """An eliminated attack that came nearer to a winning model than all counted attacks, on `nearer` of `samples`.
 
-    Both by their public names, as in the result bundle.
+    Both are named by their pseudonyms, as in the result bundle.
     """
 
     attack = serializers.SerializerMethodField()
@@ -89,28 +89,28 @@ class WarningSerializer(serializers.ModelSerializer[RoundWarning]):
         fields = ("attack", "model", "nearer", "samples")
 
     def get_attack(self, warning: RoundWarning) -> str:
-        """The public name of the attack."""
+        """Return the pseudonym of the attack."""
         return public_name(warning.round.competition, warning.attack.digest)
 
     def get_model(self, warning: RoundWarning) -> str:
-        """The public name of the model."""
+        """Return the pseudonym of the model."""
         return public_name(warning.round.competition, warning.model.digest)
 
 
 class ListRounds(APIView):
-    """GET: the rounds of a competition, planned and cancelled ones too."""
+    """GET: the rounds of a competition, including planned and cancelled ones."""
 
     def get(self, request: Request, slug: str) -> Response:
-        """All of them, newest first."""
+        """Return all rounds, newest first."""
         rounds = competition_of(request, slug).rounds.select_related("window", "sample_set", "rules")
         return Response(RoundSerializer(rounds.order_by("-number"), many=True).data)
 
 
 class ShowRound(APIView):
-    """GET: a round and, once it is published, its standings, warnings and files."""
+    """GET: a round and, after it is published, its standings, warnings and files."""
 
     def get(self, request: Request, slug: str, number: int) -> Response:
-        """The one with `number`."""
+        """Return the round with `number`."""
         rounds = competition_of(request, slug).rounds.select_related("window", "sample_set", "rules")
         shown = get_object_or_404(rounds, number=number)
         return Response({**RoundSerializer(shown).data, **_result(request, slug, shown)})
@@ -130,7 +130,7 @@ def _result(request: Request, slug: str, shown: Round) -> dict[str, Any]:
 
 
 def _release(request: Request, slug: str, shown: Round, release: Release) -> dict[str, Any]:
-    """A released part; `address` and `sha256` are null where it is no file, `key` where nobody signed it."""
+    """Return a released part; `address` and `sha256` are null if it is not a file, `key` if it is not signed."""
     address = reverse("pages:round_file", args=[slug, shown.number, release.part]) if release.content else None
     return {
         "part": release.part,
@@ -142,10 +142,10 @@ def _release(request: Request, slug: str, shown: Round, release: Release) -> dic
 
 
 class ListSigningKeys(APIView):
-    """GET: the public keys that sign, or signed, result bundles; the oldest first."""
+    """GET: the current and former public keys for result bundles, oldest first."""
 
     def get(self, request: Request) -> Response:
-        """Each with its identifier and, once it gave way, its successor and its signature under that one's name."""
+        """Return each key with its identifier and, after a rotation, its successor and the signed statement."""
         return Response(
             [
                 {

@@ -1,4 +1,4 @@
-"""The shapes that the API gives and takes. Distances are L2 over pixels / 255, times are UTC."""
+"""Serializers of the API. Distances are L2 over pixels / 255, times are UTC."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from api.fields import DistanceField, MomentField, QueriesField, SecondsField
 from competitions.models import Competition, FreezeWindow, RulesVersion, SampleSet, Track
-from competitions.selectors import imported_sets, standing_windows
+from competitions.selectors import effective_windows, imported_sets
 from core import rounding
 from leaderboards.models import Evaluation
 from leaderboards.selectors import evaluation_of, public_evaluation_of
@@ -32,7 +32,7 @@ class TrackSerializer(serializers.ModelSerializer[Track]):
 
 
 class RulesSerializer(serializers.ModelSerializer[RulesVersion]):
-    """The rules as values; one that is left out has the value of AVC 2018."""
+    """The rules as values; a missing value defaults to AVC 2018."""
 
     class Meta:
         model = RulesVersion
@@ -48,7 +48,7 @@ class WindowSerializer(serializers.ModelSerializer[FreezeWindow]):
 
 
 class SampleSetSerializer(serializers.ModelSerializer[SampleSet]):
-    """What is public of a sample set: that it is there, and how large."""
+    """Public data of a sample set: name, purpose and size."""
 
     class Meta:
         model = SampleSet
@@ -56,7 +56,7 @@ class SampleSetSerializer(serializers.ModelSerializer[SampleSet]):
 
 
 class WholeCompetitionSerializer(serializers.ModelSerializer[Competition]):
-    """A competition with all that teams need to know."""
+    """A competition with its tracks, rules, freeze windows and sample sets."""
 
     tracks = TrackSerializer(many=True)
     rules = RulesSerializer(source="rules_versions.first")
@@ -75,23 +75,24 @@ class WholeCompetitionSerializer(serializers.ModelSerializer[Competition]):
         )
 
     def get_freeze_windows(self, competition: Competition) -> object:
-        """Those that were not called off."""
-        return WindowSerializer(standing_windows(competition), many=True).data
+        """Return the freeze windows that were not called off."""
+        return WindowSerializer(effective_windows(competition), many=True).data
 
     def get_sample_sets(self, competition: Competition) -> object:
-        """Those that are imported; what rounds draw from them is theirs."""
+        """Return the imported sets, without the sets drawn for rounds."""
         return SampleSetSerializer(imported_sets(competition), many=True).data
 
 
 class BoardRowSerializer(serializers.Serializer[Any]):
-    """A line of a leaderboard. `provisional`: measured under other opponents, rules or samples than are in force; such
-    a line has no rank and stands below the others, in the order in which it is measured again.
+    """A row of a leaderboard. `provisional`: not measured under the evaluation basis in force. Such a row has no rank
+    and comes after the others, in the order of re-evaluation.
 
-    `rank_low` to `rank_high`: the 95 % rank interval, null where none is computed; `rank_high` alone is null where it
-    reaches below the lines that are compared. `change`: places won (above 0) or lost in a day among ranks under the
-    same terms, null where it had none. `failures`: pairs of sample and counted opponent without an adversarial. `met`
-    of `opponents` count: an attack's score leaves out models of its own team, and `value_all` does not. Models only:
-    `held`, on how many samples no attack found anything, and `clean_wrong`, how many were wrong without an attack.
+    `rank_low` to `rank_high`: the 95 % rank interval, null if it is not computed; only `rank_high` is null if the
+    interval extends below the compared rows. `change`: places won (above 0) or lost in a day under the same basis, null
+    without an earlier rank. `failures`: pairs of sample and counted opponent without an adversarial. `met` of
+    `opponents` count: an attack's score excludes models of its own team, `value_all` includes them. Models only:
+    `held`, the number of samples without an adversarial, and `clean_wrong`, the number of samples misclassified without
+    an attack.
     """
 
     rank = serializers.IntegerField(allow_null=True)
@@ -122,7 +123,7 @@ class BoardRowSerializer(serializers.Serializer[Any]):
 
 
 class BoardSerializer(serializers.Serializer[Any]):
-    """A page of a leaderboard. `still_since` and `still_reason` are null where it is the board as it is now."""
+    """A page of a leaderboard. `still_since` and `still_reason` are null if the leaderboard is not frozen."""
 
     page = serializers.IntegerField(source="number")
     pages = serializers.IntegerField()
@@ -133,7 +134,7 @@ class BoardSerializer(serializers.Serializer[Any]):
 
 
 class EvaluationSerializer(serializers.ModelSerializer[Evaluation]):
-    """A submission's score, or that it is still played for. Numbers are rounded as on the pages."""
+    """An evaluation of a submission, finished or not. Numbers are rounded as on the pages."""
 
     value = DistanceField()
     low = DistanceField()
@@ -157,12 +158,12 @@ class EvaluationSerializer(serializers.ModelSerializer[Evaluation]):
         )
 
     def get_per_opponent(self, evaluation: Evaluation) -> object:
-        """A row for each opponent, in the pool's order."""
+        """Return a row for each opponent, in the order of the pool."""
         return [{**row, "median": rounding.distance(row["median"])} for row in evaluation.per_opponent]
 
 
 class SubmissionSerializer(serializers.ModelSerializer[Submission]):
-    """What everyone sees of a submission."""
+    """Public data of a submission."""
 
     number = serializers.IntegerField(source="pk")
     competition = serializers.CharField(source="repository.entry.competition.slug")
@@ -178,12 +179,12 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
         )
 
     def get_evaluation(self, submission: Submission) -> object:
-        """The newest evaluation, null where there is none; while boards stand still, what was known before."""
+        """Return the newest public evaluation or None; with frozen leaderboards, the one before the freeze."""
         return _shown(public_evaluation_of(submission))
 
 
 class BuildSerializer(serializers.ModelSerializer[Build]):
-    """A try to build a submission."""
+    """An attempt to build a submission."""
 
     class Meta:
         model = Build
@@ -191,7 +192,7 @@ class BuildSerializer(serializers.ModelSerializer[Build]):
 
 
 class WholeSubmissionSerializer(SubmissionSerializer):
-    """What its team and the organisers see beside that."""
+    """Data of a submission for its team and the organisers."""
 
     submitted_by = serializers.CharField(source="submitted_by.username")
     slot = serializers.CharField(source="quota_slot.state", default=None)
@@ -205,7 +206,7 @@ class WholeSubmissionSerializer(SubmissionSerializer):
         )
 
     def get_evaluation(self, submission: Submission) -> object:
-        """The newest evaluation, null where there is none."""
+        """Return the newest evaluation, or None."""
         return _shown(evaluation_of(submission))
 
 
@@ -214,7 +215,7 @@ def _shown(evaluation: Evaluation | None) -> object:
 
 
 class AllowanceSerializer(serializers.Serializer[Any]):
-    """What a team may still submit to a track; `frees_at`: when each slot that is taken frees, soonest first."""
+    """A team's quota in a track. `frees_at`: when each used slot becomes free, soonest first."""
 
     quota = serializers.IntegerField()
     used = serializers.IntegerField()
@@ -224,6 +225,6 @@ class AllowanceSerializer(serializers.Serializer[Any]):
 
 
 class CommitSerializer(serializers.Serializer[Any]):
-    """What to submit."""
+    """The commit to submit."""
 
     commit = serializers.CharField(max_length=64)

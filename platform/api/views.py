@@ -1,4 +1,4 @@
-"""The operations of the API. Each one is a class; what it may and does is said by the rooms below."""
+"""Views of the API, one class per operation. Permissions and services are in the apps below."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from submissions.selectors import allowance_of
 
 
 class ListCompetitions(APIView):
-    """GET: the competitions that whoever asks may see."""
+    """GET: the competitions that the user may see."""
 
     def get(self, request: Request) -> Response:
-        """All of them, newest first."""
+        """Return all of them, newest first."""
         return Response(CompetitionSerializer(visible_competitions(request.user), many=True).data)
 
 
@@ -37,7 +37,7 @@ class ShowCompetition(APIView):
     """GET: a competition with tracks, rules in force, freeze windows and sample sets."""
 
     def get(self, request: Request, slug: str) -> Response:
-        """The one called `slug`."""
+        """Return the competition with `slug`."""
         return Response(WholeCompetitionSerializer(competition_of(request, slug)).data)
 
 
@@ -45,7 +45,7 @@ class ShowLeaderboard(APIView):
     """GET: a page (`?page=2`) of a track's leaderboard."""
 
     def get(self, request: Request, slug: str, track_name: str) -> Response:
-        """The page nearest to the one asked for."""
+        """Return the requested page, or the nearest one."""
         competition = competition_of(request, slug)
         track = get_object_or_404(competition.tracks, name=track_name)
         still = not sees_live(request.user, competition)
@@ -54,18 +54,18 @@ class ShowLeaderboard(APIView):
 
 
 class ShowSubmission(APIView):
-    """GET: a submission: score and opponents for everyone, the rest for its team and the organisers."""
+    """GET: a submission. Everyone sees score and opponents; the rest is for its team and the organisers."""
 
     def get(self, request: Request, number: int) -> Response:
-        """The one with `number`."""
+        """Return the submission with `number`."""
         return Response(_shown(request, submission_of(request, number)))
 
 
 class WithdrawSubmission(APIView):
-    """POST: take a submission back, for good."""
+    """POST: withdraw a submission permanently."""
 
     def post(self, request: Request, number: int) -> Response:
-        """The one with `number`; answers with what it is then."""
+        """Withdraw the submission with `number` and return it."""
         submission = submission_of(request, number)
         by = check_member(request, submission.repository.entry)
         services.withdraw(submission=submission, by=by)
@@ -73,24 +73,24 @@ class WithdrawSubmission(APIView):
 
 
 class ShowQuota(APIView):
-    """GET: what the team may still submit to a track."""
+    """GET: the quota of a team in a track."""
 
     def get(self, request: Request, team: str, track_name: str) -> Response:
-        """For members."""
+        """Return the quota, for members only."""
         return Response(AllowanceSerializer(allowance_of(own_repository(request, team, track_name))).data)
 
 
 class Submit(APIView):
-    """POST {"commit": ...}: submit a commit that the repository holds, past the same checks as a push."""
+    """POST {"commit": ...}: submit a commit of the repository, with the same checks as a push."""
 
     def post(self, request: Request, team: str, track_name: str) -> Response:
-        """For members; answers with the submission."""
+        """Submit the commit and return the submission, for members only."""
         repository = own_repository(request, team, track_name)
-        wanted = CommitSerializer(data=request.data)
-        wanted.is_valid(raise_exception=True)
+        serializer = CommitSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
         submission = services.submit(
             repository=repository,
-            commit=wanted.validated_data["commit"],
+            commit=serializer.validated_data["commit"],
             by=check_member(request, repository.entry),
         )
         return Response(_shown(request, submission_of(request, submission.pk)), status=status.HTTP_201_CREATED)
@@ -98,5 +98,5 @@ class Submit(APIView):
 
 def _shown(request: Request, submission: Submission) -> object:
     inside = sees_inside(request, submission.repository.entry)
-    shape = WholeSubmissionSerializer if inside else SubmissionSerializer
-    return shape(submission).data
+    serializer = WholeSubmissionSerializer if inside else SubmissionSerializer
+    return serializer(submission).data

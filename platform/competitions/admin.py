@@ -1,4 +1,4 @@
-"""Competitions and what organisers set in them, in the admin. Competitions and their tracks are made by an import."""
+"""Admin pages of competitions and their settings. An import creates competitions and tracks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OF_COMPETITION = ("competition", RelatedOnlyFieldListFilter)
 
 @admin.register(Competition)
 class CompetitionAdmin(EditableAdmin):
-    """Competitions. Their slug is in addresses and never changes."""
+    """Competitions. The slug is part of addresses and never changes."""
 
     organised_by = "organisers"
     counts = ("tracks", "rules_versions", "sample_sets", "freeze_windows", "organiser_roles", "entries", "players")
@@ -62,7 +62,7 @@ class TrackAdmin(EditableAdmin):
 
 @admin.register(RulesVersion)
 class RulesVersionAdmin(RecordedAdmin, ReadOnlyAdmin):
-    """Versions of the rules. One is added and never changed: scores name theirs."""
+    """Versions of the rules. Versions are added and never changed, since scores refer to them."""
 
     form = RulesForm
     organised_by = "competition__organisers"
@@ -77,13 +77,13 @@ class RulesVersionAdmin(RecordedAdmin, ReadOnlyAdmin):
         return self._may(request)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """A form begins with the newest rules: mostly one value changes."""
+        """Return the newest rules as initial values, since usually one value changes."""
         newest = self.get_queryset(request).order_by("-created_at", "-pk").first()
-        begun = {"competition": newest.competition_id, "values": newest.values} if newest else {}
-        return begun | super().get_changeform_initial_data(request)
+        initial = {"competition": newest.competition_id, "values": newest.values} if newest else {}
+        return initial | super().get_changeform_initial_data(request)
 
     def save_model(self, request: HttpRequest, obj: Any, form: ModelForm[Any], change: bool) -> None:
-        """Number it. The row of the competition is locked, so two at once get two numbers."""
+        """Save with the next number. The competition's row is locked, so concurrent saves get different numbers."""
         competition = Competition.objects.select_for_update().get(pk=obj.competition_id)
         newest = competition.rules_versions.aggregate(newest=Max("version"))["newest"] or 0
         obj.version, obj.created_at = newest + 1, clock.now()
@@ -92,9 +92,10 @@ class RulesVersionAdmin(RecordedAdmin, ReadOnlyAdmin):
 
 @admin.register(SampleSet)
 class SampleSetAdmin(RecordedAdmin, ReadOnlyAdmin):
-    """Sample sets as rows: no image and no label is ever shown here. They are imported with the competition.
+    """Sample sets, without images and labels. They are imported with the competition.
 
-    Name and purpose change until a match, an evaluation or a round uses the set. What the site drew is only looked at.
+    Name and purpose can change until a match, an evaluation or a round uses the set. Sets drawn by the site are
+    read-only.
     """
 
     form = SampleSetForm
@@ -132,7 +133,7 @@ class SampleSetAdmin(RecordedAdmin, ReadOnlyAdmin):
         return self._may(request) and not (obj and _is_used(obj))
 
     def save_model(self, request: HttpRequest, obj: Any, form: ModelForm[Any], change: bool) -> None:
-        # who begins to use it meanwhile waits for the row, or is seen
+        # the lock makes a concurrent first use wait, or visible here
         if not self.has_change_permission(request, SampleSet.objects.select_for_update().get(pk=obj.pk)):
             raise PermissionDenied
         super().save_model(request, obj, form, change)
@@ -144,16 +145,16 @@ def _is_used(row: SampleSet) -> bool:
 
 
 def _call_off(window: FreezeWindow, by: User, reason: str) -> None:
-    if _is_of_a_round(window):
-        raise Refusal("it is the window of a round", fix="cancel the round: its window is called off with it")
+    if _belongs_to_round(window):
+        raise Refusal("this window belongs to a round", fix="cancel the round; this also calls off its window")
     call_off_window(window=window, by=by, reason=reason)
 
 
 @admin.register(FreezeWindow)
 class FreezeWindowAdmin(EditableAdmin):
-    """Times in which nothing is accepted as a submission. One that has begun or is a round's is changed by acts alone.
+    """Freeze windows. One that has begun or belongs to a round is changed only by actions.
 
-    None is deleted: one that is not to be is called off, and the event log says why.
+    Windows are never deleted. A window can be called off, and the event log keeps the reason.
     """
 
     form = WindowForm
@@ -170,7 +171,7 @@ class FreezeWindowAdmin(EditableAdmin):
     open_now = confirmed_action(
         AdminAction(
             title="Open now",
-            effect="The window begins now: from this moment on nothing is accepted as a submission, until its end.",
+            effect="The window begins now. No submission is accepted until it ends.",
             done="opened",
             call=lambda row, by, reason: open_window(window=row, by=by, reason=reason),
         )
@@ -178,7 +179,7 @@ class FreezeWindowAdmin(EditableAdmin):
     extend = confirmed_action(
         AdminAction(
             title="Extend",
-            effect="The window ends later: submissions that are refused meanwhile are told the new time.",
+            effect="The window ends later. Rejected submissions show the new end.",
             done="extended",
             call=lambda row, by, reason, ends_at: extend_window(window=row, ends_at=ends_at, by=by, reason=reason),
             form=ExtendForm,
@@ -187,7 +188,7 @@ class FreezeWindowAdmin(EditableAdmin):
     end_now = confirmed_action(
         AdminAction(
             title="End now",
-            effect="The window ends now: submissions are accepted again.",
+            effect="The window ends now. Submissions are accepted again.",
             done="ended",
             call=lambda row, by, reason: end_window(window=row, by=by, reason=reason),
         )
@@ -196,7 +197,7 @@ class FreezeWindowAdmin(EditableAdmin):
     call_off = confirmed_action(
         AdminAction(
             title="Call off",
-            effect="The window does not take place, or ends now where it has begun. It cannot be brought back.",
+            effect="The window does not take place. If it has begun, it ends now. This cannot be undone.",
             done="called off",
             call=_call_off,
         )
@@ -205,19 +206,19 @@ class FreezeWindowAdmin(EditableAdmin):
     def get_form(
         self, request: HttpRequest, obj: FreezeWindow | None = None, change: bool = False, **kwargs: Any
     ) -> type[ModelForm[FreezeWindow]]:
-        """A change asks for a reason."""
+        """Return the form, with a reason for a change to an existing window."""
         if obj is not None and self.has_change_permission(request, obj):
             kwargs["form"] = ChangeWindowForm
         return super().get_form(request, obj, change, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: FreezeWindow, form: ModelForm[Any], change: bool) -> None:
-        """Plan it, or change what is planned; the form has checked what it says."""
+        """Plan the window, or change a planned one. The form has checked the values."""
         by = request.user
         if not by.is_authenticated:
             raise PermissionDenied
         times = {"starts_at": obj.starts_at, "ends_at": obj.ends_at}
         if change:
-            change_window(window=obj, **times, told=obj.reason, by=by, reason=form.cleaned_data["why"])
+            change_window(window=obj, **times, shown_reason=obj.reason, by=by, reason=form.cleaned_data["why"])
         else:
             obj.pk = plan_window(competition=obj.competition, **times, reason=obj.reason, by=by).pk
 
@@ -225,20 +226,20 @@ class FreezeWindowAdmin(EditableAdmin):
         return self._may(request)
 
     def has_change_permission(self, request: HttpRequest, obj: FreezeWindow | None = None) -> bool:
-        return self._may(request) and (obj is None or _is_open_to_change(obj))
+        return self._may(request) and (obj is None or _can_change(obj))
 
 
-def _is_open_to_change(window: FreezeWindow) -> bool:
-    return window.called_off_at is None and window.starts_at > clock.now() and not _is_of_a_round(window)
+def _can_change(window: FreezeWindow) -> bool:
+    return window.called_off_at is None and window.starts_at > clock.now() and not _belongs_to_round(window)
 
 
-def _is_of_a_round(window: FreezeWindow) -> bool:
+def _belongs_to_round(window: FreezeWindow) -> bool:
     return hasattr(window, "round")
 
 
 @admin.register(Organiser)
 class OrganiserAdmin(EditableAdmin):
-    """Who runs which competition. Organisers see it; only superusers appoint."""
+    """Organisers of competitions. Organisers see this page; only superusers appoint them."""
 
     organised_by = "competition__organisers"
     list_display = ("user", linked("competition"))
@@ -248,7 +249,7 @@ class OrganiserAdmin(EditableAdmin):
     autocomplete_fields = ("user",)
 
     def save_model(self, request: HttpRequest, obj: Organiser, form: ModelForm[Any], change: bool) -> None:
-        """Whoever is appointed may also open the admin."""
+        """Save the role and give the person access to the admin."""
         super().save_model(request, obj, form, change)
         appoint_organiser(competition=obj.competition, user=obj.user)
 
@@ -264,7 +265,7 @@ class OrganiserAdmin(EditableAdmin):
 
 @admin.register(Entry)
 class EntryAdmin(EditableAdmin):
-    """Teams that take part. Only whether they may win prizes and whether they give way to others is set here."""
+    """Teams that take part. Only prize eligibility and low priority can be changed here."""
 
     organised_by = "competition__organisers"
     counts = ("repositories", "standings")

@@ -6,6 +6,6 @@ from django.apps import AppConfig
 
 
 class CompetitionsConfig(AppConfig):
-    """Competitions and what organisers set in them."""
+    """Competitions and their settings."""
 
     name = "competitions"

@@ -1,4 +1,4 @@
-"""Adapter: the bundled submissions, as names for tracks."""
+"""Adapter: names of the bundled submissions for each track."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ _FOR_ANY_IMAGES = frozenset({"boundary", "gaussian-noise", "salt-and-pepper"})
 
 
 def bundled(track_name: str) -> tuple[str, ...]:
-    """Names of the bundled submissions to the track `track_name`."""
+    """Return the names of the bundled submissions to the track `track_name`."""
     return tuple(baseline.name for baseline in baselines() if baseline.track == track_name)
 
 
-def knows_digits_only(name: str) -> bool:
-    """Whether the bundled submission holds weights or images of the digits, and is of no use for others."""
+def works_only_on_digits(name: str) -> bool:
+    """Return whether the bundled submission contains weights or images of the digits, and works for no other data."""
     return name not in _FOR_ANY_IMAGES

@@ -1,4 +1,4 @@
-"""Forms of the admin's pages: what organisers may write into rows of competitions."""
+"""Admin forms for rules, sample sets and freeze windows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from competitions.models import FreezeWindow, RulesVersion, SampleSet
 from competitions.rules import least_accuracy, query_rules
 from competitions.selectors import imported_sets
 from competitions.services import require_fitting_rules
-from competitions.toml_schema import NEEDED
+from competitions.toml_schema import REQUIRED_PURPOSES
 from competitions.windows import check_plan
 from core.administration.actions import ReasonForm
 from core.errors import Refusal
@@ -26,12 +26,12 @@ else:
 
 
 class RulesForm(RulesModelForm):
-    """A further version of the rules, checked as the engine will read it."""
+    """A new version of the rules, validated with the engine's reader."""
 
     def clean_values(self) -> dict[str, Any]:
         values = self.cleaned_data["values"]
         if not isinstance(values, dict):
-            raise ValidationError('Give a table of values, e.g. {"query_budget": 1000}.')
+            raise ValidationError('Write a JSON object, for example {"query_budget": 1000}.')
         try:
             query_rules(values, 1)
             least_accuracy(values)
@@ -51,27 +51,27 @@ class RulesForm(RulesModelForm):
 
 
 class SampleSetForm(SampleSetModelForm):
-    """The name and the purpose of a sample set that nothing was measured on."""
+    """Name and purpose of an unused sample set."""
 
     def clean_name(self) -> str:
         name = str(self.cleaned_data["name"])
         others = self.instance.competition.sample_sets.exclude(pk=self.instance.pk)
         if others.filter(name=name).exists():
-            raise ValidationError("Another sample set of the competition has this name.")
+            raise ValidationError("Another sample set of the competition has this name. Choose a different name.")
         return name
 
     def clean_purpose(self) -> str:
         before, purpose = self.initial["purpose"], str(self.cleaned_data["purpose"])
         if purpose != before and before == SampleSet.Purpose.DEVELOPMENT:
-            raise ValidationError("Its images are public, so it stays a set for development.")
+            raise ValidationError("The images of this set are public. Keep the purpose development.")
         others = imported_sets(self.instance.competition).exclude(pk=self.instance.pk)
-        if purpose != before and before in NEEDED and not others.filter(purpose=before).exists():
-            raise ValidationError(f"It is the only set for {before}: import another one first.")
+        if purpose != before and before in REQUIRED_PURPOSES and not others.filter(purpose=before).exists():
+            raise ValidationError(f"This is the only {before} set. Import another {before} set first.")
         return purpose
 
 
 class WindowForm(WindowModelForm):
-    """The times of a freeze window that has not begun, and what teams are told of it."""
+    """Times of a freeze window that has not begun, and the reason shown to teams."""
 
     def clean(self) -> dict[str, Any] | None:
         cleaned = super().clean()
@@ -86,17 +86,17 @@ class WindowForm(WindowModelForm):
 
 
 class ChangeWindowForm(WindowForm):
-    """The same where the window stands already: the log keeps why it is changed."""
+    """A change to an existing freeze window, with a reason for the event log."""
 
     why = CharField(
         max_length=1000,
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
         label="Reason for the change",
-        help_text="Kept in the event log.",
+        help_text="Saved in the event log.",
     )
 
 
 class ExtendForm(ReasonForm):
-    """When a freeze window is to end instead."""
+    """New end of a freeze window."""
 
     ends_at = SplitDateTimeField(widget=UnfoldAdminSplitDateTimeWidget, label="New end", help_text="In UTC.")

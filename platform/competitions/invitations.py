@@ -1,6 +1,6 @@
-"""Invitations into a team that takes part in a competition. Part of the services.
+"""Invitations into a team that takes part in a competition.
 
-Who invites is told the same of every name, so that nobody learns who has an account or who organises.
+The captain gets the same answer for every name, so that an invitation does not reveal who has an account or organises.
 """
 
 from __future__ import annotations
@@ -18,43 +18,43 @@ from core import clock, events
 from core.errors import Refusal, RefusedForNow
 
 LIFETIME = timedelta(days=14)
-"""How long an invitation can be accepted."""
+"""Time for which an invitation can be accepted."""
 
-MOST_AN_HOUR = 20
-"""How many invitations one person may send in an hour, to whatever names."""
+MAX_PER_HOUR = 20
+"""Maximum number of invitations that one person can send in an hour."""
 
 HOUR = timedelta(hours=1)
 
 
 def invite(*, entry: Entry, username: str, by: User) -> Invitation:
-    """Let the captain invite a person by user name. The same for names that reach somebody and for those that do not.
+    """Invite a person by user name. The result is the same whether or not the account exists.
 
-    Raises `Refusal` for strangers, after the end, for members of the team and for names that are invited already, and
-    `RefusedForNow` after `MOST_AN_HOUR`.
+    Raise `Refusal` if `by` is not the captain, after the competition's end, for members of the team and for names that
+    are already invited. Raise `RefusedForNow` above `MAX_PER_HOUR`.
     """
     username = username.strip()
     require_captain(entry.team, by)
     _require_running(entry.competition)
     if not 1 <= len(username) <= 150 or not username.isprintable():
-        raise Refusal("there is no user name to invite", fix="give the user name with which the person signs in")
+        raise Refusal("the user name is missing or not valid", fix="enter the user name with which the person signs in")
     if Membership.objects.filter(team=entry.team, user__username=username).exists():
-        raise Refusal(f"{username} is already in {entry.team}", fix="nothing is to be done")
+        raise Refusal(f"{username} is already in {entry.team}", fix="no action needed")
     now = clock.now()
     with transaction.atomic():
-        User.objects.select_for_update(no_key=True).get(pk=by.pk)  # two at once cannot both be the last of an hour
-        _require_few(by)
-        same = entry.team.invitations.filter(username=username, state=Invitation.State.OPEN)
-        same.filter(expires_at__lte=now).update(state=Invitation.State.EXPIRED, settled_at=now)
-        if same.exists():
-            raise Refusal(f"{username} is invited already", fix="wait for the answer, or withdraw the invitation")
-        # who waits for approval sees it once there is an account to sign in with
+        User.objects.select_for_update(no_key=True).get(pk=by.pk)  # serialises requests, for the limit
+        _require_below_limit(by)
+        open_ones = entry.team.invitations.filter(username=username, state=Invitation.State.OPEN)
+        open_ones.filter(expires_at__lte=now).update(state=Invitation.State.EXPIRED, settled_at=now)
+        if open_ones.exists():
+            raise Refusal(f"{username} is already invited", fix="wait for the answer, or withdraw the invitation")
+        # a person who waits for approval sees the invitation after the approval
         waiting = Q(account_request__state=AccountRequest.State.WAITING)
         user = User.objects.filter(Q(is_active=True) | waiting, username=username).first()
-        reached = user if user is not None and not may_organise(user, entry.competition) else None
+        invited = user if user is not None and not may_organise(user, entry.competition) else None
         invitation = Invitation.objects.create(
             team=entry.team,
             username=username,
-            user=reached,
+            user=invited,
             invited_by=by,
             made_at=now,
             expires_at=now + LIFETIME,
@@ -64,66 +64,64 @@ def invite(*, entry: Entry, username: str, by: User) -> Invitation:
 
 
 def accept(*, invitation: Invitation, by: User) -> Membership:
-    """Let the person who is invited join the team. Raises `Refusal` where it is not open, or a rule forbids it."""
+    """Accept an invitation and join the team. Raise `Refusal` if it is not open, or a rule forbids it."""
     entry = Entry.objects.select_related("team", "competition").get(team=invitation.team_id)
     with transaction.atomic():
-        # the person before the invitation: of two teams that are accepted at once, the second sees the first
+        # locks the person before the invitation: of two concurrent acceptances, the second sees the first
         User.objects.select_for_update(no_key=True).get(pk=by.pk)
-        held = _held(invitation, by)
-        if held.expires_at <= clock.now():
-            raise Refusal("this invitation has expired", fix=f"ask the captain of {entry.team} for another one")
+        locked = _own_invitation(invitation, by)
+        if locked.expires_at <= clock.now():
+            raise Refusal("this invitation has expired", fix=f"ask the captain of {entry.team} for a new invitation")
         _require_running(entry.competition)
         if may_organise(by, entry.competition):
-            raise Refusal(
-                f"the organisers of {entry.competition} do not compete in it", fix="decline, or compete elsewhere"
-            )
+            raise Refusal(f"organisers of {entry.competition} cannot compete in it", fix="decline the invitation")
         if other := other_team(by, entry):
             raise Refusal(
                 f"you are already in the team {other} ({other.slug}) of {entry.competition}",
-                fix="a person is in one team of a competition: leave that team first",
+                fix="leave that team first; a person can be in one team per competition",
             )
-        _settle(held, Invitation.State.ACCEPTED)
-        events.record("accept_invitation", held, by=by, team=entry.team_id)
+        _set_state(locked, Invitation.State.ACCEPTED)
+        events.record("accept_invitation", locked, by=by, team=entry.team_id)
         membership = join(team=entry.team, user=by)
     invitation.refresh_from_db()
     return membership
 
 
 def decline(*, invitation: Invitation, by: User) -> None:
-    """Let the person who is invited say no. Raises `Refusal`."""
+    """Decline an invitation. Raise `Refusal` if it is not open or belongs to another person."""
     with transaction.atomic():
-        held = _held(invitation, by)
-        _settle(held, Invitation.State.DECLINED)
-        events.record("decline_invitation", held, by=by, team=held.team_id)
+        locked = _own_invitation(invitation, by)
+        _set_state(locked, Invitation.State.DECLINED)
+        events.record("decline_invitation", locked, by=by, team=locked.team_id)
     invitation.refresh_from_db()
 
 
 def withdraw_invitation(*, invitation: Invitation, by: User) -> None:
-    """Let the captain take an invitation back. Raises `Refusal`."""
+    """Withdraw an invitation. Raise `Refusal` if `by` is not the captain or it is not open."""
     require_captain(invitation.team, by)
     with transaction.atomic():
-        held = _open(invitation)
-        _settle(held, Invitation.State.WITHDRAWN)
-        events.record("withdraw_invitation", held, by=by, team=held.team_id)
+        locked = _locked_open(invitation)
+        _set_state(locked, Invitation.State.WITHDRAWN)
+        events.record("withdraw_invitation", locked, by=by, team=locked.team_id)
     invitation.refresh_from_db()
 
 
-def _held(invitation: Invitation, by: User) -> Invitation:
+def _own_invitation(invitation: Invitation, by: User) -> Invitation:
     if invitation.user_id != by.pk:
-        raise Refusal("this invitation is another person's", fix="answer one of your own")
-    return _open(invitation)
+        raise Refusal("this invitation belongs to another person", fix="answer your own invitations only")
+    return _locked_open(invitation)
 
 
-def _open(invitation: Invitation) -> Invitation:
-    held = Invitation.objects.select_for_update(no_key=True).get(pk=invitation.pk)
-    if held.state != Invitation.State.OPEN:
-        raise Refusal(f"this invitation is {held.get_state_display()} already", fix="nothing is to be done")
-    return held
+def _locked_open(invitation: Invitation) -> Invitation:
+    locked = Invitation.objects.select_for_update(no_key=True).get(pk=invitation.pk)
+    if locked.state != Invitation.State.OPEN:
+        raise Refusal(f"this invitation is already {locked.get_state_display()}", fix="no action needed")
+    return locked
 
 
-def _settle(held: Invitation, state: Invitation.State) -> None:
-    held.state, held.settled_at = state, clock.now()
-    held.save(update_fields=["state", "settled_at"])
+def _set_state(locked: Invitation, state: Invitation.State) -> None:
+    locked.state, locked.settled_at = state, clock.now()
+    locked.save(update_fields=["state", "settled_at"])
 
 
 def _require_running(competition: Competition) -> None:
@@ -131,11 +129,11 @@ def _require_running(competition: Competition) -> None:
         raise Refusal(f"{competition} has ended", fix="enter another competition")
 
 
-def _require_few(by: User) -> None:
+def _require_below_limit(by: User) -> None:
     sent = by.sent_invitations.filter(made_at__gt=clock.now() - HOUR).order_by("-made_at")
-    if sent.count() >= MOST_AN_HOUR:
+    if sent.count() >= MAX_PER_HOUR:
         raise RefusedForNow(
-            f"you sent {MOST_AN_HOUR} invitations in an hour",
-            accepted_from=sent[MOST_AN_HOUR - 1].made_at + HOUR,
-            fix="wait",
+            f"you sent {MAX_PER_HOUR} invitations in the last hour",
+            accepted_from=sent[MAX_PER_HOUR - 1].made_at + HOUR,
+            fix="wait, then invite again",
         )

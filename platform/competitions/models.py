@@ -1,4 +1,4 @@
-"""A competition and what organisers set in it."""
+"""Competitions, tracks, rules, sample sets, freeze windows and entries."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from accounts.models import Team
 
 
 def new_seed_salt() -> str:
-    """A new salt for the seeds of a competition's matches: 64 hexadecimal digits of this site's randomness."""
+    """Return a random salt for the seeds of a competition's matches: 64 hexadecimal digits."""
     return secrets.token_hex(32)
 
 
 class Competition(models.Model):
-    """The whole contest. Described by one TOML file, editable afterwards."""
+    """A competition. One TOML file describes it; it can be edited afterwards."""
 
     class LicencePolicy(models.TextChoices):
         ANY = "any", "any licence"
@@ -29,30 +29,29 @@ class Competition(models.Model):
     description = models.TextField(blank=True, help_text="Markdown.")
     starts_at = models.DateTimeField()
     ends_at = models.DateTimeField()
-    public = models.BooleanField(default=False, help_text="Whether others than its organisers see it.")
+    public = models.BooleanField(default=False, help_text="Visible to everyone, not only to organisers.")
     licence_policy = models.CharField(max_length=20, choices=LicencePolicy.choices, default=LicencePolicy.OPEN_SOURCE)
     rescore_all = models.BooleanField(
         default=False,
-        help_text="After a round, measure every submission at once; else the best 20 of a board, the others when idle.",
+        help_text="After a round, re-evaluate every submission at once. Otherwise the best 20 first, the others when "
+        "workers are idle.",
     )
     smoke_opponent = models.CharField(
         max_length=300,
         blank=True,
-        help_text="The bundled model, or the directory of the one, that attacks meet in the smoke test. Empty: for the "
-        "digits a bundled model, else one that is made from the development samples.",
+        help_text="Model that attacks are run against in the smoke test: a bundled model or a directory. If empty: a "
+        "bundled model for the digits, otherwise a nearest-mean model of the development samples.",
     )
     smoke_opponent_digest = models.CharField(max_length=64, blank=True, editable=False)
-    """Where the object store keeps the files of the directory."""
+    """Digest of the directory's files in the object store."""
     new_validation_set = models.BooleanField(
         default=True,
-        help_text="After a round, draw a new validation set from further images of the split of the one in force, "
-        "where there are enough.",
+        help_text="After a round, draw a new validation set from unused images of the same split, if there are enough.",
     )
     seed_salt = models.CharField(max_length=64, default=new_seed_salt, editable=False)
-    """Without it nobody can compute the seeds of matches and the public names of players. Shown to nobody, and in no
-    file."""
+    """Secret from which the seeds of matches and the pseudonyms of players are derived. Never shown or exported."""
     leaderboards_frozen_since = models.DateTimeField(null=True, blank=True, editable=False)
-    """Since when the public boards stand still; None while they move."""
+    """Time since which the public leaderboards are frozen; None if they are live."""
     created_at = models.DateTimeField()
     organisers = models.ManyToManyField(
         settings.AUTH_USER_MODEL, through="Organiser", related_name="organised_competitions"
@@ -67,7 +66,7 @@ class Competition(models.Model):
 
 
 class Organiser(models.Model):
-    """A person who runs a competition: sees everything of it, and may change it."""
+    """A person who runs a competition, and can see and change everything of it."""
 
     competition = models.ForeignKey(Competition, on_delete=models.CASCADE, related_name="organiser_roles")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="organiser_roles")
@@ -80,7 +79,7 @@ class Organiser(models.Model):
 
 
 class Track(models.Model):
-    """What is submitted and how it is scored. `name` is used in addresses and manifests."""
+    """A track: what is submitted and how it is scored. `name` is used in addresses and manifests."""
 
     class Name(models.TextChoices):
         MODEL = "model", "model"
@@ -91,9 +90,11 @@ class Track(models.Model):
     name = models.CharField(max_length=12, choices=Name.choices)
     title = models.CharField(max_length=80)
     text = models.TextField(blank=True, help_text="Markdown.")
-    quota = models.PositiveSmallIntegerField(default=5, help_text="Submissions of one team in any 24 hours.")
+    quota = models.PositiveSmallIntegerField(default=5, help_text="Submissions per team in any 24 hours.")
     baselines = models.JSONField(
-        default=list, blank=True, help_text="Names of bundled submissions: the first pool, until a round makes another."
+        default=list,
+        blank=True,
+        help_text="Names of bundled submissions that form the first pool, until a round creates the next one.",
     )
 
     class Meta:
@@ -105,12 +106,12 @@ class Track(models.Model):
 
 
 class RulesVersion(models.Model):
-    """The rules as values, never changed once made: a change is a new version, and scores name theirs."""
+    """A version of the rules as values. It never changes; a change creates a new version. Scores refer to a version."""
 
     competition = models.ForeignKey(Competition, on_delete=models.CASCADE, related_name="rules_versions")
     version = models.PositiveIntegerField()
-    values = models.JSONField(help_text="What evaluation.domain.rules reads, and the smoke stage's least_accuracy.")
-    note = models.TextField(blank=True, help_text="What changed, and why.")
+    values = models.JSONField(help_text="Values of evaluation.domain.rules, and least_accuracy of the smoke test.")
+    note = models.TextField(blank=True, help_text="What changed and why.")
     created_at = models.DateTimeField()
 
     class Meta:
@@ -122,7 +123,7 @@ class RulesVersion(models.Model):
 
 
 class SampleSet(models.Model):
-    """Samples of one purpose, imported once. Images, labels and targets lie in the object store under `digest`."""
+    """Samples of one purpose, imported once. Images, labels and targets are in the object store under `digest`."""
 
     class Purpose(models.TextChoices):
         DEVELOPMENT = "development", "development (public)"
@@ -133,26 +134,26 @@ class SampleSet(models.Model):
     competition = models.ForeignKey(Competition, on_delete=models.CASCADE, related_name="sample_sets")
     name = models.SlugField(max_length=40)
     purpose = models.CharField(max_length=12, choices=Purpose.choices)
-    source = models.CharField(max_length=300, help_text='What evaluation.datasets reads, e.g. "digits".')
+    source = models.CharField(max_length=300, help_text='A data set for evaluation.datasets, for example "digits".')
     split = models.CharField(max_length=60)
-    skip = models.PositiveIntegerField(default=0, help_text="Samples at the beginning of the split that are left out.")
+    skip = models.PositiveIntegerField(default=0, help_text="Samples to leave out at the beginning of the split.")
     count = models.PositiveIntegerField()
-    target_seed = models.BigIntegerField(help_text="Draws the classes that targeted attacks must reach.")
+    target_seed = models.BigIntegerField(help_text="Seed for the target classes of targeted attacks.")
     digest = models.CharField(max_length=64, editable=False)
     class_names = models.JSONField(default=list, editable=False)
     imported_at = models.DateTimeField()
     drawn_from = models.ForeignKey(
         "self", null=True, blank=True, editable=False, on_delete=models.PROTECT, related_name="draws"
     )
-    """The imported set whose samples these are in a secret order: a round plays on a set of its own."""
+    """The imported set that this set of a round was drawn from, in a secret order."""
     replaces = models.ForeignKey(
         "self", null=True, blank=True, editable=False, on_delete=models.PROTECT, related_name="replaced_by"
     )
-    """The validation set in whose place the site drew this one, from further images of the same split, after a round.
-    `skip` is empty for it: its images follow from the site's randomness."""
+    """The validation set that this set replaced after a round. The site drew it at random from unused images of the
+    same split, so `skip` is not used."""
 
     images_public_since = models.DateTimeField(null=True, blank=True, editable=False)
-    """Since when its images are public. They stay so, whatever is withdrawn: they are never secret samples again."""
+    """Time since which its images are public. They can never be secret samples again, even after a withdrawal."""
 
     class Meta:
         ordering = ["pk"]
@@ -163,19 +164,19 @@ class SampleSet(models.Model):
 
     @property
     def secret(self) -> bool:
-        """Whether its images reach players only through the referee."""
+        """True if players see its images only through the referee."""
         return self.purpose != self.Purpose.DEVELOPMENT
 
 
 class FreezeWindow(models.Model):
-    """A time in which code can be pushed and nothing is accepted as a submission."""
+    """A period in which code can be pushed, but no submission is accepted."""
 
     competition = models.ForeignKey(Competition, on_delete=models.CASCADE, related_name="freeze_windows")
     starts_at = models.DateTimeField()
     ends_at = models.DateTimeField()
-    reason = models.CharField(max_length=200, help_text="Shown to teams, e.g. top-five round 1.")
+    reason = models.CharField(max_length=200, help_text="Shown to teams, for example: top-five round 1.")
     called_off_at = models.DateTimeField(null=True, blank=True, editable=False)
-    """Since when it will not take place: it closes nothing, and its times stay as they were planned."""
+    """Time at which it was called off, or None. It then has no effect; its times stay as planned."""
 
     class Meta:
         ordering = ["starts_at"]
@@ -186,14 +187,14 @@ class FreezeWindow(models.Model):
 
 
 class Entry(models.Model):
-    """A team that takes part in a competition. A team takes part in one: its addresses name no competition."""
+    """A team in a competition. A team can enter only one, since its addresses do not name the competition."""
 
     team = models.OneToOneField(Team, on_delete=models.PROTECT, related_name="entry")
     competition = models.ForeignKey(Competition, on_delete=models.PROTECT, related_name="entries")
     ineligible_for_prizes = models.BooleanField(default=False)
     low_priority = models.BooleanField(
         default=False,
-        help_text="For teams of the organisers: their builds and matches give way to those of others.",
+        help_text="For teams of the organisers: their builds and matches run after those of other teams.",
     )
     joined_at = models.DateTimeField()
 

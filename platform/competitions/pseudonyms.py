@@ -1,4 +1,4 @@
-"""The public names of players. All that leaves the site calls a player by its pseudonym, never by its digest."""
+"""Pseudonyms of players. Everything published uses the pseudonym of a player, never its digest."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from evaluation.domain.pseudonyms import pseudonym
 
 
 def public_name(competition: Competition, digest: str) -> str:
-    """What the player with `digest` is called in public, in all rounds of a competition the same."""
+    """Return the pseudonym of the player with `digest`, the same in all rounds of a competition."""
     return pseudonym(bytes.fromhex(competition.seed_salt), digest)

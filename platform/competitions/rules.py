@@ -1,4 +1,4 @@
-"""Adapter: a version of the rules, as the engine reads it."""
+"""Adapter: conversion of a rules version to the engine's rules."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ from evaluation.domain.images import ImageShape
 from evaluation.domain.rules import QueryRules
 
 LEAST_ACCURACY = "least_accuracy"
-"""The clean accuracy that a model needs in the smoke stage: a value beside those of the engine."""
+"""Name of the clean accuracy that a model needs in the smoke test; not a rule of the engine."""
 
 _ENGINE_VALUES = frozenset(field.name for field in fields(QueryRules)) - {"version"}
 KNOWN = _ENGINE_VALUES | {LEAST_ACCURACY}
-"""Names of all values that rules may give."""
+"""Names of all values that rules can set."""
 
 
 def query_rules(values: Mapping[str, Any], version: int) -> QueryRules:
-    """The rules that `values` give; what is left out has the value of AVC 2018.
+    """Return the rules for `values`; a missing value defaults to AVC 2018.
 
-    Raises `Refusal` naming the value that is unknown or cannot be.
+    Raise `Refusal` naming an unknown or invalid value.
     """
     unknown = set(values) - KNOWN
     if unknown:
         raise Refusal(
             f"unknown rules: {', '.join(sorted(unknown))}",
-            fix=f"known are: {', '.join(sorted(KNOWN))}",
+            fix=f"use only: {', '.join(sorted(KNOWN))}",
         )
-    plain = QueryRules()
+    defaults = QueryRules()
     given = {name: value for name, value in values.items() if name in _ENGINE_VALUES}
     for name, value in given.items():
-        _check_type(name, value, getattr(plain, name))
+        _check_type(name, value, getattr(defaults, name))
     if "shape" in given:
         given["shape"] = ImageShape(*given["shape"])
     try:
         return QueryRules(**given, version=version)
     except ValueError as error:
-        raise Refusal(f"the rules cannot be: {error}", fix="correct the value") from error
+        raise Refusal(f"the rules are not valid: {error}", fix="correct the value") from error
 
 
 def least_accuracy(values: Mapping[str, Any]) -> float:
-    """The clean accuracy that a model needs in the smoke stage, 0 to 1."""
+    """Return the clean accuracy that a model needs in the smoke test, 0 to 1."""
     value = values.get(LEAST_ACCURACY, 0.5)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise Refusal(f"{LEAST_ACCURACY} is {value!r}", fix="give a number from 0 to 1")

@@ -1,4 +1,4 @@
-"""The samples of a round: drawn in a secret order, and committed to before anybody plays. Part of the services."""
+"""Secret sample sets of rounds: the draw, and the commitment published before the round."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from core import clock
 from core.errors import Refusal
 
 SECRET = (SampleSet.Purpose.TEST, SampleSet.Purpose.FINAL)
-"""Purposes of the sets that rounds draw from."""
+"""Purposes of the sets that rounds can draw from."""
 
 
 @dataclass(frozen=True)
 class Draw:
-    """Samples that were drawn and lie in the store: no set stands for them until `keep_draw`."""
+    """Drawn samples in the object store, without a row until `keep_draw`."""
 
     source: SampleSet
     sample_set: SampleSet
-    """Not saved, and without a name."""
+    """Unsaved, without a name."""
     compared: frozenset[int]
-    """The sets that are known to share no image with the source, by their numbers."""
+    """Primary keys of the sets that share no image with the source."""
 
 
 def draw_samples(*, source: SampleSet, count: int, salt: str) -> Draw:
-    """`count` samples of `source`, in the order that follows from `salt`. Reads many images: not for a transaction.
+    """Draw `count` samples of `source` in the order given by `salt`. Slow: call it outside a transaction.
 
-    Raises `Refusal` where `source` is itself drawn, is for another purpose, is too small, holds a sample twice, or
-    shares images with a set that is public, validated on, played or drawn from. Whether `source` itself was played is
-    known where matches are: whoever draws asks first.
+    Raise `Refusal` if `source` was drawn itself, has another purpose, is too small, contains a sample twice, or shares
+    images with a set that is public, used for validation, played or drawn from. This does not check whether `source`
+    itself was played: the caller does.
     """
     _check_source(source, count)
     shown = list(shown_sets())
@@ -51,15 +51,14 @@ def draw_samples(*, source: SampleSet, count: int, salt: str) -> Draw:
         drawn_from=source,
     )
     if len(set(sample_hashes(drawn, salt))) < count:
-        raise Refusal(f"{source} holds a sample twice", fix="import a set in which each image stands once")
+        raise Refusal(f"{source} contains a sample twice", fix="import a set without duplicate images")
     return Draw(source, drawn, frozenset(other.pk for other in shown))
 
 
 def keep_draw(drawn: Draw, *, name: str) -> SampleSet:
-    """Let a set called `name` stand for what was drawn.
+    """Save the drawn samples as a set called `name`.
 
-    Raises `Refusal` where the competition has one of that name, and where the source shares images with a set that was
-    shown since the draw.
+    Raise `Refusal` if the name is in use, or if the source shares images with a set that was shown since the draw.
     """
     sample_set = drawn.sample_set
     with transaction.atomic():
@@ -67,24 +66,24 @@ def keep_draw(drawn: Draw, *, name: str) -> SampleSet:
         if newer := list(shown_sets().exclude(pk__in=drawn.compared)):
             _check_unseen(source, newer)
         if source.competition.sample_sets.filter(name=name).exists():
-            raise Refusal(f"{source.competition} has a sample set {name!r} already", fix="give it another name")
+            raise Refusal(f"{source.competition} already has a sample set {name!r}", fix="choose another name")
         sample_set.name, sample_set.imported_at = name, clock.now()
         sample_set.save()
     return sample_set
 
 
 def secret_order(count: int, salt: str) -> list[int]:
-    """The numbers 0 to `count` - 1, sorted by the SHA-256 of "order {salt} {number}".
+    """Return the numbers 0 to `count` - 1, sorted by the SHA-256 of "order {salt} {number}".
 
-    This is how each round was drawn and is checked after it: it never changes.
+    Every round is drawn and verified by this order, so it must never change.
     """
     return sorted(range(count), key=lambda number: hashlib.sha256(f"order {salt} {number}".encode()).digest())
 
 
 def commitment_of(sample_set: SampleSet, salt: str) -> str:
-    """What is published when a round is planned: the SHA-256, in hexadecimal, of the samples' salted hashes.
+    """Return the commitment of a planned round: the hexadecimal SHA-256 of the samples' salted hashes.
 
-    They are taken in their order, as a JSON list without spaces.
+    The hashes are taken in order, as a JSON list without spaces.
     """
     return commitment_to(sample_hashes(sample_set, salt))
 
@@ -92,8 +91,8 @@ def commitment_of(sample_set: SampleSet, salt: str) -> str:
 def _check_unseen(source: SampleSet, shown: Iterable[SampleSet]) -> None:
     if other := overlapping(source, shown):
         raise Refusal(
-            f"{source} shares images with {other}, which are secret no more",
-            fix="import a set of images that were never used",
+            f"{source} shares images with {other}, which are no longer secret",
+            fix="import a set of unused images",
         )
 
 
@@ -106,4 +105,4 @@ def _check_source(source: SampleSet, count: int) -> None:
             fix=f"choose a set whose purpose is {' or '.join(SECRET)}",
         )
     if not 1 <= count <= source.count:
-        raise Refusal(f"{source} has {source.count} samples, not {count}", fix=f"ask for 1 to {source.count}")
+        raise Refusal(f"{source} has {source.count} samples, not {count}", fix=f"choose 1 to {source.count} samples")

@@ -1,4 +1,4 @@
-"""Adapter: sample sets between the engine's data sets and the object store."""
+"""Adapter: storage of sample sets from the engine's data sets in the object store."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 _NO_TARGET = -1
 
-_MOST_BYTES = 256 << 20
-"""So much of a split is looked at for further images: 21,845 of 64 x 64 x 3."""
+_MAX_BYTES = 256 << 20
+"""Part of a split that is searched for further images: 21,845 images of 64 x 64 x 3."""
 
 
 def keep_samples(
     *, source: str, split: str, count: int, target_seed: int, rules: QueryRules, skip: int = 0
 ) -> tuple[str, tuple[str, ...]]:
-    """Read `count` samples after the first `skip`, draw their targets, keep them.
+    """Read `count` samples after the first `skip`, draw their targets and store them.
 
-    Returns the digest and the names of the classes. Raises `Refusal` where the data set is unknown, damaged or too
-    small, or does not fit the rules.
+    Return the digest and the names of the classes. Raise `Refusal` if the data set is unknown, damaged or too small,
+    or does not match the rules.
     """
-    dataset = _fitting(source, rules)
+    dataset = _matching_dataset(source, rules)
     samples = with_targets(dataset.samples(split, skip + count)[skip:], dataset.classes, target_seed)
     return object_store.put(_pack(samples)), dataset.class_names
 
@@ -47,88 +47,88 @@ def keep_samples(
 def keep_further_samples(
     *, source: str, split: str, count: int, target_seed: int, rules: QueryRules, known: Container[bytes]
 ) -> str:
-    """Choose `count` samples of a split at random, of images that are not `known` (see `image_hashes`), and keep them.
+    """Choose `count` samples of a split at random, of images not in `known` (see `image_hashes`), and store them.
 
-    Each image is taken once. Returns the digest. Raises `Refusal` where the data set cannot be read on this host or
-    does not fit the rules, and where it has too few further images.
+    Each image is taken once. Return the digest. Raise `Refusal` if the data set cannot be read on this host, does not
+    match the rules, or has too few further images.
     """
-    dataset = _fitting(source, rules)
-    looked_at = dataset.first(split, _MOST_BYTES // rules.shape.size)
-    left = {image_hash(sample): sample for sample in looked_at}
-    further = [sample for name, sample in left.items() if name not in known]
+    dataset = _matching_dataset(source, rules)
+    searched = dataset.first(split, _MAX_BYTES // rules.shape.size)
+    by_hash = {image_hash(sample): sample for sample in searched}
+    further = [sample for name, sample in by_hash.items() if name not in known]
     if len(further) < count:
         raise Refusal(
-            f"the split {split!r} of {source} has {len(further)} images that are in no sample set, and {count} are "
+            f"the split {split!r} of {source} has only {len(further)} images outside all sample sets, but {count} are "
             "needed",
-            fix="add images to it, or import another validation set",
+            fix="add images to the split, or import another validation set",
         )
     chosen = secrets.SystemRandom().sample(further, count)
     return object_store.put(_pack(with_targets(chosen, dataset.classes, target_seed)))
 
 
-def _fitting(source: str, rules: QueryRules) -> Dataset:
+def _matching_dataset(source: str, rules: QueryRules) -> Dataset:
     dataset = load_dataset(source)
     if dataset.shape != rules.shape or dataset.classes != rules.classes:
         raise Refusal(
-            f"{source} has {dataset.classes} classes and images of {tuple(dataset.shape)}, the rules say "
+            f"{source} has {dataset.classes} classes and images of {tuple(dataset.shape)}, but the rules have "
             f"{rules.classes} and {tuple(rules.shape)}",
-            fix="correct classes and shape in the rules, or name another data set",
+            fix="correct classes and shape in the rules, or choose another data set",
         )
     return dataset
 
 
 def samples_of(sample_set: SampleSet) -> tuple[Sample, ...]:
-    """All samples of a set, in their order, numbered from 0; raises `Fault` where they are damaged."""
+    """Return all samples of a set in order, numbered from 0. Raise `Fault` if they are damaged."""
     return _unpack(sample_set.digest)
 
 
 def draw(sample_set: SampleSet, order: Sequence[int]) -> str:
-    """Keep the samples that `order` names by their numbers, numbered anew in that order; returns the digest.
+    """Store the samples with the numbers in `order`, renumbered in that order; return the digest.
 
-    Images, labels and targets stay what they are. Raises `Fault` where the set is damaged.
+    Images, labels and targets do not change. Raise `Fault` if the set is damaged.
     """
     samples = samples_of(sample_set)
     return object_store.put(_pack([samples[number] for number in order]))
 
 
 def commitment_to(hashes: Sequence[str]) -> str:
-    """What is published of a list of sample hashes, as `gauntlet verify` computes it again."""
+    """Return the commitment to a list of sample hashes, as `gauntlet verify` recomputes it."""
     return commitment_of(hashes)
 
 
 def sample_hashes(sample_set: SampleSet, salt: str) -> tuple[str, ...]:
-    """One salted SHA-256 for each sample, in the order of the set, in hexadecimal.
+    """Return one salted hexadecimal SHA-256 for each sample, in the order of the set.
 
-    What is hashed: the salt in UTF-8, a zero byte, label and target as two signed 32-bit numbers (big-endian; the
-    target is -1 where none was drawn), and the image's bytes (uint8, rows of pixels of channels). Without the salt
-    nobody can try the images of a public data set.
+    The hashed bytes are: the salt in UTF-8, a zero byte, label and target as two signed 32-bit numbers (big-endian;
+    target -1 for none), and the image's bytes (uint8, rows of pixels of channels). Without the salt, the images of a
+    public data set cannot be tested against a hash.
     """
     return tuple(_hash(sample, salt) for sample in samples_of(sample_set))
 
 
 def image_hashes(sample_set: SampleSet) -> frozenset[bytes]:
-    """The SHA-256 of each image's bytes alone, without a salt: what two sets share, they have in common."""
+    """Return the SHA-256 of each image's bytes, without a salt, to find images that two sets share."""
     return frozenset(map(image_hash, samples_of(sample_set)))
 
 
 def image_hash(sample: Sample) -> bytes:
-    """The SHA-256 of the image's bytes alone."""
+    """Return the SHA-256 of the image's bytes."""
     return hashlib.sha256(sample.image.tobytes()).digest()
 
 
 def worst_cases(sample_set: SampleSet) -> tuple[float, ...]:
-    """For each sample the most that it can count: its distance (L2 over pixels / 255) to the grey image."""
+    """Return the worst case of each sample: its distance (L2 over pixels / 255) to the grey image."""
     return tuple(worst_case(sample.image) for sample in samples_of(sample_set))
 
 
 def _hash(sample: Sample, salt: str) -> str:
     target = _NO_TARGET if sample.target is None else sample.target
-    known = salt.encode() + b"\0" + struct.pack(">ii", sample.label, target)
-    return hashlib.sha256(known + sample.image.tobytes()).hexdigest()
+    prefix = salt.encode() + b"\0" + struct.pack(">ii", sample.label, target)
+    return hashlib.sha256(prefix + sample.image.tobytes()).hexdigest()
 
 
 def _pack(samples: Sequence[Sample]) -> bytes:
-    """The samples as bytes: equal samples give equal bytes, whatever the clock (so no zip)."""
+    """Return the samples as bytes; equal samples give equal bytes (a zip would contain times)."""
     file = io.BytesIO()
     for array in (
         np.stack([sample.image for sample in samples]).astype(np.uint8),

@@ -1,4 +1,4 @@
-"""What is known of competitions, and who may see them."""
+"""Queries about competitions, and who may see them."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ SHOWN = (SampleSet.Purpose.DEVELOPMENT, SampleSet.Purpose.VALIDATION)
 
 
 def may_organise(user: User | AnonymousUser, competition: Competition) -> bool:
-    """Whether the person may see and change everything of the competition."""
+    """Return whether the person may see and change everything of the competition."""
     if not user.is_active:
         return False
     return user.is_superuser or Organiser.objects.filter(competition=competition, user_id=user.pk).exists()
 
 
 def sees_everything_of(user: User | AnonymousUser, entry: Entry) -> bool:
-    """Whether the person sees what is between a team and its organisers."""
+    """Return whether the person sees what only the team and its organisers see."""
     return is_member(user, entry.team) or may_organise(user, entry.competition)
 
 
 def visible_competitions(user: User | AnonymousUser) -> QuerySet[Competition]:
-    """Public ones for everybody, all for superusers, and their own for organisers."""
+    """Return the public competitions, for organisers also their own, for superusers all."""
     if user.is_active and user.is_superuser:
         return Competition.objects.all()
     if not user.is_authenticated:
@@ -41,14 +41,17 @@ def visible_competitions(user: User | AnonymousUser) -> QuerySet[Competition]:
 
 
 def other_team(user: User, entry: Entry) -> Team | None:
-    """The team of the competition that the person is in, where it is another one than the entry's."""
+    """Return the person's team in the competition if it is not the team of `entry`, else None."""
     teams = Team.objects.filter(memberships__user=user, entry__competition=entry.competition_id)
     return teams.exclude(pk=entry.team_id).first()
 
 
 def invitations_of(user: User | AnonymousUser) -> QuerySet[Invitation]:
-    """The invitations that the person can accept now, with their teams: open, to competitions that the person sees,
-    that go on, and in which the person neither organises nor is in a team."""
+    """Return the invitations that the person can accept now, with their teams.
+
+    They are open, and to competitions that the person sees, that have not ended, and in which the person neither is an
+    organiser nor has a team.
+    """
     if not user.is_authenticated or user.is_superuser:
         return Invitation.objects.none()
     now = clock.now()
@@ -60,7 +63,7 @@ def invitations_of(user: User | AnonymousUser) -> QuerySet[Invitation]:
 
 
 def rules_in_force(competition: Competition) -> RulesVersion:
-    """The newest version of the rules; raises `Fault` where there is none."""
+    """Return the newest version of the rules. Raise `Fault` if there is none."""
     version = competition.rules_versions.order_by("-version").first()
     if version is None:
         raise Fault(f"{competition.slug} has no rules")
@@ -68,38 +71,38 @@ def rules_in_force(competition: Competition) -> RulesVersion:
 
 
 def sample_set_for(competition: Competition, purpose: str) -> SampleSet:
-    """The newest imported sample set of the purpose; raises `Fault` where there is none."""
+    """Return the newest imported sample set of the purpose. Raise `Fault` if there is none."""
     found = imported_sets(competition).filter(purpose=purpose).order_by("-pk").first()
     if found is None:
         raise Fault(f"{competition.slug} has no {purpose} samples")
     return found
 
 
-def standing_windows(competition: Competition) -> QuerySet[FreezeWindow]:
-    """The freeze windows that were, are or will be in force: without those that were called off."""
+def effective_windows(competition: Competition) -> QuerySet[FreezeWindow]:
+    """Return the past, current and future freeze windows, without those called off."""
     return competition.freeze_windows.filter(called_off_at__isnull=True)
 
 
 def imported_sets(competition: Competition) -> QuerySet[SampleSet]:
-    """The sample sets that were read from data sets: without those that were drawn from them for rounds."""
+    """Return the sample sets read from data sets, without the sets drawn for rounds."""
     return competition.sample_sets.filter(drawn_from__isnull=True)
 
 
 def described_sets(competition: Competition) -> QuerySet[SampleSet]:
-    """The imported sets that the competition's file describes: without the validation sets that the site chose."""
+    """Return the imported sets described by the competition's file, without validation sets drawn by the site."""
     return imported_sets(competition).filter(replaces__isnull=True)
 
 
 def shown_sets() -> QuerySet[SampleSet]:
-    """Sets, of whatever competition, whose images somebody or some player saw, sees, or is going to see.
+    """Return the sets of all competitions whose images people or players have seen, see, or will see.
 
-    Those that were drawn for rounds are none of them: their sources are.
+    Sets drawn for rounds are represented by their sources.
     """
     shown = Q(purpose__in=SHOWN) | Q(matches__isnull=False) | Q(draws__isnull=False)
     return SampleSet.objects.filter(shown, drawn_from__isnull=True).order_by("pk").distinct()
 
 
 def overlapping(sample_set: SampleSet, others: Iterable[SampleSet]) -> SampleSet | None:
-    """The first of `others` that shares an image with the set; itself is none of them. Reads all their images."""
+    """Return the first of `others`, except the set itself, that shares an image with it. Reads all images."""
     own = image_hashes(sample_set)
     return next((other for other in others if other.pk != sample_set.pk and own & image_hashes(other)), None)

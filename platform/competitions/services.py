@@ -1,4 +1,4 @@
-"""Import and export competitions, and let teams take part."""
+"""Import and export of competitions, entries and organisers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from competitions.models import Competition, Entry, FreezeWindow, Organiser, Rul
 from competitions.rules import query_rules
 from competitions.sample_draw import commitment_of, draw_samples, keep_draw
 from competitions.sample_store import keep_samples
-from competitions.selectors import described_sets, other_team, overlapping, standing_windows
+from competitions.selectors import described_sets, effective_windows, other_team, overlapping
 from competitions.smoke_opponents import keep_opponent
 from competitions.validation_renewal import draw_validation_set, keep_validation_set
 from competitions.windows import (
@@ -58,14 +58,14 @@ __all__ = [
 
 
 def import_competition(document: Mapping[str, Any], *, by: User | None = None) -> Competition:
-    """Make or update the competition that a parsed file describes, whole or not at all. Safe to repeat.
+    """Create or update the competition that a parsed file describes, in one transaction. Safe to repeat.
 
-    Changed rules become the next version, sample sets never change, freeze windows are only added; one that acts have
-    changed since stays as it is. Raises `Refusal` naming the place in the file and the fix.
+    Changed rules become the next version. Sample sets never change. Freeze windows are only added; a window that an
+    organiser changed since stays as it is. Raise `Refusal` naming the place in the file and the fix.
     """
     read = file.read(document)
     _require_free_slug(read.slug)
-    kept = _keep_new_samples(read)  # before the transaction: reading images takes long
+    kept = _keep_new_samples(read)  # outside the transaction, since reading images is slow
     about = read.about | {"smoke_opponent_digest": _keep_opponent(read)}
     now = clock.now()
     with transaction.atomic():
@@ -74,7 +74,7 @@ def import_competition(document: Mapping[str, Any], *, by: User | None = None) -
         )
         for track_name, values in read.tracks.items():
             Track.objects.update_or_create(competition=competition, name=track_name, defaults=values)
-        _put_rules(competition, read)
+        _save_rules(competition, read)
         for values in read.sample_sets:
             if not competition.sample_sets.filter(name=values["name"]).exists():
                 digest, class_names = kept[values["name"]]
@@ -82,13 +82,13 @@ def import_competition(document: Mapping[str, Any], *, by: User | None = None) -
                     **values, digest=digest, class_names=list(class_names), imported_at=now
                 )
                 _require_secret_images(row)
-        _put_windows(competition, read)
+        _save_windows(competition, read)
         events.record("import", competition, by=by, slug=read.slug)
     return competition
 
 
 def export_competition(competition: Competition) -> dict[str, Any]:
-    """What a file must hold to describe the competition as it is: an import of it changes nothing."""
+    """Return the content of a file that describes the competition; importing it changes nothing."""
     rules = competition.rules_versions.order_by("-version").first()
     values = dict(rules.values) if rules else {}
     if rules and rules.note:
@@ -99,13 +99,13 @@ def export_competition(competition: Competition) -> dict[str, Any]:
         "tracks": {track.name: _values(track, file.TRACK) for track in competition.tracks.all()},
         "sample_sets": [_without_defaults(_values(row, file.SAMPLE_SET)) for row in described_sets(competition)],
     }
-    if windows := [_values(window, file.WINDOW) for window in standing_windows(competition)]:
+    if windows := [_values(window, file.WINDOW) for window in effective_windows(competition)]:
         written["freeze_windows"] = windows
     return written
 
 
 def enter(*, team: Team, competition: Competition) -> Entry:
-    """Let the team take part. Raises `Refusal` after the end, for a second entry, and for members of other teams."""
+    """Enter the team. Raise `Refusal` after the end, for a second entry, and if a member is in another team."""
     if clock.now() >= competition.ends_at:
         raise Refusal(f"{competition} has ended", fix="enter another competition")
     with transaction.atomic():
@@ -114,7 +114,7 @@ def enter(*, team: Team, competition: Competition) -> Entry:
             with transaction.atomic():
                 entry = Entry.objects.create(team=team, competition=competition, joined_at=clock.now())
         except IntegrityError as error:
-            raise Refusal(f"{team} already takes part in a competition", fix="make another team") from error
+            raise Refusal(f"{team} already takes part in a competition", fix="create another team") from error
         for user in User.objects.filter(memberships__team=team).order_by("pk"):
             _require_no_other_team(user, entry)
         events.record("enter", entry, team=team.pk, competition=competition.pk)
@@ -122,14 +122,14 @@ def enter(*, team: Team, competition: Competition) -> Entry:
 
 
 def make_team(*, slug: str, name: str, captain: User, competition: Competition) -> Entry:
-    """Form a team and let it take part, both or neither. Raises `Refusal`."""
+    """Create a team and enter it, in one transaction. Raise `Refusal` as `create_team` and `enter` do."""
     with transaction.atomic():
         team = accounts.create_team(slug=slug, name=name, captain=captain)
         return enter(team=team, competition=competition)
 
 
 def appoint_organiser(*, competition: Competition, user: User, by: User | None = None) -> Organiser:
-    """Let a person run the competition, and see the admin. Safe to repeat."""
+    """Make a person an organiser with access to the admin. Safe to repeat."""
     with transaction.atomic():
         role, made = Organiser.objects.get_or_create(competition=competition, user=user)
         User.objects.filter(pk=user.pk, is_staff=False).update(is_staff=True)
@@ -139,9 +139,9 @@ def appoint_organiser(*, competition: Competition, user: User, by: User | None =
 
 
 def require_fitting_rules(competition: Competition, values: Mapping[str, Any]) -> None:
-    """Raise `Refusal` where a further version of the rules has other images or classes than the imported sample sets.
+    """Raise `Refusal` if a new version of the rules has another image shape or class count than the sample sets.
 
-    What `values` leaves out has the value of AVC 2018, not that of the version before.
+    A value missing from `values` defaults to AVC 2018, not to the previous version.
     """
     newest = competition.rules_versions.order_by("-version").first()
     if newest is None or not competition.sample_sets.exists():
@@ -149,23 +149,23 @@ def require_fitting_rules(competition: Competition, values: Mapping[str, Any]) -
     old, new = query_rules(newest.values, newest.version), query_rules(values, newest.version + 1)
     if (old.shape, old.classes) != (new.shape, new.classes):
         raise Refusal(
-            "shape and classes of the rules: the sample sets that are imported have others",
-            fix=f"give both as version {newest.version} does, or describe another competition",
+            "shape and classes of the rules differ from those of the imported sample sets",
+            fix=f"use the values of version {newest.version}, or create another competition",
         )
 
 
 def _require_free_slug(slug: str) -> None:
     if slug in RESERVED_SLUGS and not Competition.objects.filter(slug=slug).exists():
-        raise Refusal(f"[competition] slug: {slug!r} is reserved", fix="choose another one")
+        raise Refusal(f"[competition] slug: {slug!r} is reserved", fix="choose another slug")
 
 
 def _require_no_other_team(user: User, entry: Entry) -> None:
-    """Locks the person's row: of two teams that take them in at once, the second sees the first."""
+    """Lock the person's row, so that of two concurrent entries the second sees the first."""
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
     if other := other_team(user, entry):
         raise Refusal(
             f"{user} is already in the team {other} ({other.slug}) of {entry.competition}",
-            fix="a person is in one team of a competition: that team's captain can remove a member",
+            fix="ask that team's captain to remove them; a person can be in one team per competition",
         )
 
 
@@ -176,34 +176,36 @@ def _keep_new_samples(read: file.Document) -> dict[str, tuple[str, tuple[str, ..
         place = f"[[sample_sets]] number {number} ({values['name']})"
         row = present.get(values["name"])
         if row is None:
-            wanted = {key: values[key] for key in ("source", "split", "skip", "count", "target_seed")}
+            arguments = {key: values[key] for key in ("source", "split", "skip", "count", "target_seed")}
             try:
-                kept[values["name"]] = keep_samples(**wanted, rules=read.query_rules(1))
+                kept[values["name"]] = keep_samples(**arguments, rules=read.query_rules(1))
             except Refusal as refusal:
                 raise Refusal(f"{place}: {refusal.problem}", fix=refusal.fix) from refusal
         elif row.drawn_from_id is not None:
-            raise Refusal(f"{place}: a round plays on a set of this name", fix="give it another name")
+            raise Refusal(f"{place}: a set of a round has this name", fix="choose another name")
         elif row.replaces_id is not None:
-            raise Refusal(f"{place}: the site drew a validation set of this name", fix="give it another name")
+            raise Refusal(f"{place}: a validation set drawn by the site has this name", fix="choose another name")
         elif _values(row, file.SAMPLE_SET) != values:
-            raise Refusal(f"{place}: imported sets never change", fix="give it another name")
+            raise Refusal(f"{place}: an imported set cannot be changed", fix="give the new set another name")
     return kept
 
 
 def _require_secret_images(row: SampleSet) -> None:
-    """Raise `Refusal` where a secret set shares images with one whose images were released."""
+    """Raise `Refusal` if a secret set shares images with a set whose images were released."""
     public = SampleSet.objects.exclude(images_public_since=None)
     if row.secret and (other := overlapping(row, public)):
         raise Refusal(
-            f"[[sample_sets]] {row.name}: it shares images with {other}, which are public since "
+            f"[[sample_sets]] {row.name}: it shares images with {other}, public since "
             f"{other.images_public_since:%Y-%m-%d}",
-            fix="take other samples: another split, or more to skip",
+            fix="choose other samples: another split, or a larger skip",
         )
 
 
 def _keep_opponent(read: file.Document) -> str:
-    """The digest of the opponent that the file names, kept where it is a directory; of one that was kept before and is
-    not on this host, the digest it has."""
+    """Store the opponent that the file names, if it is a directory, and return its digest.
+
+    For a directory that was stored before and is not on this host, return the stored digest.
+    """
     name = read.about["smoke_opponent"]
     before = Competition.objects.filter(slug=read.slug, smoke_opponent=name).first()
     if not name:
@@ -216,7 +218,7 @@ def _keep_opponent(read: file.Document) -> str:
         raise Refusal(f"[competition] smoke_opponent: {refusal.problem}", fix=refusal.fix) from refusal
 
 
-def _put_rules(competition: Competition, read: file.Document) -> None:
+def _save_rules(competition: Competition, read: file.Document) -> None:
     newest = competition.rules_versions.order_by("-version").first()
     if newest is not None and newest.values == read.rules:
         if read.note is not None:
@@ -227,7 +229,7 @@ def _put_rules(competition: Competition, read: file.Document) -> None:
     competition.rules_versions.create(version=number, values=read.rules, note=read.note or "", created_at=clock.now())
 
 
-def _put_windows(competition: Competition, read: file.Document) -> None:
+def _save_windows(competition: Competition, read: file.Document) -> None:
     for number, values in enumerate(read.freeze_windows, 1):
         if not is_known(competition, values):
             window = FreezeWindow(competition=competition, **values)
@@ -239,7 +241,11 @@ def _put_windows(competition: Competition, read: file.Document) -> None:
 
 
 def _without_defaults(values: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if key not in file.LEFT_OUT or value != file.LEFT_OUT[key]}
+    return {
+        key: value
+        for key, value in values.items()
+        if key not in file.OMITTED_DEFAULTS or value != file.OMITTED_DEFAULTS[key]
+    }
 
 
 def _values(row: Any, columns: tuple[str, ...]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Adapter: whom attacks meet in the smoke test, and how a model that organisers name for it is kept."""
+"""Adapter: the model that attacks are run against in the smoke test."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ from evaluation.domain.players import Track as PlayerTrack
 from evaluation.runner.smoke_opponent import Opponent, nearest_mean_opponent
 
 DIGITS = "digits"
-"""The source of sample sets whose images the bundled models know."""
-OF_DIGITS = "numpy-classifier"
-"""The bundled model that is quickest to start."""
+"""Source of the sample sets that the bundled models classify."""
+DIGITS_MODEL = "numpy-classifier"
+"""The bundled model that starts fastest."""
 
 
 def opponent_name(competition: Competition) -> str:
-    """The bundled model or the directory that attacks meet in the smoke test.
+    """Return the bundled model or directory used in the smoke test.
 
-    Empty where that is a nearest-mean model of the development samples.
+    Empty for a nearest-mean model of the development samples.
     """
     if competition.smoke_opponent:
         return competition.smoke_opponent
-    return OF_DIGITS if development_set(competition).source == DIGITS else ""
+    return DIGITS_MODEL if development_set(competition).source == DIGITS else ""
 
 
 def made_opponent(competition: Competition) -> Opponent:
-    """The nearest-mean model of the development samples; raises `Refusal` where they allow none."""
+    """Return the nearest-mean model of the development samples. Raise `Refusal` if they are not sufficient."""
     return nearest_mean_opponent(samples_of(development_set(competition)))
 
 
 def development_set(competition: Competition) -> SampleSet:
-    """The development samples in force."""
+    """Return the development set in force."""
     return sample_set_for(competition, SampleSet.Purpose.DEVELOPMENT)
 
 
 def keep_opponent(name: str) -> str:
-    """Keep the submission in the directory `name`; returns its digest, empty for a bundled model.
+    """Store the submission in the directory `name` and return its digest; return "" for a bundled model.
 
-    Raises `Refusal` where it is neither, no submission to the model track, or needs a GPU.
+    Raise `Refusal` if it is neither, is not a submission to the model track, or needs a GPU.
     """
     if name in bundled(Track.Name.MODEL):
         return ""
@@ -56,18 +56,20 @@ def keep_opponent(name: str) -> str:
     if not source.is_dir():
         raise Refusal(
             f"{name!r} is neither a bundled model nor a directory",
-            fix=f"name one of {', '.join(bundled(Track.Name.MODEL))}, or a directory that holds a submission",
+            fix=f"use one of {', '.join(bundled(Track.Name.MODEL))}, or a directory with a submission",
         )
     manifest = read_manifest(source)
     if manifest.track is not PlayerTrack.MODEL:
-        raise Refusal(f"{name} is a submission to the {manifest.track} track", fix="name one to the model track")
+        raise Refusal(
+            f"{name} is a submission to the {manifest.track} track", fix="use a submission to the model track"
+        )
     if manifest.gpu:
-        raise Refusal(f"{name} needs a GPU, and not every builder has one", fix="name a model that runs without")
+        raise Refusal(f"{name} needs a GPU, but not every builder has one", fix="use a model that runs without a GPU")
     return object_store.put(_packed(source))
 
 
 def unpack_opponent(digest: str, target: Path) -> None:
-    """Put the files of a kept submission at `target`, whole or not at all, unless they are there."""
+    """Unpack a stored submission to `target` atomically, unless it exists."""
     if target.exists():
         return
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -80,13 +82,13 @@ def unpack_opponent(digest: str, target: Path) -> None:
             raise Fault(f"the opponent {digest} cannot be unpacked: {error}") from error
         try:
             folder.rename(target)
-        except OSError:  # another process was first
+        except OSError:  # another process unpacked it first
             if not target.exists():
                 raise
 
 
 def _packed(source: Path) -> bytes:
-    """The files as an archive: equal trees give equal bytes."""
+    """Return the files as an archive; equal trees give equal bytes."""
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for entry in tree_entries(source):

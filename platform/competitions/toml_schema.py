@@ -1,4 +1,4 @@
-"""A competition as its file describes it: read whole, checked whole, before anything is written."""
+"""Reader and validator of a competition's file. Nothing is written before the whole file is valid."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from competitions.toml_fields import Table
 from core.errors import Refusal
 from evaluation.domain.rules import QueryRules
 
-TEXT = 100_000
-MOST_SAMPLES = 65_536
-"""Sample numbers are 16 bits wide on the wire."""
-NEEDED = (SampleSet.Purpose.DEVELOPMENT, SampleSet.Purpose.VALIDATION)
-"""Purposes without which a competition could take submissions and never score one."""
+MAX_TEXT = 100_000
+MAX_SAMPLES = 65_536
+"""Maximum number of samples: sample numbers have 16 bits in the protocol."""
+REQUIRED_PURPOSES = (SampleSet.Purpose.DEVELOPMENT, SampleSet.Purpose.VALIDATION)
+"""Purposes without which a competition could not score submissions."""
 TOP = ("competition", "rules", "tracks", "sample_sets", "freeze_windows")
 ABOUT = (
     "slug", "title", "summary", "description", "starts_at", "ends_at", "public", "licence_policy", "smoke_opponent",
@@ -25,14 +25,14 @@ ABOUT = (
 )  # fmt: skip
 TRACK = ("title", "text", "quota", "baselines")
 SAMPLE_SET = ("name", "purpose", "source", "split", "skip", "count", "target_seed")
-LEFT_OUT = {"smoke_opponent": "", "skip": 0, "new_validation_set": True}
-"""Keys that an export leaves out where they have these values, which are their defaults."""
+OMITTED_DEFAULTS = {"smoke_opponent": "", "skip": 0, "new_validation_set": True}
+"""Default values that an export omits."""
 WINDOW = ("starts_at", "ends_at", "reason")
 
 
 @dataclass(frozen=True)
 class Document:
-    """Values for the columns of the rows; `tracks` by track_name; `note` is None where the file has none."""
+    """Column values for the rows; `tracks` by track name; `note` is None if the file has none."""
 
     slug: str
     about: dict[str, Any]
@@ -43,12 +43,12 @@ class Document:
     freeze_windows: tuple[dict[str, Any], ...]
 
     def query_rules(self, version: int) -> QueryRules:
-        """The rules as the engine reads them."""
+        """Return the rules as the engine reads them."""
         return query_rules(self.rules, version)
 
 
 def read(content: Mapping[str, Any]) -> Document:
-    """Read a parsed file. Raises `Refusal` naming the place of the first thing that is wrong, and the fix."""
+    """Read a parsed file. Raise `Refusal` naming the place of the first error and the fix."""
     top = Table("the file", content, TOP)
     about = _about(Table("[competition]", content.get("competition"), ABOUT))
     rules, note = _rules(Table("[rules]", content.get("rules"), sorted(KNOWN | {"note"})))
@@ -71,7 +71,7 @@ def _about(table: Table) -> dict[str, Any]:
         "slug": table.slug("slug", most=60),
         "title": table.text("title", most=120),
         "summary": table.text("summary", most=300, default=""),
-        "description": table.text("description", most=TEXT, default=""),
+        "description": table.text("description", most=MAX_TEXT, default=""),
         "starts_at": starts_at,
         "ends_at": ends_at,
         "public": table.flag("public", default=False),
@@ -82,7 +82,7 @@ def _about(table: Table) -> dict[str, Any]:
 
 
 def _rules(table: Table) -> tuple[dict[str, Any], str | None]:
-    note = table.text("note", most=TEXT, default="") if "note" in table.content else None
+    note = table.text("note", most=MAX_TEXT, default="") if "note" in table.content else None
     values = {key: value for key, value in table.content.items() if key != "note"}
     try:
         query_rules(values, 1)
@@ -96,7 +96,7 @@ def _track(track_name: str, content: Any) -> dict[str, Any]:
     table = Table(f"[tracks.{track_name}]", content, TRACK)
     return {
         "title": table.text("title", most=80),
-        "text": table.text("text", most=TEXT, default=""),
+        "text": table.text("text", most=MAX_TEXT, default=""),
         "quota": table.number("quota", 1, 1000, default=5),
         "baselines": table.names("baselines", bundled(track_name)),
     }
@@ -107,20 +107,20 @@ def _sample_sets(top: Table) -> tuple[dict[str, Any], ...]:
     for table in _tables(top, "sample_sets", SAMPLE_SET):
         name = table.slug("name", most=40)
         if name in found:
-            raise table.refusal("name", f"{name!r} stands there twice", "give one of them another name")
+            raise table.refusal("name", f"{name!r} is used twice", "choose another name for one of them")
         found[name] = {
             "name": name,
             "purpose": table.choice("purpose", SampleSet.Purpose.values),
             "source": table.text("source", most=300),
             "split": table.text("split", most=60),
             "skip": table.number("skip", 0, 10_000_000, default=0),
-            "count": table.number("count", 1, MOST_SAMPLES),
+            "count": table.number("count", 1, MAX_SAMPLES),
             "target_seed": table.number("target_seed", 0, 2**63 - 1),
         }
-    for purpose in NEEDED:
+    for purpose in REQUIRED_PURPOSES:
         if all(values["purpose"] != purpose for values in found.values()):
-            problem = f'has none with purpose = "{purpose}"'
-            raise top.refusal("sample_sets", problem, "give at least one for development and one for validation")
+            problem = f'no set has purpose = "{purpose}"'
+            raise top.refusal("sample_sets", problem, "add at least one set for development and one for validation")
     return tuple(found.values())
 
 
@@ -132,5 +132,5 @@ def _window(table: Table) -> dict[str, Any]:
 def _tables(top: Table, key: str, known: tuple[str, ...]) -> list[Table]:
     rows = top.content.get(key, [])
     if not isinstance(rows, list):
-        raise top.refusal(key, "is no list of tables", f"begin each with a line [[{key}]]")
+        raise top.refusal(key, "is not a list of tables", f"begin each table with a line [[{key}]]")
     return [Table(f"[[{key}]] number {number}", row, known) for number, row in enumerate(rows, 1)]

@@ -1,9 +1,9 @@
-"""A new validation set after a round, of images that are in no other set. Part of the services.
+"""New validation set after a round, made of images that are in no other set.
 
-On a fixed set scores of the best of many submissions are the better by luck the more there are, and a team learns
-from each score a little about these samples. A new set ends both. Its images come from the split that the set in force
-was taken from, chosen by the site's own randomness among those that no set of any competition holds: so it overlaps
-neither what is secret nor what is public, whatever was imported, drawn or released before.
+A fixed set leads to overfitting: the best of many submissions is partly lucky (selection effect), and each score tells
+a team a little about the samples. A new set removes both effects. Its images are chosen at random from the split of
+the set in force, among the images that no set of any competition contains. So it overlaps neither secret nor public
+sets.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from core.errors import Refusal
 
 @dataclass(frozen=True)
 class Renewal:
-    """A validation set that was drawn and lies in the store: no row stands for it until `keep_validation_set`."""
+    """A drawn validation set in the object store, without a row until `keep_validation_set`."""
 
     sample_set: SampleSet
-    """Not saved, and without a name."""
+    """Unsaved, without a name."""
     compared: frozenset[int]
-    """The sets that share no image with it, by their numbers."""
+    """Primary keys of the sets that share no image with it."""
 
 
 def draw_validation_set(competition: Competition) -> Renewal:
-    """Draw as many samples as the validation set in force has. Reads many images: not for a transaction.
+    """Draw as many samples as the validation set in force has. Slow: call it outside a transaction.
 
-    Raises `Refusal` where its data set cannot be read on this host, or has too few images that are in no sample set.
+    Raise `Refusal` if its data set cannot be read on this host, or has too few images outside all sample sets.
     """
     before = sample_set_for(competition, SampleSet.Purpose.VALIDATION)
     rules = rules_in_force(competition)
-    # what rounds drew are images of these
+    # sets drawn for rounds contain images of these
     others = list(SampleSet.objects.filter(drawn_from__isnull=True))
     target_seed = secrets.randbits(63)
     digest = keep_further_samples(
@@ -65,9 +65,9 @@ def draw_validation_set(competition: Competition) -> Renewal:
 
 
 def keep_validation_set(renewal: Renewal) -> SampleSet:
-    """Let the set be the validation set in force.
+    """Put the drawn set into force.
 
-    Raises `Refusal` where another one came into force since it was drawn, or a set that was imported since holds one
+    Raise `Refusal` if another validation set came into force since the draw, or a set imported since then contains one
     of its images.
     """
     drawn = renewal.sample_set
@@ -75,10 +75,14 @@ def keep_validation_set(renewal: Renewal) -> SampleSet:
         competition = Competition.objects.select_for_update(no_key=True).get(pk=drawn.competition_id)
         before = sample_set_for(competition, SampleSet.Purpose.VALIDATION)
         if before.pk != drawn.replaces_id:
-            raise Refusal(f"{before.name} came into force meanwhile", fix="nothing: it is a new validation set")
+            raise Refusal(
+                f"{before.name} came into force in the meantime", fix="no action needed: it is a new validation set"
+            )
         newer = SampleSet.objects.filter(drawn_from__isnull=True).exclude(pk__in=renewal.compared)
         if other := overlapping(drawn, newer):
-            raise Refusal(f"{other} was imported meanwhile and shares images with it", fix="import a validation set")
+            raise Refusal(
+                f"{other} was imported in the meantime and shares images with it", fix="import a validation set"
+            )
         drawn.name, drawn.imported_at = _free_name(before), clock.now()
         drawn.save()
         events.record("draw", drawn, competition=competition.pk, replaces=before.pk, samples=drawn.count)
@@ -86,7 +90,7 @@ def keep_validation_set(renewal: Renewal) -> SampleSet:
 
 
 def _free_name(before: SampleSet) -> str:
-    """validation-2, validation-3 and so on, after the set that was imported."""
+    """Return the next free name: validation-2, validation-3 and so on, after the imported set."""
     first = before
     while first.replaces is not None:
         first = first.replaces

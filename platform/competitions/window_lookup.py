@@ -1,4 +1,4 @@
-"""The calendar of a competition: a pure function of its dates."""
+"""Lookup of the freeze window in force at a time."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 def window_at(windows: Iterable[FreezeWindow], at: datetime) -> FreezeWindow | None:
-    """The freeze window that holds at `at`: it begins with its start and is over at its end. Of several, the last.
+    """Return the freeze window in force at `at`, from its start to before its end; of several, the last to end.
 
-    One that was called off never holds.
+    Windows that were called off are ignored.
     """
-    standing = [window for window in windows if window.called_off_at is None]
-    holding = [window for window in standing if window.starts_at <= at < window.ends_at]
-    return max(holding, key=lambda window: window.ends_at, default=None)
+    valid = [window for window in windows if window.called_off_at is None]
+    active = [window for window in valid if window.starts_at <= at < window.ends_at]
+    return max(active, key=lambda window: window.ends_at, default=None)

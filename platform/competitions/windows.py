@@ -1,6 +1,6 @@
-"""Freeze windows: planned ahead, opened, extended and ended by organisers. Part of the services.
+"""Freeze windows: plan, open, extend, end and call off.
 
-Everything here locks the competition's row first, so that of two acts at once the second sees the first.
+Every function locks the competition's row first, so that of two concurrent calls the second sees the first.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 
 from competitions.models import Competition, FreezeWindow
-from competitions.selectors import may_organise, standing_windows
+from competitions.selectors import effective_windows, may_organise
 from core import clock, events
 from core.errors import Refusal
 from core.models import Event
@@ -21,23 +21,23 @@ from core.times import in_words
 if TYPE_CHECKING:
     from accounts.models import User
 
-LONGEST_REASON = 200
+MAX_REASON_CHARACTERS = 200
 
-LATE = timedelta(minutes=5)
-"""A start that lies so little back means now: forms are filled in slowly, and give whole minutes."""
+START_TOLERANCE = timedelta(minutes=5)
+"""A start at most this long ago counts as now: filling in a form takes time, and forms give whole minutes."""
 
 
 def plan_window(
     *, competition: Competition, starts_at: datetime, ends_at: datetime, reason: str, by: User
 ) -> FreezeWindow:
-    """Put a freeze window on the calendar; `reason` is shown to teams.
+    """Plan a freeze window; `reason` is shown to teams.
 
-    A start of a moment ago is now. Raises `Refusal` where `by` may not, where it would begin in the past or end before
-    it begins, and where it overlaps another one.
+    A start within `START_TOLERANCE` counts as now. Raise `Refusal` if `by` is not an organiser, if the window begins in
+    the past, ends before it begins, or overlaps another one.
     """
     with transaction.atomic():
         _require_organiser(competition, by)
-        reason = _told(reason)
+        reason = _checked_reason(reason)
         window = FreezeWindow(competition=competition, starts_at=starts_at, ends_at=ends_at, reason=reason)
         check_plan(window)
         window.save()
@@ -46,17 +46,17 @@ def plan_window(
 
 
 def check_plan(window: FreezeWindow) -> None:
-    """Whether a window that has not begun can stand in the calendar as it is given; raises `Refusal`.
+    """Raise `Refusal` if a window that has not begun cannot be planned with its times.
 
-    A start of a moment ago becomes now. The answer holds until the transaction at hand is over.
+    A start within `START_TOLERANCE` becomes now. The result is valid until the current transaction ends.
     """
     _lock(window.competition)
     _check_unbegun(window)
     now = clock.database_now()
-    if window.starts_at < now - LATE:
+    if window.starts_at < now - START_TOLERANCE:
         raise Refusal(
             f"the freeze window would begin in the past, at {in_words(window.starts_at)}",
-            fix="give a later start, or plan it and open it then",
+            fix="give a later start, or plan a later window and open it now",
         )
     window.starts_at = max(window.starts_at, now)
     if window.ends_at <= window.starts_at:
@@ -65,37 +65,37 @@ def check_plan(window: FreezeWindow) -> None:
 
 
 def check_free(window: FreezeWindow) -> None:
-    """Raise `Refusal` where the window, in what of it is to come, overlaps another one of its competition."""
-    others = standing_windows(window.competition).exclude(pk=window.pk)
+    """Raise `Refusal` if the part of the window from now on overlaps another window of its competition."""
+    others = effective_windows(window.competition).exclude(pk=window.pk)
     begins = max(window.starts_at, clock.database_now())
     if other := others.filter(starts_at__lt=window.ends_at, ends_at__gt=begins).first():
         raise Refusal(
             f"it overlaps the freeze window {other.reason!r}, {in_words(other.starts_at)} to {in_words(other.ends_at)}",
-            fix="give times outside it, or change that one",
+            fix="choose times outside it, or change the other window",
         )
 
 
 def is_known(competition: Competition, values: Mapping[str, Any]) -> bool:
-    """Whether a window with these columns stands in the calendar, or stood there until an act changed it."""
+    """Return whether a window with these columns exists, or existed before an organiser changed it."""
     windows = competition.freeze_windows.all()
     if windows.filter(**values).exists():
         return True
-    before = {f"data__before__{name}": value for name, value in _stand(FreezeWindow(**values)).items()}
+    before = {f"data__before__{name}": value for name, value in _values(FreezeWindow(**values)).items()}
     subjects = [events.name_of(window) for window in windows]
     return Event.objects.filter(subject__in=subjects, **before).exists()
 
 
 def change_window(
-    *, window: FreezeWindow, starts_at: datetime, ends_at: datetime, told: str, by: User, reason: str
+    *, window: FreezeWindow, starts_at: datetime, ends_at: datetime, shown_reason: str, by: User, reason: str
 ) -> None:
-    """Give a window that has not begun other times, and teams another reason for it: `told`; `reason` is for the log.
+    """Change the times and the reason shown to teams of a window that has not begun; `reason` is for the event log.
 
-    Raises `Refusal` as `plan_window` does, and where it has begun.
+    Raise `Refusal` as `plan_window` does, and if the window has begun.
     """
     with transaction.atomic():
         locked = _locked(window, by)
-        before = _stand(locked)
-        locked.starts_at, locked.ends_at, locked.reason = starts_at, ends_at, _told(told)
+        before = _values(locked)
+        locked.starts_at, locked.ends_at, locked.reason = starts_at, ends_at, _checked_reason(shown_reason)
         check_plan(locked)
         locked.save()
         events.record("change", locked, by=by, reason=reason, **_times(locked), before=before)
@@ -103,12 +103,12 @@ def change_window(
 
 
 def open_window(*, window: FreezeWindow, by: User, reason: str) -> None:
-    """Let a planned window begin now instead of later. Raises `Refusal` where it has begun."""
+    """Start a planned window now. Raise `Refusal` if it has begun."""
     with transaction.atomic():
         locked, now = _locked(window, by), clock.database_now()
         if locked.starts_at <= now:
             raise Refusal(
-                f"{locked} began at {in_words(locked.starts_at)}", fix="only one that is to come can be opened"
+                f"{locked} began at {in_words(locked.starts_at)}", fix="open only windows that have not begun"
             )
         _change(locked, "open", by, reason, starts_at=now)
         check_free(locked)
@@ -116,13 +116,13 @@ def open_window(*, window: FreezeWindow, by: User, reason: str) -> None:
 
 
 def extend_window(*, window: FreezeWindow, ends_at: datetime, by: User, reason: str) -> None:
-    """Let a window end later. Raises `Refusal` where it is over, or `ends_at` is not later than its end."""
+    """Move the end of a window to a later time. Raise `Refusal` if it has ended or `ends_at` is not later."""
     with transaction.atomic():
         locked = _locked(window, by)
         if ends_at <= locked.ends_at:
             raise Refusal(
-                f"{locked} ends at {in_words(locked.ends_at)} already, not before {in_words(ends_at)}",
-                fix="give a later end; End now ends it earlier",
+                f"{locked} already ends at {in_words(locked.ends_at)}, not before {in_words(ends_at)}",
+                fix="give a later end, or use End now",
             )
         _change(locked, "extend", by, reason, ends_at=ends_at)
         check_free(locked)
@@ -130,19 +130,19 @@ def extend_window(*, window: FreezeWindow, ends_at: datetime, by: User, reason: 
 
 
 def end_window(*, window: FreezeWindow, by: User, reason: str) -> None:
-    """Let a window that holds end now: submissions are accepted again. Raises `Refusal` where it has not begun."""
+    """End an active window now; submissions are accepted again. Raise `Refusal` if it has not begun."""
     with transaction.atomic():
         locked, now = _locked(window, by), clock.database_now()
         if now <= locked.starts_at:
-            raise Refusal(f"{locked} has not begun", fix="change its times, or call it off")
+            raise Refusal(f"{locked} has not begun", fix="change its times or call it off")
         _change(locked, "end", by, reason, ends_at=now)
     window.refresh_from_db()
 
 
 def call_off_window(*, window: FreezeWindow, by: User, reason: str) -> None:
-    """What it was planned for does not take place: a window that holds ends now, one that is to come closes nothing.
+    """Call a window off: an active window ends now, a future one has no effect.
 
-    The row of the latter stays with its times, since others may stand on it. Raises `Refusal` where it is over.
+    The row of a future window keeps its times, since other rows may refer to it. Raise `Refusal` if it has ended.
     """
     with transaction.atomic():
         locked, now = _locked(window, by), clock.database_now()
@@ -152,7 +152,7 @@ def call_off_window(*, window: FreezeWindow, by: User, reason: str) -> None:
 
 
 def _change(window: FreezeWindow, verb: str, by: User, reason: str, **times: datetime) -> None:
-    before = _stand(window)
+    before = _values(window)
     for name, moment in times.items():
         setattr(window, name, moment)
     window.save(update_fields=list(times))
@@ -160,30 +160,31 @@ def _change(window: FreezeWindow, verb: str, by: User, reason: str, **times: dat
 
 
 def _locked(window: FreezeWindow, by: User) -> FreezeWindow:
-    """The window as it is now, for an act of `by`; raises `Refusal` where it is over or called off: for good."""
+    """Lock and return the window. Raise `Refusal` if `by` is no organiser, or it has ended or was called off."""
     _require_organiser(window.competition, by)
     _lock(window.competition)
     locked = FreezeWindow.objects.select_related("competition").get(pk=window.pk)
     if locked.called_off_at is not None:
-        raise Refusal(f"{locked} was called off at {in_words(locked.called_off_at)}", fix="plan another one")
+        raise Refusal(f"{locked} was called off at {in_words(locked.called_off_at)}", fix="plan another window")
     if locked.ends_at <= clock.database_now():
-        raise Refusal(f"{locked} ended at {in_words(locked.ends_at)}", fix="plan another one")
+        raise Refusal(f"{locked} ended at {in_words(locked.ends_at)}", fix="plan another window")
     return locked
 
 
-def _told(reason: str) -> str:
+def _checked_reason(reason: str) -> str:
     reason = reason.strip()
-    if not 1 <= len(reason) <= LONGEST_REASON:
+    if not 1 <= len(reason) <= MAX_REASON_CHARACTERS:
         raise Refusal(
-            f"a freeze window needs a reason of 1 to {LONGEST_REASON} characters", fix="tell teams why it is there"
+            f"a freeze window needs a reason of 1 to {MAX_REASON_CHARACTERS} characters",
+            fix="give a reason for the teams",
         )
     return reason
 
 
 def _check_unbegun(window: FreezeWindow) -> None:
-    stands = FreezeWindow.objects.filter(pk=window.pk).first()
-    if stands is not None and stands.starts_at <= clock.database_now():
-        raise Refusal(f"{stands} has begun", fix="extend it or end it")
+    saved = FreezeWindow.objects.filter(pk=window.pk).first()
+    if saved is not None and saved.starts_at <= clock.database_now():
+        raise Refusal(f"{saved} has begun", fix="extend or end it instead")
 
 
 def _lock(competition: Competition) -> None:
@@ -192,12 +193,12 @@ def _lock(competition: Competition) -> None:
 
 def _require_organiser(competition: Competition, by: User) -> None:
     if not may_organise(by, competition):
-        raise Refusal("only organisers change freeze windows", fix="ask an organiser of the competition")
+        raise Refusal("only organisers can change freeze windows", fix="ask an organiser of the competition")
 
 
 def _times(window: FreezeWindow) -> dict[str, Any]:
     return {"starts_at": window.starts_at.isoformat(), "ends_at": window.ends_at.isoformat()}
 
 
-def _stand(window: FreezeWindow) -> dict[str, Any]:
+def _values(window: FreezeWindow) -> dict[str, Any]:
     return _times(window) | {"reason": window.reason}

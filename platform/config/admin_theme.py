@@ -1,4 +1,4 @@
-"""The face of the admin: its title and its sidebar, as django-unfold reads them."""
+"""Title and sidebar of the admin (settings of django-unfold)."""
 
 from __future__ import annotations
 
@@ -87,10 +87,10 @@ UNFOLD = {
             _group(
                 "Rounds",
                 _item("Rounds", "emoji_events", "rounds_round"),
-                _item("Entries of rounds", "how_to_vote", "rounds_roundentry"),
+                _item("Round entries", "how_to_vote", "rounds_roundentry"),
                 _item("Stages", "stairs", "rounds_roundstage"),
                 _item("Decision log", "rule", "rounds_decision"),
-                _item("Matches of rounds", "join_inner", "rounds_roundmatch"),
+                _item("Round matches", "join_inner", "rounds_roundmatch"),
                 _item("Warnings", "warning", "rounds_roundwarning"),
                 _item("Releases", "public", "rounds_release"),
                 _item("Signing keys", "key", "rounds_signingkey"),

@@ -1,7 +1,7 @@
-"""Celery's broker in a folder, in which a message is seen once it is written whole.
+"""Celery's file-system broker with atomic writes.
 
-Kombu's own makes the file first and writes then: on a busy host another process reads it empty in between, and its
-worker ends with an error.
+Kombu's own transport creates the file before it writes it. On a busy host another process may read the empty file, and
+its worker then fails.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from kombu.utils.json import dumps
 
 
 class Channel(filesystem.Channel):
-    """Puts messages under their names by renaming."""
+    """Channel that writes each message to a temporary file and renames it."""
 
     def _put(self, queue: str, payload: Any, **kwargs: Any) -> None:  # type: ignore[override]
         path = Path(self.data_folder_out) / f"{round(time.monotonic() * 1000)}_{uuid.uuid4()}.{queue}.msg"
-        begun = path.with_name(f"{path.name}.part")
-        begun.write_text(dumps(payload), encoding="utf-8")  # type: ignore[no-untyped-call]
-        begun.rename(path)
+        partial = path.with_name(f"{path.name}.part")
+        partial.write_text(dumps(payload), encoding="utf-8")  # type: ignore[no-untyped-call]
+        partial.rename(path)
 
 
 class Transport(filesystem.Transport):
-    """Kombu's, with that channel."""
+    """Kombu's file-system transport with this channel."""
 
     Channel = Channel

@@ -1,4 +1,4 @@
-"""The Celery app. It carries keys only: the database is the truth, and sweeps find what a lost message leaves."""
+"""The Celery app. Messages contain only keys; the state is in the database, and sweeps replace lost messages."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Django's caches of files and of Redis with JSON in place of pickles: whoever can write there runs nothing.
+"""Django's file and Redis caches with JSON instead of pickles, so that cache contents cannot execute code.
 
-An entry that cannot be read, such as one of an earlier version, is as good as missing.
+An unreadable entry, for example from an earlier version, counts as missing.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ _Key: TypeAlias = "str | bytes | memoryview[int]"
 
 
 class UnreadableEntryError(ValueError):
-    """What lies in the cache is no JSON."""
+    """A cache entry is not valid JSON."""
 
 
 class JsonSerializer:
-    """Values to JSON and back: tuples come back as lists, instances of dataclasses as dictionaries."""
+    """JSON serializer. Tuples are read back as lists, dataclass instances as dictionaries."""
 
     def dumps(self, obj: object) -> bytes:
-        """Raises `TypeError` for a value that JSON does not hold."""
+        """Return the value as JSON. Raise `TypeError` for a value that JSON cannot represent."""
         return json.dumps(obj, default=_plain).encode()
 
     def loads(self, data: Any) -> Any:
-        """Raises `UnreadableEntryError`."""
+        """Return the value. Raise `UnreadableEntryError` for invalid JSON."""
         try:
             return json.loads(data)
         except (ValueError, RecursionError) as error:
@@ -41,22 +41,22 @@ class JsonSerializer:
 
 
 def _plain(value: object) -> object:
-    # the admin's search keeps a dataclass of its own, which its templates read like a dictionary
+    # the admin's search caches dataclass instances, which its templates read like dictionaries
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
     if isinstance(value, Promise):
         return str(value)
-    raise TypeError(f"the cache holds JSON, and {type(value).__name__} is not")
+    raise TypeError(f"{type(value).__name__} cannot be stored in the cache as JSON")
 
 
 _JSON = JsonSerializer()
 
 
 class JsonFileBasedCache(FileBasedCache):
-    """A file holds the time when it expires in its first line, and then the value."""
+    """File cache. The first line of a file is its expiry time, the rest is the value."""
 
     def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
-        """The value, or `default` where there is none that can be read."""
+        """Return the value, or `default` if it is missing or unreadable."""
         try:
             with Path(self._key_to_file(key, version)).open("rb") as file:  # type: ignore[attr-defined] # not in its stub
                 return default if self._is_expired(file) else _JSON.loads(file.read())
@@ -64,7 +64,7 @@ class JsonFileBasedCache(FileBasedCache):
             return default
 
     def touch(self, key: str, timeout: float | None = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
-        """Let the value expire `timeout` seconds from now; whether there is one."""
+        """Set the value to expire in `timeout` seconds; return whether it exists."""
         value = self.get(key, _MISSING, version)
         if value is _MISSING:
             return False
@@ -87,26 +87,26 @@ class JsonFileBasedCache(FileBasedCache):
 
 
 class JsonRedisCacheClient(RedisCacheClient):
-    """The client below `JsonRedisCache`."""
+    """Client of `JsonRedisCache`."""
 
     def __init__(self, servers: list[str], **options: Any) -> None:
         super().__init__(servers, serializer=_JSON, **options)
 
     def get(self, key: _Key, default: Any) -> Any:
-        """The value, or `default` where there is none that can be read."""
+        """Return the value, or `default` if it is missing or unreadable."""
         try:
             return super().get(key, default)
         except UnreadableEntryError:
             return default
 
     def get_many(self, keys: Iterable[_Key]) -> dict[_Key, Any]:
-        """The values that there are and that can be read."""
+        """Return the existing, readable values."""
         found = {key: self.get(key, _MISSING) for key in keys}
         return {key: value for key, value in found.items() if value is not _MISSING}
 
 
 class JsonRedisCache(RedisCache):
-    """Values as JSON, in Redis."""
+    """Redis cache with JSON values."""
 
     def __init__(self, server: str | list[str], params: dict[str, Any]) -> None:
         super().__init__(server, params)

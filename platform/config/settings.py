@@ -1,7 +1,7 @@
-"""Every setting of the site, once. What an operator chooses comes from the environment through `config.environment`.
+"""Settings of the site. Operators configure it with environment variables, read by `config.environment`.
 
-A start with nothing set is safe: no debug pages, a secret key of its own, SQLite, only this host's names answered,
-and players in Docker.
+The defaults are safe: no debug pages, a generated secret key, SQLite, only the host names of this host, and players in
+Docker.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from core.sandbox_trust import trust_problem
 
 env = Environment()
 
-# here, since every program of the site reads its settings first; git and the hooks inherit it
+# set here because every program reads the settings first; git and the hooks inherit it
 os.umask(UMASK)
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 STATE = env.folder("GAUNTLET_STATE", ROOT / ".gauntlet").resolve()
-"""The folder of everything the site keeps on disk."""
+"""Folder of all files of the site."""
 
 DEBUG = env.flag("GAUNTLET_DEBUG", default=False)
 SECRET_KEY = env.secret("GAUNTLET_SECRET_KEY", kept_in=STATE / "secret-key")
@@ -115,14 +115,14 @@ STORAGES = {
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 
-# what the site keeps on disk; hosts that share work share these folders
+# files of the site; hosts that share work share these folders
 REPOSITORIES = STATE / "repositories"
 OBJECTS = STATE / "objects"
 CHECKOUTS = STATE / "checkouts"
 IMAGES_KEPT = timedelta(days=env.number("GAUNTLET_IMAGES_KEPT_DAYS", 14))
 
 PROXIES = env.number("GAUNTLET_PROXIES", 0, least=0)
-"""How many proxies of ours stand in front: by so much the end of X-Forwarded-For is believed."""
+"""Number of trusted proxies: so many entries at the end of X-Forwarded-For are trusted."""
 
 # people
 AUTH_USER_MODEL = "accounts.User"
@@ -139,7 +139,7 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "pages:home"
 SIGN_UP = env.choice("GAUNTLET_SIGN_UP", ("open", "email", "approval", "invitation"))
-"""Who may make an account: anybody, whoever verifies an e-mail address, whom organisers approve, whom they invite."""
+"""Who can sign up: everybody, people with a verified e-mail address, approved people, or invited people."""
 ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
 ACCOUNT_FORMS = {
     "change_password": "accounts.forms.ChangePasswordForm",
@@ -149,13 +149,13 @@ ACCOUNT_LOGIN_METHODS = {"username", "email"}
 _EMAIL = "email*" if SIGN_UP in {"email", "approval"} else "email"
 ACCOUNT_SIGNUP_FIELDS = ["username*", _EMAIL, "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "mandatory" if SIGN_UP == "email" else "none"
-# failed attempts: all of one address, and those of one address at one name
+# failed attempts per address, and per address and name
 ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/5m/key"}
 ALLAUTH_TRUSTED_PROXY_COUNT = PROXIES
 ACCOUNT_USERNAME_BLACKLIST = ["admin", "organiser", "gauntlet"]
 ACCOUNT_USERNAME_VALIDATORS = "accounts.names.USERNAME_VALIDATORS"
 
-# e-mail: without a host nothing is sent
+# e-mail: none is sent without a host
 EMAIL_HOST = env.text("GAUNTLET_EMAIL_HOST", "")
 EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'dummy'}.EmailBackend"
 EMAIL_PORT = env.number("GAUNTLET_EMAIL_PORT", 587)
@@ -179,26 +179,26 @@ MAX_FILES = env.number("GAUNTLET_MAX_FILES", 10_000)
 MAX_REFS = env.number("GAUNTLET_MAX_REFS", 5_000)
 MAX_PUSH_REFS = env.number("GAUNTLET_MAX_PUSH_REFS", 1_000)
 MAX_EXCHANGE_SECONDS = env.number("GAUNTLET_MAX_EXCHANGE_SECONDS", 1800)
-"""For one clone or push: the largest push at 300 KiB/s."""
+"""Limit of one clone or push: enough for the largest push at 300 KiB/s."""
 MIN_BYTES_PER_SECOND = env.number("GAUNTLET_MIN_BYTES_PER_SECOND", 16 << 10)
 MAX_SLOW_SECONDS = env.number("GAUNTLET_MAX_SLOW_SECONDS", 20)
-"""For so long a client of git may be slower than that; what it sends faster earns some of it back."""
+"""Seconds for which a git client may be slower than that; faster transfer restores part of them."""
 MAX_STALL_SECONDS = env.number("GAUNTLET_MAX_STALL_SECONDS", 15)
-"""How long a client of git may be silent."""
+"""Seconds for which a git client may send and receive nothing."""
 
-# players and those who run them
+# players and workers
 SANDBOX = env.choice("GAUNTLET_SANDBOX", ("docker", "process"))
 TRUST_EVERYBODY = env.flag("GAUNTLET_TRUST_EVERYBODY", default=False)
-"""Whether the process sandbox may run what people push on a site that others reach."""
+"""True if the process sandbox may run submissions on a site that others can reach."""
 WORKER_NAME = env.text("GAUNTLET_WORKER_NAME", socket.gethostname())
 WORKER_CLASS = env.choice("GAUNTLET_WORKER_CLASS", ("cpu", "gpu"))
 WORKER_DEVICES = env.names("GAUNTLET_WORKER_DEVICES", ())
 TEAM_WORKER_SECONDS = env.number("GAUNTLET_TEAM_WORKER_SECONDS", 86_400)
-"""How long workers play for one team in 24 hours before its pieces come after those of other teams."""
+"""Worker seconds of a team in 24 hours, above which its pieces come after those of other teams."""
 TEAM_BUILD_SECONDS = env.number("GAUNTLET_TEAM_BUILD_SECONDS", 14_400)
-"""How long builders build for one team in 24 hours before its submissions are built after those of other teams."""
+"""Build seconds of a team in 24 hours, above which its submissions are built after those of other teams."""
 GPU_LIVES = "matches.selectors.gpu_worker_is_live"
-"""Tells the push gate whether a worker with a GPU is there: the app that knows the workers lies above the gate's."""
+"""Function that tells the push gate whether a GPU worker is available; it is in a higher layer than the gate."""
 
 # the queue
 CELERY_BROKER_URL, CELERY_BROKER_TRANSPORT_OPTIONS = env.broker("GAUNTLET_BROKER", f"filesystem://{STATE / 'broker'}")
@@ -207,11 +207,11 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TIMEZONE = "UTC"
-# a message is only a doorbell: taken early, never waited for, found again by the sweeps
+# messages are only notifications: acknowledged early and never waited for; sweeps find lost work
 CELERY_TASK_ACKS_LATE = False
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_DEFAULT_QUEUE = "default"
-# the sweeps stay out of the queues whose workers may be busy for long
+# sweeps do not use the queues whose workers can be busy for a long time
 CELERY_TASK_ROUTES = {
     "submissions.build": {"queue": "build"},
     "submissions.collect_images": {"queue": "build"},
@@ -277,12 +277,12 @@ CONTENT_SECURITY_POLICY = {
 }
 
 SECURITY_CONTACT = env.contact("GAUNTLET_SECURITY_CONTACT")
-"""Whom to tell of a weakness, in `/.well-known/security.txt`; "" where nobody is named."""
+"""Contact for security reports in `/.well-known/security.txt`, or ""."""
 
-# behind a proxy that ends TLS and sets X-Forwarded-Proto itself
+# behind a proxy that terminates TLS and sets X-Forwarded-Proto
 HTTPS = env.flag("GAUNTLET_HTTPS", default=False)
 PROXIED = HTTPS or PROXIES > 0
-# here and not among the system checks, which gunicorn does not run and whose errors Celery ignores
+# not a system check, since gunicorn does not run those and Celery ignores their errors
 if _problem := trust_problem(SANDBOX, ALLOWED_HOSTS, proxied=PROXIED, trust_everybody=TRUST_EVERYBODY):
     raise ImproperlyConfigured(_problem)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None

@@ -1,4 +1,4 @@
-"""Every address of the site."""
+"""URL configuration of the site."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from submissions.push_gate import SubmissionPushGate
 _no_email = path("accounts/password/reset/", TemplateView.as_view(template_name="account/no_email.html"))
 
 urlpatterns = [
-    # nobody gives a password here: all log in at one door, which counts attempts
+    # no password form here: the only login page is allauth's, which limits attempts
     path("admin/login/", require_safe(secure_admin_login(admin.site.login))),
     path("admin/", admin.site.urls),
     *([] if settings.EMAIL_HOST else [_no_email]),

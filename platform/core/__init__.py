@@ -1,1 +1,1 @@
-"""The ground of the site: errors, the clock, the event log, the object store, the doorbell."""
+"""Foundations of the site: errors, clock, event log, object store, notifications and shared admin code."""

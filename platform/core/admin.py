@@ -1,4 +1,4 @@
-"""The event log in the admin."""
+"""Admin page of the event log."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.models import Event
 
 @admin.register(Event)
 class EventAdmin(ReadOnlyAdmin):
-    """Every act, newest first."""
+    """Events, newest first."""
 
     list_display = ("at", "verb", "subject", "by", "reason")
     list_filter = ("verb",)
@@ -28,10 +28,10 @@ class EventAdmin(ReadOnlyAdmin):
 
     @admin.display(description="subject")
     def row(self, event: Event) -> Any:
-        """The row that it was done to, as a link while it is there."""
-        kind, _, key = event.subject.partition(":")
+        """Return a link to the subject's row, or its name if the row does not exist."""
+        model_name, _, key = event.subject.partition(":")
         for model in apps.get_models():
-            if model._meta.model_name == kind and admin.site.is_registered(model):
+            if model._meta.model_name == model_name and admin.site.is_registered(model):
                 try:
                     return link_to(model._default_manager.get(pk=key))
                 except (ObjectDoesNotExist, ValueError):

@@ -1,4 +1,4 @@
-"""The Django app of the ground."""
+"""The Django app of the shared foundations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""System checks of settings that fit together badly."""
+"""System checks of inconsistent settings."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def check_admins(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register(Tags.security, deploy=True)
 def check_proxies(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Warn where every visitor has the proxy's address: one could use up the limits of all."""
+    """Warn if every visitor appears under the proxy's address, so that one visitor can use up the limits of all."""
     if not settings.HTTPS or settings.PROXIES:
         return []
     return [
         CheckWarning(
-            "GAUNTLET_HTTPS is true and GAUNTLET_PROXIES is 0: all visitors come from the proxy's address and share "
+            "GAUNTLET_HTTPS is true and GAUNTLET_PROXIES is 0: all visitors appear under the proxy's address and share "
             "one limit for log-ins, sign-ups and the API.",
             hint="Set GAUNTLET_PROXIES to the number of your proxies that add to X-Forwarded-For, usually 1.",
             id="core.W001",

@@ -1,4 +1,4 @@
-"""The time of the site. Whoever needs it calls `clock.now()`, so that tests can set it in one place."""
+"""The site's clock. All code uses it, so that tests can set the time in one place."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from django.utils import timezone
 
 
 def now() -> datetime:
-    """The time now, aware, in UTC."""
+    """Return the current time, aware, in UTC."""
     return timezone.now()
 
 
 def database_now() -> datetime:
-    """The time now by the database server's clock, which all hosts share. With SQLite there is one host, and its clock.
+    """Return the current time of the database server, which all hosts share. With SQLite, return the host's time.
 
-    For moments of different hosts that are compared with each other. Who reads it under the lock that orders these
-    moments gets a later time than whoever held the lock before.
+    Use it for times of different hosts that are compared. Read under the lock that orders such times, it is later than
+    the time read by the previous holder of the lock.
     """
     if connection.vendor == "sqlite":
         return now()
     with connection.cursor() as cursor:
-        # not now(), which is when the transaction began
+        # not now(), which returns the start of the transaction
         cursor.execute("SELECT clock_timestamp()")
         moment: datetime = cursor.fetchone()[0]
     return moment.astimezone(UTC)
 
 
 def compare() -> tuple[datetime, float]:
-    """The time by `database_now`, and by how many seconds this host's clock is ahead of it (negative: behind).
+    """Return the time of `database_now`, and the seconds by which this host's clock is ahead of it (negative: behind).
 
-    The answer is off by up to half the time that the database takes to reply.
+    The error is at most half of the database's response time.
     """
-    asked = now()
+    before = now()
     shared = database_now()
-    answered = now()
-    return shared, ((asked - shared) + (answered - shared)).total_seconds() / 2
+    after = now()
+    return shared, ((before - shared) + (after - shared)).total_seconds() / 2

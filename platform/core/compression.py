@@ -1,9 +1,9 @@
-"""Which answers are compressed: pages and JSON that hold no secret.
+"""Compression of pages and JSON without secrets.
 
-BREACH (2013) reads a secret from the compressed lengths of many answers that hold it beside text of the attacker's.
-Against it stands: Django masks the CSRF token anew in each answer and pads each compressed answer with a random number
-of bytes; browsers send the session's cookie with no request that another site makes in the background; and an answer
-marked `no-store`, as the one that shows an access token, is not compressed.
+BREACH (2013) derives a secret from the compressed lengths of many responses that contain it next to text chosen by the
+attacker. The defences are: Django masks the CSRF token differently in each response and adds random padding to
+compressed responses; browsers do not send the session cookie with background requests of other sites; and responses
+marked `no-store`, such as the one that shows an access token, are not compressed.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ COMPRESSED = ("text/html", "text/plain", "application/json")
 
 
 class CompressPages(GZipMiddleware):
-    """Compresses whole answers of text. Streams (git, logs, downloads) pass as they are: they are packed, or large."""
+    """Compression of text responses, except streams (git, logs, downloads), which are already packed or large."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        """The answer, compressed where the client takes it and nothing in it is secret."""
+        """Return the response, compressed if the client accepts it and it contains no secret."""
         text = response.headers.get("Content-Type", "").startswith(COMPRESSED)
         if response.streaming or not text or "no-store" in response.headers.get("Cache-Control", ""):
             return response

@@ -1,7 +1,7 @@
-"""The Content-Security-Policy of the admin.
+"""Content-Security-Policy of the admin.
 
-The admin's theme runs Alpine, which evaluates expressions in attributes, and sets styles in attributes. Both are
-allowed below the admin's address and nowhere else.
+The admin theme uses Alpine, which evaluates expressions in attributes, and inline styles. Both are allowed only below
+the admin's address.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ADMIN_DIRECTIVES = {"script-src": [SELF, NONCE, UNSAFE_EVAL], "style-src": [SELF
 
 
 def admin_policy(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Middleware to stand behind `CSPMiddleware`."""
+    """Middleware that sets the admin policy. It comes after `CSPMiddleware` in the settings."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)

@@ -1,4 +1,4 @@
-"""What a check of stored data against what it follows from has found."""
+"""Differences found by a check of stored data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Difference:
-    """`subject` names a row; `problem` says what is stored and what should be, in a sentence without a full stop."""
+    """A difference: `subject` names a row; `problem` says what is stored and what is expected, without a full stop."""
 
     subject: str
     problem: str

@@ -1,6 +1,6 @@
-"""The exceptions of the site: those of the engine, and one that carries a time.
+"""Exceptions of the site: those of the engine, and a refusal with a time.
 
-A `Refusal` is the sender's cause and is shown to them with its fix; a `Fault` is ours: retried, refunded, reported.
+A `Refusal` is a user error and is shown with its fix. A `Fault` is a platform error: retried, refunded and reported.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["Fault", "GauntletError", "Refusal", "RefusedForNow"]
 
 
 class RefusedForNow(Refusal):
-    """Refused only because of the time: `accepted_from` is when the same thing will be accepted."""
+    """A refusal that depends on the time: the same input is accepted from `accepted_from` on."""
 
     def __init__(self, problem: str, *, accepted_from: datetime, fix: str = "") -> None:
         super().__init__(problem, fix=fix)

@@ -1,4 +1,4 @@
-"""Write to the event log."""
+"""Writing to the event log."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def record(verb: str, subject: Model, *, by: AbstractBaseUser | None = None, reason: str = "", **data: Any) -> Event:
-    """Note that `by` (None: the site) did `verb` to `subject`; `data` holds plain values, ready for JSON."""
+    """Record that `by` (None: the site) did `verb` to `subject`; `data` contains JSON values."""
     return Event.objects.create(
         at=clock.now(), verb=verb, subject=name_of(subject), by_id=by.pk if by else None, reason=reason, data=data
     )
 
 
 def name_of(subject: Model) -> str:
-    """How the log names a row: "submission:12"."""
+    """Return the name of a row in the log: "submission:12"."""
     return f"{subject._meta.model_name}:{subject.pk}"

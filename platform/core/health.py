@@ -1,4 +1,4 @@
-"""`/healthz`: whether this web server answers and reaches its database, for proxies and monitoring."""
+"""Health check `/healthz` for proxies and monitoring."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ log = logging.getLogger(__name__)
 
 
 def health(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Middleware, before all that refuses: a caller needs no host name, no TLS and no account."""
+    """Middleware for the health check. It comes first, so it needs no host name, TLS or login."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         if request.path_info != ADDRESS:
             return get_response(request)
         if request.method not in {"GET", "HEAD"}:
             return HttpResponseNotAllowed(["GET", "HEAD"])
-        found = _reaches_database()
-        text = "ok\n" if found else "the database cannot be reached\n"
+        healthy = _reaches_database()
+        text = "ok\n" if healthy else "the database cannot be reached\n"
         return HttpResponse(
             text,
-            status=HTTPStatus.OK if found else HTTPStatus.SERVICE_UNAVAILABLE,
+            status=HTTPStatus.OK if healthy else HTTPStatus.SERVICE_UNAVAILABLE,
             content_type="text/plain; charset=utf-8",
             headers={"Cache-Control": "no-store", "Content-Length": str(len(text))},
         )
@@ -40,6 +40,6 @@ def _reaches_database() -> bool:
             cursor.execute("SELECT 1")
     except Error:
         log.warning("the database cannot be reached", exc_info=True)
-        connection.close()  # else the next look would ask the same broken connection
+        connection.close()  # the next check would use the same broken connection
         return False
     return True

@@ -1,4 +1,4 @@
-"""The event log: who did what to which thing, when and why. Rows are added and never changed."""
+"""The event log: who changed what, when and why. Rows are only added."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.db import models
 
 
 class Event(models.Model):
-    """One act. `subject` names a row as "submission:12"; `by` is None where the site itself acted."""
+    """An entry of the event log. `subject` names a row, e.g. "submission:12"; `by` is None for the site itself."""
 
     at = models.DateTimeField(db_index=True)
     verb = models.CharField(max_length=60, db_index=True)
@@ -26,8 +26,8 @@ class Event(models.Model):
 
     def save(self, *args: Any, **options: Any) -> None:
         if self.pk is not None:
-            raise TypeError("events are never changed")
+            raise TypeError("events cannot be changed")
         super().save(*args, **options)
 
     def delete(self, *args: Any, **options: Any) -> tuple[int, dict[str, int]]:
-        raise TypeError("events are never deleted")
+        raise TypeError("events cannot be deleted")

@@ -1,6 +1,6 @@
-"""Wake a worker. The database is the truth: a ring that is lost costs time until the next sweep, never work.
+"""Notifications that wake a worker. The database has the state, so a lost notification costs time, never work.
 
-Tasks are rung by name, so that a lower app can wake a higher one without importing it.
+Tasks are named by strings, so that a lower app can notify a higher one without importing it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ log = logging.getLogger(__name__)
 
 
 def notify(task: str, **keys: int) -> None:
-    """Send the task named `task` ("matches.play") with `keys` once the transaction at hand is committed."""
+    """Send the task named `task` ("matches.play") with `keys` after the current transaction commits."""
     transaction.on_commit(lambda: _send(task, keys))
 
 
 def _send(task: str, keys: dict[str, int]) -> None:
     try:
         current_app.send_task(task, kwargs=keys, ignore_result=True)
-    except Exception:  # a broker that is away must not fail what is already committed
-        log.warning("the broker is away: %s %s waits for the next sweep", task, keys, exc_info=True)
+    except Exception:  # an unreachable broker must not fail committed work
+        log.warning("the broker cannot be reached: %s %s waits for the next sweep", task, keys, exc_info=True)

@@ -1,4 +1,4 @@
-"""Content-addressed files outside the web root: equal bytes are kept once, under their SHA-256."""
+"""Content-addressed file store outside the web root. Equal bytes are stored once, under their SHA-256."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from core.errors import Fault
 _COPY_BYTES = 1 << 20
 
 _CHECK_BYTES = 4 << 20
-"""More than the images and the trace of a piece take."""
+"""More than the images and the trace of a piece need."""
 
 
 def put(content: bytes) -> str:
-    """Keep `content` and return its digest, 64 hexadecimal digits. Whole or not at all, safe to repeat."""
+    """Store `content` atomically and return its digest, 64 hexadecimal digits. Safe to repeat."""
     digest = hashlib.sha256(content).hexdigest()
-    _keep(digest, lambda file: file.write(content))
+    _store(digest, lambda file: file.write(content))
     return digest
 
 
 def put_file(source: Path) -> str:
-    """Keep a copy of a file, which may be large, as `put` keeps bytes."""
+    """Store a copy of a file, which may be large; see `put`."""
     with source.open("rb") as opened:
         digest = hashlib.file_digest(opened, "sha256").hexdigest()
         opened.seek(0)
-        _keep(digest, lambda file: shutil.copyfileobj(opened, file, _COPY_BYTES))
+        _store(digest, lambda file: shutil.copyfileobj(opened, file, _COPY_BYTES))
     return digest
 
 
-def _keep(digest: str, write: Callable[[IO[bytes]], object]) -> None:
+def _store(digest: str, write: Callable[[IO[bytes]], object]) -> None:
     path = path_of(digest)
     if path.exists():
         return
@@ -48,18 +48,18 @@ def _keep(digest: str, write: Callable[[IO[bytes]], object]) -> None:
             file.flush()
             os.fsync(file.fileno())
         Path(name).replace(path)
-    except BaseException:  # the disk may be full: half a file must not stay
+    except BaseException:  # e.g. a full disk: remove the partial file
         Path(name).unlink(missing_ok=True)
         raise
 
 
 def remove(digest: str) -> None:
-    """Remove an object that nothing refers to any more."""
+    """Remove an object that is no longer used."""
     path_of(digest).unlink(missing_ok=True)
 
 
 def check() -> None:
-    """Raise `Fault` where nothing can be kept now, for want of space on the disk or otherwise."""
+    """Raise `Fault` if the store cannot be written, for example because the disk is full."""
     folder: Path = settings.OBJECTS
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -68,11 +68,11 @@ def check() -> None:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise Fault(f"nothing can be kept in {folder}: {error}") from error
+        raise Fault(f"{folder} cannot be written: {error}") from error
 
 
 def get(digest: str) -> bytes:
-    """What was kept under `digest`; raises `Fault` where it is missing or no longer what it was."""
+    """Return the object `digest`. Raise `Fault` if it is missing or damaged."""
     try:
         content = path_of(digest).read_bytes()
     except OSError as error:
@@ -83,6 +83,6 @@ def get(digest: str) -> bytes:
 
 
 def path_of(digest: str) -> Path:
-    """Where the object `digest` lies, whether or not it is there."""
+    """Return the path of the object `digest`, which may not exist."""
     folder: Path = settings.OBJECTS
     return folder / digest[:2] / digest[2:]

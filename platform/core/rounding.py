@@ -1,7 +1,7 @@
-"""How precisely pages and API tell the numbers that come out of secret samples.
+"""Rounding of published numbers that depend on secret samples.
 
-An attack has a hand in its distances, times and queries: each further digit would let it carry more of the secret
-samples out. Released bundles have every digit.
+An attack influences its distances, times and queries, so every further digit could leak more about the secret samples.
+Released bundles contain all digits.
 """
 
 from __future__ import annotations
@@ -9,26 +9,26 @@ from __future__ import annotations
 from datetime import datetime
 
 DECIMALS = 3
-"""Of a distance (L2 over pixels / 255)."""
+"""Decimals of a published distance (L2 over pixels / 255)."""
 
 
 def distance(value: float) -> float:
-    """A distance, as it is told."""
+    """Return a distance as published."""
     return round(value, DECIMALS)
 
 
 def seconds(value: float) -> float:
-    """A length of time, as it is told: to the millisecond below 1 s, to a tenth below 10 s, else to the second."""
+    """Return a duration as published: to the millisecond below 1 s, to 0.1 s below 10 s, else to the second."""
     if value < 1:
         return round(value, 3)
     return round(value, 1) if value < 10 else round(value)
 
 
 def queries(value: float) -> int:
-    """A mean number of queries, as it is told."""
+    """Return a mean number of queries as published."""
     return round(value)
 
 
 def moment(at: datetime) -> datetime:
-    """When something ended, as it is told: to the second."""
+    """Return an end time as published: to the second."""
     return at.replace(microsecond=0)

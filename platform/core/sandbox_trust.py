@@ -1,34 +1,34 @@
-"""Whether the chosen sandbox may run what people push here. A pure rule: the settings read it while they are made."""
+"""The rule for when the process sandbox may run submissions. A pure function, since the settings call it."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
 PROCESS = "process"
-"""The sandbox that does not contain hostile code."""
+"""Name of the sandbox that does not contain hostile code."""
 
-# the last is how Django's test client calls its site
+# "testserver" is the host name of Django's test client
 _THIS_HOST_ALONE = frozenset({"localhost", "127.0.0.1", "[::1]", "testserver"})
 
 
 def trust_problem(sandbox: str, hosts: Collection[str], *, proxied: bool, trust_everybody: bool) -> str:
-    """Why `sandbox` must not run what people push, and how to mend it; empty where it may.
+    """Return why `sandbox` must not run submissions, and the fix; empty if it may.
 
-    `hosts` are the host names that are answered. A site that is `proxied` counts as reached by others whatever they
-    are: a proxy may ask for it by a name of this host.
+    `hosts` are the host names of the site. A `proxied` site always counts as reachable by others, since a proxy may use
+    a name of this host.
     """
     if sandbox != PROCESS or trust_everybody:
         return ""
-    strangers = sorted(set(hosts) - _THIS_HOST_ALONE)
-    if strangers:
-        cause = f"the site answers to {', '.join(strangers)}"
+    public_hosts = sorted(set(hosts) - _THIS_HOST_ALONE)
+    if public_hosts:
+        cause = f"the site answers to {', '.join(public_hosts)}"
     elif proxied:
-        cause = "the site stands behind a proxy (GAUNTLET_PROXIES or GAUNTLET_HTTPS)"
+        cause = "the site is behind a proxy (GAUNTLET_PROXIES or GAUNTLET_HTTPS)"
     else:
         return ""
     return (
-        f"GAUNTLET_SANDBOX is process, which does not contain hostile code, and {cause}: anybody who can push runs "
-        "code on this host. Set GAUNTLET_SANDBOX=docker; or unset GAUNTLET_HOSTS, GAUNTLET_PROXIES and GAUNTLET_HTTPS, "
-        "for a site that this host alone reaches; or set GAUNTLET_TRUST_EVERYBODY=true where you would give everybody "
+        f"GAUNTLET_SANDBOX is process, which does not contain hostile code, and {cause}: anybody who can push can run "
+        "code on this host. Set GAUNTLET_SANDBOX=docker. Or unset GAUNTLET_HOSTS, GAUNTLET_PROXIES and GAUNTLET_HTTPS, "
+        "so that only this host can reach the site. Or set GAUNTLET_TRUST_EVERYBODY=true if you would give everybody "
         "who can push an account on this host."
     )

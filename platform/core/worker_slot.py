@@ -1,4 +1,4 @@
-"""The place of this process among those of its Celery worker, and the device that belongs to it."""
+"""Slot of this process in its Celery worker, and the slot's device."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from django.conf import settings
 
 
 def slot() -> int:
-    """From 0; 0 in a process that is no worker's."""
+    """Return the slot of this process, from 0; 0 outside a worker."""
     return int(getattr(current_process(), "index", 0))
 
 
 def device_of(number: int) -> str | None:
-    """The device of a slot, one of its own as long as there are enough, e.g. "0"; None on a host without any."""
+    """Return the device of a slot, e.g. "0", or None without devices. Slots share devices if there are too few."""
     devices: list[str] = settings.WORKER_DEVICES
     return devices[number % len(devices)] if devices else None

@@ -86,7 +86,7 @@ def fair_order(pieces: QuerySet[Piece], held: Sequence[Held], now: datetime) -> 
 
     def place(first: _First) -> tuple[Precedence, datetime]:
         limit = settings.TEAM_WORKER_SECONDS if first.entry is not None else float("inf")
-        return precedence(used[first.entry], limit=limit, gives_way=first.queued_at > now), first.queued_at
+        return precedence(used[first.entry], limit=limit, low_priority=first.queued_at > now), first.queued_at
 
     return [_Team(priority=Piece.Priority.BOARD, entry=first.entry) for first in sorted(firsts, key=place)]
 

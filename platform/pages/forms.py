@@ -5,7 +5,7 @@ from __future__ import annotations
 from django import forms
 
 from accounts.models import AccessToken, Team
-from accounts.services import MOST_DAYS
+from accounts.services import MAX_DAYS
 
 
 class TeamForm(forms.Form):
@@ -32,5 +32,5 @@ class TokenForm(forms.Form):
         label="What it may do",
     )
     days = forms.IntegerField(
-        min_value=1, max_value=MOST_DAYS, initial=90, label="Days", help_text=f"How long it works, at most {MOST_DAYS}."
+        min_value=1, max_value=MAX_DAYS, initial=90, label="Days", help_text=f"How long it works, at most {MAX_DAYS}."
     )

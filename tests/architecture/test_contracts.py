@@ -1,4 +1,4 @@
-"""The import contracts hold, and each is seen to fail when it is broken."""
+"""The import contracts hold, and each contract detects a violation."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ import pytest
 
 CODE = ("evaluation", "platform", "pyproject.toml")
 
-BREACHES = {
-    "an engine that knows a framework": (
+VIOLATIONS = {
+    "an engine that imports a framework": (
         "evaluation/scoring/planted.py",
         "import django.db",
-        "Engine: no framework BROKEN",
+        "Engine: no web framework and no site code BROKEN",
     ),
-    "a referee that knows the sandbox": (
+    "a referee that imports the sandbox": (
         "evaluation/referee/planted.py",
         "import evaluation.sandbox.base",
-        "Engine: dependencies point down BROKEN",
+        "Engine: packages depend only on lower packages BROKEN",
     ),
-    "a domain that knows the builder": (
+    "a domain that imports the builder": (
         "evaluation/domain/planted.py",
         "import evaluation.builder.base",
-        "Engine: dependencies point down BROKEN",
+        "Engine: packages depend only on lower packages BROKEN",
     ),
     "an SDK that needs torch": (
         "evaluation/sdk/gauntlet/planted.py",
@@ -41,24 +41,24 @@ BREACHES = {
     "a page that speaks the protocol": (
         "platform/pages/planted.py",
         "import gauntlet.frames",
-        "One door: the site reaches the engine's machinery through adapters alone BROKEN",
+        "Adapters: only adapter modules of the site import the engine's machinery BROKEN",
     ),
-    "an engine that knows the site": (
+    "an engine that imports the site": (
         "evaluation/scoring/planted.py",
         "import pages.views",
-        "Site: dependencies point down, and the engine is below it BROKEN",
+        "Site: apps depend only on lower apps, and on the engine below them BROKEN",
     ),
-    "a page that knows the settings": (
+    "a page that imports the settings": (
         "platform/pages/planted.py",
         "import config.environment",
-        "Site: dependencies point down, and the engine is below it BROKEN",
+        "Site: apps depend only on lower apps, and on the engine below them BROKEN",
     ),
-    "a room that is in no layer": ("evaluation/planted/__init__.py", "", "evaluation.planted"),
+    "a package without a layer": ("evaluation/planted/__init__.py", "", "evaluation.planted"),
 }
 
 
 def lint(tree: Path) -> subprocess.CompletedProcess[str]:
-    """Run import-linter on the code in `tree`, and on no other copy of it."""
+    """Run import-linter only on the code in `tree`."""
     program = (
         "import sys; sys.path[:0] = sys.argv[1:]; from importlinter.cli import lint_imports_command as run; run([])"
     )
@@ -75,7 +75,7 @@ def lint(tree: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def tree(root: Path, tmp_path: Path) -> Path:
-    """A copy of the code, its import contracts with it."""
+    """A copy of the code with its import contracts."""
     for name in CODE:
         if (root / name).is_dir():
             shutil.copytree(
@@ -91,11 +91,11 @@ def test_it_works(tree: Path) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-@pytest.mark.parametrize("breach", BREACHES)
-def test_it_rejects(tree: Path, breach: str) -> None:
-    file, statement, verdict = BREACHES[breach]
+@pytest.mark.parametrize("violation", VIOLATIONS)
+def test_it_rejects(tree: Path, violation: str) -> None:
+    file, statement, message = VIOLATIONS[violation]
     (tree / file).parent.mkdir(exist_ok=True)
     (tree / file).write_text(f"{statement}\n")
     result = lint(tree)
     assert result.returncode != 0
-    assert verdict in result.stdout + result.stderr
+    assert message in result.stdout + result.stderr

@@ -1,4 +1,4 @@
-"""`platform/` is a folder of packages, never a package: as one it would hide Python's own module of that name."""
+"""`platform/` contains packages and is not a package, since it would hide Python's module `platform`."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ BELOW_THE_SITE = {"evaluation", "gauntlet"}
 
 
 def stray_files(root: Path) -> list[str]:
-    """The modules that lie in `platform/` itself instead of in one of its packages."""
+    """Return the modules directly in `platform/`, outside its packages."""
     return sorted(path.name for path in (root / "platform").glob("*.py"))
 
 
 def apps(root: Path) -> set[str]:
-    """The packages below `platform/`. A folder of mere caches is a leftover, not a package."""
+    """Return the packages below `platform/`. A folder with only caches is not a package."""
     folders = (path for path in (root / "platform").iterdir() if path.is_dir() and path.name != "__pycache__")
     return {folder.name for folder in folders if any(folder.rglob("*.py"))}
 
 
 def system_name(root: Path) -> subprocess.CompletedProcess[str]:
-    """What a program started in `root` gets from Python's own `platform`."""
+    """Call Python's own `platform` from a program started in `root`."""
     return subprocess.run(
         [sys.executable, "-c", "import sys; sys.path.insert(0, ''); import platform; print(platform.system())"],
         cwd=root,

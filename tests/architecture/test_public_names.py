@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-PROMISED = {
+PUBLIC = {
     "evaluation": {"__version__"},
     "gauntlet": {"BudgetExhausted", "ModelHandle", "as_uint8", "serve_attack", "serve_model"},
 }
@@ -24,7 +24,7 @@ NEWER_THAN_3_8 = {
 
 
 def own_names(module: ModuleType) -> set[str]:
-    """The public names of `module` that are no sub-modules of it."""
+    """Return the public names of `module` that are not modules."""
     return {
         name
         for name, value in vars(module).items()
@@ -32,12 +32,12 @@ def own_names(module: ModuleType) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("name", PROMISED)
+@pytest.mark.parametrize("name", PUBLIC)
 def test_it_works(name: str) -> None:
     module = importlib.import_module(name)
-    assert set(module.__all__) == PROMISED[name]
-    assert len(module.__all__) == len(PROMISED[name])
-    assert own_names(module) <= PROMISED[name], "a public name is missing from __all__"
+    assert set(module.__all__) == PUBLIC[name]
+    assert len(module.__all__) == len(PUBLIC[name])
+    assert own_names(module) <= PUBLIC[name], "a public name is missing from __all__"
 
 
 def lint(tree: Path) -> subprocess.CompletedProcess[str]:

@@ -180,7 +180,7 @@ class Migration(migrations.Migration):
             name="SignUpLink",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("note", models.CharField(help_text="For whom it is. Shown to organisers only.", max_length=100)),
+                ("note", models.CharField(help_text="Who the link is for. Only organisers see this.", max_length=100)),
                 ("made_at", models.DateTimeField()),
                 ("expires_at", models.DateTimeField()),
                 ("withdrawn_at", models.DateTimeField(blank=True, null=True)),

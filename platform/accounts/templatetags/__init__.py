@@ -1,1 +1,1 @@
-"""What templates ask about accounts."""
+"""Template tags about accounts."""

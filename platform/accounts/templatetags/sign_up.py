@@ -1,4 +1,4 @@
-"""How people sign up here, for pages that lead there."""
+"""Template tag for the sign-up mode."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ register = template.Library()
 
 @register.simple_tag
 def sign_up_mode() -> str:
-    """The setting GAUNTLET_SIGN_UP."""
+    """Return the setting GAUNTLET_SIGN_UP."""
     return str(settings.SIGN_UP)

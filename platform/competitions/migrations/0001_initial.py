@@ -28,7 +28,10 @@ class Migration(migrations.Migration):
                 ("description", models.TextField(blank=True, help_text="Markdown.")),
                 ("starts_at", models.DateTimeField()),
                 ("ends_at", models.DateTimeField()),
-                ("public", models.BooleanField(default=False, help_text="Whether others than its organisers see it.")),
+                (
+                    "public",
+                    models.BooleanField(default=False, help_text="Visible to everyone, not only to organisers."),
+                ),
                 (
                     "licence_policy",
                     models.CharField(
@@ -41,14 +44,14 @@ class Migration(migrations.Migration):
                     "rescore_all",
                     models.BooleanField(
                         default=False,
-                        help_text="After a round, measure every submission at once; else the best 20 of a board, the others when idle.",
+                        help_text="After a round, re-evaluate every submission at once. Otherwise the best 20 first, the others when workers are idle.",
                     ),
                 ),
                 (
                     "smoke_opponent",
                     models.CharField(
                         blank=True,
-                        help_text="The bundled model, or the directory of the one, that attacks meet in the smoke test. Empty: for the digits a bundled model, else one that is made from the development samples.",
+                        help_text="Model that attacks are run against in the smoke test: a bundled model or a directory. If empty: a bundled model for the digits, otherwise a nearest-mean model of the development samples.",
                         max_length=300,
                     ),
                 ),
@@ -57,7 +60,7 @@ class Migration(migrations.Migration):
                     "new_validation_set",
                     models.BooleanField(
                         default=True,
-                        help_text="After a round, draw a new validation set from further images of the split of the one in force, where there are enough.",
+                        help_text="After a round, draw a new validation set from unused images of the same split, if there are enough.",
                     ),
                 ),
                 (
@@ -80,7 +83,7 @@ class Migration(migrations.Migration):
                     "low_priority",
                     models.BooleanField(
                         default=False,
-                        help_text="For teams of the organisers: their builds and matches give way to those of others.",
+                        help_text="For teams of the organisers: their builds and matches run after those of other teams.",
                     ),
                 ),
                 ("joined_at", models.DateTimeField()),
@@ -141,10 +144,10 @@ class Migration(migrations.Migration):
                 (
                     "values",
                     models.JSONField(
-                        help_text="What evaluation.domain.rules reads, and the smoke stage's least_accuracy."
+                        help_text="Values of evaluation.domain.rules, and least_accuracy of the smoke test."
                     ),
                 ),
-                ("note", models.TextField(blank=True, help_text="What changed, and why.")),
+                ("note", models.TextField(blank=True, help_text="What changed and why.")),
                 ("created_at", models.DateTimeField()),
                 (
                     "competition",
@@ -178,19 +181,21 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "source",
-                    models.CharField(help_text='What evaluation.datasets reads, e.g. "digits".', max_length=300),
+                    models.CharField(
+                        help_text='A data set for evaluation.datasets, for example "digits".', max_length=300
+                    ),
                 ),
                 ("split", models.CharField(max_length=60)),
                 (
                     "skip",
                     models.PositiveIntegerField(
-                        default=0, help_text="Samples at the beginning of the split that are left out."
+                        default=0, help_text="Samples to leave out at the beginning of the split."
                     ),
                 ),
                 ("count", models.PositiveIntegerField()),
                 (
                     "target_seed",
-                    models.BigIntegerField(help_text="Draws the classes that targeted attacks must reach."),
+                    models.BigIntegerField(help_text="Seed for the target classes of targeted attacks."),
                 ),
                 ("digest", models.CharField(editable=False, max_length=64)),
                 ("class_names", models.JSONField(default=list, editable=False)),
@@ -250,14 +255,14 @@ class Migration(migrations.Migration):
                 ("text", models.TextField(blank=True, help_text="Markdown.")),
                 (
                     "quota",
-                    models.PositiveSmallIntegerField(default=5, help_text="Submissions of one team in any 24 hours."),
+                    models.PositiveSmallIntegerField(default=5, help_text="Submissions per team in any 24 hours."),
                 ),
                 (
                     "baselines",
                     models.JSONField(
                         blank=True,
                         default=list,
-                        help_text="Names of bundled submissions: the first pool, until a round makes another.",
+                        help_text="Names of bundled submissions that form the first pool, until a round creates the next one.",
                     ),
                 ),
                 (
@@ -279,7 +284,10 @@ class Migration(migrations.Migration):
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("starts_at", models.DateTimeField()),
                 ("ends_at", models.DateTimeField()),
-                ("reason", models.CharField(help_text="Shown to teams, e.g. top-five round 1.", max_length=200)),
+                (
+                    "reason",
+                    models.CharField(help_text="Shown to teams, for example: top-five round 1.", max_length=200),
+                ),
                 ("called_off_at", models.DateTimeField(blank=True, editable=False, null=True)),
                 (
                     "competition",

@@ -1,1 +1,1 @@
-"""What the admin pages of all apps share: who sees which rows, columns with links and counts, confirmed acts."""
+"""Shared admin code: permissions, columns with links and counts, confirmed actions."""

@@ -1,4 +1,4 @@
-"""Acts on rows in the admin: each first says what it will do, asks for a reason, and then calls a service."""
+"""Confirmed actions on admin rows: show the effect, ask for a reason, then call a service."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from core.errors import Fault, Refusal
 
 log = logging.getLogger(__name__)
 
-MOST_ROWS = 200
-"""How many rows an act takes at once: as many as a person can look over."""
+MAX_ROWS = 200
+"""Maximum number of rows of one action: as many as a person can check."""
 
 
 class ReasonForm(Form):
-    """Why it is done. Kept in the event log. An act that must know more has a form of its own, derived from this one.
+    """Reason for an action, saved in the event log. Actions with more fields subclass this form.
 
-    Such a form's widgets are those of `unfold.widgets`. Its fields stand above the reason.
+    Subclasses use widgets of `unfold.widgets`. Their fields are shown above the reason.
     """
 
     reason = CharField(max_length=1000, widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}))
@@ -42,31 +42,31 @@ class ReasonForm(Form):
 
 @dataclass(frozen=True)
 class AdminAction:
-    """What is done to each chosen row.
+    """Definition of an action on the selected rows.
 
-    `call(row, by, reason, **fields)` leads to a service, which may raise `Refusal`. `fields` are the cleaned values of
-    what `form` asks beyond the reason, the same for all rows. An act that is `together` is one for all chosen rows:
-    `call(rows, by, reason, **fields)`, done as a whole or not at all.
+    `call(row, by, reason, **fields)` calls a service, which may raise `Refusal`. `fields` are the other cleaned values
+    of `form`, the same for all rows. With `together`, one call handles all selected rows, completely or not at all:
+    `call(rows, by, reason, **fields)`.
     """
 
     title: str
-    """What the person chooses, e.g. "Retry"."""
+    """Title, e.g. "Retry"."""
     effect: str
-    """What will happen to each row, in a sentence."""
+    """Effect on each row, as a sentence."""
     done: str
-    """What has happened to the rows, e.g. "retried"."""
+    """Past participle for the success message, e.g. "retried"."""
     call: Callable[..., object]
     form: type[ReasonForm] = ReasonForm
     together: bool = False
     notes: Callable[[Any], Sequence[str]] = lambda row: ()
-    """What must be known of a row before it is done, in sentences."""
+    """Notes about a row on the confirmation page, as sentences."""
     digest: Callable[[Any], str] | None = None
-    """A digest of what the page that asks promises of a row. `call` gets the one that the person saw as `seen`, empty
-    where there is none, and refuses where it differs by then. Not for an act that is `together`."""
+    """Digest of what the confirmation page shows about a row. `call` gets the digest that the person saw as `seen` (""
+    if there is none) and raises `Refusal` if it has changed. Not for actions with `together`."""
 
 
-def confirmed_action(act: AdminAction) -> Callable[..., HttpResponse | None]:
-    """The act as an action of a list (on the chosen rows) and of a page (on its row), behind a page that asks."""
+def confirmed_action(definition: AdminAction) -> Callable[..., HttpResponse | None]:
+    """Return the action for a list (selected rows) and a detail page (its row), with a confirmation page."""
 
     def action(
         page: ModelAdmin[Any],
@@ -75,18 +75,18 @@ def confirmed_action(act: AdminAction) -> Callable[..., HttpResponse | None]:
         object_id: str | None = None,
     ) -> HttpResponse | None:
         _check_permission(page, request)
-        rows = _chosen(page, request, queryset, object_id)
-        if len(rows) > MOST_ROWS:
-            messages.error(request, f"Choose at most {MOST_ROWS} rows at once.")
+        rows = _selected(page, request, queryset, object_id)
+        if len(rows) > MAX_ROWS:
+            messages.error(request, f"Select at most {MAX_ROWS} rows.")
             return None
-        form = act.form(request.POST if "confirmed" in request.POST else None)
+        form = definition.form(request.POST if "confirmed" in request.POST else None)
         if not form.is_valid():
-            return _ask(page, request, act, rows, form)
-        _do(request, act, rows, form.cleaned_data)
+            return _confirmation_page(page, request, definition, rows, form)
+        _run(request, definition, rows, form.cleaned_data)
         return HttpResponseRedirect("../change/") if object_id else None
 
-    described = {"short_description": act.title, "allowed_permissions": ["action"]}
-    vars(action).update(described, attrs={}, variant=ActionVariant.DEFAULT)
+    attributes = {"short_description": definition.title, "allowed_permissions": ["action"]}
+    vars(action).update(attributes, attrs={}, variant=ActionVariant.DEFAULT)
     return action
 
 
@@ -95,58 +95,60 @@ def _check_permission(page: Any, request: HttpRequest) -> None:
         raise PermissionDenied
 
 
-def _chosen(
+def _selected(
     page: ModelAdmin[Any], request: HttpRequest, queryset: QuerySet[Any] | None, object_id: str | None
 ) -> list[Any]:
     if queryset is not None:
         related = page.list_select_related if isinstance(page.list_select_related, list | tuple) else ()
-        return list(queryset.select_related(*related)[: MOST_ROWS + 1])
+        return list(queryset.select_related(*related)[: MAX_ROWS + 1])
     row = page.get_object(request, object_id or "")
     if row is None:
         raise Http404
     return [row]
 
 
-def _ask(page: ModelAdmin[Any], request: HttpRequest, act: AdminAction, rows: list[Any], form: Form) -> HttpResponse:
+def _confirmation_page(
+    page: ModelAdmin[Any], request: HttpRequest, definition: AdminAction, rows: list[Any], form: Form
+) -> HttpResponse:
     meta = page.model._meta
     context = {
         **page.admin_site.each_context(request),
-        "title": act.title,
+        "title": definition.title,
         "opts": meta,
-        "act": act,
-        "rows": [_asked(act, row) for row in rows],
-        "kind": meta.verbose_name if len(rows) == 1 else meta.verbose_name_plural,
+        "definition": definition,
+        "rows": [_row_context(definition, row) for row in rows],
+        "model_name": meta.verbose_name if len(rows) == 1 else meta.verbose_name_plural,
         "form": form,
         "media": page.media + form.media,
         "action": request.POST.get("action", ""),
         "checkbox": ACTION_CHECKBOX_NAME,
         "back": request.get_full_path() if request.POST.get("action") else "../change/",
     }
-    return TemplateResponse(request, "admin/confirm_act.html", context)
+    return TemplateResponse(request, "admin/confirm_action.html", context)
 
 
-def _asked(act: AdminAction, row: Any) -> tuple[Any, str, Sequence[str]]:
-    # the digest first: should something change in between, the notes are newer, and what they say is refused
-    digest = act.digest(row) if act.digest else ""
-    return row, digest, act.notes(row)
+def _row_context(definition: AdminAction, row: Any) -> tuple[Any, str, Sequence[str]]:
+    # the digest first: after a change in between the notes are newer than the digest, and the call is rejected
+    digest = definition.digest(row) if definition.digest else ""
+    return row, digest, definition.notes(row)
 
 
-def _do(request: HttpRequest, act: AdminAction, rows: list[Any], given: dict[str, Any]) -> None:
+def _run(request: HttpRequest, definition: AdminAction, rows: list[Any], values: dict[str, Any]) -> None:
     done = 0
-    reason = given["reason"]
-    fields = {name: value for name, value in given.items() if name != "reason"}
-    for chosen in [rows] if act.together else [[row] for row in rows]:
-        named = act.title if act.together else chosen[0]
+    reason = values["reason"]
+    fields = {name: value for name, value in values.items() if name != "reason"}
+    for batch in [rows] if definition.together else [[row] for row in rows]:
+        label = definition.title if definition.together else batch[0]
         try:
-            if act.digest:
-                fields["seen"] = request.POST.get(f"seen-{chosen[0].pk}", "")
-            act.call(chosen if act.together else chosen[0], request.user, reason, **fields)
+            if definition.digest:
+                fields["seen"] = request.POST.get(f"seen-{batch[0].pk}", "")
+            definition.call(batch if definition.together else batch[0], request.user, reason, **fields)
         except Refusal as refusal:
-            messages.error(request, f"{named}: {refusal.problem}" + (f" (fix: {refusal.fix})" if refusal.fix else ""))
+            messages.error(request, f"{label}: {refusal.problem}" + (f" (fix: {refusal.fix})" if refusal.fix else ""))
         except Fault as fault:
-            faults.report(log, fault, "%s failed at %s", act.title, named)
-            messages.error(request, f"{named}: our side failed: {fault}")
+            faults.report(log, fault, "%s failed at %s", definition.title, label)
+            messages.error(request, f"{label}: platform error: {fault}")
         else:
-            done += len(chosen)
+            done += len(batch)
     if done:
-        messages.success(request, f"{done} of {len(rows)} {act.done}.")
+        messages.success(request, f"{done} of {len(rows)} {definition.done}.")

@@ -1,4 +1,4 @@
-"""Columns that lead from a row to related rows."""
+"""Admin columns that link a row to related rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Column = Callable[[Any], Any]
 
 
 def linked(name: str, *, title: str = "") -> Column:
-    """A column with the row that the foreign key `name` names, as a link to its page."""
+    """Return a column that links to the row of the foreign key `name`."""
 
     def column(row: Any) -> str | None:
         related = getattr(row, name)
@@ -26,7 +26,7 @@ def linked(name: str, *, title: str = "") -> Column:
 
 
 def labelled(name: str, colours: Mapping[str, str]) -> Column:
-    """A column with the value of the field `name` as a label in one of `colours`, e.g. {"ready": "success"}."""
+    """Return a column that shows the field `name` as a label in one of `colours`, e.g. {"ready": "success"}."""
 
     def column(row: Any) -> str:
         return str(getattr(row, name))
@@ -36,14 +36,14 @@ def labelled(name: str, colours: Mapping[str, str]) -> Column:
 
 
 def link_to(row: Model) -> str:
-    """A link to the admin's page of `row`."""
+    """Return a link to the admin page of `row`."""
     address = reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
     return format_html('<a class="text-link" href="{}">{}</a>', address, row)
 
 
 def count_of(model: type[Model], name: str) -> Combinable:
-    """How many rows the relation `name` leads to, as an expression. A query of its own, so counts do not multiply."""
-    related, back = _way_back(model, name)
+    """Return an expression that counts the rows of the relation `name`, as a subquery so counts do not multiply."""
+    related, back = _reverse_relation(model, name)
     counted = related._default_manager.filter(**{back: OuterRef("pk")}).order_by().values(back)
     return Coalesce(
         Subquery(counted.annotate(number=Count("pk")).values("number"), output_field=IntegerField()), Value(0)
@@ -51,8 +51,8 @@ def count_of(model: type[Model], name: str) -> Combinable:
 
 
 def count_column(model: type[Model], name: str) -> Column:
-    """A column with the count that `count_of` put into `<name>_count`, as a link to the list of those rows."""
-    related, back = _way_back(model, name)
+    """Return a column that shows `<name>_count` (see `count_of`) and links to the list of those rows."""
+    related, back = _reverse_relation(model, name)
     address = reverse(f"admin:{related._meta.app_label}_{related._meta.model_name}_changelist")
 
     def column(row: Any) -> str:
@@ -62,7 +62,7 @@ def count_column(model: type[Model], name: str) -> Column:
     return _described(column, name.replace("_", " "), ordering=f"{name}_count")
 
 
-def _way_back(model: type[Model], name: str) -> tuple[type[Model], str]:
+def _reverse_relation(model: type[Model], name: str) -> tuple[type[Model], str]:
     relation = model._meta.get_field(name)
     if isinstance(relation, ManyToOneRel | ManyToManyRel):
         return relation.related_model, relation.field.name

@@ -1,7 +1,7 @@
-"""Who sees and changes which rows in the admin.
+"""Admin base classes that decide who sees and changes which rows.
 
-Superusers see everything. Organisers who are staff see and act on the rows of their own competitions, without any of
-Django's model permissions. Nobody else sees a row.
+Superusers see everything. Organisers who are staff see and change the rows of their own competitions, without Django's
+model permissions. Other people see nothing.
 """
 
 from __future__ import annotations
@@ -26,38 +26,38 @@ else:
 
 
 def organises(request: HttpRequest) -> bool:
-    """Whether the person at hand organises a competition. Asked once for each request."""
-    known = vars(request)
-    if "_organises" not in known:
-        known["_organises"] = request.user.is_authenticated and request.user.organiser_roles.exists()
-    return bool(known["_organises"])
+    """Return whether the user organises a competition. Cached on the request."""
+    cache = vars(request)
+    if "_organises" not in cache:
+        cache["_organises"] = request.user.is_authenticated and request.user.organiser_roles.exists()
+    return bool(cache["_organises"])
 
 
 def is_superuser(request: HttpRequest) -> bool:
-    """Whether the person at hand may see rows that belong to no competition."""
+    """Return whether the user may see rows that belong to no competition."""
     return request.user.is_active and request.user.is_staff and request.user.is_superuser
 
 
 def is_superuser_or_organiser(request: HttpRequest) -> bool:
-    """Whether the person at hand may see rows of some competition."""
+    """Return whether the user may see rows of at least one competition."""
     return is_superuser(request) or (request.user.is_active and request.user.is_staff and organises(request))
 
 
 class ReadOnlyAdmin(Page):
-    """Rows to look at: no button adds, changes or deletes one."""
+    """Base of read-only admin pages."""
 
     organised_by: ClassVar[str | None] = None
-    """The lookup from a row to the organisers who see it; None where only superusers do."""
+    """Lookup from a row to the organisers who see it; None if only superusers do."""
     for_organisers: ClassVar[bool] = False
-    """Whether the rows belong to no competition and every organiser sees all of them."""
+    """True if the rows belong to no competition and every organiser sees all of them."""
     counts: ClassVar[tuple[str, ...]] = ()
-    """Names of relations to the row: each is a column with the number of related rows, and a link to them."""
+    """Relations to the row. Each becomes a column with the number of related rows, linked to their list."""
 
     list_filter_sheet = False
     list_per_page = 50
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """The rows that the person at hand may see, with their counts."""
+        """Return the rows that the user may see, with their counts."""
         rows: QuerySet[Any] = super().get_queryset(request)
         if not is_superuser(request) and not self.for_organisers:
             rows = rows.filter(**{self.organised_by: request.user.pk}) if self.organised_by else rows.none()
@@ -65,22 +65,22 @@ class ReadOnlyAdmin(Page):
         return counted
 
     def get_field_queryset(self, db: str | None, db_field: Any, request: HttpRequest) -> QuerySet[Any] | None:
-        """Choices of a form are narrowed as the pages of the rows to choose from."""
+        """Limit the choices of a form field to rows that the user may see."""
         page = self.admin_site._registry.get(db_field.remote_field.model)
         return page.get_queryset(request) if page else super().get_field_queryset(db, db_field, request)
 
     def get_list_display(self, request: HttpRequest) -> tuple[Any, ...]:
-        """The columns, the counts last."""
+        """Return the columns, with the counts last."""
         return (*super().get_list_display(request), *self._count_columns)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[Any, ...]:
-        """What cannot be edited; the counts among it once there is a row to count for."""
+        """Return the read-only fields, for an existing row including the counts."""
         fields = tuple(super().get_readonly_fields(request, obj))
         return (*fields, *self._count_columns) if obj else fields
 
     @cached_property
     def _count_columns(self) -> tuple[Any, ...]:
-        # made once: Django tells columns apart by identity
+        # created once, since Django compares columns by identity
         return tuple(count_column(self.model, name) for name in self.counts)
 
     def _may(self, request: HttpRequest) -> bool:
@@ -94,7 +94,7 @@ class ReadOnlyAdmin(Page):
         return self._may(request)
 
     def has_action_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Whether the person may do the page's acts (see `core.administration.actions`)."""
+        """Return whether the user may run the page's actions (see `core.administration.actions`)."""
         return self._may(request)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -108,16 +108,16 @@ class ReadOnlyAdmin(Page):
 
 
 class RecordedAdmin(Page):
-    """What is saved or deleted here is an event, with the person and the names of the changed fields."""
+    """Base of pages that record every change as an event, with the person and the names of the changed fields."""
 
     def save_model(self, request: HttpRequest, obj: Any, form: ModelForm[Any], change: bool) -> None:
         super().save_model(request, obj, form, change)
-        kind = obj._meta.model_name
+        model_name = obj._meta.model_name
         by = request.user if request.user.is_authenticated else None
         if change:
-            events.record(f"{kind}.changed", obj, by=by, fields=form.changed_data)
+            events.record(f"{model_name}.changed", obj, by=by, fields=form.changed_data)
         else:
-            events.record(f"{kind}.added", obj, by=by, title=str(obj))
+            events.record(f"{model_name}.added", obj, by=by, title=str(obj))
 
     def delete_model(self, request: HttpRequest, obj: Model) -> None:
         by = request.user if request.user.is_authenticated else None
@@ -130,12 +130,12 @@ class RecordedAdmin(Page):
 
 
 class EditableAdmin(RecordedAdmin, ReadOnlyAdmin):
-    """Rows that whoever sees them may change. `fixed` fields cannot be changed once the row is there."""
+    """Base of pages whose viewers may change the rows. `fixed` fields cannot change after creation."""
 
     fixed: ClassVar[tuple[str, ...]] = ()
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[Any, ...]:
-        """What cannot be edited."""
+        """Return the read-only fields, for an existing row including `fixed`."""
         fields = super().get_readonly_fields(request, obj)
         return (*fields, *self.fixed) if obj else fields
 
@@ -144,6 +144,6 @@ class EditableAdmin(RecordedAdmin, ReadOnlyAdmin):
 
 
 def model_field_names(model: type[Model], *, without: Iterable[str] = ()) -> tuple[str, ...]:
-    """The columns of `model` by name, in order, also those that no form edits."""
+    """Return the names of all fields of `model` in order, including non-editable ones."""
     hidden = {"id", *without}
     return tuple(field.name for field in model._meta.fields if field.name not in hidden)

@@ -1,1 +1,1 @@
-"""Template tags of what all pages share, the admin included."""
+"""Template tags for all pages, including the admin."""

@@ -1,4 +1,4 @@
-"""The banner that says that submissions are not isolated."""
+"""Template tag for the isolation warning."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ register = template.Library()
 
 @register.simple_tag
 def isolation_warning() -> str:
-    """What every page says while the process sandbox is chosen; empty with another one."""
+    """Return the banner for the process sandbox; empty with other sandboxes."""
     if settings.SANDBOX != PROCESS:
         return ""
     return (
-        "Submissions are not isolated from this host (process sandbox): anybody who can push can run any program on it."
+        "Submissions are not isolated from this host (process sandbox). Anybody who can push can run any program on it."
     )

@@ -1,4 +1,4 @@
-"""The user names that people may choose when they sign up."""
+"""Valid user names at sign-up."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from django.test import Client
 
 from accounts.models import User
 
-PASSWORD = "correct horse battery"  # noqa: S105 - of nobody
+PASSWORD = "correct horse battery"  # noqa: S105 - not a real password
 
 
 def sign_up(name: str) -> tuple[int, str]:
-    """Status and page of the answer."""
+    """Return the status and the page of the response."""
     form = {"username": name, "email": "", "password1": PASSWORD, "password2": PASSWORD}
-    answer = Client().post("/accounts/signup/", form)
-    return answer.status_code, answer.content.decode()
+    response = Client().post("/accounts/signup/", form)
+    return response.status_code, response.content.decode()
 
 
 @pytest.mark.parametrize("name", ["owls", "you", "Al", "robust-owl_2", "a" * 30])
@@ -38,12 +38,12 @@ def test_it_rejects_other_names(db: None, name: str) -> None:
 def test_it_rejects_a_name_that_looks_like_another(charlie: User, name: str) -> None:
     status, page = sign_up(name)
     assert status == 200
-    assert "looks like that of another account" in page or "already exists" in page
+    assert "looks like another account" in page or "already exists" in page
     assert User.objects.get() == charlie
 
 
-def test_it_rejects_a_name_that_looks_like_that_of_an_account_from_the_console(root_user: User) -> None:
-    assert "looks like that of another account" in sign_up("r00t")[1]
+def test_it_rejects_a_look_alike_of_an_account_made_in_the_console(root_user: User) -> None:
+    assert "looks like another account" in sign_up("r00t")[1]
 
 
 @pytest.mark.parametrize("name", ["Admin", "gaunt1et"])
@@ -57,7 +57,7 @@ def test_it_rejects_the_address_of_another_person(charlie: User) -> None:
     assert User.objects.get() == charlie
 
 
-def test_who_has_an_older_name_still_logs_in(db: None) -> None:
+def test_an_account_with_an_older_name_can_still_log_in(db: None) -> None:
     User.objects.create_user("old.name@example.org", password=PASSWORD)
-    answer = Client().post("/accounts/login/", {"login": "old.name@example.org", "password": PASSWORD})
-    assert answer.status_code == 302
+    response = Client().post("/accounts/login/", {"login": "old.name@example.org", "password": PASSWORD})
+    assert response.status_code == 302

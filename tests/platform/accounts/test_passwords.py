@@ -1,4 +1,4 @@
-"""Changed passwords, and the access tokens that end with them."""
+"""Password changes that revoke access tokens."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ NEW = "correct horse battery"
 
 @pytest.fixture
 def tokens(alice: User, charlie: User) -> list[str]:
-    """Two of Alice's and one of Charlie's."""
+    """Two tokens of Alice and one of Charlie."""
     return [issue_token(user=user, name="laptop", scopes=["read"], days=1)[1] for user in (alice, alice, charlie)]
 
 
-def _work(tokens: list[str]) -> list[bool]:
+def _valid(tokens: list[str]) -> list[bool]:
     return [use_token(token, "read") is not None for token in tokens]
 
 
@@ -37,15 +37,15 @@ def _change(user: User, **more: str) -> Client:
     return client
 
 
-def test_a_changed_password_ends_the_tokens(alice: User, tokens: list[str]) -> None:
+def test_a_changed_password_revokes_the_tokens(alice: User, tokens: list[str]) -> None:
     client = _change(alice, revoke_tokens="on")
-    assert _work(tokens) == [False, False, True]
+    assert _valid(tokens) == [False, False, True]
     assert "_auth_user_id" in client.session
     event = Event.objects.get(verb="revoke_tokens")
     assert (event.by, event.data) == (alice, {"tokens": 2})
 
 
-def test_the_box_is_ticked_beforehand(client: Client, alice: User) -> None:
+def test_the_box_is_ticked_by_default(client: Client, alice: User) -> None:
     client.force_login(alice)
     page = client.get("/accounts/password/change/").content.decode()
     box = re.search(r'<input[^>]*name="revoke_tokens"[^>]*>', page)
@@ -54,19 +54,19 @@ def test_the_box_is_ticked_beforehand(client: Client, alice: User) -> None:
     assert "Also revoke my access tokens" in page
 
 
-def test_who_clears_the_box_keeps_the_tokens(alice: User, tokens: list[str]) -> None:
+def test_a_cleared_box_keeps_the_tokens(alice: User, tokens: list[str]) -> None:
     _change(alice)
-    assert _work(tokens) == [True, True, True]
+    assert _valid(tokens) == [True, True, True]
 
 
-def test_a_refused_change_ends_nothing(client: Client, alice: User, tokens: list[str]) -> None:
+def test_a_rejected_change_revokes_nothing(client: Client, alice: User, tokens: list[str]) -> None:
     client.force_login(alice)
     wrong = {"oldpassword": "no", "password1": NEW, "password2": NEW, "revoke_tokens": "on"}
     client.post("/accounts/password/change/", wrong)
-    assert _work(tokens) == [True, True, True]
+    assert _valid(tokens) == [True, True, True]
 
 
-def test_tokens_that_ended_before_keep_their_time(alice: User, tokens: list[str]) -> None:
+def test_tokens_revoked_earlier_keep_their_time(alice: User, tokens: list[str]) -> None:
     first = AccessToken.objects.filter(user=alice).order_by("pk")[0]
     AccessToken.objects.filter(pk=first.pk).update(revoked_at=first.created_at)
     _change(alice, revoke_tokens="on")
@@ -74,20 +74,20 @@ def test_tokens_that_ended_before_keep_their_time(alice: User, tokens: list[str]
     assert first.revoked_at == first.created_at
 
 
-def test_a_superuser_who_sets_a_password_ends_the_tokens(
+def test_a_superuser_who_sets_a_password_revokes_the_tokens(
     client: Client, root_user: User, alice: User, tokens: list[str]
 ) -> None:
     client.force_login(root_user)
     address = reverse("admin:auth_user_password_change", args=[alice.pk])
     assert "Also revoke this person" in client.get(address).content.decode()
-    given = {"password1": NEW, "password2": NEW, "usable_password": "true"}
-    client.post(address, given | {"revoke_tokens": "on"})
+    data = {"password1": NEW, "password2": NEW, "usable_password": "true"}
+    client.post(address, data | {"revoke_tokens": "on"})
     alice.refresh_from_db()
     assert alice.check_password(NEW)
-    assert _work(tokens) == [False, False, True]
+    assert _valid(tokens) == [False, False, True]
 
 
-def test_a_forgotten_password_ends_the_tokens(client: Client, alice: User, tokens: list[str]) -> None:
+def test_a_password_reset_revokes_the_tokens(client: Client, alice: User, tokens: list[str]) -> None:
     key = {"uidb36": user_pk_to_url_str(alice), "key": default_token_generator.make_token(alice)}
     page = client.get(reverse("account_reset_password_from_key", kwargs=key), follow=True)
     assert "Also revoke my access tokens" in page.content.decode()
@@ -95,4 +95,4 @@ def test_a_forgotten_password_ends_the_tokens(client: Client, alice: User, token
     client.post(form, {"password1": NEW, "password2": NEW, "revoke_tokens": "on"})
     alice.refresh_from_db()
     assert alice.check_password(NEW)
-    assert _work(tokens) == [False, False, True]
+    assert _valid(tokens) == [False, False, True]

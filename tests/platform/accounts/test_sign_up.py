@@ -1,4 +1,4 @@
-"""Who may make an account, in each mode of `GAUNTLET_SIGN_UP`."""
+"""Sign-up in each mode of `GAUNTLET_SIGN_UP`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from core.models import Event
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
 
-PASSWORD = "correct horse battery"  # noqa: S105 - of nobody
+PASSWORD = "correct horse battery"  # noqa: S105 - not a real password
 urlpatterns = [path("accounts/", include("allauth.urls")), path("", include("config.urls"))]
 """Those of a site with a mail server."""
 
@@ -36,8 +36,8 @@ SHOW = "from django.conf import settings as s; "
 SHOW += "print(s.SIGN_UP, s.ACCOUNT_EMAIL_VERIFICATION, s.ACCOUNT_SIGNUP_FIELDS[1])"
 
 
-def _set(settings: Settings, mode: str) -> None:
-    """What the settings say in this mode; `test_the_environment_chooses_the_mode` holds that they do."""
+def _set_mode(settings: Settings, mode: str) -> None:
+    """Set the settings of a mode, as `test_the_environment_chooses_the_mode` checks them."""
     settings.SIGN_UP = mode
     settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory" if mode == "email" else "none"
     email = "email*" if mode in {"email", "approval"} else "email"
@@ -45,7 +45,7 @@ def _set(settings: Settings, mode: str) -> None:
 
 
 def _sign_up(client: Client, name: str = "robin", email: str = "robin@example.org") -> str:
-    """The page at which a sign-up ends."""
+    """Return the last page of a sign-up."""
     form = {"username": name, "email": email, "password1": PASSWORD, "password2": PASSWORD}
     return client.post("/accounts/signup/", form, follow=True).content.decode()
 
@@ -54,12 +54,12 @@ def _log_in(client: Client, name: str = "robin") -> str:
     return client.post("/accounts/login/", {"login": name, "password": PASSWORD}, follow=True).content.decode()
 
 
-def _is_in(client: Client) -> bool:
+def _is_logged_in(client: Client) -> bool:
     return "_auth_user_id" in client.session
 
 
 @pytest.mark.parametrize(
-    ("mode", "means"),
+    ("mode", "expected"),
     [
         ("", "open none email"),
         ("email", "email mandatory email*"),
@@ -67,7 +67,7 @@ def _is_in(client: Client) -> bool:
         ("invitation", "invitation none email"),
     ],
 )
-def test_the_environment_chooses_the_mode(tmp_path: Path, mode: str, means: str) -> None:
+def test_the_environment_chooses_the_mode(tmp_path: Path, mode: str, expected: str) -> None:
     env = {
         "PATH": os.environ["PATH"],
         "GAUNTLET_STATE": str(tmp_path),
@@ -76,117 +76,119 @@ def test_the_environment_chooses_the_mode(tmp_path: Path, mode: str, means: str)
         "PYTHONPATH": f"{configured.ROOT / 'platform'}",
     }
     done = subprocess.run([sys.executable, "-c", SHOW], env=env, check=True, capture_output=True, text=True)
-    assert done.stdout.strip() == means
+    assert done.stdout.strip() == expected
 
 
 def test_anybody_signs_up_where_it_is_open(db: None) -> None:
     client = Client()
     _sign_up(client, email="")
-    assert _is_in(client)
+    assert _is_logged_in(client)
 
 
 def test_an_address_is_verified_before_the_account_works(db: None, settings: Settings) -> None:
-    _set(settings, "email")
+    _set_mode(settings, "email")
     client = Client()
     assert "This field is required" in _sign_up(client, email="")
     assert "We have sent an email to you" in _sign_up(client)
     _log_in(client)
-    assert not _is_in(client)
+    assert not _is_logged_in(client)
     assert [message.to for message in mail.outbox] == [["robin@example.org"]]
     link = re.search(r"http://testserver(/accounts/confirm-email/\S+)", str(mail.outbox[0].body))
     assert link is not None
     client.get(link[1])
     _log_in(client)
-    assert not _is_in(client), "a mail program that follows links verifies nothing"
+    assert not _is_logged_in(client), "a mail client that opens links must not verify the address"
     client.post(link[1])
     _log_in(client)
-    assert _is_in(client)
+    assert _is_logged_in(client)
 
 
 def test_a_changed_link_verifies_nothing(db: None, settings: Settings) -> None:
-    _set(settings, "email")
+    _set_mode(settings, "email")
     client = Client()
     _sign_up(client)
     link = re.search(r"http://testserver(/accounts/confirm-email/\S+)/", str(mail.outbox[0].body))
     assert link is not None
     assert client.post(link[1][:-1] + "_/").status_code == 404
     _log_in(client)
-    assert not _is_in(client)
+    assert not _is_logged_in(client)
 
 
 def test_accounts_without_an_address_log_in_where_addresses_are_verified(
     client: Client, db: None, settings: Settings
 ) -> None:
-    """Those that the console or the admin made."""
-    _set(settings, "email")
+    """Such as accounts made in the console or the admin."""
+    _set_mode(settings, "email")
     User.objects.create_superuser("robin", "robin@example.org", PASSWORD)
     _log_in(client)
-    assert _is_in(client)
+    assert _is_logged_in(client)
     assert not mail.outbox
 
 
-def test_an_address_from_before_is_verified_at_the_next_log_in(db: None, settings: Settings) -> None:
+def test_an_older_address_is_verified_at_the_next_login(db: None, settings: Settings) -> None:
     _sign_up(Client())
-    _set(settings, "email")
+    _set_mode(settings, "email")
     client = Client()
     assert "We have sent an email to you" in _log_in(client)
-    assert not _is_in(client)
+    assert not _is_logged_in(client)
     assert [message.to for message in mail.outbox] == [["robin@example.org"]]
 
 
 def test_an_organiser_approves(db: None, settings: Settings, as_root: Client, root_user: User) -> None:
-    _set(settings, "approval")
+    _set_mode(settings, "approval")
     client = Client()
     assert "waiting for approval" in _sign_up(client)
     assert "waiting for approval" in _log_in(client)
-    assert not _is_in(client)
+    assert not _is_logged_in(client)
     assert [message.to for message in mail.outbox] == [["root@example.org"]]
-    asked = AccountRequest.objects.get()
-    _act(as_root, asked, "approve")
+    waiting = AccountRequest.objects.get()
+    _act(as_root, waiting, "approve")
     assert (mail.outbox[1].to, mail.outbox[1].subject[-24:]) == (["robin@example.org"], "Your account is approved")
     assert "http://testserver/accounts/login/" in str(mail.outbox[1].body)
     _log_in(client)
-    assert _is_in(client)
+    assert _is_logged_in(client)
     event = Event.objects.get(verb="approve_account")
     assert (event.by, event.reason) == (root_user, "known to us")
 
 
-def test_an_organiser_declines_and_may_think_again(db: None, settings: Settings, as_root: Client) -> None:
-    _set(settings, "approval")
+def test_an_organiser_declines_and_later_approves(db: None, settings: Settings, as_root: Client) -> None:
+    _set_mode(settings, "approval")
     client = Client()
     _sign_up(client)
     _act(as_root, AccountRequest.objects.get(), "decline")
     assert "This account is not active" in _log_in(client)
-    with pytest.raises(Refusal, match="is declined already"):
+    with pytest.raises(Refusal, match="is already declined"):
         decline(request=AccountRequest.objects.get(), by=User.objects.get(username="root"))
     _act(as_root, AccountRequest.objects.get(), "approve")
     _log_in(client)
-    assert _is_in(client)
-    with pytest.raises(Refusal, match="is approved already"):
+    assert _is_logged_in(client)
+    with pytest.raises(Refusal, match="is already approved"):
         approve(request=AccountRequest.objects.get(), by=User.objects.get(username="root"))
 
 
-def test_who_gives_a_wrong_password_learns_nothing_of_an_account_that_waits(db: None, settings: Settings) -> None:
-    _set(settings, "approval")
+def test_a_wrong_password_does_not_reveal_a_waiting_account(db: None, settings: Settings) -> None:
+    _set_mode(settings, "approval")
     _sign_up(Client())
-    answer = Client().post("/accounts/login/", {"login": "robin", "password": "no"}).content.decode()
-    assert "not correct" in answer
-    assert "waiting" not in answer
+    page = Client().post("/accounts/login/", {"login": "robin", "password": "no"}).content.decode()
+    assert "not correct" in page
+    assert "waiting" not in page
 
 
-def test_organisers_get_one_e_mail_until_they_have_decided(db: None, settings: Settings, root_user: User) -> None:
-    _set(settings, "approval")
+def test_organisers_get_one_e_mail_until_all_requests_are_decided(
+    db: None, settings: Settings, root_user: User
+) -> None:
+    _set_mode(settings, "approval")
     for name in ("robin", "martin", "swift"):
         _sign_up(Client(), name, f"{name}@example.org")
     assert len(mail.outbox) == 1
-    for asked in AccountRequest.objects.all():
-        decline(request=asked, by=root_user)
+    for waiting in AccountRequest.objects.all():
+        decline(request=waiting, by=root_user)
     _sign_up(Client(), "heron", "heron@example.org")
     assert len(mail.outbox) == 2
 
 
 class BrokenServer(EmailBackend):
-    """Answers nobody."""
+    """Mail server that refuses every connection."""
 
     def send_messages(self, messages: object) -> int:
         raise ConnectionRefusedError("no mail server")
@@ -195,15 +197,15 @@ class BrokenServer(EmailBackend):
 def test_a_broken_mail_server_stops_neither_sign_up_nor_approval(
     db: None, settings: Settings, as_root: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
-    _set(settings, "approval")
+    _set_mode(settings, "approval")
     settings.EMAIL_BACKEND = f"{__name__}.BrokenServer"
     client = Client()
     assert "waiting for approval" in _sign_up(client)
-    assert "was not told" in caplog.text
+    assert "about a waiting account was not sent" in caplog.text
     page = _act(as_root, AccountRequest.objects.get(), "approve")
     assert "the account is approved, but the e-mail to robin@example.org was not sent" in page
     _log_in(client)
-    assert _is_in(client)
+    assert _is_logged_in(client)
 
 
 @pytest.mark.parametrize("taken", [False, True])
@@ -211,7 +213,7 @@ def test_a_broken_mail_server_is_told_to_who_must_verify_an_address(
     db: None, settings: Settings, caplog: pytest.LogCaptureFixture, taken: bool
 ) -> None:
     """The same for an address that has an account: nobody learns from it which have."""
-    _set(settings, "email")
+    _set_mode(settings, "email")
     settings.ACCOUNT_RATE_LIMITS = False
     if taken:
         _sign_up(Client(), "martin")
@@ -233,7 +235,7 @@ def test_a_broken_mail_server_is_told_to_who_forgot_a_password(
 
 
 def test_the_link_is_sent_when_the_mail_server_is_back(db: None, settings: Settings) -> None:
-    _set(settings, "email")
+    _set_mode(settings, "email")
     working = settings.EMAIL_BACKEND
     settings.EMAIL_BACKEND = f"{__name__}.BrokenServer"
     client = Client()
@@ -244,17 +246,17 @@ def test_the_link_is_sent_when_the_mail_server_is_back(db: None, settings: Setti
     assert [message.to for message in mail.outbox] == [["robin@example.org"]]
 
 
-def test_a_link_of_an_organiser_makes_one_account(db: None, settings: Settings, as_root: Client) -> None:
-    _set(settings, "invitation")
+def test_an_organisers_link_creates_one_account(db: None, settings: Settings, as_root: Client) -> None:
+    _set_mode(settings, "invitation")
     client = Client()
-    assert "Accounts are made by invitation" in client.get("/accounts/signup/").content.decode()
-    assert "Accounts are made by invitation" in _sign_up(client)
+    assert "Sign-up is by invitation" in client.get("/accounts/signup/").content.decode()
+    assert "Sign-up is by invitation" in _sign_up(client)
     page = as_root.post(reverse("admin:accounts_signuplink_add"), {"note": "Robin of Leeds"}, follow=True)
     address = re.search(r"http://testserver(/accounts/signup/[\w.-]+/)", page.content.decode())
     assert address is not None
     assert "You were invited" in client.get(address[1], follow=True).content.decode()
     _sign_up(client)
-    assert _is_in(client)
+    assert _is_logged_in(client)
     link = SignUpLink.objects.get()
     assert (link.used_by, link.note) == (User.objects.get(username="robin"), "Robin of Leeds")
     other = Client()
@@ -263,10 +265,10 @@ def test_a_link_of_an_organiser_makes_one_account(db: None, settings: Settings, 
     assert not User.objects.filter(username="martin").exists()
 
 
-def test_it_rejects_links_that_expired_or_were_withdrawn_or_made_up(
+def test_it_rejects_expired_withdrawn_and_forged_links(
     settings: Settings, root_user: User, the_clock: FakeClock
 ) -> None:
-    _set(settings, "invitation")
+    _set_mode(settings, "invitation")
     old = make_link(note="late", by=root_user)
     the_clock.forward(days=15)
     withdrawn = make_link(note="gone", by=root_user)
@@ -277,23 +279,23 @@ def test_it_rejects_links_that_expired_or_were_withdrawn_or_made_up(
     client = Client()
     for key in (key_of(old), key_of(withdrawn), good[:-1], f"{int(good.split('.')[0])}.x", "1", "x"):
         assert "This link no longer works" in client.get(f"/accounts/signup/{key}/", follow=True).content.decode()
-        assert "Accounts are made by invitation" in _sign_up(client)
+        assert "Sign-up is by invitation" in _sign_up(client)
     assert User.objects.count() == 1
 
 
-def test_a_link_that_is_withdrawn_while_somebody_signs_up_makes_no_account(settings: Settings, root_user: User) -> None:
-    _set(settings, "invitation")
+def test_a_link_withdrawn_during_sign_up_creates_no_account(settings: Settings, root_user: User) -> None:
+    _set_mode(settings, "invitation")
     link = make_link(note="Robin", by=root_user)
     client = Client()
     client.get(f"/accounts/signup/{key_of(link)}/", follow=True)
     withdraw_link(link=link, by=root_user)
-    assert "Accounts are made by invitation" in _sign_up(client)
+    assert "Sign-up is by invitation" in _sign_up(client)
     assert User.objects.count() == 1
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_sign_ups_with_one_link_one_is_made(settings: Settings) -> None:
-    _set(settings, "invitation")
+def test_of_concurrent_sign_ups_with_one_link_one_succeeds(settings: Settings) -> None:
+    _set_mode(settings, "invitation")
     link = make_link(note="Robin", by=User.objects.create_superuser("root"))
     names = ["robin", "martin", "swift", "heron"]
 
@@ -313,40 +315,40 @@ def test_of_two_sign_ups_with_one_link_one_is_made(settings: Settings) -> None:
 
 
 @pytest.mark.parametrize("address", ["/", "/status"])
-def test_pages_lead_to_no_sign_up_that_is_closed(client: Client, db: None, settings: Settings, address: str) -> None:
+def test_pages_do_not_link_to_a_closed_sign_up(client: Client, db: None, settings: Settings, address: str) -> None:
     assert 'href="/accounts/signup/"' in client.get(address).content.decode()
-    _set(settings, "invitation")
+    _set_mode(settings, "invitation")
     assert 'href="/accounts/signup/"' not in client.get(address).content.decode()
 
 
-def test_the_sidebar_counts_the_accounts_that_wait(db: None, settings: Settings, as_root: Client) -> None:
-    _set(settings, "approval")
+def test_the_sidebar_counts_waiting_accounts(db: None, settings: Settings, as_root: Client) -> None:
+    _set_mode(settings, "approval")
     _sign_up(Client())
     groups = as_root.get(reverse("admin:index")).context["sidebar_navigation"]
     badges = [item["badge_callback"] for group in groups for item in group["items"] if "badge_callback" in item]
     assert [str(badge) for badge in badges] == ["1"]
 
 
-def test_it_rejects_the_mode_e_mail_where_none_is_sent(settings: Settings) -> None:
-    _set(settings, "email")
+def test_it_rejects_the_mode_email_without_a_mail_server(settings: Settings) -> None:
+    _set_mode(settings, "email")
     assert "accounts.E001" not in {each.id for each in run_checks()}
     settings.EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
     assert "accounts.E001" in {each.id for each in run_checks()}
-    _set(settings, "open")
+    _set_mode(settings, "open")
     assert "accounts.E001" not in {each.id for each in run_checks()}
 
 
 @pytest.fixture
 def as_root(root_user: User) -> Client:
-    """A browser in which the superuser is logged in."""
+    """A client logged in as the superuser."""
     client = Client()
     client.force_login(root_user)
     return client
 
 
-def _act(client: Client, asked: AccountRequest, act: str) -> str:
-    """What the admin says after the act."""
-    address = reverse(f"admin:accounts_accountrequest_{act}", args=[asked.pk])
-    answer = client.post(address, {"confirmed": "1", "reason": "known to us"}, follow=True)
-    assert answer.status_code == 200
-    return answer.content.decode()
+def _act(client: Client, row: AccountRequest, action: str) -> str:
+    """Run an admin action; return the page that follows."""
+    address = reverse(f"admin:accounts_accountrequest_{action}", args=[row.pk])
+    response = client.post(address, {"confirmed": "1", "reason": "known to us"}, follow=True)
+    assert response.status_code == 200
+    return response.content.decode()

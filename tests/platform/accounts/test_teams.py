@@ -1,4 +1,4 @@
-"""Teams, their members, and signing up."""
+"""Teams, their members and sign-up."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_it_works(alice: User, bob: User) -> None:
     assert set(Event.objects.values_list("verb", flat=True)) == {"make", "add_member", "remove_member"}
 
 
-def test_a_member_leaves_by_themselves(owls: Team, alice: User, bob: User, charlie: User) -> None:
+def test_a_member_can_leave(owls: Team, alice: User, bob: User, charlie: User) -> None:
     join(team=owls, user=charlie)
     with pytest.raises(Refusal, match="only the captain"):
         remove_member(team=owls, user=charlie, by=bob)
@@ -52,7 +52,7 @@ def test_it_rejects_a_taken_name(owls: Team, charlie: User) -> None:
         create_team(slug="others", name="the owls", captain=charlie)
 
 
-def test_it_rejects_members_that_cannot_be(owls: Team, alice: User, bob: User, charlie: User) -> None:
+def test_it_rejects_invalid_members(owls: Team, alice: User, bob: User, charlie: User) -> None:
     with pytest.raises(Refusal, match="already in"):
         join(team=owls, user=bob)
     with pytest.raises(Refusal, match="only the captain"):
@@ -64,23 +64,23 @@ def test_it_rejects_members_that_cannot_be(owls: Team, alice: User, bob: User, c
 
 
 def test_a_person_signs_up_without_an_address(db: None) -> None:
-    password = "correct horse battery"  # noqa: S105 - of nobody
+    password = "correct horse battery"  # noqa: S105 - not a real password
     form = {"username": "robin", "email": "", "password1": password, "password2": password}
-    answer = Client().post("/accounts/signup/", form)
-    assert answer.status_code == 302
+    response = Client().post("/accounts/signup/", form)
+    assert response.status_code == 302
     assert User.objects.filter(username="robin").exists()
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_many_at_once_one_makes_the_team_and_one_joins_it() -> None:
+def test_of_concurrent_requests_one_makes_the_team_and_one_joins_it() -> None:
     captain = User.objects.create_user("alice")
     bob = User.objects.create_user("bob")
 
     def make(_: int) -> bool:
-        return _done(lambda: create_team(slug="owls", name="Owls", captain=captain))
+        return _succeeds(lambda: create_team(slug="owls", name="Owls", captain=captain))
 
     def add(_: int) -> bool:
-        return _done(lambda: join(team=Team.objects.get(), user=bob))
+        return _succeeds(lambda: join(team=Team.objects.get(), user=bob))
 
     with ThreadPoolExecutor(THREADS) as threads:
         assert sum(threads.map(make, range(THREADS))) == 1
@@ -88,10 +88,10 @@ def test_of_many_at_once_one_makes_the_team_and_one_joins_it() -> None:
     assert Membership.objects.count() == 2
 
 
-def _done(act: object) -> bool:
-    assert callable(act)
+def _succeeds(call: object) -> bool:
+    assert callable(call)
     try:
-        act()
+        call()
     except Refusal:
         return False
     finally:

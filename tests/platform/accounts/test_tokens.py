@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from accounts.models import User
-from accounts.services import MOST_TOKENS, issue_token, revoke_token, use_token
+from accounts.services import MAX_TOKENS, issue_token, revoke_token, use_token
 from core.errors import Refusal
 from core.models import Event
 
@@ -27,7 +27,7 @@ def test_it_works(alice: User, the_clock: object) -> None:
     assert not any(plain in str(event.data) for event in Event.objects.all())
 
 
-def test_it_rejects_a_token_that_is_no_longer_good(alice: User, charlie: User) -> None:
+def test_it_rejects_a_token_that_is_not_valid(alice: User, charlie: User) -> None:
     token, plain = issue_token(user=alice, name="laptop", scopes=["read"], days=1)
     assert use_token(plain, "submit") is None
     assert use_token("gtl_\udcff", "read") is None
@@ -40,7 +40,7 @@ def test_it_rejects_a_token_that_is_no_longer_good(alice: User, charlie: User) -
     assert use_token(plain, "read") is None
 
 
-def test_it_rejects_a_token_from_the_moment_it_expires(alice: User, the_clock: FakeClock) -> None:
+def test_it_rejects_an_expired_token(alice: User, the_clock: FakeClock) -> None:
     token, plain = issue_token(user=alice, name="laptop", scopes=["read"], days=1)
     the_clock.forward(days=1, seconds=-1)
     assert use_token(plain, "read") == token
@@ -50,30 +50,30 @@ def test_it_rejects_a_token_from_the_moment_it_expires(alice: User, the_clock: F
     assert use_token(plain, "read") is None
 
 
-def test_a_use_is_noted_once_a_minute_at_most(alice: User, the_clock: FakeClock) -> None:
+def test_a_use_is_recorded_at_most_once_a_minute(alice: User, the_clock: FakeClock) -> None:
     token, plain = issue_token(user=alice, name="laptop", scopes=["read"], days=1)
     first = the_clock.at
-    noted = []
+    recorded = []
     for seconds in (0, 1, 58.9, 0.1, 59):
         the_clock.forward(seconds=seconds)
         assert use_token(plain, "read") == token
         token.refresh_from_db()
-        noted.append(token.last_used_at)
+        recorded.append(token.last_used_at)
     minute_later = first + timedelta(minutes=1)
-    assert noted == [first, first, first, minute_later, minute_later]
+    assert recorded == [first, first, first, minute_later, minute_later]
 
 
 @pytest.mark.parametrize(
     ("name", "scopes", "days"),
     [("", ["read"], 1), ("x", [], 1), ("x", ["all"], 1), ("x", ["read"], 0), ("x", ["read"], 367)],
 )
-def test_it_rejects_what_cannot_be(alice: User, name: str, scopes: list[str], days: int) -> None:
+def test_it_rejects_invalid_values(alice: User, name: str, scopes: list[str], days: int) -> None:
     with pytest.raises(Refusal):
         issue_token(user=alice, name=name, scopes=scopes, days=days)
 
 
 def test_it_rejects_one_token_too_many(alice: User) -> None:
-    for number in range(MOST_TOKENS):
+    for number in range(MAX_TOKENS):
         issue_token(user=alice, name=str(number), scopes=["read"], days=1)
-    with pytest.raises(Refusal, match="live tokens"):
+    with pytest.raises(Refusal, match="valid tokens"):
         issue_token(user=alice, name="more", scopes=["read"], days=1)

@@ -1,4 +1,4 @@
-"""A row of everything, and the people who look at it."""
+"""Rows of every model, and clients that view them."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from submissions.models import Build, Host, LogChunk, Player, QuotaSlot, Submiss
 
 @pytest.fixture
 def superuser(db: None) -> User:
-    """Sees everything."""
+    """A superuser, who sees everything."""
     return User.objects.create_superuser("root", "root@example.org", "a long enough password")
 
 
 @pytest.fixture
 def as_superuser(superuser: User, client: Client) -> Client:
-    """A browser in which the superuser is logged in."""
+    """A client logged in as the superuser."""
     client.force_login(superuser)
     return client
 
 
 @pytest.fixture
 def as_organiser(olga: User, client: Client) -> Client:
-    """A browser in which Olga, who is staff here, is logged in."""
+    """A client logged in as Olga, an organiser who is staff."""
     olga.is_staff = True
     olga.save()
     client.force_login(olga)
@@ -41,7 +41,7 @@ def as_organiser(olga: User, client: Client) -> Client:
 
 
 class Rows:
-    """Makes a row of each model beside those of the shared fixtures; `more` adds a further round of them."""
+    """Factory for a row of each model, in addition to the shared fixtures; each call of `more` adds a set of rows."""
 
     def __init__(self, repositories: dict[str, Repository], rules: RulesVersion, sets: dict[str, SampleSet]) -> None:
         self.repositories, self.rules, self.sets = repositories, rules, sets
@@ -50,9 +50,9 @@ class Rows:
         self.at = rules.created_at
 
     def more(self) -> Submission:
-        """One more of everything that grows while a competition runs; returns the submission."""
+        """Create a row of each model that grows during a competition; return the submission."""
         self.rounds += 1
-        players = {kind: self._player(kind) for kind in ("model", "untargeted")}
+        players = {track_name: self._player(track_name) for track_name in ("model", "untargeted")}
         submission = self._submission(players["model"])
         match = self._match(players)
         evaluation = self._evaluation(submission, players, match)
@@ -67,8 +67,8 @@ class Rows:
             made_at=self.at,
             expires_at=self.at + timedelta(days=14),
         )
-        asking = User.objects.create_user(f"asking-{self.rounds}", is_active=False)
-        AccountRequest.objects.create(user=asking, made_at=self.at)
+        applicant = User.objects.create_user(f"applicant-{self.rounds}", is_active=False)
+        AccountRequest.objects.create(user=applicant, made_at=self.at)
         SignUpLink.objects.create(
             note="a friend", made_by=self.by, made_at=self.at, expires_at=self.at + timedelta(days=14)
         )
@@ -85,25 +85,25 @@ class Rows:
         events.record("submit", submission, by=self.by)
         return submission
 
-    def _player(self, kind: str) -> Player:
+    def _player(self, track_name: str) -> Player:
         return Player.objects.create(
             competition=self.rules.competition,
-            track_name=kind,
+            track_name=track_name,
             digest=f"sha256:{self.rounds:064x}",
-            title=f"a {kind}",
+            title=f"a {track_name}",
             command=["python", "main.py"],
-            repository=self.repositories[kind],
+            repository=self.repositories[track_name],
             created_at=self.at,
         )
 
     def _submission(self, player: Player) -> Submission:
-        made: dict[str, Any] = {
+        common: dict[str, Any] = {
             "repository": self.repositories["model"],
             "commit": f"{self.rounds:040x}",
             "tag": f"submission-{self.rounds}",
         }
         submission = Submission.objects.create(
-            **made,
+            **common,
             submitted_by=self.by,
             received_at=self.at,
             title="a model",
@@ -113,7 +113,7 @@ class Rows:
             player=player,
         )
         QuotaSlot.objects.create(
-            **made, reserved_by=self.by, reserved_at=self.at, state=QuotaSlot.State.USED, submission=submission
+            **common, reserved_by=self.by, reserved_at=self.at, state=QuotaSlot.State.USED, submission=submission
         )
         build = Build.objects.create(
             submission=submission, attempt=1, worker="here", started_at=self.at, finished_at=self.at
@@ -227,5 +227,5 @@ class Rows:
 
 @pytest.fixture
 def rows(repositories: dict[str, Repository], rules: RulesVersion, sample_sets: dict[str, SampleSet]) -> Rows:
-    """Makes rows."""
+    """Factory for rows of every model."""
     return Rows(repositories, rules, sample_sets)

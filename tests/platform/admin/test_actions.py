@@ -1,4 +1,4 @@
-"""Acts ask first, want a reason, call the service for each row, and tell what it refused."""
+"""Admin actions ask for confirmation and a reason, call the service for each row, and show refusals."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from unfold.widgets import UnfoldAdminDateWidget
 
 from accounts.models import User
 from competitions.models import Track
-from core.administration.actions import AdminAction, ReasonForm
-from core.administration.actions import confirmed_action as behind_a_page
+from core.administration.actions import AdminAction, ReasonForm, confirmed_action
 from core.models import Event
 from leaderboards.models import Evaluation
 from matches.models import Match
@@ -27,23 +26,23 @@ from submissions.models import QuotaSlot, Submission
 SUBMISSIONS = reverse("admin:submissions_submission_changelist")
 
 
-def chosen(action: str, *rows: Any, **more: str) -> dict[str, Any]:
-    """The form of a list in which `rows` are ticked."""
+def selected(action: str, *rows: Any, **more: str) -> dict[str, Any]:
+    """Return the form of a list with `rows` selected."""
     return {"action": action, "_selected_action": [row.pk for row in rows], **more}
 
 
 def confirmed(action: str, *rows: Any, reason: str = "It reads the clock.") -> dict[str, Any]:
-    """The form of the page that asks."""
-    return chosen(action, *rows, confirmed="yes", reason=reason)
+    """Return the form of the confirmation page."""
+    return selected(action, *rows, confirmed="yes", reason=reason)
 
 
-def told(response: Any) -> list[str]:
+def shown_messages(response: Any) -> list[str]:
     return [str(message) for message in get_messages(response.wsgi_request)]
 
 
 def test_it_works(as_organiser: Client, olga: User, rows: Any) -> None:
     first, second = rows.more(), rows.more()
-    asked = as_organiser.post(SUBMISSIONS, chosen("disqualify", first, second))
+    asked = as_organiser.post(SUBMISSIONS, selected("disqualify", first, second))
     page = asked.content.decode()
     assert "Disqualify: 2 submissions" in page
     assert "its team reads the reason" in page
@@ -51,14 +50,14 @@ def test_it_works(as_organiser: Client, olga: User, rows: Any) -> None:
 
     done = as_organiser.post(SUBMISSIONS, confirmed("disqualify", first, second))
     assert done.status_code == 302
-    assert told(done) == ["2 of 2 disqualified."]
+    assert shown_messages(done) == ["2 of 2 disqualified."]
     first.refresh_from_db()
     assert first.disqualified_for == "It reads the clock."
     events = Event.objects.filter(verb="disqualify", by=olga, reason="It reads the clock.")
     assert {event.subject for event in events} == {f"submission:{first.pk}", f"submission:{second.pk}"}
 
     done = as_organiser.post(SUBMISSIONS, confirmed("reinstate", first))
-    assert told(done)[-1] == "1 of 1 reinstated."
+    assert shown_messages(done)[-1] == "1 of 1 reinstated."
 
 
 def test_it_works_from_the_page_of_a_row(as_superuser: Client, rows: Any) -> None:
@@ -76,11 +75,11 @@ def test_it_works_from_the_page_of_a_row(as_superuser: Client, rows: Any) -> Non
     assert submission.disqualified_for == "unfair"
 
 
-def test_a_refused_submission_is_retried(as_superuser: Client, rows: Any) -> None:
+def test_a_rejected_submission_is_retried(as_superuser: Client, rows: Any) -> None:
     submission = rows.more()
     Submission.objects.update(state="refused", player=None)
     done = as_superuser.post(SUBMISSIONS, confirmed("retry", submission))
-    assert told(done) == ["1 of 1 sent to be built again."]
+    assert shown_messages(done) == ["1 of 1 sent to be built again."]
     assert Submission.objects.get().state == Submission.State.RECEIVED
 
 
@@ -88,7 +87,7 @@ def test_a_submission_is_evaluated_again(as_superuser: Client, rows: Any, tracks
     rows.more()
     evaluation = Evaluation.objects.get()
     done = as_superuser.post(reverse("admin:leaderboards_evaluation_changelist"), confirmed("re_evaluate", evaluation))
-    assert told(done) == ["1 of 1 begun again."]
+    assert shown_messages(done) == ["1 of 1 begun again."]
     assert Evaluation.objects.filter(submission=evaluation.submission).count() == 2
 
 
@@ -97,13 +96,13 @@ def test_a_failed_match_is_replayed(as_organiser: Client, olga: User, rows: Any)
     match = Match.objects.get()
     page = reverse("admin:matches_match_replay", args=[match.pk])
     done = as_organiser.post(page, {"confirmed": "yes", "reason": "The disk has room again."})
-    assert told(done) == ["1 of 1 sent to be played again."]
+    assert shown_messages(done) == ["1 of 1 sent to be played again."]
     assert Match.objects.get().state == Match.State.WAITING
     assert Event.objects.get(verb="replay", by=olga).reason == "The disk has room again."
 
 
-def test_replaying_a_match_leads_to_the_evaluations_that_it_leaves_as_they_are(as_organiser: Client, rows: Any) -> None:
-    """Void is final: a replay has the match played, and nothing is scored by it until somebody re-evaluates."""
+def test_replaying_a_match_links_to_the_evaluations_that_stay_void(as_organiser: Client, rows: Any) -> None:
+    """Void is final: a replay plays the match, but scores change only after a re-evaluation."""
     rows.more()
     match = Match.objects.get()
     evaluation = Evaluation.objects.get()
@@ -114,12 +113,12 @@ def test_replaying_a_match_leads_to_the_evaluations_that_it_leaves_as_they_are(a
     listed = as_organiser.get(html.unescape(link))
     assert list(listed.context["cl"].queryset) == [evaluation]
     done = as_organiser.post(link.partition("?")[0], confirmed("re_evaluate", evaluation))
-    assert told(done) == ["1 of 1 begun again."]
+    assert shown_messages(done) == ["1 of 1 begun again."]
     match.refresh_from_db()
     assert match.state == Match.State.WAITING, "a re-evaluation replays what failed"
 
 
-def test_replaying_a_match_of_no_evaluation_speaks_of_none(as_organiser: Client, rows: Any) -> None:
+def test_replaying_a_match_without_evaluations_shows_no_note(as_organiser: Client, rows: Any) -> None:
     rows.more()
     Match.objects.get().evaluations.clear()
     page = as_organiser.get(reverse("admin:matches_match_replay", args=[Match.objects.get().pk])).content.decode()
@@ -127,36 +126,36 @@ def test_replaying_a_match_of_no_evaluation_speaks_of_none(as_organiser: Client,
 
 
 class DayForm(ReasonForm):
-    """An act that must know a day."""
+    """Form with a day."""
 
     day = DateField(widget=UnfoldAdminDateWidget)
 
 
 @pytest.fixture
 def days(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What the act "disqualify" was called with, as one whose form asks for a day."""
+    """Calls of the action "disqualify", replaced by one whose form asks for a day."""
     calls: list[Any] = []
 
-    def keep(row: Submission, by: User, reason: str, **fields: Any) -> None:
+    def record_call(row: Submission, by: User, reason: str, **fields: Any) -> None:
         calls.append((row.pk, by.username, reason, fields))
 
-    act = AdminAction("Date", "Each gets a day.", "dated", keep, form=DayForm)
-    monkeypatch.setattr(SubmissionAdmin, "disqualify", behind_a_page(act))
+    dated = AdminAction("Date", "Each gets a day.", "dated", record_call, form=DayForm)
+    monkeypatch.setattr(SubmissionAdmin, "disqualify", confirmed_action(dated))
     return calls
 
 
-def test_an_act_can_ask_for_more_than_a_reason(as_superuser: Client, rows: Any, days: list[Any]) -> None:
+def test_an_action_can_ask_for_more_than_a_reason(as_superuser: Client, rows: Any, days: list[Any]) -> None:
     first, second = rows.more(), rows.more()
-    asked = as_superuser.post(SUBMISSIONS, chosen("disqualify", first, second)).content.decode()
+    asked = as_superuser.post(SUBMISSIONS, selected("disqualify", first, second)).content.decode()
     assert asked.index('name="day"') < asked.index('name="reason"')
     done = as_superuser.post(SUBMISSIONS, confirmed("disqualify", first, second) | {"day": "2026-11-22"})
-    assert told(done) == ["2 of 2 dated."]
+    assert shown_messages(done) == ["2 of 2 dated."]
     expected = ("root", "It reads the clock.", {"day": date(2026, 11, 22)})
     assert sorted(days) == [(row.pk, *expected) for row in (first, second)]
 
 
 @pytest.mark.parametrize("day", ["", "some day"])
-def test_it_rejects_an_answer_that_cannot_be(as_superuser: Client, rows: Any, days: list[Any], day: str) -> None:
+def test_it_rejects_invalid_form_values(as_superuser: Client, rows: Any, days: list[Any], day: str) -> None:
     submission = rows.more()
     asked = as_superuser.post(SUBMISSIONS, confirmed("disqualify", submission) | {"day": day})
     page = asked.content.decode()
@@ -167,7 +166,7 @@ def test_it_rejects_an_answer_that_cannot_be(as_superuser: Client, rows: Any, da
 
 
 @pytest.mark.parametrize("reason", ["", "   "])
-def test_it_rejects_an_act_without_a_reason(as_superuser: Client, rows: Any, reason: str) -> None:
+def test_it_rejects_an_action_without_a_reason(as_superuser: Client, rows: Any, reason: str) -> None:
     submission = rows.more()
     asked = as_superuser.post(SUBMISSIONS, confirmed("disqualify", submission, reason=reason))
     assert asked.status_code == 200
@@ -176,17 +175,17 @@ def test_it_rejects_an_act_without_a_reason(as_superuser: Client, rows: Any, rea
     assert submission.disqualified_at is None
 
 
-def test_it_rejects_with_the_words_of_the_service(as_superuser: Client, rows: Any) -> None:
+def test_it_shows_the_refusal_of_the_service(as_superuser: Client, rows: Any) -> None:
     first, second = rows.more(), rows.more()
     as_superuser.post(SUBMISSIONS, confirmed("disqualify", first))
     done = as_superuser.post(SUBMISSIONS, confirmed("disqualify", first, second))
-    refused, achieved = told(done)[-2:]
+    refused, succeeded = shown_messages(done)[-2:]
     assert refused.startswith(f"{first}: ")
     assert "(fix: " in refused
-    assert achieved == "1 of 2 disqualified."
+    assert succeeded == "1 of 2 disqualified."
 
 
-def test_it_rejects_rows_of_a_foreign_competition(as_organiser: Client, olga: User, rows: Any) -> None:
+def test_it_rejects_rows_of_another_competition(as_organiser: Client, olga: User, rows: Any) -> None:
     submission = rows.more()
     olga.organiser_roles.all().delete()
     assert as_organiser.post(SUBMISSIONS, confirmed("disqualify", submission)).status_code == 403
@@ -196,9 +195,7 @@ def test_it_rejects_rows_of_a_foreign_competition(as_organiser: Client, olga: Us
     assert submission.disqualified_at is None
 
 
-def test_an_organiser_gives_back_the_slot_that_waits_after_a_platform_error(
-    as_organiser: Client, olga: User, rows: Any
-) -> None:
+def test_an_organiser_refunds_a_slot_after_a_platform_error(as_organiser: Client, olga: User, rows: Any) -> None:
     waits, other = rows.more(), rows.more()
     Submission.objects.filter(pk=waits.pk).update(state="refused", cause="platform", reason="fault")
     slot = {
@@ -212,6 +209,6 @@ def test_an_organiser_gives_back_the_slot_that_waits_after_a_platform_error(
     }
     QuotaSlot.objects.update_or_create(submission=waits, defaults=slot)
     done = as_organiser.post(SUBMISSIONS, confirmed("refund", waits, other))
-    assert any("1 of 2 given their slot back" in each for each in told(done))
+    assert any("1 of 2 given their slot back" in each for each in shown_messages(done))
     assert QuotaSlot.objects.get(submission=waits).state == "refunded"
     assert Event.objects.filter(verb="refund_fault", by=olga, subject=f"submission:{waits.pk}").exists()

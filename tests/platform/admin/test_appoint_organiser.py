@@ -1,4 +1,4 @@
-"""A superuser makes somebody an organiser in the admin, and the admin is then open to them."""
+"""A superuser appoints an organiser, who can then open the admin."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def test_it_works(as_superuser: Client, competition: Competition, charlie: User)
     assert done.status_code == 302
     charlie.refresh_from_db()
     assert competition.organisers.get() == charlie
-    theirs = Client()
-    theirs.force_login(charlie)
-    assert theirs.get("/admin/submissions/submission/").status_code == 200
+    client = Client()
+    client.force_login(charlie)
+    assert client.get("/admin/submissions/submission/").status_code == 200
 
 
-def test_it_rejects_an_organiser_who_appoints_others(as_organiser: Client, competition: Competition, bob: User) -> None:
+def test_an_organiser_cannot_appoint_others(as_organiser: Client, competition: Competition, bob: User) -> None:
     assert as_organiser.post(ADD, {"competition": competition.pk, "user": bob.pk}).status_code == 403

@@ -1,4 +1,4 @@
-"""Who sees what: superusers everything, organisers who are staff their own competitions, nobody else anything."""
+"""Access: superusers see everything, organisers who are staff their own competitions, others nothing."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def test_it_works(as_organiser: Client, rows: Any, elsewhere: Competition) -> No
     rows.more()
     seen = as_organiser.get(reverse("admin:competitions_competition_changelist")).context["cl"].queryset
     assert [competition.slug for competition in seen] == ["digits"]
-    theirs = elsewhere.freeze_windows.get()
-    page = reverse("admin:competitions_freezewindow_change", args=[theirs.pk])
+    foreign = elsewhere.freeze_windows.get()
+    page = reverse("admin:competitions_freezewindow_change", args=[foreign.pk])
     assert as_organiser.get(page).status_code == 302
     for model in admin.site._registry:
         name = model._meta.model_name
@@ -60,7 +60,7 @@ def test_it_works(as_organiser: Client, rows: Any, elsewhere: Competition) -> No
             assert listed.context["cl"].result_count >= 1, name
 
 
-def test_an_edit_names_its_fields(as_organiser: Client, tracks: dict[str, Track]) -> None:
+def test_an_edit_records_its_fields(as_organiser: Client, tracks: dict[str, Track]) -> None:
     track = tracks["model"]
     form = {"title": track.title, "text": "Robust.", "quota": 7, "baselines": "[]", "initial-baselines": "[]"}
     assert as_organiser.post(reverse("admin:competitions_track_change", args=[track.pk]), form).status_code == 302
@@ -69,7 +69,7 @@ def test_an_edit_names_its_fields(as_organiser: Client, tracks: dict[str, Track]
     assert Event.objects.get().data == {"fields": ["text", "quota"]}
 
 
-def test_the_prize_flag_is_all_of_an_entry_that_changes(as_organiser: Client, entry: Entry) -> None:
+def test_only_the_prize_flag_of_an_entry_changes(as_organiser: Client, entry: Entry) -> None:
     form = {"ineligible_for_prizes": "on", "team": 99}
     assert as_organiser.post(reverse("admin:competitions_entry_change", args=[entry.pk]), form).status_code == 302
     entry.refresh_from_db()
@@ -77,14 +77,14 @@ def test_the_prize_flag_is_all_of_an_entry_that_changes(as_organiser: Client, en
     assert entry.team.slug == "owls"
 
 
-def test_rules_get_a_further_version(as_organiser: Client, rules: RulesVersion) -> None:
+def test_new_rules_become_a_new_version(as_organiser: Client, rules: RulesVersion) -> None:
     form = {"competition": rules.competition_id, "values": '{"query_budget": 20}', "note": "fewer queries"}
     assert as_organiser.post(reverse("admin:competitions_rulesversion_add"), form).status_code == 302
     assert list(RulesVersion.objects.values_list("version", flat=True)) == [2, 1]
 
 
 @pytest.mark.parametrize("values", ['{"query_budgets": 20}', '{"query_budget": -1}', "[]", "not JSON"])
-def test_it_rejects_rules_that_cannot_be(as_organiser: Client, rules: RulesVersion, values: str) -> None:
+def test_it_rejects_invalid_rules(as_organiser: Client, rules: RulesVersion, values: str) -> None:
     form = {"competition": rules.competition_id, "values": values, "note": ""}
     response = as_organiser.post(reverse("admin:competitions_rulesversion_add"), form)
     assert response.status_code == 200
@@ -92,13 +92,13 @@ def test_it_rejects_rules_that_cannot_be(as_organiser: Client, rules: RulesVersi
     assert RulesVersion.objects.count() == 1
 
 
-def test_it_rejects_rules_for_other_images_than_those_imported(
+def test_it_rejects_rules_that_do_not_match_the_images(
     as_organiser: Client, rules: RulesVersion, sample_sets: dict[str, SampleSet]
 ) -> None:
     page = reverse("admin:competitions_rulesversion_add")
     form = {"competition": rules.competition_id, "values": '{"query_budget": 7}', "note": ""}
     response = as_organiser.post(page, form)
-    assert "give both as version 1 does" in str(response.context["adminform"].form.errors["values"])
+    assert "use the values of version 1" in str(response.context["adminform"].form.errors["values"])
     assert RulesVersion.objects.count() == 1
     as_organiser.post(page, form | {"values": '{"query_budget": 7, "classes": 10}'})
     assert RulesVersion.objects.count() == 2
@@ -124,11 +124,11 @@ def test_name_and_purpose_of_a_sample_set_change_until_it_is_used(
     ("of", "field", "value", "named"),
     [
         ("development", "name", "validation", "has this name"),
-        ("validation", "purpose", "final", "the only set"),
-        ("development", "purpose", "test", "Its images are public"),
+        ("validation", "purpose", "final", "the only validation set"),
+        ("development", "purpose", "test", "images of this set are public"),
     ],
 )
-def test_it_rejects_a_sample_set_that_cannot_be(
+def test_it_rejects_an_invalid_sample_set(
     as_organiser: Client, sample_sets: dict[str, SampleSet], of: str, field: str, value: str, named: str
 ) -> None:
     second = SampleSet.objects.get(name="development")
@@ -140,13 +140,15 @@ def test_it_rejects_a_sample_set_that_cannot_be(
 
 
 @pytest.mark.parametrize("name", ["charlie", "bob", "olga"])
-def test_it_rejects_who_is_not_staff(client: Client, owls: object, charlie: object, olga: object, name: str) -> None:
+def test_it_rejects_people_who_are_not_staff(
+    client: Client, owls: object, charlie: object, olga: object, name: str
+) -> None:
     client.force_login(User.objects.get(username=name))
     for page in ("admin:index", "admin:competitions_competition_changelist", "admin:accounts_user_changelist"):
         assert client.get(reverse(page), follow=True).status_code == 403
 
 
-def test_it_sends_who_is_not_logged_in_to_the_door_that_counts(client: Client, superuser: User) -> None:
+def test_it_redirects_to_the_login_page_that_limits_attempts(client: Client, superuser: User) -> None:
     page = client.get(reverse("admin:index"), follow=True)
     assert page.redirect_chain[-1] == ("/accounts/login/?next=%2Fadmin%2F", 302)
     entered = client.post(
@@ -156,7 +158,7 @@ def test_it_sends_who_is_not_logged_in_to_the_door_that_counts(client: Client, s
     assert entered.status_code == 200
 
 
-def test_it_rejects_passwords_at_the_door_of_the_admin(client: Client, as_superuser: Client) -> None:
+def test_the_admin_has_no_password_form(client: Client, as_superuser: Client) -> None:
     form = {"username": "root", "password": "a long enough password"}
     assert as_superuser.post("/admin/login/", form).status_code == 405
 

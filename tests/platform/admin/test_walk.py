@@ -1,4 +1,4 @@
-"""Every model of ours has a list and a page in the admin, in a number of queries that does not grow with the rows."""
+"""Every model has admin pages, and their number of queries does not grow with the rows."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-OURS = ("core", "accounts", "competitions", "repositories", "submissions", "matches", "leaderboards", "rounds")
-MODELS = [model for app in OURS for model in apps.get_app_config(app).get_models()]
+APPS = ("core", "accounts", "competitions", "repositories", "submissions", "matches", "leaderboards", "rounds")
+MODELS = [model for app in APPS for model in apps.get_app_config(app).get_models()]
 EDITABLE = {"user", "competition", "track", "sampleset", "organiser", "entry"}
 ADDABLE = {"user", "signuplink", "freezewindow", "organiser", "rulesversion", "round"}
 DELETABLE = {"user", "organiser"}
@@ -26,7 +26,7 @@ def address(model: type[Model], view: str, *arguments: object) -> str:
 
 
 def queries(client: Client, page: str) -> int:
-    """How many queries `page` takes. It must be there."""
+    """Return the number of queries of `page`."""
     with CaptureQueriesContext(
         connection,
     ) as captured:
@@ -51,18 +51,18 @@ def test_it_works(as_superuser: Client, rows: Any, olga: object) -> None:
     assert max(again.values()) <= 15
 
 
-def test_every_model_is_there() -> None:
+def test_every_model_is_registered() -> None:
     assert [model for model in MODELS if not admin.site.is_registered(model)] == []
 
 
-def test_every_page_has_one_place_in_the_sidebar(as_superuser: Client) -> None:
+def test_every_page_is_in_the_sidebar_once(as_superuser: Client) -> None:
     groups = as_superuser.get(reverse("admin:index")).context["sidebar_navigation"]
     links = [str(item["link"]) for group in groups for item in group["items"]]
     assert sorted(links) == sorted(address(model, "changelist") for model in admin.site._registry)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
-def test_it_rejects_edits_of_what_is_only_read(as_superuser: Client, rows: Any, olga: object, model: Any) -> None:
+def test_it_rejects_edits_of_read_only_rows(as_superuser: Client, rows: Any, olga: object, model: Any) -> None:
     rows.more()
     row, name = model._default_manager.first(), model._meta.model_name
     assert (as_superuser.get(address(model, "add")).status_code == 200) == (name in ADDABLE)
@@ -72,7 +72,7 @@ def test_it_rejects_edits_of_what_is_only_read(as_superuser: Client, rows: Any, 
     assert (as_superuser.post(address(model, "change", row.pk)).status_code == 403) == (name not in EDITABLE)
 
 
-def test_secrets_stay_secret(as_superuser: Client, rows: Any) -> None:
+def test_pages_show_no_secrets(as_superuser: Client, rows: Any) -> None:
     rows.more()
     token, result = (apps.get_model(name).objects.get() for name in ("accounts.AccessToken", "matches.SampleResult"))
     page = as_superuser.get(address(type(token), "change", token.pk)).content.decode()
@@ -81,7 +81,7 @@ def test_secrets_stay_secret(as_superuser: Client, rows: Any) -> None:
     assert "found label" not in as_superuser.get(address(type(result), "change", result.pk)).content.decode().lower()
 
 
-def test_only_the_admin_has_the_looser_policy(as_superuser: Client) -> None:
+def test_only_the_admin_has_the_relaxed_policy(as_superuser: Client) -> None:
     inside = as_superuser.get(reverse("admin:index")).headers["Content-Security-Policy"]
     outside = as_superuser.get(reverse("pages:home")).headers["Content-Security-Policy"]
     assert "'unsafe-eval'" in inside

@@ -1,4 +1,4 @@
-"""Freeze windows in the admin: planned and changed in a form before they begin, by acts alone afterwards."""
+"""Freeze windows in the admin: editable before they begin, changed only by actions afterwards."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from accounts.models import User
 from competitions.models import Competition, FreezeWindow
 from core.models import Event
 
-# far enough from the hour at which the tests run
+# far enough from the time of the test run
 TOMORROW = timezone.now().replace(minute=0, second=0, microsecond=0) + timedelta(days=1)
 DAY = timedelta(days=1)
 ADD = "admin:competitions_freezewindow_add"
@@ -71,32 +71,32 @@ def test_it_works(as_organiser: Client, olga: User, competition: Competition) ->
         (DAY / 2, 2 * DAY, "overlaps the freeze window"),
     ],
 )
-def test_it_rejects_a_window_that_cannot_be(
+def test_it_rejects_an_invalid_window(
     as_organiser: Client, planned: FreezeWindow, starts: timedelta, ends: timedelta, named: str
 ) -> None:
-    answer = as_organiser.post(reverse(ADD), form(planned.competition, starts=starts, ends=ends))
-    assert named in str(answer.context["adminform"].form.errors)
+    response = as_organiser.post(reverse(ADD), form(planned.competition, starts=starts, ends=ends))
+    assert named in str(response.context["adminform"].form.errors)
     assert FreezeWindow.objects.get() == planned
 
 
-def test_it_rejects_a_window_in_a_foreign_competition(as_organiser: Client, competition: Competition) -> None:
+def test_it_rejects_a_window_in_another_competition(as_organiser: Client, competition: Competition) -> None:
     other = Competition.objects.create(
         slug="letters", title="Letters", starts_at=TOMORROW, ends_at=TOMORROW + DAY, created_at=TOMORROW
     )
-    answer = as_organiser.post(reverse(ADD), form(other))
-    assert "Select a valid choice" in answer.content.decode()
+    response = as_organiser.post(reverse(ADD), form(other))
+    assert "Select a valid choice" in response.content.decode()
     assert not FreezeWindow.objects.exists()
 
 
 def test_it_rejects_a_change_without_a_reason(as_organiser: Client, planned: FreezeWindow) -> None:
-    answer = as_organiser.post(page(planned), form(planned.competition, ends=2 * DAY))
-    assert answer.context["adminform"].form.errors.keys() == {"why"}
+    response = as_organiser.post(page(planned), form(planned.competition, ends=2 * DAY))
+    assert response.context["adminform"].form.errors.keys() == {"why"}
     planned.refresh_from_db()
     assert planned.ends_at == TOMORROW + DAY
 
 
 @pytest.mark.parametrize("what", ["begun", "called off", "a round's"])
-def test_it_rejects_a_change_of_what_only_acts_change(
+def test_it_rejects_edits_of_windows_that_only_actions_change(
     as_organiser: Client, planned: FreezeWindow, competition: Competition, rows: Any, what: str
 ) -> None:
     if what == "begun":
@@ -112,9 +112,7 @@ def test_it_rejects_a_change_of_what_only_acts_change(
     assert as_organiser.post(page(planned), asked).status_code == 403
 
 
-def test_none_is_deleted_and_one_that_is_not_to_be_is_called_off(
-    as_organiser: Client, olga: User, planned: FreezeWindow
-) -> None:
+def test_windows_are_called_off_and_never_deleted(as_organiser: Client, olga: User, planned: FreezeWindow) -> None:
     assert as_organiser.post(page(planned, "delete"), {"post": "yes"}).status_code == 403
     chosen = {"action": "delete_selected", "_selected_action": [planned.pk], "post": "yes"}
     as_organiser.post(reverse("admin:competitions_freezewindow_changelist"), chosen)
@@ -125,7 +123,7 @@ def test_none_is_deleted_and_one_that_is_not_to_be_is_called_off(
     assert Event.objects.get(verb="call_off", by=olga).reason == "a slip"
 
 
-def test_that_of_a_round_is_called_off_with_the_round_alone(as_organiser: Client, rows: Any) -> None:
+def test_a_rounds_window_is_called_off_only_with_the_round(as_organiser: Client, rows: Any) -> None:
     rows.more()
     window = FreezeWindow.objects.get(round__isnull=False)
     FreezeWindow.objects.filter(pk=window.pk).update(starts_at=TOMORROW, ends_at=TOMORROW + DAY)
@@ -139,9 +137,9 @@ def test_a_window_is_opened_extended_and_ended(as_organiser: Client, olga: User,
     why = {"confirmed": "yes", "reason": "as announced"}
     end = TOMORROW + 2 * DAY
     later = why | {"ends_at_0": f"{end:%Y-%m-%d}", "ends_at_1": f"{end:%H:%M:%S}"}
-    for act, data in (("open_now", why), ("extend", later), ("end_now", why)):
-        assert as_organiser.get(page(planned, act)).status_code == 200
-        assert as_organiser.post(page(planned, act), data).status_code == 302
+    for action, data in (("open_now", why), ("extend", later), ("end_now", why)):
+        assert as_organiser.get(page(planned, action)).status_code == 200
+        assert as_organiser.post(page(planned, action), data).status_code == 302
     planned.refresh_from_db()
     assert planned.starts_at < planned.ends_at <= timezone.now()
     found = Event.objects.filter(by=olga, reason="as announced").order_by("pk")

@@ -1,4 +1,4 @@
-"""A competition on images that the test writes, imported from a file, and a site that does what its tasks ask for."""
+"""A competition on images written by the test, and a site that runs its own tasks."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ serve_attack(attack)
 
 
 def write_images(root: Path, *, side: int, counts: dict[str, int], colours: tuple[str, ...] = COLOURS) -> None:
-    """Noise in which the channel of its class stands out, a folder per split and class."""
+    """Write noise images with a stronger channel for the class, in one folder per split and class."""
     rng = np.random.default_rng(5)
     for split, count in counts.items():
         for colour in colours:
@@ -74,16 +74,16 @@ def write_images(root: Path, *, side: int, counts: dict[str, int], colours: tupl
 
 @dataclass
 class Site:
-    """Imports, lets teams submit, and runs what is rung."""
+    """A site without a broker: imports, submits and runs the notified tasks."""
 
     folder: Path
-    rung: list[tuple[str, dict[str, int]]] = field(default_factory=list)
-    said: str = ""
+    notified: list[tuple[str, dict[str, int]]] = field(default_factory=list)
+    output: str = ""
 
     def import_competition(
         self, *, side: int, samples: dict[str, int], baselines: dict[str, list[str]] | None = None, **about: str
     ) -> Competition:
-        """`samples` are development and validation; what the command prints is in `said`."""
+        """Import a competition with `samples` per purpose; the command's output is in `output`."""
         start, end = "2026-01-01T00:00:00Z", "2036-01-01T00:00:00Z"
         head = tomli_w.dumps({"slug": "colours", "title": "Colours", "public": True, **about})
         text = f"[competition]\nstarts_at = {start}\nends_at = {end}\n{head}" + tomli_w.dumps(
@@ -102,11 +102,11 @@ class Site:
         file, out = self.folder / "colours.toml", io.StringIO()
         file.write_text(text)
         call_command("competition", "import", str(file), stdout=out)
-        self.said = out.getvalue()
+        self.output = out.getvalue()
         return Competition.objects.get()
 
     def submit(self, team: str, kind: str, program: str) -> Submission:
-        """A team of one pushes its program and submits it; it is built and all that follows is done."""
+        """Push and submit a program as a team of one, then run all tasks that follow."""
         competition = Competition.objects.get()
         user, made = User.objects.get_or_create(username=team)
         if made:
@@ -122,10 +122,10 @@ class Site:
         return submission
 
     def work(self) -> None:
-        """Run the tasks that are rung until none is, and then what a sweep finds."""
-        self.rung.append(("leaderboards.sweep", {}))
-        while self.rung:
-            task, keys = self.rung.pop(0)
+        """Run the notified tasks until none is left, then a sweep."""
+        self.notified.append(("leaderboards.sweep", {}))
+        while self.notified:
+            task, keys = self.notified.pop(0)
             current_app.tasks[task](**keys)
 
 
@@ -157,11 +157,11 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     """A site without a broker."""
     current_app.loader.import_default_modules()
     made = Site(tmp_path)
-    monkeypatch.setattr(notify, "_send", lambda task, keys: made.rung.append((task, keys)))
+    monkeypatch.setattr(notify, "_send", lambda task, keys: made.notified.append((task, keys)))
     return made
 
 
 @pytest.fixture
 def read_page(client: object) -> Callable[[str], str]:
-    """The text of a page as a stranger sees it."""
+    """The text of a page for a visitor without an account."""
     return lambda path: client.get(path).content.decode()  # type: ignore[attr-defined]

@@ -25,15 +25,15 @@ def _images(site: Site) -> None:
 
 
 def rows(competition: Competition, kind: str) -> list[tuple[str, int]]:
-    """The teams on a board, each with how many samples it was measured on."""
+    """Return the teams on a leaderboard, each with its number of samples."""
     track = competition.tracks.get(name=kind)
     return [(row.team_slug, row.samples) for row in board(track).rows]
 
 
 def test_without_baselines_the_first_submissions_are_the_opponents(site: Site, read_page: Callable[[str], str]) -> None:
     competition = site.import_competition(side=32, samples=SAMPLES)
-    assert "Track untargeted has no baselines: its first pool is made of the first ready submissions." in site.said
-    assert "attacks meet a nearest-mean model of the development images; it gets 12 right" in site.said
+    assert "Track untargeted has no baselines. Its first pool is built from the first ready submissions." in site.output
+    assert "attacks against a nearest-mean model of the development images (12 correct)" in site.output
     boards = "/competitions/colours/leaderboards"
     assert "Attacks are scored once models are in the pool." in read_page(f"{boards}/untargeted")
     assert "Models are scored once attacks are in the pool." in read_page(f"{boards}/model")
@@ -66,31 +66,31 @@ def test_without_baselines_the_first_submissions_are_the_opponents(site: Site, r
     assert {team for team, _ in rows(competition, "model")} == {"shields", "walls"}
 
 
-def test_with_baselines_a_model_is_scored_at_once(site: Site) -> None:
+def test_with_baselines_the_first_model_is_scored(site: Site) -> None:
     competition = site.import_competition(side=32, samples=SAMPLES, baselines={"untargeted": ["salt-and-pepper"]})
-    assert "Track untargeted" not in site.said
+    assert "Track untargeted" not in site.output
     site.submit("shields", "model", MODEL.format(tint=0))
     assert rows(competition, "model") == [("shields", 6)]
 
 
-def test_the_import_warns_of_baselines_that_know_digits_only(site: Site) -> None:
+def test_the_import_warns_of_baselines_for_digits(site: Site) -> None:
     baselines = {"model": ["plain-resnet"], "untargeted": ["boundary", "single-step-transfer"]}
     site.import_competition(side=32, samples=SAMPLES, baselines=baselines)
-    assert "Warning: baselines of track model that know digits only: plain-resnet. Remove them." in site.said
-    assert "baselines of track untargeted that know digits only: single-step-transfer. Remove" in site.said
+    assert "Warning: some baselines of track model work only on digits: plain-resnet. Remove them." in site.output
+    assert "baselines of track untargeted work only on digits: single-step-transfer. Remove" in site.output
 
 
 def test_the_import_warns_of_a_bundled_opponent(site: Site) -> None:
     site.import_competition(side=32, samples=SAMPLES, smoke_opponent="numpy-classifier")
-    assert "Warning: numpy-classifier knows digits only." in site.said
+    assert "Warning: numpy-classifier works only on digits." in site.output
 
 
 def test_the_import_warns_where_no_attack_can_pass(site: Site) -> None:
     site.import_competition(side=32, samples={"development": 1, "validation": 6})
-    assert "Warning: no attack can pass the smoke test: a nearest-mean model of the first 1 development" in site.said
+    assert "Warning: no attack can pass the smoke test: a nearest-mean model of the first 1 development" in site.output
 
 
-def test_attacks_meet_the_model_that_the_file_names(site: Site) -> None:
+def test_the_smoke_test_uses_the_model_of_the_file(site: Site) -> None:
     model = site.folder / "green"
     model.mkdir()
     (model / "submission.toml").write_text(
@@ -99,5 +99,5 @@ def test_attacks_meet_the_model_that_the_file_names(site: Site) -> None:
     (model / "main.py").write_text("from gauntlet import serve_model\nserve_model(lambda x: [1] * len(x))\n")
     site.import_competition(side=32, samples=SAMPLES, smoke_opponent=str(model))
     attack = site.submit("arrows", "untargeted", UNTARGETED)
-    assert attack.reason == "check_failed", "nobody breaks a model that always answers green"
+    assert attack.reason == "check_failed", "a model that always answers green cannot be broken"
     assert "0 of 4 samples broken" in attack.problem

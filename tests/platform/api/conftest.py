@@ -1,4 +1,4 @@
-"""Programs that ask the API, a commit to submit, and a submission with a score."""
+"""API clients, a commit to submit, and a submission with a score."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ Program = Callable[..., APIClient]
 
 @pytest.fixture(autouse=True)
 def _nothing_counted() -> None:
-    """No request of another test counts against the rates."""
+    """Reset the rate limits before each test."""
     cache.clear()
 
 
 @pytest.fixture
 def program(db: None) -> Program:
-    """A program that acts for `user` with a token of `scopes`; for nobody without a user."""
+    """Factory of API clients with a token of `user` and `scopes`; anonymous without a user."""
 
     def start(user: User | None = None, *scopes: str) -> APIClient:
         client = APIClient()
@@ -73,7 +73,7 @@ def scored(
     sample_sets: dict[str, SampleSet],
     alice: User,
 ) -> Submission:
-    """A submission of the Owls' that stands on the board."""
+    """A scored submission of the Owls on the leaderboard."""
     repository, at = repositories["model"], rules.created_at
     player = Player.objects.create(
         competition=rules.competition,

@@ -1,4 +1,4 @@
-"""What the API gives, and to whom."""
+"""Read operations of the API and their permissions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_it_works(program: Any, scored: Submission) -> None:
     assert not shown.keys() & INSIDE
 
 
-def test_the_samples_of_a_round_are_in_no_list(program: Any, sample_sets: dict[str, SampleSet]) -> None:
+def test_the_samples_of_a_round_are_not_listed(program: Any, sample_sets: dict[str, SampleSet]) -> None:
     drawn = sample_sets["validation"]
     drawn.pk, drawn.name, drawn.drawn_from = None, "round-1", SampleSet.objects.get(name="validation")
     drawn.save()
@@ -41,13 +41,13 @@ def test_the_samples_of_a_round_are_in_no_list(program: Any, sample_sets: dict[s
     assert [each["name"] for each in listed] == ["development", "validation"]
 
 
-def test_the_answer_is_json_whoever_asks(program: Any, competition: Competition) -> None:
+def test_the_response_is_always_json(program: Any, competition: Competition) -> None:
     response = program().get("/api/competitions", headers={"accept": "text/html"})
     assert response.headers["Content-Type"] == "application/json"
 
 
-SEES = {
-    # who: (team part of a submission, quota, a competition that is not public)
+VISIBLE = {
+    # user: (team part of a submission, quota, a competition that is not public)
     "nobody": (False, 401, 404),
     "charlie": (False, 403, 404),
     "alice": (True, 200, None),
@@ -56,10 +56,10 @@ SEES = {
 }
 
 
-@pytest.mark.parametrize("name", SEES)
+@pytest.mark.parametrize("name", VISIBLE)
 def test_who_sees_what(program: Any, scored: Submission, olga: User, charlie: User, name: str) -> None:
     client = program(User.objects.filter(username=name).first(), "read")
-    inside, quota, hidden = SEES[name]
+    inside, quota, hidden = VISIBLE[name]
     shown = client.get(f"/api/submissions/{scored.pk}").json()
     assert shown.keys() >= INSIDE if inside else not INSIDE & shown.keys()
     assert client.get("/api/repositories/owls/model/quota").status_code == quota
@@ -69,7 +69,7 @@ def test_who_sees_what(program: Any, scored: Submission, olga: User, charlie: Us
             assert client.get(f"/api/{page}").status_code == hidden
 
 
-def test_numbers_that_an_attack_can_choose_are_as_short_as_on_the_page(
+def test_numbers_that_an_attack_influences_are_rounded_as_on_the_page(
     program: Any, client: Any, scored: Submission
 ) -> None:
     evaluation = Evaluation.objects.get()
@@ -87,12 +87,12 @@ def test_numbers_that_an_attack_can_choose_are_as_short_as_on_the_page(
     line = program().get("/api/competitions/digits/leaderboards/model").json()["rows"][0]
     assert (line["value"], line["median_seconds"], "." in line["scored_at"]) == (9.877, 0.012, False)
     page = client.get(f"/submissions/{scored.pk}").content.decode()
-    for told in ("<b>9.877</b>", "<dd>12 ms</dd>", "<dd>812</dd>", ">1.235</td>"):
-        assert told in page
+    for shown_text in ("<b>9.877</b>", "<dd>12 ms</dd>", "<dd>812</dd>", ">1.235</td>"):
+        assert shown_text in page
     assert "1.2345" not in page
 
 
-def test_a_session_reads_too(client: Any, scored: Submission, alice: User, the_clock: Any) -> None:
+def test_a_session_can_read(client: Any, scored: Submission, alice: User, the_clock: Any) -> None:
     client.force_login(alice)
     quota = client.get("/api/repositories/owls/model/quota").json()
     assert quota == {"quota": 5, "used": 0, "left": 5, "frees_at": [], "next_at": None}
@@ -124,7 +124,7 @@ def test_it_rejects_a_bad_token(program: Any, alice: User, competition: Competit
         "repositories/owls/nothing/quota",
     ],
 )
-def test_it_rejects_what_is_not_there(program: Any, alice: User, scored: Submission, page: str) -> None:
+def test_it_rejects_missing_objects(program: Any, alice: User, scored: Submission, page: str) -> None:
     response = program(alice).get(f"/api/{page}")
     assert response.status_code == 404
     assert response.json().keys() == {"problem", "fix", "accepted_from"}
@@ -137,7 +137,7 @@ def test_it_rejects_too_many_requests(program: Any, competition: Competition) ->
     assert anyone.get("/api/competitions").json()["accepted_from"]
 
 
-def test_windows_are_announced(program: Any, competition: Competition) -> None:
+def test_freeze_windows_are_listed(program: Any, competition: Competition) -> None:
     FreezeWindow.objects.create(
         competition=competition, starts_at=competition.starts_at, ends_at=competition.ends_at, reason="round 1"
     )

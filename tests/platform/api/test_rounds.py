@@ -1,4 +1,4 @@
-"""Rounds over the API."""
+"""Rounds in the API."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROUND = "/api/competitions/digits/rounds/1"
 
 @pytest.fixture
 def played(scored: Submission, sample_sets: dict[str, SampleSet], competition: Competition) -> Round:
-    """A round that the Owls' model has won, not published yet."""
+    """A round won by the Owls' model, not published yet."""
     at, player = competition.created_at, Player.objects.get()
     made = Round.objects.create(
         competition=competition,
@@ -86,7 +86,7 @@ def test_scores_are_rounded_as_on_the_page(program: Any, played: Round) -> None:
     assert (row["value"], row["low"], row["high"]) == (0.123, 0.3, 0.667)
 
 
-def test_a_model_that_left_as_inconsistent_is_told_of(program: Any, played: Round) -> None:
+def test_an_inconsistent_model_is_shown_without_a_score(program: Any, played: Round) -> None:
     Round.objects.update(state=Round.State.PUBLISHED, field_commitment="f1e1d" * 12)
     RoundEntry.objects.update(inconsistent=True, value=None, low=None, high=None, audit_override_reason="")
     shown = program().get(ROUND).json()
@@ -95,7 +95,7 @@ def test_a_model_that_left_as_inconsistent_is_told_of(program: Any, played: Roun
     assert shown["field_commitment"] == "f1e1d" * 12
 
 
-def test_the_signing_keys_are_told(program: Any, db: None, settings: Any, tmp_path: Path) -> None:
+def test_the_signing_keys_are_listed(program: Any, db: None, settings: Any, tmp_path: Path) -> None:
     settings.STATE = tmp_path
     (only,) = program().get("/api/signing-keys").json()
     assert (only["key"], only["successor"]) == (public_key(), None)
@@ -106,7 +106,7 @@ def test_the_signing_keys_are_told(program: Any, db: None, settings: Any, tmp_pa
 
 
 @pytest.mark.parametrize("state", [state for state in Round.State if state != Round.State.PUBLISHED])
-def test_it_tells_no_result_before_it_is_published(program: Any, played: Round, olga: User, state: str) -> None:
+def test_it_shows_no_result_before_publication(program: Any, played: Round, olga: User, state: str) -> None:
     Round.objects.update(state=state)
     for who in (None, olga):
         shown = program(who, "read").get(ROUND).json()
@@ -114,7 +114,7 @@ def test_it_tells_no_result_before_it_is_published(program: Any, played: Round, 
         assert (shown["standings"], shown["warnings"], shown["releases"]) == ({}, [], [])
 
 
-def test_it_rejects_what_is_not_there(program: Any, played: Round) -> None:
+def test_it_rejects_missing_rounds(program: Any, played: Round) -> None:
     assert program().get("/api/competitions/digits/rounds/2").status_code == 404
     Competition.objects.update(public=False)
     for address in (ROUND, "/api/competitions/digits/rounds"):

@@ -1,4 +1,4 @@
-"""Submitting and withdrawing through the API."""
+"""Submitting and withdrawing in the API."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MAY = {"nobody": 401, "charlie": 403, "olga": 403, "bob": 201}
 
 
 @pytest.mark.parametrize("name", MAY)
-def test_it_rejects_whoever_is_no_member(
+def test_it_rejects_people_who_are_not_members(
     program: Any, commit: str, charlie: User, olga: User, scored: Submission, name: str
 ) -> None:
     client = program(User.objects.filter(username=name).first())
@@ -43,14 +43,14 @@ def test_it_rejects_whoever_is_no_member(
     assert QuotaSlot.objects.count() == (MAY[name] == 201)
 
 
-def test_it_rejects_a_token_for_reading(program: Any, alice: User, commit: str) -> None:
+def test_it_rejects_a_read_only_token(program: Any, alice: User, commit: str) -> None:
     response = program(alice, "read").post(ADDRESS, {"commit": commit}, format="json")
     assert response.status_code == 401
     assert "'submit'" in response.json()["problem"]
 
 
 @pytest.mark.parametrize("body", [{}, {"commit": ""}, {"commit": "0" * 40}, {"commit": "--all"}, {"commit": ["a"]}, []])
-def test_it_rejects_what_is_no_commit(program: Any, alice: User, commit: str, body: Any) -> None:
+def test_it_rejects_an_invalid_commit(program: Any, alice: User, commit: str, body: Any) -> None:
     response = program(alice).post(ADDRESS, body, format="json")
     assert response.status_code == 400
     assert response.json()["problem"]
@@ -58,7 +58,7 @@ def test_it_rejects_what_is_no_commit(program: Any, alice: User, commit: str, bo
     assert not Submission.objects.exists()
 
 
-def test_it_rejects_a_frozen_time_with_its_end(
+def test_it_rejects_a_submission_in_a_freeze_window(
     program: Any, alice: User, commit: str, the_clock: Any, competition: Competition
 ) -> None:
     window = FreezeWindow.objects.create(
@@ -73,7 +73,7 @@ def test_it_rejects_a_frozen_time_with_its_end(
     assert not QuotaSlot.objects.exists()
 
 
-def test_our_fault_is_no_refusal(program: Any, alice: User, commit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_is_a_platform_error(program: Any, alice: User, commit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(**_: object) -> None:
         raise Fault("the disk is full")
 
@@ -82,7 +82,7 @@ def test_our_fault_is_no_refusal(program: Any, alice: User, commit: str, monkeyp
     assert response.status_code == 503
     assert "disk" not in response.json()["problem"]
     assert "used up" not in response.json()["problem"]
-    assert "look at the team's page" in response.json()["fix"]
+    assert "check the team page" in response.json()["fix"]
 
 
 def test_it_rejects_a_session_without_its_csrf_token(alice: User, commit: str) -> None:

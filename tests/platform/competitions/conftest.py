@@ -1,4 +1,4 @@
-"""What tests of competitions share: sets that rounds draw from."""
+"""Fixtures for tests of competitions: sets that rounds draw from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from competitions.sample_store import keep_samples
 
 @pytest.fixture
 def keep_set(competition: Competition, rules: RulesVersion) -> Callable[..., SampleSet]:
-    """Imports digits for a purpose."""
+    """Factory that imports digits for a purpose."""
 
     def keep(name: str, split: str, purpose: str = "test", count: int = 12) -> SampleSet:
         digest, class_names = keep_samples(

@@ -1,4 +1,4 @@
-"""`manage.py competition`, and the calendar."""
+"""`manage.py competition`, and the lookup of freeze windows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_it_works(db: None, tmp_path: Path) -> None:
     assert tomllib.loads(out.read_text()) == tomllib.loads(DIGITS.read_text())
 
 
-def test_a_database_without_tables_is_named_in_two_lines(root: Path, tmp_path: Path) -> None:
+def test_a_database_without_tables_gives_a_two_line_error(root: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "manage.py", "competition", "import", str(DIGITS)],
         cwd=root,
@@ -36,9 +36,9 @@ def test_a_database_without_tables_is_named_in_two_lines(root: Path, tmp_path: P
         check=False,
     )
     assert done.returncode == 1
-    told = done.stderr.splitlines()
-    assert told[0].startswith("CommandError: the database lacks ")
-    assert told[1:] == ["  fix: run: manage.py migrate"]
+    lines = done.stderr.splitlines()
+    assert lines[0].startswith("CommandError: the database lacks ")
+    assert lines[1:] == ["  fix: run: manage.py migrate"]
 
 
 def test_it_rejects_what_it_cannot_read(db: None, tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_it_rejects_what_it_cannot_read(db: None, tmp_path: Path) -> None:
             call_command("competition", *arguments)
 
 
-def test_a_window_begins_with_its_start_and_is_over_at_its_end(competition: Competition) -> None:
+def test_a_window_includes_its_start_and_excludes_its_end(competition: Competition) -> None:
     start, end = competition.starts_at, competition.starts_at + timedelta(hours=72)
     window = FreezeWindow(competition=competition, starts_at=start, ends_at=end, reason="round 1")
     assert window_at([window], start) is window

@@ -1,4 +1,4 @@
-"""The samples of a round: drawn in secret, committed to in public, and of images that nobody saw before."""
+"""The samples of a round: the secret draw, the public commitment, and images that are new to everybody."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_it_works(source: SampleSet) -> None:
     drawn = drawn_set(source, 8, "round-1")
     assert (drawn.drawn_from, drawn.count, drawn.purpose, drawn.name) == (source, 8, "test", "round-1")
     before, after = samples_of(source), samples_of(drawn)
-    # this order never changes: every published commitment hangs on it
+    # this order must never change: every published commitment depends on it
     order = [4, 10, 6, 9, 8, 7, 3, 11]
     assert [sample.number for sample in after] == list(range(8))
     for number, sample in zip(order, after, strict=True):
@@ -37,7 +37,7 @@ def test_it_works(source: SampleSet) -> None:
     assert worst_cases(drawn) == tuple(worst_cases(source)[number] for number in order)
 
 
-def test_its_order_follows_from_the_salt_alone(source: SampleSet) -> None:
+def test_its_order_depends_only_on_the_salt(source: SampleSet) -> None:
     digests = [draw_samples(source=source, count=12, salt=salt).sample_set.digest for salt in (SALT, SALT, "other")]
     assert digests[0] == digests[1] != digests[2]
 
@@ -60,11 +60,11 @@ def test_the_commitment_is_to_all_hashes_in_their_order(source: SampleSet) -> No
 def test_it_rejects_more_samples_than_there_are(source: SampleSet, count: int) -> None:
     with pytest.raises(Refusal, match=f"has 12 samples, not {count}") as refused:
         draw_samples(source=source, count=count, salt=SALT)
-    assert refused.value.fix == "ask for 1 to 12"
+    assert refused.value.fix == "choose 1 to 12 samples"
 
 
 @pytest.mark.parametrize("purpose", ["development", "validation"])
-def test_it_rejects_samples_that_are_for_something_else(keep_set: KeepSet, purpose: str) -> None:
+def test_it_rejects_samples_for_another_purpose(keep_set: KeepSet, purpose: str) -> None:
     with pytest.raises(Refusal, match=f"is for {purpose}"):
         draw_samples(source=keep_set("public", "dev", purpose), count=5, salt=SALT)
 
@@ -72,7 +72,7 @@ def test_it_rejects_samples_that_are_for_something_else(keep_set: KeepSet, purpo
 def test_it_rejects_a_set_that_holds_a_sample_twice(source: SampleSet) -> None:
     source.digest, source.count = draw(source, [0, 1, 0]), 3
     source.save()
-    with pytest.raises(Refusal, match="holds a sample twice"):
+    with pytest.raises(Refusal, match="contains a sample twice"):
         draw_samples(source=source, count=3, salt=SALT)
 
 
@@ -80,12 +80,12 @@ def test_it_rejects_a_set_that_was_drawn_itself_and_a_name_that_is_taken(source:
     drawn = drawn_set(source, 8, "round-1")
     with pytest.raises(Refusal, match="was drawn for a round"):
         drawn_set(drawn, 5, "round-2")
-    with pytest.raises(Refusal, match="has a sample set 'round-1' already"):
+    with pytest.raises(Refusal, match="already has a sample set 'round-1'"):
         drawn_set(source, 8, "round-1")
 
 
 @pytest.mark.parametrize("purpose", ["development", "validation"])
-def test_it_rejects_images_that_others_see(source: SampleSet, keep_set: KeepSet, purpose: str) -> None:
+def test_it_rejects_images_that_are_not_secret(source: SampleSet, keep_set: KeepSet, purpose: str) -> None:
     keep_set("seen", "test-1", purpose, count=1)
     with pytest.raises(Refusal, match="test-1 shares images with digits/seen, which"):
         drawn_set(source, 5, "round-1")
@@ -98,7 +98,7 @@ def test_it_rejects_images_of_a_set_that_was_drawn_from(source: SampleSet, keep_
         drawn_set(other, 3, "round-2")
 
 
-def test_of_two_sets_that_share_images_and_are_drawn_at_once_one_is_kept(source: SampleSet, keep_set: KeepSet) -> None:
+def test_of_two_overlapping_sets_drawn_concurrently_one_is_kept(source: SampleSet, keep_set: KeepSet) -> None:
     draws = [draw_samples(source=each, count=3, salt=SALT) for each in (source, keep_set("test-2", "test-1", count=3))]
     keep_draw(draws[0], name="round-1")
     with pytest.raises(Refusal, match="test-2 shares images with digits/test-1"):
@@ -117,5 +117,5 @@ def test_a_drawn_set_is_in_no_file_and_in_no_list(
     assert sample_set_for(competition, "test") == source
     assert import_competition(written) == competition
     written["sample_sets"].append(written["sample_sets"][0] | {"name": "round-1"})
-    with pytest.raises(Refusal, match="a round plays on a set of this name"):
+    with pytest.raises(Refusal, match="a set of a round has this name"):
         import_competition(written)

@@ -1,4 +1,4 @@
-"""Competitions from files and back, and who takes part."""
+"""Import and export of competitions, and entries."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_it_rejects_a_slug_that_the_site_uses(db: None, document: dict[str, Any]
         import_competition(document)
     document["competition"]["slug"] = "old"
     made = import_competition(document)
-    Competition.objects.filter(pk=made.pk).update(slug="public")  # as one from before may be called
+    Competition.objects.filter(pk=made.pk).update(slug="public")  # as an older competition may be called
     document["competition"]["slug"] = "public"
     assert import_competition(document).pk == made.pk
 
@@ -81,14 +81,14 @@ def test_it_rejects_a_wrong_value(
 def test_it_rejects_a_changed_sample_set(db: None, document: dict[str, Any]) -> None:
     import_competition(document)
     document["sample_sets"][0]["count"] = 21
-    with pytest.raises(Refusal, match="imported sets never change"):
+    with pytest.raises(Refusal, match="an imported set cannot be changed"):
         import_competition(document)
 
 
 @pytest.mark.parametrize("purpose", ["development", "validation"])
 def test_it_rejects_a_competition_that_could_never_score(db: None, document: dict[str, Any], purpose: str) -> None:
     document["sample_sets"] = [values for values in document["sample_sets"] if values["purpose"] != purpose]
-    with pytest.raises(Refusal, match=f'sample_sets: has none with purpose = "{purpose}"'):
+    with pytest.raises(Refusal, match=f'sample_sets: no set has purpose = "{purpose}"'):
         import_competition(document)
     assert not Competition.objects.exists()
 
@@ -118,7 +118,7 @@ def test_organisers_see_what_is_not_public(competition: Competition, charlie: Us
     assert visible_competitions(charlie).exists()
 
 
-def test_the_example_of_the_page_can_be_read() -> None:
+def test_the_example_in_the_docs_is_valid() -> None:
     page = (Path(demo.__file__).parents[2] / "docs" / "competitions.md").read_text(encoding="utf-8")
     found = read(tomllib.loads(page.partition("```toml\n")[2].partition("```")[0]))
     assert found.query_rules(1).query_budget == 1000

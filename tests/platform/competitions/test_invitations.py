@@ -1,4 +1,4 @@
-"""Invitations into a team: made, accepted, declined, withdrawn, and what they never tell."""
+"""Invitations into a team, and what they must not reveal."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def test_it_works(entry: Entry, alice: User, charlie: User) -> None:
     assert verbs() == ["invite", "accept_invitation", "add_member"]
 
 
-def test_who_declines_joins_nothing_and_may_be_asked_again(entry: Entry, alice: User, charlie: User) -> None:
+def test_a_person_who_declines_can_be_invited_again(entry: Entry, alice: User, charlie: User) -> None:
     invitation = invite(entry=entry, username="charlie", by=alice)
     decline(invitation=invitation, by=charlie)
     assert (invitation.state, is_member(charlie, entry.team)) == ("declined", False)
-    with pytest.raises(Refusal, match="is declined already"):
+    with pytest.raises(Refusal, match="is already declined"):
         accept(invitation=invitation, by=charlie)
     invite(entry=entry, username="charlie", by=alice)
     assert invitations_of(charlie).count() == 1
@@ -54,25 +54,27 @@ def test_a_captain_withdraws_it(entry: Entry, alice: User, bob: User, charlie: U
         withdraw_invitation(invitation=invitation, by=bob)
     withdraw_invitation(invitation=invitation, by=alice)
     assert not invitations_of(charlie).exists()
-    with pytest.raises(Refusal, match="is withdrawn already"):
+    with pytest.raises(Refusal, match="is already withdrawn"):
         accept(invitation=invitation, by=charlie)
 
 
-def test_it_tells_nobody_who_has_an_account_or_organises(
+def test_it_does_not_reveal_who_has_an_account_or_organises(
     entry: Entry, alice: User, charlie: User, olga: User, root_user: User
 ) -> None:
     User.objects.create_user("gone", is_active=False)
     for name in ("charlie", "olga", "root", "gone", "nobody"):
         invitation = invite(entry=entry, username=name, by=alice)
         assert (invitation.username, invitation.state) == (name, "open")
-        with pytest.raises(Refusal, match=f"{name} is invited already"):
+        with pytest.raises(Refusal, match=f"{name} is already invited"):
             invite(entry=entry, username=name, by=alice)
     assert invitations_of(charlie).count() == 1
     assert not invitations_of(olga).exists()
     assert not invitations_of(root_user).exists()
 
 
-def test_who_waits_for_approval_finds_the_invitation_afterwards(entry: Entry, alice: User, root_user: User) -> None:
+def test_a_person_waiting_for_approval_sees_the_invitation_afterwards(
+    entry: Entry, alice: User, root_user: User
+) -> None:
     dora = User.objects.create_user("dora", is_active=False)
     request = request_account(dora)
     invitation = invite(entry=entry, username="dora", by=alice)
@@ -87,22 +89,20 @@ def test_an_account_made_later_is_not_invited_by_its_name(entry: Entry, alice: U
     invitation = invite(entry=entry, username="nobody", by=alice)
     nobody = User.objects.create_user("nobody")
     assert not invitations_of(nobody).exists()
-    with pytest.raises(Refusal, match="another person's"):
+    with pytest.raises(Refusal, match="belongs to another person"):
         accept(invitation=invitation, by=nobody)
 
 
-def test_who_became_an_organiser_cannot_accept(
-    entry: Entry, alice: User, charlie: User, competition: Competition
-) -> None:
+def test_a_new_organiser_cannot_accept(entry: Entry, alice: User, charlie: User, competition: Competition) -> None:
     invitation = invite(entry=entry, username="charlie", by=alice)
     Organiser.objects.create(competition=competition, user=charlie)
     assert not invitations_of(charlie).exists()
-    with pytest.raises(Refusal, match="organisers of Digits do not compete"):
+    with pytest.raises(Refusal, match="organisers of Digits cannot compete"):
         accept(invitation=invitation, by=charlie)
     assert not is_member(charlie, entry.team)
 
 
-def test_who_is_in_another_team_of_the_competition_cannot_accept(
+def test_a_member_of_another_team_cannot_accept(
     entry: Entry, alice: User, charlie: User, competition: Competition
 ) -> None:
     invitation = invite(entry=entry, username="charlie", by=alice)
@@ -113,7 +113,9 @@ def test_who_is_in_another_team_of_the_competition_cannot_accept(
     assert invitation.state == "open"
 
 
-def test_it_expires_and_can_be_made_again(entry: Entry, alice: User, charlie: User, the_clock: FakeClock) -> None:
+def test_an_expired_invitation_can_be_sent_again(
+    entry: Entry, alice: User, charlie: User, the_clock: FakeClock
+) -> None:
     invitation = invite(entry=entry, username="charlie", by=alice)
     the_clock.forward(days=15)
     assert not invitations_of(charlie).exists()
@@ -134,34 +136,34 @@ def test_nobody_is_invited_or_joins_after_the_end(entry: Entry, alice: User, cha
         invite(entry=entry, username="dora", by=alice)
 
 
-def test_it_rejects_invitations_that_cannot_be(entry: Entry, alice: User, bob: User) -> None:
+def test_it_rejects_invalid_invitations(entry: Entry, alice: User, bob: User) -> None:
     with pytest.raises(Refusal, match="only the captain"):
         invite(entry=entry, username="charlie", by=bob)
     with pytest.raises(Refusal, match="bob is already in The Owls"):
         invite(entry=entry, username="bob", by=alice)
-    with pytest.raises(Refusal, match="no user name"):
+    with pytest.raises(Refusal, match="user name is missing"):
         invite(entry=entry, username=" ", by=alice)
 
 
-def test_it_rejects_answers_of_others(entry: Entry, alice: User, bob: User, charlie: User) -> None:
+def test_it_rejects_answers_from_others(entry: Entry, alice: User, bob: User, charlie: User) -> None:
     invitation = invite(entry=entry, username="charlie", by=alice)
-    for act in (accept, decline):
-        with pytest.raises(Refusal, match="another person's"):
-            act(invitation=invitation, by=alice)
+    for call in (accept, decline):
+        with pytest.raises(Refusal, match="belongs to another person"):
+            call(invitation=invitation, by=alice)
 
 
-def test_a_captain_cannot_try_names_for_long(entry: Entry, alice: User, the_clock: FakeClock) -> None:
+def test_invitations_per_hour_are_limited(entry: Entry, alice: User, the_clock: FakeClock) -> None:
     for number in range(20):
         the_clock.forward(seconds=1)
         withdraw_invitation(invitation=invite(entry=entry, username=f"guess-{number}", by=alice), by=alice)
-    with pytest.raises(RefusedForNow, match="20 invitations in an hour") as refused:
+    with pytest.raises(RefusedForNow, match="20 invitations in the last hour") as refused:
         invite(entry=entry, username="charlie", by=alice)
     the_clock.at = refused.value.accepted_from
     invite(entry=entry, username="charlie", by=alice)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_teams_accepted_at_once_one_is_joined(
+def test_of_two_invitations_accepted_concurrently_one_succeeds(
     entry: Entry, alice: User, charlie: User, competition: Competition
 ) -> None:
     dora = User.objects.create_user("dora")

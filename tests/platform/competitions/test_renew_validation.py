@@ -1,4 +1,4 @@
-"""A new validation set: of the same split, and of images that are in no set."""
+"""A new validation set, drawn from unused images of the same split."""
 
 from __future__ import annotations
 
@@ -46,21 +46,19 @@ def test_it_works(competition: Competition, keep_set: KeepSet) -> None:
     assert (third.name, third.replaces) == ("validation-3", after)
 
 
-def test_the_split_of_the_digits_lasts_for_nine_further_sets_of_twenty(
-    competition: Competition, keep_set: KeepSet
-) -> None:
+def test_the_digits_split_is_enough_for_nine_more_sets_of_twenty(competition: Competition, keep_set: KeepSet) -> None:
     seen = set(image_hashes(keep_set("validation", "validation", "validation", 20)))
     for _ in range(9):
         images = image_hashes(renewed(competition))
         assert len(images) == 20
         assert not images & seen
         seen |= images
-    with pytest.raises(Refusal, match="has 0 images that are in no sample set, and 20 are needed") as refused:
+    with pytest.raises(Refusal, match="has only 0 images outside all sample sets, but 20 are needed") as refused:
         draw_validation_set(competition)
-    assert refused.value.fix == "add images to it, or import another validation set"
+    assert refused.value.fix == "add images to the split, or import another validation set"
 
 
-def test_nothing_that_any_set_holds_is_drawn(competition: Competition, keep_set: KeepSet) -> None:
+def test_no_image_of_an_existing_set_is_drawn(competition: Competition, keep_set: KeepSet) -> None:
     keep_set("validation", "validation", "validation", 100)
     other = keep_set("everything", "validation", "development", 198)  # of the same split, and public elsewhere
     other.competition = Competition.objects.create(
@@ -71,13 +69,11 @@ def test_nothing_that_any_set_holds_is_drawn(competition: Competition, keep_set:
         created_at=competition.created_at,
     )
     other.save()
-    with pytest.raises(Refusal, match="has 2 images that are in no sample set, and 100 are needed"):
+    with pytest.raises(Refusal, match="has only 2 images outside all sample sets, but 100 are needed"):
         draw_validation_set(competition)
 
 
-def test_which_images_are_drawn_follows_from_nothing_that_teams_know(
-    competition: Competition, keep_set: KeepSet
-) -> None:
+def test_the_draw_is_not_predictable(competition: Competition, keep_set: KeepSet) -> None:
     keep_set("validation", "validation", "validation", 6)
     drawn = [draw_validation_set(competition).sample_set for _ in range(2)]
     assert drawn[0].digest != drawn[1].digest
@@ -88,7 +84,7 @@ def test_no_round_is_drawn_from_a_set_that_shares_its_images(competition: Compet
     keep_set("validation", "validation", "validation", 20)
     renewed(competition)
     late = keep_set("test", "validation", "test", 200)
-    with pytest.raises(Refusal, match="which are secret no more"):
+    with pytest.raises(Refusal, match="which are no longer secret"):
         draw_samples(source=late, count=10, salt="salt")
 
 
@@ -96,16 +92,16 @@ def test_a_set_that_was_imported_since_the_draw_is_in_force(competition: Competi
     keep_set("validation", "validation", "validation", 20)
     drawn = draw_validation_set(competition)
     imported = keep_set("better", "test-1", "validation", 20)
-    with pytest.raises(Refusal, match="better came into force meanwhile"):
+    with pytest.raises(Refusal, match="better came into force in the meantime"):
         keep_validation_set(drawn)
     assert sample_set_for(competition, "validation") == imported
 
 
-def test_it_rejects_what_a_set_imported_since_the_draw_holds(competition: Competition, keep_set: KeepSet) -> None:
+def test_it_rejects_images_of_a_set_imported_since_the_draw(competition: Competition, keep_set: KeepSet) -> None:
     keep_set("validation", "validation", "validation", 20)
     drawn = draw_validation_set(competition)
     keep_set("all", "validation", "test", 200)
-    with pytest.raises(Refusal, match="digits/all was imported meanwhile and shares images with it"):
+    with pytest.raises(Refusal, match="digits/all was imported in the meantime and shares images with it"):
         keep_validation_set(drawn)
 
 
@@ -138,7 +134,7 @@ def test_it_rejects_a_data_set_that_is_not_on_this_host(
         draw_validation_set(competition)
 
 
-def test_the_file_describes_imported_sets_only(competition: Competition, keep_set: KeepSet) -> None:
+def test_an_export_contains_only_imported_sets(competition: Competition, keep_set: KeepSet) -> None:
     keep_set("development", "dev", "development")
     keep_set("validation", "validation", "validation")
     written = export_competition(competition)
@@ -148,11 +144,11 @@ def test_the_file_describes_imported_sets_only(competition: Competition, keep_se
     assert sample_set_for(competition, "validation").name == "validation-2"
     assert [row.name for row in described_sets(competition)] == ["development", "validation"]
     written["sample_sets"].append({**written["sample_sets"][-1], "name": "validation-2"})
-    with pytest.raises(Refusal, match="the site drew a validation set of this name"):
+    with pytest.raises(Refusal, match="a validation set drawn by the site has this name"):
         import_competition(written)
 
 
-def test_the_setting_travels_in_the_file(competition: Competition, keep_set: KeepSet) -> None:
+def test_the_setting_is_exported_and_imported(competition: Competition, keep_set: KeepSet) -> None:
     keep_set("development", "dev", "development")
     keep_set("validation", "validation", "validation")
     assert competition.new_validation_set

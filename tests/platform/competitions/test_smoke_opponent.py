@@ -1,4 +1,4 @@
-"""The model that a competition's file names for the smoke test."""
+"""The smoke opponent of a competition's file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import demo
-from competitions.import_warnings import remarks
+from competitions.import_warnings import import_notes
 from competitions.models import Competition
 from competitions.services import export_competition, import_competition
 from competitions.smoke_opponents import unpack_opponent
@@ -29,7 +29,7 @@ def model(root: Path, tmp_path: Path) -> Path:
 
 
 def document(opponent: object) -> dict[str, Any]:
-    """The demo's competition with an opponent."""
+    """Return the demo's competition with an opponent."""
     read = tomllib.loads(DIGITS)
     read["competition"]["smoke_opponent"] = opponent
     return read
@@ -38,7 +38,7 @@ def document(opponent: object) -> dict[str, Any]:
 def test_a_directory_is_kept_with_all_its_files(db: None, model: Path, tmp_path: Path) -> None:
     made = import_competition(document(str(model)))
     assert export_competition(made)["competition"]["smoke_opponent"] == str(model)
-    assert f"In the smoke test attacks meet the model {model}." in remarks(made)
+    assert f"The smoke test runs attacks against the model {model}." in import_notes(made)
     unpack_opponent(made.smoke_opponent_digest, tmp_path / "again")
     files = {path.name: path.read_bytes() for path in (tmp_path / "again").iterdir()}
     assert files == {path.name: path.read_bytes() for path in model.iterdir() if path.name != "__pycache__"}
@@ -46,26 +46,28 @@ def test_a_directory_is_kept_with_all_its_files(db: None, model: Path, tmp_path:
     assert not (tmp_path / "again" / "main.py").stat().st_mode & 0o111
 
 
-def test_a_further_import_takes_what_the_directory_holds_then(db: None, model: Path) -> None:
+def test_a_second_import_reads_the_directory_again(db: None, model: Path) -> None:
     first = import_competition(document(str(model))).smoke_opponent_digest
     assert import_competition(document(str(model))).smoke_opponent_digest == first
     (model / "README.md").write_text("Changed.")
     second = import_competition(document(str(model))).smoke_opponent_digest
     assert second != first
     shutil.rmtree(model)
-    assert import_competition(document(str(model))).smoke_opponent_digest == second, "kept where it is not at hand"
+    assert import_competition(document(str(model))).smoke_opponent_digest == second, (
+        "the stored files are kept if the directory is missing"
+    )
     assert import_competition(tomllib.loads(DIGITS)).smoke_opponent_digest == ""
 
 
 def test_a_bundled_model_is_named(db: None) -> None:
     made = import_competition(document("plain-resnet"))
     assert (made.smoke_opponent, made.smoke_opponent_digest) == ("plain-resnet", "")
-    assert "In the smoke test attacks meet the model plain-resnet." in remarks(made)
+    assert "The smoke test runs attacks against the model plain-resnet." in import_notes(made)
 
 
-def test_the_digits_meet_the_quickest_bundled_model(db: None) -> None:
-    assert remarks(import_competition(tomllib.loads(DIGITS))) == [
-        "In the smoke test attacks meet the model numpy-classifier."
+def test_the_digits_use_the_fastest_bundled_model(db: None) -> None:
+    assert import_notes(import_competition(tomllib.loads(DIGITS))) == [
+        "The smoke test runs attacks against the model numpy-classifier."
     ]
 
 
@@ -79,7 +81,7 @@ def test_the_digits_meet_the_quickest_bundled_model(db: None) -> None:
     ],
     ids=["no directory", "an attack", "a GPU", "the manifest"],
 )
-def test_it_rejects_what_is_no_opponent(db: None, model: Path, change: tuple[str, str], named: str) -> None:
+def test_it_rejects_an_invalid_opponent(db: None, model: Path, change: tuple[str, str], named: str) -> None:
     if change[0] == "gone":
         shutil.rmtree(model)
     else:

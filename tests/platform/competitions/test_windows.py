@@ -1,4 +1,4 @@
-"""Freeze windows as organisers plan, open, extend and end them, and what the door tells meanwhile."""
+"""Freeze windows: plan, open, extend, end and call off, and when submissions are accepted again."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def extend_by_an_hour(*, window: FreezeWindow, by: User, reason: str) -> None:
     extend_window(window=window, ends_at=window.ends_at + HOUR, by=by, reason=reason)
 
 
-ACTS = {"open": open_window, "extend": extend_by_an_hour, "end": end_window, "call_off": call_off_window}
+CHANGES = {"open": open_window, "extend": extend_by_an_hour, "end": end_window, "call_off": call_off_window}
 
 
 @pytest.fixture
 def plan(competition: Competition, olga: User, the_clock: Clock) -> Plan:
-    """Plans a window by hours from noon."""
+    """Factory that plans a window, with times in hours from noon."""
     noon = the_clock.at
 
     def make(starts: float = 1, ends: float = 3, reason: str = "round 1", by: User = olga) -> FreezeWindow:
@@ -58,8 +58,8 @@ def plan(competition: Competition, olga: User, the_clock: Clock) -> Plan:
     return make
 
 
-def told(competition: Competition) -> datetime | None:
-    """When the door will accept something again, None where it does now."""
+def accepted_from(competition: Competition) -> datetime | None:
+    """Return when submissions will be accepted again, None if they are accepted now."""
     try:
         check_calendar(competition)
     except RefusedForNow as refused:
@@ -71,27 +71,27 @@ def test_it_works(plan: Plan, olga: User, the_clock: Clock) -> None:
     window = plan()
     event = Event.objects.get()
     assert (event.verb, event.subject, event.by, event.reason) == ("plan", f"freezewindow:{window.pk}", olga, "round 1")
-    assert told(window.competition) is None
+    assert accepted_from(window.competition) is None
     the_clock.forward(hours=1)
-    assert told(window.competition) == window.ends_at
+    assert accepted_from(window.competition) == window.ends_at
 
 
-def test_the_door_tells_the_time_that_holds(plan: Plan, olga: User, the_clock: Clock) -> None:
+def test_a_rejected_submission_shows_the_current_end(plan: Plan, olga: User, the_clock: Clock) -> None:
     noon, window = the_clock.at, plan(1, 3)
     competition = window.competition
     plan(5, 6, "round 2")
     the_clock.forward(minutes=30)
     open_window(window=window, by=olga, reason="all is ready")
-    assert told(competition) == noon + 3 * HOUR
+    assert accepted_from(competition) == noon + 3 * HOUR
     extend_window(window=window, ends_at=noon + 5 * HOUR, by=olga, reason="a worker is away")
-    # until the one that follows at once is over, too
-    assert told(competition) == noon + 6 * HOUR
+    # the window that follows directly counts, too
+    assert accepted_from(competition) == noon + 6 * HOUR
     the_clock.forward(minutes=30)
     end_window(window=window, by=olga, reason="done early")
-    assert told(competition) is None
+    assert accepted_from(competition) is None
     assert (window.starts_at, window.ends_at) == (noon + HOUR / 2, noon + HOUR)
-    acts = [(event.verb, event.reason) for event in Event.objects.filter(subject=f"freezewindow:{window.pk}")]
-    assert acts == [
+    recorded = [(event.verb, event.reason) for event in Event.objects.filter(subject=f"freezewindow:{window.pk}")]
+    assert recorded == [
         ("end", "done early"),
         ("extend", "a worker is away"),
         ("open", "all is ready"),
@@ -112,7 +112,7 @@ def test_the_door_tells_the_time_that_holds(plan: Plan, olga: User, the_clock: C
         (5, 6, "x" * 201, "needs a reason"),
     ],
 )
-def test_it_rejects_a_window_that_cannot_be(plan: Plan, starts: float, ends: float, reason: str, named: str) -> None:
+def test_it_rejects_an_invalid_window(plan: Plan, starts: float, ends: float, reason: str, named: str) -> None:
     plan()
     with pytest.raises(Refusal, match=named):
         plan(starts, ends, reason)
@@ -120,7 +120,7 @@ def test_it_rejects_a_window_that_cannot_be(plan: Plan, starts: float, ends: flo
 
 
 def test_a_window_planned_for_a_moment_ago_begins_now(plan: Plan, the_clock: Clock) -> None:
-    window = plan(-1 / 60, 2, "at once")
+    window = plan(-1 / 60, 2, "now")
     assert window.starts_at == the_clock.at
 
 
@@ -138,20 +138,20 @@ def test_windows_may_touch_and_other_competitions_have_their_own(
     assert plan_window(competition=other, **times, reason="round 1", by=root).pk
 
 
-def test_it_rejects_who_organises_nothing(plan: Plan, alice: User) -> None:
+def test_it_rejects_people_who_are_not_organisers(plan: Plan, alice: User) -> None:
     with pytest.raises(Refusal, match="only organisers"):
         plan(by=alice)
     window = plan()
-    for act in (open_window, end_window):
+    for change in (open_window, end_window):
         with pytest.raises(Refusal, match="only organisers"):
-            act(window=window, by=alice, reason="")
+            change(window=window, by=alice, reason="")
 
 
-def test_it_rejects_acts_at_a_wrong_time(plan: Plan, olga: User, the_clock: Clock) -> None:
+def test_it_rejects_changes_at_a_wrong_time(plan: Plan, olga: User, the_clock: Clock) -> None:
     window = plan()
     with pytest.raises(Refusal, match="has not begun"):
         end_window(window=window, by=olga, reason="")
-    with pytest.raises(Refusal, match="ends at 2026-11-21 15:00 UTC already"):
+    with pytest.raises(Refusal, match="already ends at 2026-11-21 15:00 UTC"):
         extend_window(window=window, ends_at=window.ends_at, by=olga, reason="")
     the_clock.forward(hours=2)
     with pytest.raises(Refusal, match="began at 2026-11-21 13:00 UTC"):
@@ -173,7 +173,7 @@ def test_it_rejects_an_opening_or_an_extension_into_another_window(plan: Plan, o
         open_window(window=second, by=olga, reason="")
 
 
-def test_what_is_called_off_closes_nothing_and_is_in_nobodys_way(
+def test_a_window_that_was_called_off_has_no_effect(
     plan: Plan, competition: Competition, olga: User, the_clock: Clock
 ) -> None:
     running, coming = plan(0, 2, "round 1"), plan(3, 5, "round 2")
@@ -186,26 +186,26 @@ def test_what_is_called_off_closes_nothing_and_is_in_nobodys_way(
     extend_window(window=running, ends_at=the_clock.at + HOUR * 2.5, by=olga, reason="a worker is away")
     end_window(window=running, by=olga, reason="done")
     the_clock.forward(hours=2)
-    assert told(competition) is None
+    assert accepted_from(competition) is None
 
 
-def test_what_is_called_off_while_it_holds_ends(plan: Plan, olga: User, the_clock: Clock) -> None:
+def test_an_active_window_that_is_called_off_ends(plan: Plan, olga: User, the_clock: Clock) -> None:
     window = plan(0, 2)
     the_clock.forward(minutes=2)
     call_off_window(window=window, by=olga, reason="a slip")
     assert (window.ends_at, window.called_off_at) == (the_clock.at, None)
-    # the same start once more: it is a moment ago, and the first window lies in it
+    # the same start again, a moment ago; the first window is within it
     assert plan(0, 2).starts_at == the_clock.at
 
 
-def test_a_window_planned_at_its_own_start_is_called_off_there(plan: Plan, olga: User) -> None:
+def test_a_window_can_be_called_off_at_its_start(plan: Plan, olga: User) -> None:
     window = plan(0, 2)
     call_off_window(window=window, by=olga, reason="a slip")
-    assert told(window.competition) is None
+    assert accepted_from(window.competition) is None
     assert plan(0, 2).starts_at == window.starts_at
 
 
-def test_windows_that_overlap_in_the_past_hold_up_no_act(plan: Plan, olga: User, the_clock: Clock) -> None:
+def test_overlaps_in_the_past_block_no_change(plan: Plan, olga: User, the_clock: Clock) -> None:
     window = plan(0, 2)
     the_clock.forward(hours=1)
     past = {"starts_at": window.starts_at, "ends_at": the_clock.at}
@@ -216,7 +216,7 @@ def test_windows_that_overlap_in_the_past_hold_up_no_act(plan: Plan, olga: User,
     assert window.ends_at == the_clock.at
 
 
-def test_a_file_adds_no_window_that_overlaps(
+def test_an_import_adds_no_overlapping_window(
     plan: Plan, competition: Competition, keep_set: Callable[..., SampleSet]
 ) -> None:
     for purpose, split in (("development", "dev"), ("validation", "validation")):
@@ -229,25 +229,25 @@ def test_a_file_adds_no_window_that_overlaps(
         import_competition(written)
 
 
-@pytest.mark.parametrize("acts", ["open", "extend", "open extend", "open end", "call_off"])
-def test_a_file_leaves_alone_what_acts_have_changed(
-    plan: Plan, competition: Competition, keep_set: Callable[..., SampleSet], olga: User, the_clock: Clock, acts: str
+@pytest.mark.parametrize("changes", ["open", "extend", "open extend", "open end", "call_off"])
+def test_an_import_keeps_windows_changed_by_organisers(
+    plan: Plan, competition: Competition, keep_set: Callable[..., SampleSet], olga: User, the_clock: Clock, changes: str
 ) -> None:
     for purpose, split in (("development", "dev"), ("validation", "validation")):
         keep_set(purpose, split, purpose)
     window = plan(5, 7)
     planned = export_competition(competition)
-    for act in acts.split():
+    for change in changes.split():
         the_clock.forward(minutes=1, seconds=0.25)
-        ACTS[act](window=window, by=olga, reason="as it must be")
-    stands = FreezeWindow.objects.values().get()
+        CHANGES[change](window=window, by=olga, reason="as it must be")
+    saved = FreezeWindow.objects.values().get()
     for file in (planned, tomllib.loads(tomli_w.dumps(export_competition(competition)))):
         import_competition(file)
-        assert FreezeWindow.objects.values().get() == stands
+        assert FreezeWindow.objects.values().get() == saved
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_that_overlap_and_are_planned_at_once_one_is_refused(plan: Plan) -> None:
+def test_of_two_overlapping_windows_planned_concurrently_one_is_rejected(plan: Plan) -> None:
     def attempt(number: int) -> bool:
         try:
             plan(1 + number, 4 + number, f"round {number}")

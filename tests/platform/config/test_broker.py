@@ -1,4 +1,4 @@
-"""The broker in a folder: messages are seen whole or not at all."""
+"""The file-system broker with atomic writes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from config.environment import Environment
 
 
 def connection(folder: Path) -> Connection:
-    """To a broker in `folder`, as the settings name it."""
+    """Return a connection to a broker in `folder`, as the settings make it."""
     address, options = Environment({"BROKER": f"filesystem://{folder}"}).broker("BROKER", "")
     made = Connection(address, transport_options=options)  # type: ignore[no-untyped-call]
     assert isinstance(made.transport, Transport)
@@ -21,15 +21,15 @@ def connection(folder: Path) -> Connection:
 
 
 def test_it_works(tmp_path: Path) -> None:
-    # a queue of its own, of no name that the site has: Kombu remembers for the whole process what it declared
+    # a queue name that the site does not use, since Kombu remembers declared queues for the whole process
     with connection(tmp_path) as broker, broker.SimpleQueue("whole") as queue:
         queue.put({"task": "matches.play"})
         assert queue.get(timeout=5).payload == {"task": "matches.play"}
         assert not list(tmp_path.glob("messages/*"))
 
 
-def test_it_rejects_a_message_that_is_not_written_whole(tmp_path: Path) -> None:
-    """As a process leaves it that is killed while it writes."""
+def test_it_ignores_a_partially_written_message(tmp_path: Path) -> None:
+    """Such as a message of a process that was killed during the write."""
     with connection(tmp_path) as broker, broker.SimpleQueue("begun") as queue:
         (tmp_path / "messages" / "1_x.begun.msg.part").write_text("")
         with pytest.raises(Empty):

@@ -1,6 +1,6 @@
-"""What processes share in the cache is JSON: whoever can write there runs nothing.
+"""The cache contains JSON, so that its contents cannot execute code.
 
-The cache of these tests is the one that is set: files, and Redis where the broker is one.
+The tests use the configured cache: files, or Redis if the broker is Redis.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ KEY = "throttle_anon_127.0.0.1"
 
 
 class Planted:
-    """Makes a folder when it is unpickled."""
+    """Object that creates a folder when it is unpickled."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -38,19 +38,19 @@ class Planted:
 
 
 def plant(key: str, value: bytes, *, header: bytes = pickle.dumps(time.time() + 600)) -> None:
-    """Write what lies at `key`, past the site: `value` in Redis, `header` and the compressed `value` in a file."""
+    """Write to `key` directly: `value` in Redis, or `header` and the compressed `value` in a file."""
     cache = caches["default"]
     if isinstance(cache, RedisCache):
         with redis.Redis.from_url(configured.CACHES["default"]["LOCATION"]) as client:
             client.set(cache.make_key(key), value)
     else:
-        cache.set(key, "it is there")
+        cache.set(key, "a value")
         (file,) = Path(configured.CACHES["default"]["LOCATION"]).iterdir()
         file.write_bytes(header + zlib.compress(value))
 
 
 def test_it_works() -> None:
-    """Throttles, locks, counters and values that expire."""
+    """Throttles, locks, counters and expiring values."""
     cache = caches["default"]
     values = [1763800000.25, 1763800000.5], True, 7, None, "Ωmega", {"value": -0.1, "low": 1e-300, "high": 3.0}
     for value in values:
@@ -66,8 +66,8 @@ def test_it_works() -> None:
     assert not cache.touch("gone", 60)
 
 
-def test_nothing_in_the_cache_is_a_pickle() -> None:
-    """Neither does an entry of another form fail a page: it is as good as missing."""
+def test_unreadable_entries_count_as_missing() -> None:
+    """Such as pickles and invalid JSON."""
     cache = caches["default"]
     for planted in (pickle.dumps([1.0]), b"", b"[" * 100_000, b"\xff", b"{"):
         plant(KEY, planted)
@@ -84,23 +84,23 @@ def test_it_rejects_a_planted_pickle_without_running_it(
     plant(KEY, bomb, header=bomb if header is None else header)
     assert client.get("/api/competitions").status_code == 200
     assert not mark.exists()
-    assert len(caches["default"].get(KEY)) == 1  # counted from nothing
+    assert len(caches["default"].get(KEY)) == 1  # a new counter
 
 
-def test_the_search_of_the_admin_is_remembered(client: Client, root_user: User) -> None:
+def test_the_search_of_the_admin_is_cached(client: Client, root_user: User) -> None:
     client.force_login(root_user)
     first, second = (client.get("/admin/search/", {"s": "team"}).content.decode() for _ in range(2))
     assert "/admin/accounts/team/" in first
     assert second.split("<script")[0] == first.split("<script")[0]
 
 
-def test_what_the_admin_remembers_comes_back_as_plain_values() -> None:
+def test_cached_dataclasses_are_read_back_as_plain_values() -> None:
     cache = caches["default"]
     cache.set("found", [SearchResult(lazystr("Teams"), "Accounts", "/admin/", None)])
     assert cache.get("found") == [{"title": "Teams", "description": "Accounts", "link": "/admin/", "icon": None}]
 
 
-def test_it_rejects_what_json_does_not_hold() -> None:
+def test_it_rejects_values_that_json_cannot_represent() -> None:
     with pytest.raises(TypeError, match="complex"):
         caches["default"].set("key", 1j)
     assert caches["default"].get("key", "missing") == "missing"

@@ -1,4 +1,4 @@
-"""Reading the environment."""
+"""Readers of environment variables."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def test_it_reads_a_postgresql_address() -> None:
     env = Environment({"DATABASE_URL": "postgresql://gauntlet:p%40ss@db.example:5433/arena"})
     database = env.database("DATABASE_URL", "")
     assert database["ENGINE"] == "django.db.backends.postgresql"
-    wanted = {"NAME": "arena", "USER": "gauntlet", "PASSWORD": "p@ss", "HOST": "db.example", "PORT": 5433}
-    assert {key: database[key] for key in wanted} == wanted
+    expected = {"NAME": "arena", "USER": "gauntlet", "PASSWORD": "p@ss", "HOST": "db.example", "PORT": 5433}
+    assert {key: database[key] for key in expected} == expected
 
 
 @pytest.mark.parametrize(
@@ -54,13 +54,13 @@ def test_it_reads_a_postgresql_address() -> None:
         "postgresql://u:secret@h:x/n",
     ],
 )
-def test_it_rejects_a_database_address_and_keeps_the_password_to_itself(address: str) -> None:
+def test_it_rejects_a_database_address_without_showing_the_password(address: str) -> None:
     with pytest.raises(ImproperlyConfigured, match="DATABASE_URL") as caught:
         Environment({"DATABASE_URL": address}).database("DATABASE_URL", "")
     assert "secret" not in str(caught.value)
 
 
-def test_it_reads_a_number_from_the_least_on() -> None:
+def test_it_reads_a_number_with_a_minimum() -> None:
     assert Environment({"PROXIES": "0"}).number("PROXIES", 1, least=0) == 0
     with pytest.raises(ImproperlyConfigured, match="PROXIES is '0'"):
         Environment({"PROXIES": "0"}).number("PROXIES", 1)
@@ -83,8 +83,8 @@ def test_the_cache_may_be_another_server_than_the_broker(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("address", ["redis://", "memcached://u:secret@h", "h:6379"])
-def test_it_rejects_an_address_of_a_cache_and_keeps_the_password_to_itself(tmp_path: Path, address: str) -> None:
-    with pytest.raises(ImproperlyConfigured, match="CACHE is no address of a Redis server") as caught:
+def test_it_rejects_a_cache_address_without_showing_the_password(tmp_path: Path, address: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="CACHE is not the address of a Redis server") as caught:
         Environment({"CACHE": address}).cache("CACHE", "BROKER", otherwise_in=tmp_path)
     assert "secret" not in str(caught.value)
 
@@ -97,7 +97,7 @@ def test_it_makes_a_secret_once(tmp_path: Path) -> None:
     assert [path.name for path in place.parent.iterdir()] == ["key"]
 
 
-def test_it_takes_the_secret_that_is_set(tmp_path: Path) -> None:
+def test_it_uses_the_secret_that_is_set(tmp_path: Path) -> None:
     place = tmp_path / "key"
     assert Environment({"KEY": "k" * 50}).secret("KEY", kept_in=place) == "k" * 50
     assert not place.exists()
@@ -125,28 +125,28 @@ def test_it_rejects_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
         Environment({}).folder("STATE", tmp_path / "file" / "state")
 
 
-def test_a_folder_is_for_its_owner_alone(tmp_path: Path) -> None:
+def test_a_new_folder_is_private(tmp_path: Path) -> None:
     made = Environment({}).folder("STATE", tmp_path / "new")
     assert made.stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.parametrize("kept", ["", "secret-key", "static"])
-def test_a_wider_folder_of_an_earlier_version_is_narrowed(tmp_path: Path, kept: str) -> None:
+def test_a_public_folder_of_the_site_is_made_private(tmp_path: Path, kept: str) -> None:
     state = tmp_path / "state"
     (state / kept).mkdir(parents=True)
     state.chmod(0o755)
     assert Environment({"STATE": str(state)}).folder("STATE", tmp_path).stat().st_mode & 0o777 == 0o700
 
 
-def test_the_default_folder_is_narrowed_whatever_it_holds(tmp_path: Path) -> None:
+def test_the_default_folder_is_made_private_with_any_content(tmp_path: Path) -> None:
     (tmp_path / "default" / "demo").mkdir(parents=True)
     (tmp_path / "default").chmod(0o755)
     assert Environment({}).folder("STATE", tmp_path / "default").stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.parametrize("mode", [0o755, 0o750, 0o1777])
-def test_it_rejects_a_wider_folder_that_is_not_known_as_the_sites(tmp_path: Path, mode: int) -> None:
-    """Such as /srv or /tmp: without them the host would not work."""
+def test_it_rejects_a_public_folder_of_others(tmp_path: Path, mode: int) -> None:
+    """Such as /srv or /tmp, which must stay public."""
     shared = tmp_path / "shared"
     (shared / "home").mkdir(parents=True)
     shared.chmod(mode)
@@ -155,7 +155,7 @@ def test_it_rejects_a_wider_folder_that_is_not_known_as_the_sites(tmp_path: Path
     assert shared.stat().st_mode & 0o7777 == mode
 
 
-def test_a_wider_database_file_is_narrowed_with_what_lies_beside_it(tmp_path: Path) -> None:
+def test_a_public_database_file_and_its_side_files_are_made_private(tmp_path: Path) -> None:
     files = [tmp_path / f"site.sqlite3{end}" for end in ("", "-wal", "-shm")]
     for file in files:
         file.touch()

@@ -1,4 +1,4 @@
-"""What the site keeps on disk is for its own user alone, whatever umask its programs were started with."""
+"""The site's files are private, regardless of the umask at the start."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from pathlib import Path
 import pytest
 from django.conf import settings as configured
 
-# as a web server does: settings, a database, a cache, a broker, a kept object and a repository
+# like a web server: settings, a database, a cache, a broker, a stored object and a repository
 USE = """
 import django; django.setup()
 from django.core.cache import cache
 from django.db import connection
 from config import celery_app
-from core import store
+from core import object_store
 from repositories.services import _make
 from django.conf import settings
 connection.ensure_connection(); connection.cursor().execute("create table one (id int)")
-cache.set("key", 1); store.put(b"secret images"); _make(settings.REPOSITORIES / "owls.git")
+cache.set("key", 1); object_store.put(b"secret images"); _make(settings.REPOSITORIES / "owls.git")
 with celery_app.connection() as broker: broker.SimpleQueue("queue").put({})
 """
 
 
 @pytest.fixture
 def state(tmp_path: Path) -> Path:
-    """The state folder of a site that was used by a program with the usual umask."""
+    """The state folder of a site whose program was started with the usual umask."""
     env = {
         "PATH": "/usr/bin:/bin",
         "GAUNTLET_STATE": str(tmp_path / "state"),

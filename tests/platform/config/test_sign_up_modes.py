@@ -1,4 +1,4 @@
-"""What stands between strangers and the site: addresses behind proxies, counted attempts, forgotten passwords."""
+"""Client addresses behind proxies, login limits and password resets."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_letters_go_to_the_server_that_the_environment_names(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("proxies", "address"), [(0, "127.0.0.1"), (1, "10.0.0.1")])
-def test_behind_a_proxy_the_address_before_it_counts(settings: Settings, proxies: int, address: str) -> None:
+def test_behind_a_proxy_the_client_address_counts(settings: Settings, proxies: int, address: str) -> None:
     settings.ALLAUTH_TRUSTED_PROXY_COUNT = proxies
     settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {"NUM_PROXIES": proxies}
     request = RequestFactory().get("/", headers={"X-Forwarded-For": "6.6.6.6, 10.0.0.1"})
@@ -98,15 +98,15 @@ def test_behind_a_proxy_the_address_before_it_counts(settings: Settings, proxies
     assert AnonRateThrottle().get_ident(Request(request)) == address
 
 
-def test_it_rejects_one_guess_too_many_at_a_password(client: Client, alice: User) -> None:
-    """The count is where all processes see it, in files or in Redis: never in the memory of one."""
+def test_it_limits_password_guesses(client: Client, alice: User) -> None:
+    """The counter is shared by all processes, in files or Redis."""
     seen = [client.post("/accounts/login/", {"login": "alice", "password": "no"}) for _ in range(12)]
     assert "Too many failed" in seen[-1].content.decode()
     assert isinstance(caches["default"], FileBasedCache | RedisCache)
 
 
-def test_nobody_locks_out_somebody_else(client: Client, alice: User) -> None:
-    """Wrong passwords count for the address that they came from."""
+def test_wrong_passwords_do_not_lock_out_other_addresses(client: Client, alice: User) -> None:
+    """Wrong passwords count for the address that sent them."""
     for _ in range(6):
         client.post("/accounts/login/", {"login": "alice", "password": "no"}, REMOTE_ADDR="6.6.6.6")
     right = {"login": "alice", "password": PASSWORD}
@@ -115,22 +115,22 @@ def test_nobody_locks_out_somebody_else(client: Client, alice: User) -> None:
     assert client.post("/accounts/login/", right, REMOTE_ADDR="10.0.0.7").status_code == 302
 
 
-def test_one_address_cannot_try_one_name_after_the_other(client: Client, alice: User) -> None:
+def test_one_address_cannot_try_many_names(client: Client, alice: User) -> None:
     for number in range(10):
         client.post("/accounts/login/", {"login": f"name-{number}", "password": "no"})
-    answer = client.post("/accounts/login/", {"login": "alice", "password": PASSWORD})
-    assert "Too many failed" in answer.content.decode()
+    response = client.post("/accounts/login/", {"login": "alice", "password": PASSWORD})
+    assert "Too many failed" in response.content.decode()
 
 
-def test_one_network_of_ipv6_counts_as_one_address(client: Client, alice: User) -> None:
+def test_an_ipv6_network_counts_as_one_address(client: Client, alice: User) -> None:
     for number in range(5):
         client.post("/accounts/login/", {"login": "alice", "password": "no"}, REMOTE_ADDR=f"2001:db8::{number}")
-    answer = client.post("/accounts/login/", {"login": "alice", "password": PASSWORD}, REMOTE_ADDR="2001:db8::9")
-    assert "Too many failed" in answer.content.decode()
+    response = client.post("/accounts/login/", {"login": "alice", "password": PASSWORD}, REMOTE_ADDR="2001:db8::9")
+    assert "Too many failed" in response.content.decode()
 
 
 @pytest.mark.parametrize(("https", "proxies", "warned"), [(True, 0, True), (True, 1, False), (False, 0, False)])
-def test_a_check_warns_where_all_visitors_would_share_their_limits(
+def test_a_check_warns_if_all_visitors_share_their_limits(
     settings: Settings, https: bool, proxies: int, warned: bool
 ) -> None:
     settings.HTTPS, settings.PROXIES = https, proxies
@@ -138,7 +138,7 @@ def test_a_check_warns_where_all_visitors_would_share_their_limits(
     assert ("core.W001" in found) == warned
 
 
-def test_without_a_server_for_e_mail_the_page_says_so(client: Client, alice: User) -> None:
+def test_without_a_mail_server_the_page_says_so(client: Client, alice: User) -> None:
     page = client.get("/accounts/password/reset/")
     assert "sends no e-mail" in page.content.decode()
     assert client.post("/accounts/password/reset/", {"email": alice.email}).status_code == 405

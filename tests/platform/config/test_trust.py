@@ -1,4 +1,4 @@
-"""Code of strangers never meets a sandbox that does not contain it, unless the operator says in so many words."""
+"""The process sandbox runs no submissions on a public site, unless the operator allows it explicitly."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ WORKER = [sys.executable, "-m", "celery", "--app", "config", "worker", "--queues
 BANNER = "Submissions are not isolated from this host"
 
 
-def started(command: list[str], state: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """`command` with the process sandbox and further settings, run until it ends."""
+def run_program(command: list[str], state: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run `command` with the process sandbox and other settings until it ends."""
     env = {
         "PATH": os.environ["PATH"],
         "DJANGO_SETTINGS_MODULE": "config.settings",
@@ -39,72 +39,72 @@ def started(command: list[str], state: Path, **environment: str) -> subprocess.C
 
 
 @pytest.mark.parametrize("command", [WEB, WORKER], ids=["web", "worker"])
-def test_it_rejects_the_process_sandbox_where_other_hosts_are_answered(tmp_path: Path, command: list[str]) -> None:
-    done = started(command, tmp_path, GAUNTLET_HOSTS="localhost,arena.example.org")
-    said = done.stdout + done.stderr
+def test_it_rejects_the_process_sandbox_with_public_host_names(tmp_path: Path, command: list[str]) -> None:
+    done = run_program(command, tmp_path, GAUNTLET_HOSTS="localhost,arena.example.org")
+    output = done.stdout + done.stderr
     assert done.returncode != 0
-    assert "ImproperlyConfigured: GAUNTLET_SANDBOX is process" in said
-    assert "the site answers to arena.example.org" in said
-    assert "Set GAUNTLET_SANDBOX=docker" in said
-    assert "GAUNTLET_TRUST_EVERYBODY=true" in said
+    assert "ImproperlyConfigured: GAUNTLET_SANDBOX is process" in output
+    assert "the site answers to arena.example.org" in output
+    assert "Set GAUNTLET_SANDBOX=docker" in output
+    assert "GAUNTLET_TRUST_EVERYBODY=true" in output
 
 
 @pytest.mark.parametrize(("variable", "value"), [("GAUNTLET_PROXIES", "1"), ("GAUNTLET_HTTPS", "true")])
 def test_it_rejects_the_process_sandbox_behind_a_proxy(tmp_path: Path, variable: str, value: str) -> None:
-    """It may pass on another host name than it was asked for, such as that of this host."""
-    done = started(LOAD, tmp_path, **{variable: value})
+    """A proxy may forward another host name, such as that of this host."""
+    done = run_program(LOAD, tmp_path, **{variable: value})
     assert "ImproperlyConfigured" in done.stderr
-    assert "the site stands behind a proxy" in done.stderr
+    assert "the site is behind a proxy" in done.stderr
 
 
 @pytest.mark.parametrize("host", ["*", ".example.org", "10.0.0.7"])
-def test_a_name_that_others_can_use_is_not_this_host_alone(host: str) -> None:
+def test_a_public_host_name_is_a_problem(host: str) -> None:
     assert host in trust_problem("process", ["localhost", host], proxied=False, trust_everybody=False)
 
 
 def test_it_works_on_this_host_alone(tmp_path: Path) -> None:
-    done = started(LOAD, tmp_path)
+    done = run_program(LOAD, tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_it_works_where_the_operator_trusts_everybody(tmp_path: Path) -> None:
-    done = started(LOAD, tmp_path, GAUNTLET_HOSTS="arena.example.org", GAUNTLET_TRUST_EVERYBODY="true")
+def test_it_works_if_the_operator_trusts_everybody(tmp_path: Path) -> None:
+    done = run_program(LOAD, tmp_path, GAUNTLET_HOSTS="arena.example.org", GAUNTLET_TRUST_EVERYBODY="true")
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_docker_may_be_reached_by_anybody(tmp_path: Path) -> None:
-    done = started(LOAD, tmp_path, GAUNTLET_HOSTS="arena.example.org", GAUNTLET_SANDBOX="docker")
+def test_docker_works_with_public_host_names(tmp_path: Path) -> None:
+    done = run_program(LOAD, tmp_path, GAUNTLET_HOSTS="arena.example.org", GAUNTLET_SANDBOX="docker")
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_no_sandbox_is_opened_and_nothing_built_where_others_are_answered(settings: Settings) -> None:
-    """Whatever the settings were when they were read."""
+def test_no_sandbox_is_opened_and_nothing_built_with_public_host_names(settings: Settings) -> None:
+    """Even if the settings changed after the start."""
     settings.ALLOWED_HOSTS = ["arena.example.org"]
     with pytest.raises(Fault, match=r"arena\.example\.org"):
         open_sandbox()
     with pytest.raises(Fault, match=r"arena\.example\.org"):
         check_host()
-    trusted_sandbox()  # what is bundled is trusted anywhere
+    trusted_sandbox()  # bundled submissions are always trusted
     settings.TRUST_EVERYBODY = True
     open_sandbox()
 
 
 @pytest.mark.parametrize("address", ["/", "/accounts/login/", "/no/such/page"])
-def test_every_page_says_that_the_process_sandbox_is_on(client: Client, db: None, address: str) -> None:
+def test_every_page_warns_of_the_process_sandbox(client: Client, db: None, address: str) -> None:
     assert BANNER in client.get(address).content.decode()
 
 
-def test_a_request_without_a_known_host_is_told_too(client: Client, db: None) -> None:
+def test_a_request_with_an_unknown_host_gets_the_warning(client: Client, db: None) -> None:
     assert BANNER in client.get("/", headers={"Host": "elsewhere.example"}).content.decode()
 
 
-def test_the_admin_says_that_the_process_sandbox_is_on(client: Client, root_user: User) -> None:
+def test_the_admin_warns_of_the_process_sandbox(client: Client, root_user: User) -> None:
     client.force_login(root_user)
     for page in ("admin:index", "admin:accounts_user_changelist", "admin:accounts_user_add"):
         assert BANNER in client.get(reverse(page)).content.decode()
 
 
-def test_no_page_says_so_with_docker(client: Client, root_user: User, settings: Settings) -> None:
+def test_no_page_warns_with_docker(client: Client, root_user: User, settings: Settings) -> None:
     settings.SANDBOX = "docker"
     client.force_login(root_user)
     for address in ("/", reverse("admin:index")):

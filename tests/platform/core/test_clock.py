@@ -12,7 +12,7 @@ from core import clock
 
 
 @pytest.mark.django_db
-def test_the_shared_clock_does_not_follow_that_of_a_host_where_there_is_a_database_server(
+def test_the_shared_clock_is_that_of_the_database_server(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     wrong = timezone.now() + timedelta(days=1)
@@ -21,8 +21,8 @@ def test_the_shared_clock_does_not_follow_that_of_a_host_where_there_is_a_databa
 
 
 @pytest.mark.django_db
-def test_the_shared_clock_goes_on_within_a_transaction() -> None:
-    """Unlike PostgreSQL's `now()`: what waited for a lock reads a time after it got that lock."""
+def test_the_shared_clock_advances_within_a_transaction() -> None:
+    """Unlike PostgreSQL's `now()`, so that a time read after waiting for a lock is later."""
     with transaction.atomic():
         began = clock.database_now()
         assert any(clock.database_now() > began for _ in range(1000))

@@ -242,7 +242,7 @@ def test_a_result_is_applied_where_the_data_set_has_no_further_images(hall: Hall
     assert round_.state == "published"
     assert hall.pool("model") != []
     assert sample_set_for(hall.competition, "validation") == hall.sources["validation"]
-    why = "the split 'validation' of digits has 0 images that are in no sample set, and 200 are needed"
+    why = "the split 'validation' of digits has only 0 images outside all sample sets, but 200 are needed"
     assert why in round_.problem
     assert why in Event.objects.get(verb="keep_validation_set").reason
     assert dashboard(round_).problem == round_.problem

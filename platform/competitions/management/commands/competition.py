@@ -10,7 +10,7 @@ from typing import Any
 import tomli_w
 from django.core.management.base import BaseCommand, CommandError
 
-from competitions.import_warnings import remarks
+from competitions.import_warnings import import_notes
 from competitions.models import Competition
 from competitions.services import export_competition, import_competition
 from core.errors import GauntletError
@@ -18,35 +18,35 @@ from core.migration_state import require_migrated
 
 
 class Command(BaseCommand):
-    """Thin: the services do the work."""
+    """Command line of the competition services."""
 
     help = "Import a competition from a TOML file, or export one."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        acts = parser.add_subparsers(dest="act", required=True)
-        acts.add_parser("import", help="make or update it").add_argument("file", type=Path)
-        export = acts.add_parser("export", help="print it as a file")
+        commands = parser.add_subparsers(dest="act", required=True)
+        commands.add_parser("import", help="create or update a competition").add_argument("file", type=Path)
+        export = commands.add_parser("export", help="print a competition as TOML")
         export.add_argument("slug")
-        export.add_argument("--out", type=Path, help="write it there instead")
+        export.add_argument("--out", type=Path, help="write to this file instead of standard output")
 
-    def handle(self, *args: Any, **given: Any) -> None:
+    def handle(self, *args: Any, **options: Any) -> None:
         try:
             require_migrated()
-            if given["act"] == "import":
-                competition = import_competition(_parsed(given["file"]))
+            if options["act"] == "import":
+                competition = import_competition(_parsed(options["file"]))
                 self.stdout.write(f"imported {competition.slug}: {competition.title}")
-                for remark in remarks(competition):
-                    self.stdout.write(f"  {remark}")
+                for note in import_notes(competition):
+                    self.stdout.write(f"  {note}")
             else:
-                self._export(given["slug"], given["out"])
+                self._export(options["slug"], options["out"])
         except GauntletError as error:
             raise CommandError(str(error)) from error
 
     def _export(self, slug: str, out: Path | None) -> None:
         competition = Competition.objects.filter(slug=slug).first()
         if competition is None:
-            known = ", ".join(Competition.objects.values_list("slug", flat=True)) or "none is there"
-            raise CommandError(f"there is no competition {slug!r}\n  fix: name one of: {known}")
+            known = ", ".join(Competition.objects.values_list("slug", flat=True)) or "none"
+            raise CommandError(f"there is no competition {slug!r}\n  fix: choose from: {known}")
         text = tomli_w.dumps(export_competition(competition), multiline_strings=True)
         if out is None:
             self.stdout.write(text, ending="")
@@ -54,13 +54,13 @@ class Command(BaseCommand):
         try:
             out.write_text(text, encoding="utf-8")
         except OSError as error:
-            raise CommandError(f"{out} cannot be written: {error}\n  fix: name another file") from error
+            raise CommandError(f"{out} cannot be written: {error}\n  fix: choose another file") from error
 
 
 def _parsed(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise CommandError(f"{path} cannot be read: {error}\n  fix: name a readable file") from error
+        raise CommandError(f"{path} cannot be read: {error}\n  fix: give a readable file") from error
     except ValueError as error:
-        raise CommandError(f"{path} is no TOML in UTF-8: {error}\n  fix: correct it there") from error
+        raise CommandError(f"{path} is not valid TOML in UTF-8: {error}\n  fix: correct the file") from error

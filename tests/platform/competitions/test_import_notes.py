@@ -1,4 +1,4 @@
-"""What an import tells organisers of the competition, and the parts of a split that its sets take."""
+"""Notes and warnings of an import, and the parts of a split that sample sets use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import demo
-from competitions.import_warnings import remarks
+from competitions.import_warnings import import_notes
 from competitions.sample_store import samples_of
 from competitions.services import export_competition, import_competition
 from core.errors import Refusal
@@ -27,31 +27,31 @@ def document() -> dict[str, Any]:
     return read
 
 
-def test_public_images_in_a_secret_set_are_warned_of(db: None, document: dict[str, Any]) -> None:
+def test_it_warns_of_public_images_in_a_secret_set(db: None, document: dict[str, Any]) -> None:
     name = document["sample_sets"][1]["name"]
-    assert any(f"Warning: {name} shares images with" in remark for remark in remarks(import_competition(document)))
+    assert any(f"Warning: {name} shares images with" in note for note in import_notes(import_competition(document)))
 
 
-def test_a_set_may_skip_what_another_one_holds(db: None, document: dict[str, Any]) -> None:
+def test_a_set_can_skip_the_images_of_another_set(db: None, document: dict[str, Any]) -> None:
     document["sample_sets"][1]["skip"] = 20
     made = import_competition(document)
-    assert not any("shares images" in remark for remark in remarks(made))
+    assert not any("shares images" in note for note in import_notes(made))
     assert export_competition(made) == document
-    wanted = load_dataset("digits").samples("dev", 40)[20:]
+    expected = load_dataset("digits").samples("dev", 40)[20:]
     kept = samples_of(made.sample_sets.get(purpose="validation"))
     assert [sample.number for sample in kept] == list(range(20))
-    assert all(np.array_equal(a.image, b.image) and a.label == b.label for a, b in zip(kept, wanted, strict=True))
+    assert all(np.array_equal(a.image, b.image) and a.label == b.label for a, b in zip(kept, expected, strict=True))
 
 
-def test_a_further_import_does_not_move_a_set(db: None, document: dict[str, Any]) -> None:
+def test_a_second_import_does_not_change_a_set(db: None, document: dict[str, Any]) -> None:
     import_competition(document)
     document["sample_sets"][1]["skip"] = 20
-    with pytest.raises(Refusal, match="imported sets never change"):
+    with pytest.raises(Refusal, match="an imported set cannot be changed"):
         import_competition(document)
 
 
 @pytest.mark.parametrize(("skip", "count", "named"), [(90, 20, "holds 97"), (0, 65_537, "65,536"), (-1, 5, "skip")])
-def test_it_rejects_more_than_there_is_or_than_can_be_played(
+def test_it_rejects_invalid_skips_and_counts(
     db: None, document: dict[str, Any], skip: int, count: int, named: str
 ) -> None:
     document["sample_sets"][1] |= {"skip": skip, "count": count}
