@@ -206,8 +206,8 @@ def test_a_broken_mail_server_stops_neither_sign_up_nor_approval(
 def test_a_link_of_an_organiser_makes_one_account(db: None, settings: Settings, as_root: Client) -> None:
     _set(settings, "invitation")
     client = Client()
-    assert "Accounts are made by invitation" in client.get("/accounts/signup/").content.decode()
-    assert "Accounts are made by invitation" in _sign_up(client)
+    assert "Sign-up is by invitation only" in client.get("/accounts/signup/").content.decode()
+    assert "Sign-up is by invitation only" in _sign_up(client)
     page = as_root.post(reverse("admin:accounts_signuplink_add"), {"note": "Robin of Leeds"}, follow=True)
     address = re.search(r"http://testserver(/accounts/signup/[\w.-]+/)", page.content.decode())
     assert address is not None
@@ -236,7 +236,7 @@ def test_it_rejects_links_that_expired_or_were_withdrawn_or_made_up(
     client = Client()
     for key in (key_of(old), key_of(withdrawn), good[:-1], f"{int(good.split('.')[0])}.x", "1", "x"):
         assert "This link no longer works" in client.get(f"/accounts/signup/{key}/", follow=True).content.decode()
-        assert "Accounts are made by invitation" in _sign_up(client)
+        assert "Sign-up is by invitation only" in _sign_up(client)
     assert User.objects.count() == 1
 
 
@@ -246,7 +246,7 @@ def test_a_link_that_is_withdrawn_while_somebody_signs_up_makes_no_account(setti
     client = Client()
     client.get(f"/accounts/signup/{key_of(link)}/", follow=True)
     withdraw_link(link=link, by=root_user)
-    assert "Accounts are made by invitation" in _sign_up(client)
+    assert "Sign-up is by invitation only" in _sign_up(client)
     assert User.objects.count() == 1
 
 
