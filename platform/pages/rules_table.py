@@ -34,7 +34,9 @@ def rows(version: RulesVersion) -> list[RuleRow]:
         RuleRow("Images", f"{height} x {width} x {channels}, {rules.classes} classes", "Integers from 0 to 255."),
         RuleRow("Distance", "L2 over pixels / 255", "Measured by the referee on the bytes that it forwarded."),
         RuleRow("Query budget", f"{rules.query_budget:,} for each sample", "Strict. Each sample has its own budget."),
-        RuleRow("No adversarial found", "distance to the grey image", "Also after a crash. No sample counts more."),
+        RuleRow(
+            "No adversarial found", "distance to the grey image", "Also after a crash. This is the largest distance."
+        ),
         RuleRow("Model wrong on the clean image", "distance 0"),
         RuleRow("Time to label an image", duration(rules.model_seconds_per_image), "On the reference machine."),
         RuleRow("Time to attack a sample", duration(rules.attack_seconds_per_sample), "On the reference machine."),

@@ -193,9 +193,7 @@ def test_the_pages_say_it(arena: Arena, attack_pool: Pool, alice: User, charlie:
     )
     assert said is not None
     assert 0 < int(said[1]) < int(said[2]) < int(said[3])
-    count = (
-        "2 submissions measured on the current validation set (6 samples). The best of 2 equally good submissions"
-    )
+    count = "2 submissions measured on the current validation set (6 samples). The best of 2 equally good submissions"
     compared = (
         f"Submission {newer.pk} is not separated from submission {older.pk}: "
         "difference +0.00, 95 % interval -0.20 to +0.15 over samples, against the same opponents."

@@ -67,7 +67,7 @@ class Copy:
 def notifications(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, int]]]:
     """The tasks that were rung, with their keys; there is no broker."""
     rung: list[tuple[str, dict[str, int]]] = []
-    monkeypatch.setattr(notify, "ring", lambda task, **keys: rung.append((task, keys)))
+    monkeypatch.setattr(notify, "notify", lambda task, **keys: rung.append((task, keys)))
     return rung
 
 

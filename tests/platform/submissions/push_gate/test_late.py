@@ -87,7 +87,7 @@ def test_a_push_that_lands_in_a_freeze_window_after_its_slot_was_given_back_is_n
     copy.git("tag", "submission-1")
     done = subprocess.run(["git", "push", address, "submission-1"], cwd=copy.folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "submission-1 is stored, and arrived too late and is not a submission: submissions are frozen until" in done.stderr
+    assert "submission-1 is stored, and came too late to be a submission: submissions are frozen until" in done.stderr
     assert f"after {window.ends_at:%Y-%m-%d %H:%M} UTC: git tag submission-2 {commit[:12]}" in done.stderr
     assert not Submission.objects.exists()
     (slot,) = slots("submission-1")
