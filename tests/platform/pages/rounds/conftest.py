@@ -29,7 +29,7 @@ Play = Callable[..., Round]
 
 @pytest.fixture
 def play(planned: Round, rules: RulesVersion, alice: User) -> Play:
-    """Publish round 1 with this many players on each track. The first model is not broken; the cuts follow the ladder."""
+    """Publish round 1 with this many players on each track; the first model is not broken, cuts follow the ladder."""
 
     def publish(players: int, state: str = Round.State.PUBLISHED) -> Round:
         field = {kind: _field(planned.competition, kind, players, alice) for kind in KINDS}
