@@ -53,7 +53,7 @@ check: setup ## lint, format, types, layers, and Django's own checks
 	@$(BIN)/python manage.py check --fail-level WARNING
 	@$(BIN)/python manage.py makemigrations --check --dry-run
 
-format: setup ## put code into the house's format
+format: setup ## format the code
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
 

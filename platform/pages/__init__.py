@@ -1,1 +1,1 @@
-"""The faces of the site that own no table."""
+"""HTML pages of the site. This app has no tables."""

@@ -1,4 +1,4 @@
-"""Who sees what. A competition that is not visible, and everything in it, does not exist for whoever asks."""
+"""Access rules of the pages. A competition that is not visible to the user, with everything in it, is a 404."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from rounds.models import Round
 from submissions.models import Submission
 
 
-def person(request: HttpRequest) -> User:
-    """Who asks; raises `PermissionDenied` where nobody is logged in."""
+def signed_in_user(request: HttpRequest) -> User:
+    """Return the user of the request. Raise `PermissionDenied` if nobody is signed in."""
     if isinstance(request.user, User):
         return request.user
     raise PermissionDenied
 
 
 def competition_of(request: HttpRequest, slug: str) -> Competition:
-    """A competition that whoever asks may see, or 404."""
+    """Return a competition that the user may see. Raise 404 otherwise."""
     found: Competition = get_object_or_404(visible_competitions(request.user), slug=slug)
     return found
 
 
 def round_of(request: HttpRequest, slug: str, number: int) -> Round:
-    """A round of such a competition, or 404."""
+    """Return a round of a competition that the user may see. Raise 404 otherwise."""
     rounds = competition_of(request, slug).rounds.select_related("window", "sample_set", "rules")
     found: Round = get_object_or_404(rounds, number=number)
     return found
 
 
 def entry_of(request: HttpRequest, team: str) -> Entry:
-    """A team's place in a competition that whoever asks may see, or 404."""
+    """Return a team's entry in a competition that the user may see. Raise 404 otherwise."""
     entry = get_object_or_404(Entry.objects.select_related("team", "competition"), team__slug=team)
     _check_visible(request, entry.competition)
     return entry
 
 
 def submission_of(request: HttpRequest, number: int) -> Submission:
-    """A submission to a competition that whoever asks may see, or 404."""
+    """Return a submission to a competition that the user may see. Raise 404 otherwise."""
     related = (
         "repository__entry__team",
         "repository__entry__competition",
@@ -56,21 +56,21 @@ def submission_of(request: HttpRequest, number: int) -> Submission:
     return submission
 
 
-def belongs(request: HttpRequest, entry: Entry) -> bool:
-    """Whether whoever asks is a member of the team."""
+def in_team(request: HttpRequest, entry: Entry) -> bool:
+    """Return whether the user is a member of the team."""
     return is_member(request.user, entry.team)
 
 
 def own_entry_of(request: HttpRequest, team: str) -> Entry:
-    """The entry of a team that whoever asks is a member of; 404 where it is not to be seen, 403 for others."""
+    """Return the entry of a team of the user. Raise 404 if it is not visible, 403 if the user is not a member."""
     entry = entry_of(request, team)
-    if not belongs(request, entry):
+    if not in_team(request, entry):
         raise PermissionDenied
     return entry
 
 
 def sees_inside(request: HttpRequest, entry: Entry) -> bool:
-    """Whether whoever asks sees what is between a team and its organisers."""
+    """Return whether the user may see what only the team and its organisers see."""
     return sees_everything_of(request.user, entry)
 
 

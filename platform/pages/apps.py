@@ -6,6 +6,6 @@ from django.apps import AppConfig
 
 
 class PagesConfig(AppConfig):
-    """Home and other pages without tables."""
+    """Configuration of the pages app."""
 
     name = "pages"

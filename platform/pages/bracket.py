@@ -1,4 +1,4 @@
-"""The bracket of a published round as one track sees it: stage beside stage, who met whom, who was cut by what."""
+"""Bracket of a published round for one track: stages, opponents and cuts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MEDIAN = "median"
 
 @dataclass(frozen=True)
 class Opponent:
-    """A member of the panel that the track's players met. `counts`: its results were scored."""
+    """A member of the panel that the players of the track met. `counts`: its results were scored."""
 
     name: Name
     counts: bool
@@ -22,15 +22,15 @@ class Opponent:
 
 @dataclass(frozen=True)
 class Column:
-    """A stage, as one track saw it: `met` players, of whom `kept` stayed. `cut_line` is "" where nobody was cut.
+    """A stage of one track: `kept` of `players` advanced. `cut_line` is "" if no player was cut.
 
-    `panel` is None where it is not to be seen yet.
+    `panel` is None while it is secret.
     """
 
     number: int
     samples: int
     by_median: bool
-    met: int
+    players: int
     kept: int
     cut_line: str
     panel: Sequence[Opponent] | None
@@ -40,7 +40,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """What a stage decided on a player."""
+    """The decision of a stage about one player."""
 
     place: int
     value: str
@@ -50,36 +50,42 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Way:
-    """A player's way through the stages, and how many of them it did not see any more."""
+class Row:
+    """The stages of one player; `missing` counts the stages after its elimination."""
 
     name: Name
     cells: Sequence[Cell]
-    unseen: int
+    missing: int
 
 
 @dataclass(frozen=True)
 class Bracket:
-    """Stages from left to right, players from the first place to the last; `cuts` says of each player that was cut,
-    or left as inconsistent, where and by what."""
+    """Stages from left to right, players from the first place to the last.
+
+    `cuts` maps the key of each eliminated player to the stage and the reason, as text.
+    """
 
     columns: Sequence[Column]
-    ways: Sequence[Way]
+    rows: Sequence[Row]
     cuts: Mapping[int, str]
 
 
 def bracket(
-    brackets: Sequence[BracketView], track_name: str, rows: Sequence[StandingRow], *, without_first_panel: bool = False
+    brackets: Sequence[BracketView],
+    track_name: str,
+    standings: Sequence[StandingRow],
+    *,
+    without_first_panel: bool = False,
 ) -> Bracket:
-    """The bracket of the track `track_name`, whose standings are `rows`.
+    """Return the bracket of the track `track_name` with these `standings`.
 
-    `without_first_panel`: that of stage 1 is left out, which is seated in the order of the leaderboards.
+    `without_first_panel`: hide the panel of stage 1, which follows the order of the leaderboards.
     """
-    arena = Track.Name.TARGETED if track_name == Track.Name.TARGETED else Track.Name.UNTARGETED
-    stages = next((each.stages for each in brackets if each.track_name == arena), ())
+    attack_track = Track.Name.TARGETED if track_name == Track.Name.TARGETED else Track.Name.UNTARGETED
+    stages = next((each.stages for each in brackets if each.track_name == attack_track), ())
     lines = [_lines(stage, track_name) for stage in stages]
     columns = [_column(stage, track_name, decided) for stage, decided in zip(stages, lines, strict=True)]
-    if without_first_panel and columns and arena == Track.Name.UNTARGETED:
+    if without_first_panel and columns and attack_track == Track.Name.UNTARGETED:
         columns[0] = replace(columns[0], panel=None)
     cells = [
         {line.name.player: (line.name, _cell(line, by_median=column.by_median)) for line in decided}
@@ -92,17 +98,17 @@ def bracket(
         if not line.kept
     }
     if track_name == Track.Name.MODEL:
-        cuts |= _left_later(brackets)
-    ways = []
-    for player in dict.fromkeys(row.player for row in rows):
-        met = [stage[player] for stage in cells if player in stage]
-        if met:
-            ways.append(Way(met[0][0], [cell for _, cell in met], len(stages) - len(met)))
-    return Bracket(columns, ways, cuts)
+        cuts |= _eliminated_by_targeted(brackets)
+    rows = []
+    for player in dict.fromkeys(row.player for row in standings):
+        played = [stage[player] for stage in cells if player in stage]
+        if played:
+            rows.append(Row(played[0][0], [cell for _, cell in played], len(stages) - len(played)))
+    return Bracket(columns, rows, cuts)
 
 
-def _left_later(brackets: Sequence[BracketView]) -> Mapping[int, str]:
-    """The models that left as inconsistent in the bracket of the targeted attacks."""
+def _eliminated_by_targeted(brackets: Sequence[BracketView]) -> Mapping[int, str]:
+    """Return the models that were eliminated as inconsistent in the bracket of the targeted attacks."""
     later = (each for each in brackets if each.track_name == Track.Name.TARGETED)
     return {
         line.name.player: f"{why(stage, line)} (targeted attacks)"
@@ -118,9 +124,9 @@ def _lines(stage: StageView, track_name: str) -> Sequence[Line]:
 
 
 def _column(stage: StageView, track_name: str, lines: Sequence[Line]) -> Column:
-    met_attacks = track_name == Track.Name.MODEL
-    panel = stage.panel_attacks if met_attacks else stage.panel_models
-    counted = {name.player for name in (stage.counted_attacks if met_attacks else stage.counted_models)}
+    against_attacks = track_name == Track.Name.MODEL
+    panel = stage.panel_attacks if against_attacks else stage.panel_models
+    counted = {name.player for name in (stage.counted_attacks if against_attacks else stage.counted_models)}
     by_median = stage.ordered_by == MEDIAN
     kept = sum(line.kept for line in lines)
     line = next((line.cut_line for line in lines), None) if kept < len(lines) else None
@@ -128,7 +134,7 @@ def _column(stage: StageView, track_name: str, lines: Sequence[Line]) -> Column:
         number=stage.number,
         samples=stage.samples,
         by_median=by_median,
-        met=len(lines),
+        players=len(lines),
         kept=kept,
         cut_line=_number(line, by_median=by_median),
         panel=[Opponent(name, name.player in counted) for name in panel],

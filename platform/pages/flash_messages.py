@@ -1,4 +1,4 @@
-"""What a page says after an act."""
+"""Flash messages: the result of an action, shown on the next page."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pages.templatetags.gauntlet import moment
 from pages.templatetags.refusals import capital, with_code
 
 
-def refused(request: HttpRequest, refusal: Refusal) -> None:
-    """Show a refusal with its fix and, where only time is missing, from when on it works."""
+def show_refusal(request: HttpRequest, refusal: Refusal) -> None:
+    """Show a refusal with its fix and, for a `RefusedForNow`, the time from which it is accepted."""
     text = format_html("<strong>{}</strong>", with_code(_sentence(refusal.problem)))
     if refusal.fix:
         text += format_html(" {}", with_code(_sentence(refusal.fix)))
@@ -21,13 +21,13 @@ def refused(request: HttpRequest, refusal: Refusal) -> None:
     messages.error(request, text)
 
 
-def in_words(refusal: Refusal) -> str:
-    """A refusal and its fix as text, for the top of a form."""
+def refusal_text(refusal: Refusal) -> str:
+    """Return a refusal and its fix as text, for the top of a form."""
     return " ".join(_sentence(text) for text in (refusal.problem, refusal.fix) if text)
 
 
-def done(request: HttpRequest, text: str) -> None:
-    """Say that something was done."""
+def show_success(request: HttpRequest, text: str) -> None:
+    """Show that an action succeeded."""
     messages.success(request, text)
 
 

@@ -1,4 +1,4 @@
-"""Forms of the pages. They check shapes only; what may be done is the services' to say."""
+"""Forms of the pages. They check only the format of the input; services check permissions and rules."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from accounts.services import MAX_DAYS
 
 
 class TeamForm(forms.Form):
-    """A team to be made."""
+    """Form for a new team."""
 
-    name = forms.CharField(max_length=80, label="Name", help_text="As the leaderboards show it.")
+    name = forms.CharField(max_length=80, label="Name", help_text="Shown on the leaderboards.")
     slug = forms.CharField(
         max_length=40,
         label="Short name",
-        help_text="For addresses: lower-case letters, digits and single hyphens, as in robust-owls. It stays for good.",
+        help_text="Lower-case letters, digits and single hyphens, e.g. robust-owls. You cannot change it later.",
         validators=Team._meta.get_field("slug").validators[:1],
         widget=forms.TextInput(attrs={"autocapitalize": "none", "spellcheck": "false"}),
     )
 
 
 class TokenForm(forms.Form):
-    """An access token to be made."""
+    """Form for a new access token."""
 
-    name = forms.CharField(max_length=60, label="Name", help_text="Where you will use it, e.g. laptop.")
+    name = forms.CharField(max_length=60, label="Name", help_text="Where you use the token, e.g. laptop.")
     scopes = forms.MultipleChoiceField(
         choices=AccessToken.Scope.choices,
         initial=[AccessToken.Scope.READ, AccessToken.Scope.SUBMIT],
         widget=forms.CheckboxSelectMultiple,
-        label="What it may do",
+        label="Scopes",
     )
     days = forms.IntegerField(
-        min_value=1, max_value=MAX_DAYS, initial=90, label="Days", help_text=f"How long it works, at most {MAX_DAYS}."
+        min_value=1, max_value=MAX_DAYS, initial=90, label="Days", help_text=f"Lifetime, at most {MAX_DAYS} days."
     )

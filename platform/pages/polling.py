@@ -1,4 +1,4 @@
-"""Parts of a page that follow what happens: htmx asks for them again, and gets nothing where nothing changed."""
+"""Live parts of a page: htmx requests them again and gets an empty answer if nothing changed."""
 
 from __future__ import annotations
 
@@ -17,43 +17,43 @@ NOTHING_NEW = 204
 
 
 @dataclass(frozen=True)
-class Part:
-    """A live part: its HTML in a frame that asks for it again, and a digest by which to tell that it changed."""
+class LivePart:
+    """HTML in a frame that polls, and a digest of the content."""
 
     html: SafeString
     digest: str
 
 
-def part(
+def live_part(
     request: HttpRequest,
     template: str,
     context: Mapping[str, Any],
     *,
     every: int | None,
     known: Mapping[str, str] | None = None,
-) -> Part:
-    """`template`, asked for again `every` so many seconds; None: nothing will change any more.
+) -> LivePart:
+    """Render `template` in a frame that polls every `every` seconds, or never if that is None.
 
-    `known` is what the page around it shows, and comes back with each request. The template must not hold a form: its
-    token differs each time.
+    `known` is what the rest of the page shows; each request sends it back. The template must not contain a form,
+    because its CSRF token differs each time.
     """
     inner = SafeString(render_to_string(template, dict(context), request))
     digest = hashlib.sha256(f"{every} {inner}".encode()).hexdigest()[:16]
     if every is None:
-        return Part(format_html("<div>{}</div>", inner), digest)
+        return LivePart(format_html("<div>{}</div>", inner), digest)
     values = {name: request.GET[name] for name in ("page", "attempt") if name in request.GET}
     frame = '<div data-live hx-get="{}?{}" hx-trigger="every {}s" hx-swap="outerHTML">{}</div>'
     query = urlencode(values | dict(known or {}) | {"seen": digest})
-    return Part(format_html(frame, request.path, query, every, inner), digest)
+    return LivePart(format_html(frame, request.path, query, every, inner), digest)
 
 
-def asked(request: HttpRequest) -> bool:
-    """Whether htmx asks for the live part of a page, not a person for the page."""
+def is_poll(request: HttpRequest) -> bool:
+    """Return whether htmx requests only the live part of a page."""
     return "HX-Request" in request.headers and "seen" in request.GET
 
 
-def answer(request: HttpRequest, live: Part, said: SafeString | None = None) -> HttpResponse:
-    """The live part with what is `said` beside it, or nothing where it is what was seen."""
+def answer(request: HttpRequest, live: LivePart, extra: SafeString | None = None) -> HttpResponse:
+    """Return the live part and `extra`, or an empty 204 if the browser has this content already."""
     if request.GET["seen"] == live.digest:
         return HttpResponse(status=NOTHING_NEW)
-    return HttpResponse(live.html + (said or SafeString()))
+    return HttpResponse(live.html + (extra or SafeString()))

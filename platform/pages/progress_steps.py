@@ -1,4 +1,4 @@
-"""How far a submission has come: the one state that a page shows, and the steps that it draws."""
+"""Progress of a submission: the state and the steps that its page shows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from leaderboards.models import Evaluation
 from submissions.models import Build, Submission
 
-STEPS = ("Received", "Build", "Smoke stage", "Evaluation", "Score")
+STEPS = ("Received", "Build", "Smoke test", "Evaluation", "Score")
 _RECEIVED, _BUILD, _SMOKE, _EVALUATION = range(4)
 _UNDER_WAY = {
     Submission.State.RECEIVED: _RECEIVED,
@@ -19,14 +19,14 @@ _UNDER_WAY = {
 
 @dataclass(frozen=True)
 class Step:
-    """`stand` is "done", "now", "ended" (here it stopped) or "" (still to come)."""
+    """A step. `status` is "done", "now", "ended" (the submission ended here) or "" (not started)."""
 
     name: str
-    stand: str
+    status: str
 
 
-def way(submission: Submission, evaluation: Evaluation | None, builds: Sequence[Build]) -> list[Step]:
-    """The steps of a submission; `builds` are all of it, the newest last."""
+def steps_of(submission: Submission, evaluation: Evaluation | None, builds: Sequence[Build]) -> list[Step]:
+    """Return the steps of a submission; `builds` are all its builds, the newest last."""
     at, ended = _place(submission, evaluation, builds)
     return [
         Step(name, "done" if number < at else ("ended" if ended else "now") if number == at else "")
@@ -35,14 +35,14 @@ def way(submission: Submission, evaluation: Evaluation | None, builds: Sequence[
 
 
 def state_of(submission: Submission, evaluation: Evaluation | None) -> Submission.State | Evaluation.State:
-    """The state to show: that of the evaluation as long as the submission is ready, else its own."""
+    """Return the state to show: that of the evaluation while the submission is ready, otherwise its own."""
     if evaluation is not None and submission.state == Submission.State.READY:
         return Evaluation.State(evaluation.state)
     return Submission.State(submission.state)
 
 
 def _place(submission: Submission, evaluation: Evaluation | None, builds: Sequence[Build]) -> tuple[int, bool]:
-    """The step at which the submission is, and whether it ended there."""
+    """Return the current step, and whether the submission ended there."""
     state = Submission.State(submission.state)
     if state in _UNDER_WAY:
         return _UNDER_WAY[state], False
@@ -50,7 +50,7 @@ def _place(submission: Submission, evaluation: Evaluation | None, builds: Sequen
         return len(STEPS), False
     if state == Submission.State.READY:
         return _EVALUATION, evaluation is not None and evaluation.state == Evaluation.State.VOID
-    # refused or withdrawn
+    # rejected or withdrawn
     if evaluation is not None or submission.player_id is not None:
         return _EVALUATION, True
     if not builds:

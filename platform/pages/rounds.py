@@ -1,4 +1,4 @@
-"""What the public page of a round reads. Until a round is published it says nothing of who plays or leads."""
+"""Data of the public page of a round. Before a round is published, they contain neither players nor ranks."""
 
 from __future__ import annotations
 
@@ -21,19 +21,22 @@ TOP = 5
 
 
 @dataclass(frozen=True)
-class UnderWay:
-    """How far a round is that is being played. `asked` grows as stages end: it is what was asked for so far."""
+class Progress:
+    """Progress of a running round in triples. `total` counts what is planned so far and grows with each stage."""
 
     stage: str
     played: int
-    asked: int
+    total: int
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a round's standings. `cut` says where and by what it was cut, "" for those of the last stage;
-    `shares`: another team sent the same content, and has the same place. `tries`: of how many pairs of opponent and
-    sample its failures are a part; 0 where none counted."""
+    """A row of the standings of a round.
+
+    `cut` names the stage and the reason of the elimination, "" for the players of the last stage. `shares`: another
+    team submitted the same content and has the same place. `tries`: the number of pairs of opponent and sample that
+    `failures` refers to, 0 if none counted.
+    """
 
     of: StandingRow
     shares: bool
@@ -42,8 +45,8 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Warned:
-    """An attack that does not count and would have broken a winning model; both as "title by teams"."""
+class WarningRow:
+    """An attack that does not count and beat a winning model; both as "title by teams"."""
 
     attack: str
     model: str
@@ -53,22 +56,22 @@ class Warned:
 
 @dataclass(frozen=True)
 class Results:
-    """All that a published round says: the first five of each track, and one track in full."""
+    """Results of a published round: the top five of each track, and one track in full."""
 
     top: Sequence[tuple[Track, Sequence[StandingRow], int]]
     track: Track
     rows: Sequence[Row]
     bracket: Bracket
-    warnings: Sequence[Warned]
+    warnings: Sequence[WarningRow]
 
     @property
     def axis(self) -> Axis:
-        """The axis of the drawn intervals."""
+        """The axis of the interval bars."""
         return axis_to(max((row.of.high or 0.0 for row in self.rows), default=1.0))
 
     @property
     def line_after_fifth(self) -> str:
-        """Whether the fifth is told apart from the sixth: it decides who counts, and who is in the next pool."""
+        """Whether the fifth is separated from the sixth, as "is" or "is not"; "" if there is no sixth."""
         scored = [row.of for row in self.rows if row.of.value is not None]
         if len(scored) <= TOP:
             return ""
@@ -76,17 +79,17 @@ class Results:
 
     @property
     def own_team(self) -> bool:
-        """Whether a row is not scored by an opponent of its own team."""
+        """Whether an opponent of the same team does not count for a row."""
         return any(row.of.met != row.of.opponents for row in self.rows)
 
     @property
     def other_prizes(self) -> bool:
-        """Whether the order of prizes is not that of the places."""
+        """Whether the order of prizes differs from the places."""
         return any(row.of.prize_place not in (None, row.of.place) for row in self.rows)
 
     @property
     def inconsistent(self) -> bool:
-        """Whether a row left the round as inconsistent."""
+        """Whether a row was eliminated as inconsistent."""
         return any(row.of.gone == "inconsistent" for row in self.rows)
 
     @property
@@ -95,10 +98,10 @@ class Results:
         return any(row.of.not_broken for row in self.rows)
 
 
-def under_way(played: Round) -> UnderWay:
-    """How far a round is. Names nobody."""
+def progress_of(played: Round) -> Progress:
+    """Return the progress of a round, without names."""
     progress = selectors.progress(played)
-    return UnderWay(_stage(played, list(played.stages.all())), progress.done, progress.done + progress.left)
+    return Progress(_stage(played, list(played.stages.all())), progress.done, progress.done + progress.left)
 
 
 def _stage(played: Round, stages: Sequence[RoundStage]) -> str:
@@ -109,7 +112,7 @@ def _stage(played: Round, stages: Sequence[RoundStage]) -> str:
     if Track.Name.TARGETED not in over:
         number = sum(stage.bracket == Track.Name.TARGETED for stage in stages) + 1
         return f"Stage {number} of targeted attacks against the five best models"
-    return "The last look: attacks that were cut, against the five winning models"
+    return "Final check: attacks that were cut, against the five winning models"
 
 
 def _is_last(stage: RoundStage, played: Round) -> bool:
@@ -117,10 +120,10 @@ def _is_last(stage: RoundStage, played: Round) -> bool:
 
 
 def results(played: Round, tracks: Sequence[Track], shown: Track, *, sees_live: bool) -> Results:
-    """What a published round says, the track `shown` in full, in four queries.
+    """Return the results of a published round, with the track `shown` in full, in four queries.
 
-    While the boards stand still, only those who see them live (`sees_live`) see a first panel that was seated in the
-    order of boards that stood still already.
+    If the leaderboards were frozen before the round, the first panel shows their secret order. It is then visible
+    only with `sees_live`, until the leaderboards are released.
     """
     since = played.competition.leaderboards_frozen_since
     hidden = since is not None and since <= played.window.starts_at and not sees_live
@@ -139,19 +142,19 @@ def results(played: Round, tracks: Sequence[Track], shown: Track, *, sees_live: 
 
 
 def _tries(stages: Sequence[BracketView], track_name: str, rows: Sequence[StandingRow]) -> dict[int, int]:
-    """Of each player the pairs of sample and opponent that scored it in the last stage."""
-    arena = Track.Name.TARGETED if track_name == Track.Name.TARGETED else Track.Name.UNTARGETED
-    last = next((each.stages[-1] for each in stages if each.track_name == arena and each.stages), None)
+    """Return for each player the number of pairs of sample and opponent that scored it in the last stage."""
+    attack_track = Track.Name.TARGETED if track_name == Track.Name.TARGETED else Track.Name.UNTARGETED
+    last = next((each.stages[-1] for each in stages if each.track_name == attack_track and each.stages), None)
     return {row.player: last.samples * (row.met or 0) if last else 0 for row in rows}
 
 
-def _warnings(played: Round, rows: Iterable[StandingRow]) -> Sequence[Warned]:
+def _warnings(played: Round, rows: Iterable[StandingRow]) -> Sequence[WarningRow]:
     titles: dict[int, str] = {}
     for row in rows:
         known = titles.get(row.player)
         titles[row.player] = f"{known}, {row.team}" if known else f"{row.title} by {row.team}"
     return [
-        Warned(titles[attack], titles[model], nearer, samples)
+        WarningRow(titles[attack], titles[model], nearer, samples)
         for attack, model, nearer, samples in RoundWarning.objects.filter(round=played).values_list(
             "attack", "model", "nearer", "samples"
         )
@@ -164,7 +167,7 @@ def _top(rows: Sequence[StandingRow]) -> Sequence[StandingRow]:
 
 @dataclass(frozen=True)
 class ReleasedFile:
-    """A released part that is one file, of so many bytes (None where it is missing)."""
+    """A released part that is one file. `bytes` is its size, None if the file is missing."""
 
     part: str
     title: str
@@ -173,7 +176,7 @@ class ReleasedFile:
 
 
 def files(public: Iterable[Release]) -> Sequence[ReleasedFile]:
-    """The files among the parts of a round that are public."""
+    """Return the files among the public parts of a round."""
     return [
         ReleasedFile(each.part, each.get_part_display(), each.released_at, _size(each.content))
         for each in public
@@ -187,8 +190,10 @@ def _size(digest: str) -> int | None:
 
 
 def entries_shown(*, inside: bool) -> QuerySet[RoundEntry]:
-    """Entries of rounds, newest first, as whoever looks may know them: their places once the round is published;
-    for those `inside` also that a submission is frozen."""
+    """Return the round entries that the user may see, newest first.
+
+    Entries of published rounds are public. The team and the organisers (`inside`) also see those of running rounds.
+    """
     shown = Q(round__state=Round.State.PUBLISHED)
     if inside:
         shown |= Q(round__state__in=Round.UNDER_WAY)
@@ -196,5 +201,5 @@ def entries_shown(*, inside: bool) -> QuerySet[RoundEntry]:
 
 
 def with_entries(*, inside: bool) -> Prefetch[str, QuerySet[RoundEntry], str]:
-    """Of submissions, what `entries_shown` shows, as `in_rounds`."""
+    """Return the prefetch of `entries_shown` for submissions, as their attribute `in_rounds`."""
     return Prefetch("round_entries", entries_shown(inside=inside), to_attr="in_rounds")

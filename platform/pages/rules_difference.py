@@ -1,4 +1,4 @@
-"""What differs between two versions of the rules, value by value."""
+"""Differences between two versions of the rules, value by value."""
 
 from __future__ import annotations
 
@@ -16,19 +16,21 @@ LABELS = {
     "shape": "Images",
     "classes": "Classes",
     "query_budget": "Query budget for each sample",
-    "piece_samples": "Samples played at once",
+    "piece_samples": "Samples in a piece",
     "setup_seconds": "Seconds to set up",
     "model_seconds_per_image": "Seconds to label an image",
     "attack_seconds_per_sample": "Seconds to attack a sample",
     "opponents": "Opponents in a pool",
-    LEAST_ACCURACY: "Clean accuracy in the smoke stage",
+    LEAST_ACCURACY: "Clean accuracy in the smoke test",
 }
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A value in two versions. `kind` is "changed", "added", "removed" or "unchanged"; `same_effect`: one of them left
-    it out, and what holds then is the value that the other gives."""
+    """A value in two versions. `kind` is "changed", "added", "removed" or "unchanged".
+
+    `same_effect`: one version does not set the value, and its default equals the value of the other version.
+    """
 
     name: str
     label: str
@@ -39,7 +41,7 @@ class Difference:
 
 
 def differences(old: RulesVersion, new: RulesVersion) -> Sequence[Difference]:
-    """Every value that one of the versions gives, what differs first, then by name."""
+    """Return every value that one of the versions sets: first the differences, then the others, each by name."""
     before, after = _effective(old), _effective(new)
     rows = []
     for name in sorted(old.values.keys() | new.values.keys()):
@@ -66,7 +68,7 @@ def _kind(name: str, old: RulesVersion, new: RulesVersion) -> str:
 
 
 def _effective(version: RulesVersion) -> dict[str, Any]:
-    """What holds under a version, left out values included."""
+    """Return all values of a version, defaults included."""
     rules = query_rules(version.values, version.version).as_dict()
     return rules | {LEAST_ACCURACY: least_accuracy(version.values)}
 

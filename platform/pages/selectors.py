@@ -1,4 +1,4 @@
-"""What single pages read across the apps below them."""
+"""Queries of the pages across the apps below them."""
 
 from __future__ import annotations
 
@@ -41,55 +41,55 @@ RECENT_COMMITS = 5
 
 @dataclass(frozen=True)
 class TrackCard:
-    """A track and the best of its board; `still` is None where that is the board as it is now.
+    """A track and the top of its leaderboard.
 
-    `waits`: nothing is scored before the other side has a pool.
+    `frozen` is None if the leaderboard is live. `pool_missing`: no scores yet, because the other side has no pool.
     """
 
     track: Track
     top: Sequence[BoardRow]
-    still: BoardFreeze | None
-    waits: bool
+    frozen: BoardFreeze | None
+    pool_missing: bool
 
 
 def cards(competition: Competition, user: User | AnonymousUser) -> list[TrackCard]:
-    """Every track with its first three as the person may see them, in a query for each track."""
-    still = not sees_live(user, competition)
+    """Return every track with the top three that the user may see, with one query for each track."""
+    frozen = not sees_live(user, competition)
     found = []
     for track in competition.tracks.all():
-        top = best(track, TOP, still=still)
-        waits = not top.rows and opposing_pool(track) is None
-        found.append(TrackCard(track, top.rows, top.still, waits))
+        top = best(track, TOP, still=frozen)
+        pool_missing = not top.rows and opposing_pool(track) is None
+        found.append(TrackCard(track, top.rows, top.still, pool_missing))
     return found
 
 
 @dataclass(frozen=True)
-class Line:
-    """Below which place of a board it is said whether the data separate it from the next one."""
+class PoolLine:
+    """The line below the last place of a pool; `separated`: that place differs significantly from the next one."""
 
     place: int
     separated: bool
 
 
-def line_below(page: BoardPage, place: int) -> Line | None:
-    """The line below a place of a board, such as the last that a pool has room for; None where it is not known."""
+def pool_line(page: BoardPage, place: int) -> PoolLine | None:
+    """Return the line below a place of a leaderboard, None if it is unknown."""
     if page.number != 1 or len(page.rows) <= place:
         return None
     upper, lower = page.rows[place - 1], page.rows[place]
     if lower.rank is None or upper.rank_low is None:
         return None
     if upper.rank == lower.rank:
-        return Line(place, separated=False)
-    return None if upper.separated is None else Line(place, upper.separated)
+        return PoolLine(place, separated=False)
+    return None if upper.separated is None else PoolLine(place, upper.separated)
 
 
 def own_entry(user: User | AnonymousUser, competition: Competition) -> Entry | None:
-    """The entry of the person's team in the competition; there is at most one."""
+    """Return the entry of the user's team in the competition. There is at most one."""
     return Entry.objects.filter(competition=competition, team__in=teams_of(user)).select_related("team").first()
 
 
 def pools(competition: Competition) -> list[Pool]:
-    """The pool in force of each track that has one, with its players."""
+    """Return the pool in force of each track that has one, with its players."""
     newest: dict[int, Pool] = {}
     made = Pool.objects.filter(track__competition=competition).select_related("track").order_by("track", "number")
     for pool in made.prefetch_related("places__player"):
@@ -99,10 +99,10 @@ def pools(competition: Competition) -> list[Pool]:
 
 @dataclass(frozen=True)
 class SubmissionStatus:
-    """How a submission stands: its newest evaluation and, while that is played, its place in the queue.
+    """State of a submission: its newest evaluation and, while that runs, its progress and place in the queue.
 
-    `hidden_since`: the boards stand still since then, and there is a newer evaluation that is not shown here.
-    `build` is its place among those that wait to be built; `worker_missing`: no live worker can play its pieces.
+    `hidden_since`: the leaderboards are frozen since then, and a newer evaluation is hidden.
+    `build` is the place in the build queue. `worker_missing`: no live worker can play its pieces.
     """
 
     evaluation: Evaluation | None
@@ -115,31 +115,31 @@ class SubmissionStatus:
 
     @property
     def scored(self) -> bool:
-        """Whether there is a score."""
+        """Whether the evaluation has a score."""
         return self.evaluation is not None and self.evaluation.state == Evaluation.State.SCORED
 
 
 def status_of(submission: Submission, *, inside: bool) -> SubmissionStatus:
-    """How a submission stands now: for its team and the organisers (`inside`), or as everybody may know it."""
+    """Return the state of a submission, for its team and the organisers (`inside`) or for the public."""
     newest = evaluation_of(submission)
     evaluation = newest if inside else public_evaluation_of(submission)
     hidden = newest != evaluation
-    played = waits = build = None
+    played = queue_place = build = None
     no_worker = False
-    goes_on = submission.state == Submission.State.READY
-    if goes_on and evaluation is not None and evaluation.state == Evaluation.State.PLAYING:
+    ready = submission.state == Submission.State.READY
+    if ready and evaluation is not None and evaluation.state == Evaluation.State.PLAYING:
         matches = list(evaluation.matches.all())
-        played, waits, no_worker = progress(matches), queue_of(matches), worker_is_missing(matches)
+        played, queue_place, no_worker = progress(matches), queue_of(matches), worker_is_missing(matches)
     if submission.state == Submission.State.RECEIVED:
         build = place_of(submission)
-    missing = goes_on and newest is None and opposing_pool(submission.repository.track) is None
+    missing = ready and newest is None and opposing_pool(submission.repository.track) is None
     since = submission.repository.entry.competition.leaderboards_frozen_since if hidden else None
-    return SubmissionStatus(evaluation, played, waits, build, missing, no_worker, since)
+    return SubmissionStatus(evaluation, played, queue_place, build, missing, no_worker, since)
 
 
 @dataclass(frozen=True)
 class RepositoryPanel:
-    """A team's repository for a track, as its members see it. `repository` is None before the first push."""
+    """A team's repository for a track, as its members see it; `repository` is None before the first push."""
 
     track: Track
     repository: Repository | None
@@ -148,11 +148,11 @@ class RepositoryPanel:
     next_tag: str
     left_out: Sequence[QuotaSlot] = ()
     commits_in_time: bool = True
-    """Whether `commits` could be read in time; they are empty where not."""
+    """Whether `commits` could be read in time. Otherwise they are empty."""
 
 
 def repository_panels(entry: Entry) -> list[RepositoryPanel]:
-    """The repositories of a team, one for each track of its competition."""
+    """Return the repository panels of a team, one for each track of its competition."""
     made = {repository.track_id: repository for repository in entry.repositories.select_related("track")}
     return [_repository_panel(track, made.get(track.pk)) for track in entry.competition.tracks.all()]
 
@@ -174,7 +174,7 @@ def _repository_panel(track: Track, repository: Repository | None) -> Repository
 
 @dataclass(frozen=True)
 class Queue:
-    """What waits, and since when."""
+    """Size and age of the queue."""
 
     pieces: int
     claimed: int
@@ -184,7 +184,7 @@ class Queue:
 
 
 def queue() -> Queue:
-    """Everything that is not played and not built yet."""
+    """Return the pieces that are not played and the submissions that are not built."""
     pieces = Piece.objects.filter(OPEN_PIECES).aggregate(
         all=Count("pk"),
         claimed=Count("pk", filter=Q(state=Piece.State.CLAIMED)),

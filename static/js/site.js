@@ -1,12 +1,12 @@
-// Everything here is a convenience: the pages work without it.
+// Progressive enhancement: all pages work without this script.
 "use strict";
 
-// a page that nobody looks at asks for nothing
+// hidden pages do not poll
 document.addEventListener("htmx:beforeRequest", (event) => {
   if (document.hidden && event.target.closest("[data-live]")) event.preventDefault();
 });
 
-// a log that was read to its end stays at its end
+// a log that is scrolled to its end stays there
 let atTheEnd = false;
 document.addEventListener("htmx:beforeSwap", (event) => {
   const log = event.target.closest(".log");
@@ -22,16 +22,16 @@ for (const log of document.querySelectorAll(".log[data-live]")) {
 }
 
 for (const button of document.querySelectorAll("[data-copy]")) {
-  const said = button.textContent;
+  const label = button.textContent;
   button.hidden = !navigator.clipboard;
   button.addEventListener("click", async () => {
     await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent.trim());
     button.textContent = "Copied";
-    setTimeout(() => { button.textContent = said; }, 1500);
+    setTimeout(() => { button.textContent = label; }, 1500);
   });
 }
 
-// times in the zone of the reader; they come as UTC, and are rounded up to the minute as the server rounds them
+// show times in the time zone of the reader, rounded up to the minute as on the server; the server sends UTC
 const local = new Intl.DateTimeFormat("en-GB", {
   day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short",
 });
@@ -41,7 +41,7 @@ function localise(part) {
   }
 }
 
-// the same words as the server's: in 2 d 3 h
+// the same format as on the server: in 2 d 3 h
 function until(seconds) {
   if (seconds <= 0) return "now";
   const minutes = Math.floor(seconds / 60), hours = Math.floor(minutes / 60), days = Math.floor(hours / 24);
@@ -51,8 +51,8 @@ function until(seconds) {
 }
 function count() {
   for (const span of document.querySelectorAll("[data-until]")) {
-    const words = until((new Date(span.dataset.until) - Date.now()) / 1000);
-    if (span.textContent !== words) span.textContent = words;
+    const text = until((new Date(span.dataset.until) - Date.now()) / 1000);
+    if (span.textContent !== text) span.textContent = text;
   }
 }
 

@@ -1,4 +1,4 @@
-"""How the pages write things: times, numbers, Markdown, intervals."""
+"""Template tags and filters for times, numbers, Markdown and intervals."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _DEEPEST_HEADING = 6
 
 @register.filter
 def markdown(text: str) -> SafeString:
-    """Markdown as HTML. Raw HTML in it is shown as text, and its headings stand below the page's own."""
+    """Render Markdown as HTML. Raw HTML is escaped, and headings are one level lower."""
     tokens = _MARKDOWN.parse(text)
     for token in tokens:
         _lower(token)
     html = str(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))
-    return SafeString(html)  # the renderer escapes what is not its own
+    return SafeString(html)  # the renderer escapes raw HTML
 
 
 def _lower(token: Token) -> None:
@@ -47,13 +47,13 @@ def _lower(token: Token) -> None:
 
 @register.filter
 def moment(at: datetime | None) -> SafeString | str:
-    """A time in UTC, readable by people and programs."""
+    """Format a time in UTC as a `time` element."""
     return "" if at is None else _time(at, SafeString())
 
 
 @register.filter
 def local_moment(at: datetime | None) -> SafeString | str:
-    """A time that the browser turns into that of its reader's zone; UTC where no script runs."""
+    """Format a time that a script converts to the reader's time zone; without scripts it is UTC."""
     return "" if at is None else _time(at, SafeString(" data-local"))
 
 
@@ -61,27 +61,27 @@ def _time(at: datetime, attribute: SafeString) -> SafeString:
     at, minute = at.astimezone(UTC), to_minute(at)
     return format_html(
         '<time datetime="{}" title="{}"{}>{}</time>',
-        _for_programs(at),
+        _iso(at),
         at.strftime("%Y-%m-%d %H:%M:%S UTC"),
         attribute,
         f"{minute.day} {minute:%b %Y, %H:%M} UTC",
     )
 
 
-def _for_programs(at: datetime) -> str:
+def _iso(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @register.simple_tag
 def countdown(at: datetime) -> SafeString:
-    """How long it still is to a time, "in 2 d 3 h"; the browser counts on."""
+    """Format the time that is left, for example "in 2 d 3 h"; a script updates it."""
     return format_html(
-        '<span class="nowrap" data-until="{}">{}</span>', _for_programs(at), until((at - clock.now()).total_seconds())
+        '<span class="nowrap" data-until="{}">{}</span>', _iso(at), until((at - clock.now()).total_seconds())
     )
 
 
 def until(seconds: float) -> str:
-    """A time that is so many seconds ahead, to the minute: "in 2 d 3 h", "in 41 min", "now"."""
+    """Format a number of seconds until a time, to the minute: "in 2 d 3 h", "in 41 min", "now"."""
     if seconds <= 0:
         return "now"
     minutes = int(seconds // 60)
@@ -95,7 +95,7 @@ def until(seconds: float) -> str:
 
 @register.filter
 def duration(seconds: float | None) -> str:
-    """A length of time in the two units that matter: 4 min 10 s."""
+    """Format a duration in at most two units, for example "4 min 10 s"."""
     if seconds is None:
         return ""
     seconds = rounding.seconds(seconds)
@@ -117,13 +117,13 @@ def duration(seconds: float | None) -> str:
 
 @register.filter
 def distance(value: float | None) -> str:
-    """A distance as scores show it."""
+    """Format a distance with the number of decimals of scores."""
     return "" if value is None else f"{rounding.distance(value):.{rounding.DECIMALS}f}"
 
 
 @register.filter
 def digits(value: float | None, scored: Any) -> str:
-    """A distance in the digits that the interval of the score beside it (`scored.low`, `scored.high`) leaves."""
+    """Format a distance with the precision of the interval of a score (`scored.low`, `scored.high`)."""
     if value is None or scored.low is None or scored.high is None:
         return distance(value)
     return f"{rounding.distance(value):.{decimals(scored.low, scored.high)}f}"
@@ -131,40 +131,40 @@ def digits(value: float | None, scored: Any) -> str:
 
 @register.filter
 def accuracy(share: float | None) -> str:
-    """A share of samples that are right, "96.5 %"."""
+    """Format a share as an accuracy, for example "96.5 %"."""
     return "" if share is None else f"{share:.1%}".replace("%", " %")
 
 
 @register.filter
 def queries(value: float | None) -> str:
-    """A mean number of queries."""
+    """Format a mean number of queries."""
     return "" if value is None else f"{rounding.queries(value):,}"
 
 
 @register.filter
 def skew(seconds: float) -> str:
-    """How far a clock is off that of the database, in whole seconds: "31 s ahead"; "in step" below one."""
+    """Format the offset of a clock from the database's, in whole seconds: "31 s ahead", or "in sync" below one."""
     off = round(abs(seconds))
     if not off:
-        return "in step"
+        return "in sync"
     return f"{f'{off} s' if off < 60 else duration(off)} {'ahead' if seconds > 0 else 'behind'}"
 
 
 @register.filter
-def kept_name(value: str) -> str:
-    """A machine's name for something, as words: `too_slow` becomes `too slow`."""
+def spaced(value: str) -> str:
+    """Replace underscores of an identifier by spaces: `too_slow` becomes `too slow`."""
     return value.replace("_", " ")
 
 
 @register.filter
 def short(commit: str) -> str:
-    """The start of a commit or digest, by which people tell them apart."""
+    """Shorten a commit or digest to ten characters."""
     return commit.removeprefix("sha256:")[:10]
 
 
-@register.inclusion_tag("pages/parts/range.html")
+@register.inclusion_tag("pages/parts/interval.html")
 def interval(low: float, value: float, high: float, axis: Axis) -> Mapping[str, Any]:
-    """A score and its interval, drawn on the axis of its table."""
+    """Draw a score and its interval on the axis of its table."""
     written = decimals(low, high)
     low, value, high = map(rounding.distance, (low, value, high))
     start = axis.at(low)
@@ -179,37 +179,37 @@ def interval(low: float, value: float, high: float, axis: Axis) -> Mapping[str, 
 
 @register.inclusion_tag("pages/parts/axis.html")
 def ticks(axis: Axis) -> Mapping[str, Any]:
-    """The numbers of an axis, to stand above or below bars of its width."""
+    """Draw the labels of an axis, for above or below its bars."""
     return {"axis": axis, "words": f"axis from 0 to {axis.ticks[-1].text}"}
 
 
 @register.simple_tag
 def hardest(track_name: str) -> str:
-    """What the opponent is called against whom a player of that track fares worst."""
+    """Return the column title for the opponent that costs a player of the track the most."""
     return "Strongest opponent" if track_name == Track.Name.MODEL else "Hardest opponent"
 
 
 @register.simple_tag
 def withstood(track_name: str) -> str:
-    """What pairs of opponent and sample without an adversarial are called: a model's merit, an attack's loss."""
+    """Return the column title for pairs of opponent and sample without an adversarial."""
     return "Held" if track_name == Track.Name.MODEL else "Found nothing"
 
 
 @register.filter
 def share(failures: int, tries: int | None) -> str:
-    """Such pairs as a share of all, "8 of 80"; alone where it is not known how many there were."""
+    """Format a share, for example "8 of 80"; only the number if the total is unknown."""
     return f"{intcomma(failures)} of {intcomma(tries)}" if tries else str(intcomma(failures))
 
 
 @register.simple_block_tag
-def written(content: str) -> str:
-    """What stands in the block, in one line; kept under a name with `as`, to be written twice."""
-    return SafeString(" ".join(content.split()))  # a rendered block: what it shows of others is escaped
+def oneline(content: str) -> str:
+    """Render the block in one line. With `as NAME`, store it in a variable instead."""
+    return SafeString(" ".join(content.split()))  # a rendered block, so its variables are escaped
 
 
 @register.simple_tag(takes_context=True)
 def site_address(context: Mapping[str, Any]) -> str:
-    """Where the site is, "https://arena.example"; "" where the request names no host of ours."""
+    """Return the address of the site, "https://arena.example", or "" if the host of the request is not allowed."""
     request: HttpRequest | None = context.get("request")
     try:
         return f"{request.scheme}://{request.get_host()}" if request else ""
@@ -219,5 +219,5 @@ def site_address(context: Mapping[str, Any]) -> str:
 
 @register.simple_tag
 def own_teams(user: User | AnonymousUser) -> Sequence[Team]:
-    """The teams of whoever looks at the page, for its menu."""
+    """Return the teams of the user, for the menu."""
     return list(teams_of(user))

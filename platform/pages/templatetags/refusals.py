@@ -1,4 +1,4 @@
-"""How the pages write why something was refused: one headline, the rest of the text, the fixes one by one."""
+"""Template filters for refusals: a headline, the rest of the text, and a list of fixes."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _CODE = re.compile(r"`([^`\n]+)`")
 
 _REASONS = {reason.value: reason.text for reason in Reason}
 _STAGES = {
-    "manifest": "`submission.toml` was refused.",
+    "manifest": "`submission.toml` was rejected.",
     "build_failed": "The build failed.",
     "build_too_slow": "The build took too long.",
-    "check_failed": "The smoke stage failed.",
-    "overdue": "It was not over in time.",
-    "lost": "The worker that had it was lost.",
-    "fault": "Something of ours failed.",
-    "own_opponents": "All opponents are of its own team.",
+    "check_failed": "The smoke test failed.",
+    "overdue": "The time limit was reached.",
+    "lost": "The connection to the worker was lost.",
+    "fault": "Platform error.",
+    "own_opponents": "All opponents belong to the same team.",
 }
 
 
 @register.filter
 def with_code(text: str) -> SafeString:
-    """A text in which what stands in backticks is code. Everything in it is escaped."""
+    """Format text in backticks as code, and escape everything."""
     parts = _CODE.split(text)
     return format_html_join(
         "", "{}", ((format_html("<code>{}</code>", part) if odd % 2 else part,) for odd, part in enumerate(parts))
@@ -39,30 +39,30 @@ def with_code(text: str) -> SafeString:
 
 @register.filter
 def headline(problem: str) -> str:
-    """The first line of a problem, as a headline."""
+    """Return the first line of a problem, as a headline."""
     return capital(problem.partition("\n")[0])
 
 
 def capital(text: str) -> str:
-    """A text as a sentence begins. A first word that is a name (`main.py`, `numpy.linalg`) stays as it is."""
+    """Capitalise the first letter, unless the first word is a name (`main.py`, `numpy.linalg`)."""
     return f"{text[:1].upper()}{text[1:]}" if text.split(" ", 1)[0].isalpha() else text
 
 
 @register.filter
 def below_headline(problem: str) -> str:
-    """What a problem says below its first line."""
+    """Return a problem without its first line."""
     return problem.partition("\n")[2].strip("\n")
 
 
 @register.filter
 def fixes(fix: str) -> Sequence[str]:
-    """The fixes of a refusal, one a line, each as a sentence begins."""
+    """Return the fixes of a refusal, one for each line, capitalised."""
     return [capital(line.strip()) for line in fix.splitlines() if line.strip()]
 
 
 @register.filter
 def reason_text(reason: str) -> str:
-    """A stored reason as a sentence."""
+    """Return a stored reason as a sentence."""
     if reason in _STAGES:
         return _STAGES[reason]
     return f"{capital(_REASONS.get(reason) or reason.replace('_', ' '))}."

@@ -1,1 +1,1 @@
-"""The views of the pages, by subject."""
+"""Views of the pages, by subject."""

@@ -1,4 +1,4 @@
-"""The page of an account: teams and access tokens."""
+"""Account page: teams, invitations and access tokens."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from competitions.selectors import invitations_of, visible_competitions
 from core import clock
 from core.errors import Refusal
 from pages import flash_messages
-from pages.access import person
+from pages.access import signed_in_user
 from pages.forms import TokenForm
 
 
@@ -25,15 +25,15 @@ from pages.forms import TokenForm
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def account(request: HttpRequest) -> HttpResponse:
-    """Teams and tokens; a post makes a token, which the answer shows this once and nothing keeps."""
-    user = person(request)
+    """Show teams and tokens; a POST creates a token, which only this answer shows."""
+    user = signed_in_user(request)
     form = TokenForm(request.POST or None)
     plain, made = "", None
     if request.method == "POST" and form.is_valid():
         try:
             made, plain = services.issue_token(user=user, **form.cleaned_data)
         except Refusal as refusal:
-            form.add_error(None, flash_messages.in_words(refusal))
+            form.add_error(None, flash_messages.refusal_text(refusal))
         else:
             form = TokenForm()
     context = {
@@ -54,21 +54,24 @@ def account(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_required
 def token_revoke(request: HttpRequest, token: int) -> HttpResponse:
-    """End a token of one's own."""
-    found = get_object_or_404(AccessToken, pk=token, user=person(request))
+    """Revoke a token of the user."""
+    found = get_object_or_404(AccessToken, pk=token, user=signed_in_user(request))
     try:
-        services.revoke_token(token=found, by=person(request))
+        services.revoke_token(token=found, by=signed_in_user(request))
     except Refusal as refusal:
-        flash_messages.refused(request, refusal)
+        flash_messages.show_refusal(request, refusal)
     else:
-        flash_messages.done(request, f"The token {found.name} no longer works.")
+        flash_messages.show_success(request, f"The token {found.name} is revoked.")
     return redirect("pages:account")
 
 
 @never_cache
 @require_safe
 def follow_sign_up_link(request: HttpRequest, key: str) -> HttpResponse:
-    """Remember the link for the sign-up and lead there. It is not used up by that: mail programs follow links, too."""
+    """Store the sign-up link in the session and redirect to the form.
+
+    This does not use up the link, because mail programs follow links, too.
+    """
     if link_of(key) is None:
         return render(request, "account/signup_closed.html", {"followed": True})
     request.session[LINK_IN_SESSION] = key

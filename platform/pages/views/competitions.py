@@ -1,4 +1,4 @@
-"""The pages of a competition: what it is, its rules, its boards."""
+"""Pages of a competition: overview, rules and leaderboards."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from pages.calendar import calendar
 from pages.chart_axis import axis_to
 from pages.rules_difference import differences
 from pages.rules_table import rows, scale
-from pages.selectors import cards, line_below, own_entry, pools
+from pages.selectors import cards, own_entry, pool_line, pools
 
 BOARD_EVERY = 10
 
 
 @require_safe
 def competition(request: HttpRequest, slug: str) -> HttpResponse:
-    """What a competition is about and how it stands."""
+    """Show the overview of a competition."""
     shown = competition_of(request, slug)
     rules = shown.rules_versions.first()
     tracks = shown.tracks.all()
@@ -45,12 +45,12 @@ def competition(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def rules(request: HttpRequest, slug: str) -> HttpResponse:
-    """The rules in force and every version before them."""
+    """Show the rules in force and all earlier versions."""
     shown = competition_of(request, slug)
-    made = list(shown.rules_versions.all())
+    newest_first = list(shown.rules_versions.all())
     versions = [
-        (version, rows(version), made[place + 1].version if place + 1 < len(made) else None)
-        for place, version in enumerate(made)
+        (version, rows(version), newest_first[index + 1].version if index + 1 < len(newest_first) else None)
+        for index, version in enumerate(newest_first)
     ]
     context = {"competition": shown, "tracks": shown.tracks.all(), "versions": versions}
     return render(request, "pages/rules.html", context)
@@ -58,7 +58,7 @@ def rules(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def rules_difference(request: HttpRequest, slug: str, old: int, new: int) -> HttpResponse:
-    """What differs between two versions of the rules, whichever is the older one."""
+    """Show the differences between two versions of the rules, in either order."""
     shown = competition_of(request, slug)
     before = get_object_or_404(shown.rules_versions, version=old)
     after = get_object_or_404(shown.rules_versions, version=new)
@@ -76,12 +76,12 @@ def rules_difference(request: HttpRequest, slug: str, old: int, new: int) -> Htt
 
 @require_safe
 def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
-    """A track's leaderboard, a hundred rows a page."""
+    """Show the leaderboard of a track, 100 rows on a page."""
     shown = competition_of(request, slug)
     track = get_object_or_404(Track.objects.select_related("competition"), competition=shown, name=track_name)
-    still = not leaderboards.sees_live(request.user, shown)
+    frozen = not leaderboards.sees_live(request.user, shown)
     basis = leaderboards.ranking_basis(track)
-    page = leaderboards.board(track, request.GET.get("page", "1"), still=still, basis=basis)
+    page = leaderboards.board(track, request.GET.get("page", "1"), still=frozen, basis=basis)
     rules = basis.rules if basis else shown.rules_versions.first()
     context = {
         "competition": shown,
@@ -91,15 +91,15 @@ def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
         "rules_in_force": rules.version if rules else None,
         "pool_in_force": basis.pool.number if basis else None,
         "scale": scale(rules) if rules else "",
-        "line": line_below(page, query_rules(rules.values, rules.version).opponents) if rules else None,
+        "line": pool_line(page, query_rules(rules.values, rules.version).opponents) if rules else None,
         "axis": axis_to(page.highest),
         "own": {team.slug for team in teams_of(request.user)},
         "luck": leaderboards.luck_on(
             track, [row.team_slug for row in page.rows], until=page.still.since if page.still else None
         ),
-        "waits": not page.rows and basis is None and leaderboards.opposing_pool(track) is None,
+        "pool_missing": not page.rows and basis is None and leaderboards.opposing_pool(track) is None,
     }
-    framed = polling.part(request, "pages/parts/board.html", context, every=BOARD_EVERY)
-    if polling.asked(request):
+    framed = polling.live_part(request, "pages/parts/board.html", context, every=BOARD_EVERY)
+    if polling.is_poll(request):
         return polling.answer(request, framed)
     return render(request, "pages/board.html", context | {"live_board": framed.html, "tracks": shown.tracks.all()})

@@ -1,4 +1,4 @@
-"""The home page."""
+"""Home page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pages.selectors import cards, own_entry
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """What Gauntlet is, the competitions, the best of the newest one, and how to begin."""
+    """Show what Gauntlet is, the competitions, the top of the newest one, and how to start."""
     competitions = list(visible_competitions(request.user))
     newest = competitions[0] if competitions else None
     context = {

@@ -1,4 +1,4 @@
-"""Invitations into a team: sent and withdrawn by its captain, answered by the person who is invited."""
+"""Actions on team invitations: invite, withdraw, accept, decline."""
 
 from __future__ import annotations
 
@@ -12,68 +12,68 @@ from competitions import services
 from competitions.selectors import visible_competitions
 from core.errors import Refusal
 from pages import flash_messages
-from pages.access import own_entry_of, person
+from pages.access import own_entry_of, signed_in_user
 
 
 @require_POST
 @login_required
 def invite(request: HttpRequest, slug: str) -> HttpResponse:
-    """Invite somebody by user name; the answer is the same whether or not there is such an account."""
+    """Invite a user by name. The answer is the same whether or not the account exists."""
     entry = own_entry_of(request, slug)
     username = request.POST.get("username", "").strip()
     try:
-        services.invite(entry=entry, username=username, by=person(request))
+        services.invite(entry=entry, username=username, by=signed_in_user(request))
     except Refusal as refusal:
-        flash_messages.refused(request, refusal)
+        flash_messages.show_refusal(request, refusal)
     else:
-        flash_messages.done(request, f"If the account {username} exists, it now has an invitation.")
+        flash_messages.show_success(request, f"If the account {username} exists, it has an invitation now.")
     return redirect("pages:team", slug)
 
 
 @require_POST
 @login_required
 def withdraw(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """Take an invitation back."""
+    """Withdraw an invitation."""
     entry = own_entry_of(request, slug)
     invitation = get_object_or_404(entry.team.invitations, pk=number)
     try:
-        services.withdraw_invitation(invitation=invitation, by=person(request))
+        services.withdraw_invitation(invitation=invitation, by=signed_in_user(request))
     except Refusal as refusal:
-        flash_messages.refused(request, refusal)
+        flash_messages.show_refusal(request, refusal)
     else:
-        flash_messages.done(request, f"The invitation of {invitation.username} is withdrawn.")
+        flash_messages.show_success(request, f"The invitation of {invitation.username} is withdrawn.")
     return redirect("pages:team", slug)
 
 
 @require_POST
 @login_required
 def accept(request: HttpRequest, number: int) -> HttpResponse:
-    """Join the team that invites."""
+    """Accept an invitation and join the team."""
     invitation = _own(request, number)
     try:
-        services.accept(invitation=invitation, by=person(request))
+        services.accept(invitation=invitation, by=signed_in_user(request))
     except Refusal as refusal:
-        flash_messages.refused(request, refusal)
+        flash_messages.show_refusal(request, refusal)
         return redirect("pages:account")
-    flash_messages.done(request, f"You are a member of {invitation.team} now.")
+    flash_messages.show_success(request, f"You are now a member of {invitation.team}.")
     return redirect("pages:team", invitation.team.slug)
 
 
 @require_POST
 @login_required
 def decline(request: HttpRequest, number: int) -> HttpResponse:
-    """Say no."""
+    """Decline an invitation."""
     invitation = _own(request, number)
     try:
-        services.decline(invitation=invitation, by=person(request))
+        services.decline(invitation=invitation, by=signed_in_user(request))
     except Refusal as refusal:
-        flash_messages.refused(request, refusal)
+        flash_messages.show_refusal(request, refusal)
     else:
-        flash_messages.done(request, f"You declined the invitation to {invitation.team}.")
+        flash_messages.show_success(request, f"You declined the invitation to {invitation.team}.")
     return redirect("pages:account")
 
 
 def _own(request: HttpRequest, number: int) -> Invitation:
     visible = visible_competitions(request.user)
-    own = Invitation.objects.filter(user=person(request), team__entry__competition__in=visible)
+    own = Invitation.objects.filter(user=signed_in_user(request), team__entry__competition__in=visible)
     return get_object_or_404(own.select_related("team"), pk=number)

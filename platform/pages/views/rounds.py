@@ -1,4 +1,4 @@
-"""The page of a round, the files that were released of it, and the key that signs them."""
+"""Page of a round, its released files, and the signing keys."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from core.errors import Refusal
 from leaderboards.selectors import sees_live
 from pages import polling
 from pages.access import round_of
-from pages.rounds import files, results, under_way
+from pages.rounds import files, progress_of, results
 from pages.rules_table import scale
 from repositories.http.concurrency import RETRY_SECONDS, LimitReachedError
 from rounds.models import Release, Round
@@ -27,26 +27,26 @@ from rounds.signing_keys import all_keys, date_of, key_id, public_key
 
 PLANNED_EVERY = 60
 PLAYING_EVERY = 5
-"""Seconds between looks at a round that is planned, and at one that is under way."""
+"""Seconds between polls of a planned round, and of a running one."""
 
-_OVER = {Round.State.PUBLISHED, Round.State.CANCELLED}
+_ENDED = {Round.State.PUBLISHED, Round.State.CANCELLED}
 _SHOWS_PROGRESS = {Round.State.PLAYING, Round.State.PAUSED}
 
 
 @require_safe
 def show(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """A round: its plan and its state for everyone; standings, bracket and files once it is published."""
+    """Show the plan and the state of a round, and standings, bracket and files after it is published."""
     shown = round_of(request, slug, number)
     competition = shown.competition
     context: dict[str, Any] = {
         "competition": competition,
         "round": shown,
-        "way": under_way(shown) if shown.state in _SHOWS_PROGRESS else None,
+        "progress": progress_of(shown) if shown.state in _SHOWS_PROGRESS else None,
     }
-    framed = polling.part(
+    framed = polling.live_part(
         request, "pages/parts/round_state.html", context, every=_every(shown), known={"state": shown.state}
     )
-    if polling.asked(request):
+    if polling.is_poll(request):
         if request.GET.get("state") != shown.state:
             return HttpResponse(headers={"HX-Refresh": "true"})
         return polling.answer(request, framed)
@@ -58,14 +58,14 @@ def show(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 
 def _every(shown: Round) -> int | None:
-    if shown.state in _OVER:
+    if shown.state in _ENDED:
         return None
     return PLANNED_EVERY if shown.state == Round.State.PLANNED else PLAYING_EVERY
 
 
 def _published(request: HttpRequest, shown: Round, tracks: list[Track]) -> dict[str, Any]:
-    wanted = request.GET.get("track")
-    track = next((track for track in tracks if track.name == wanted), None) if wanted else tracks[0]
+    name = request.GET.get("track")
+    track = next((track for track in tracks if track.name == name), None) if name else tracks[0]
     if track is None:
         raise Http404("no such track")
     public = released(shown)
@@ -82,7 +82,7 @@ def _published(request: HttpRequest, shown: Round, tracks: list[Track]) -> dict[
 
 
 def _admin_url(request: HttpRequest, competition: Competition, shown: Round) -> str:
-    """Where an organiser runs the round; nothing for others."""
+    """Return the admin URL of the round for organisers, "" for others."""
     if not may_organise(request.user, competition):
         return ""
     return reverse("admin:rounds_round_change", args=[shown.pk])
@@ -90,9 +90,9 @@ def _admin_url(request: HttpRequest, competition: Competition, shown: Round) -> 
 
 @require_safe
 def released_file(request: HttpRequest, slug: str, number: int, part: str) -> HttpResponseBase:
-    """A released part of a round, or the perturbed images of one of its pairs, as a file.
+    """Return a released part of a round, or the perturbed images of one pair, as a file.
 
-    Nothing is made for a HEAD, so that this tells no length.
+    A HEAD creates no file, so its answer has no length.
     """
     try:
         download = open_part(round_of(request, slug, number), part)
@@ -117,12 +117,12 @@ def released_file(request: HttpRequest, slug: str, number: int, part: str) -> Ht
 
 @require_safe
 def signing_key(request: HttpRequest) -> HttpResponse:
-    """The public key that signs this site's bundles: 64 hexadecimal digits."""
+    """Return the public key that signs the bundles of this site: 64 hexadecimal digits."""
     return HttpResponse(f"{public_key()}\n", content_type="text/plain; charset=utf-8")
 
 
 @require_safe
 def signing_keys(request: HttpRequest) -> HttpResponse:
-    """Every public key that signs, or signed, this site's bundles: identifier, date and key, the oldest first."""
+    """Return every public key that signs or signed bundles of this site: identifier, date and key, oldest first."""
     lines = [f"{key_id(key.public)} {date_of(key.made_at)} {key.public}\n" for key in all_keys()]
     return HttpResponse("".join(lines), content_type="text/plain; charset=utf-8")

@@ -1,4 +1,4 @@
-"""Small addresses that every site has: its icon, and what robots and finders of weaknesses look for."""
+"""Well-known URLs: favicon, robots.txt and security.txt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 from core import clock
 
 _CLOSED = ("/admin/", "/accounts/", "/account", "/api/", "/git/", "/submissions/*/log")
-"""What has nothing for a search engine: forms, programs' addresses, what only members see."""
+"""Paths that search engines should not read: forms, APIs and private pages."""
 
 _CONTACT_HOLDS = timedelta(days=180)
 """RFC 9116 advises less than a year."""
@@ -22,14 +22,14 @@ _CONTACT_HOLDS = timedelta(days=180)
 @require_safe
 @cache_control(max_age=3600)
 def icon(request: HttpRequest) -> HttpResponse:
-    """Where `favicon.ico` lies, for those that ask without reading a page."""
+    """Redirect `/favicon.ico` to the static file."""
     return HttpResponseRedirect(static("img/favicon.ico"))
 
 
 @require_safe
 @cache_control(max_age=3600)
 def robots(request: HttpRequest) -> HttpResponse:
-    """What search engines may read: all that is public."""
+    """Return `robots.txt`, which allows everything public."""
     lines = ["User-agent: *", *(f"Disallow: {address}" for address in _CLOSED)]
     return _text(lines)
 
@@ -37,7 +37,7 @@ def robots(request: HttpRequest) -> HttpResponse:
 @require_safe
 @cache_control(max_age=3600)
 def security(request: HttpRequest) -> HttpResponse:
-    """Whom to tell of a weakness (RFC 9116); 404 where the operator named nobody."""
+    """Return `security.txt` with the security contact (RFC 9116). Raise 404 if the operator set none."""
     if not settings.SECURITY_CONTACT:
         raise Http404("no contact is named")
     expires = (clock.now() + _CONTACT_HOLDS).replace(hour=0, minute=0, second=0, microsecond=0)

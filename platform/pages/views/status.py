@@ -1,4 +1,4 @@
-"""The status page: who works, and what waits."""
+"""Status page: workers and queue."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ STATUS_EVERY = 5
 
 @require_safe
 def status(request: HttpRequest) -> HttpResponse:
-    """Workers with their last sign of life, and the queue. For everyone: no team and no player is named.
+    """Show the workers with their last heartbeat, and the queue, without names of teams or players.
 
-    Organisers also see the names of hosts, which tell strangers how the site is built, and how far clocks are off.
+    Only organisers see host names and clock offsets: they describe the internals of the site.
     """
     context = {
         "workers": workers(),
@@ -27,7 +27,7 @@ def status(request: HttpRequest) -> HttpResponse:
         "out_of_service": hosts_out_of_service(),
         "for_organisers": is_superuser_or_organiser(request),
     }
-    framed = polling.part(request, "pages/parts/status.html", context, every=STATUS_EVERY)
-    if polling.asked(request):
+    framed = polling.live_part(request, "pages/parts/status.html", context, every=STATUS_EVERY)
+    if polling.is_poll(request):
         return polling.answer(request, framed)
     return render(request, "pages/status.html", {"live_status": framed.html})

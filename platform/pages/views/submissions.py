@@ -1,4 +1,4 @@
-"""The pages of a submission."""
+"""Pages of a submission: state, score and build log."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from competitions.pseudonyms import public_name
 from core.errors import Refusal
 from leaderboards.models import Evaluation
 from pages import flash_messages, polling
-from pages.access import belongs, person, sees_inside, submission_of
+from pages.access import in_team, sees_inside, signed_in_user, submission_of
 from pages.chart_axis import axis_to
-from pages.progress_steps import state_of, way
+from pages.progress_steps import state_of, steps_of
 from pages.rounds import entries_shown
 from pages.rules_table import scale
 from pages.selectors import SubmissionStatus, status_of
@@ -27,15 +27,15 @@ from submissions.selectors import LOG_PAGE, log_lines, whole_log
 
 STATE_EVERY = 1
 PLAYING_EVERY = 10
-"""Seconds between looks at a submission that is on its way, and at one whose matches are played."""
+"""Seconds between polls of a submission that is being built, and of one whose matches are running."""
 
 
 @require_safe
 def submission(request: HttpRequest, number: int) -> HttpResponse:
-    """A submission: score and opponents for everyone, and all the rest for its team and the organisers."""
+    """Show score and opponents to everyone, and log and details to the team and the organisers."""
     shown = submission_of(request, number)
     inside = sees_inside(request, shown.repository.entry)
-    stand = status_of(shown, inside=inside)
+    status = status_of(shown, inside=inside)
     builds = list(shown.builds.all())
     build = _build(request, builds) if inside else None
     context: dict[str, Any] = {
@@ -44,24 +44,26 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
         "track": shown.repository.track,
         "competition": shown.repository.entry.competition,
         "inside": inside,
-        "stand": stand,
-        "evaluation": stand.evaluation,
-        "axis": axis_to(stand.evaluation.high or 0) if stand.evaluation else None,
-        "scale": scale(stand.evaluation.rules) if stand.evaluation else "",
-        "state": state_of(shown, stand.evaluation),
-        "way": way(shown, stand.evaluation, builds),
+        "status": status,
+        "evaluation": status.evaluation,
+        "axis": axis_to(status.evaluation.high or 0) if status.evaluation else None,
+        "scale": scale(status.evaluation.rules) if status.evaluation else "",
+        "state": state_of(shown, status.evaluation),
+        "steps": steps_of(shown, status.evaluation, builds),
         "build": build,
     }
     known = {"state": context["state"].label, "build": _build_key(builds) if inside else ""}
-    framed = polling.part(request, "pages/parts/stand.html", context, every=_every(shown, stand), known=known)
-    if polling.asked(request):
-        return _follow(request, framed, known)
+    framed = polling.live_part(
+        request, "pages/parts/submission_status.html", context, every=_every(shown, status), known=known
+    )
+    if polling.is_poll(request):
+        return _poll_answer(request, framed, known)
     context |= {
-        "live_stand": framed.html,
+        "live_status": framed.html,
         "builds": builds,
         "in_rounds": entries_shown(inside=inside).filter(submission=shown),
     }
-    context["may_withdraw"] = belongs(request, shown.repository.entry) and shown.state not in {
+    context["may_withdraw"] = in_team(request, shown.repository.entry) and shown.state not in {
         Submission.State.REFUSED,
         Submission.State.WITHDRAWN,
     }
@@ -72,25 +74,27 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
     return render(request, "pages/submission.html", context)
 
 
-def _every(shown: Submission, stand: SubmissionStatus) -> int | None:
-    over = shown.state in {Submission.State.REFUSED, Submission.State.WITHDRAWN}
-    if over or (stand.evaluation is not None and stand.evaluation.state != Evaluation.State.PLAYING):
+def _every(shown: Submission, status: SubmissionStatus) -> int | None:
+    ended = shown.state in {Submission.State.REFUSED, Submission.State.WITHDRAWN}
+    if ended or (status.evaluation is not None and status.evaluation.state != Evaluation.State.PLAYING):
         return None
     return PLAYING_EVERY if shown.state == Submission.State.READY else STATE_EVERY
 
 
-def _follow(request: HttpRequest, framed: polling.Part, known: dict[str, str]) -> HttpResponse:
-    """The live part; a page whose log has another beginning or end now is loaded again as a whole."""
+def _poll_answer(request: HttpRequest, framed: polling.LivePart, known: dict[str, str]) -> HttpResponse:
+    """Return the live part, or tell the browser to reload the page if the build changed."""
     if request.GET.get("build", "") != known["build"]:
         return HttpResponse(headers={"HX-Refresh": "true"})
     if request.GET.get("state") != known["state"]:
-        said = format_html('<div hx-swap-oob="innerHTML:#said">The submission is {}.</div>', known["state"])
-        return polling.answer(request, framed, said)
+        announcement = format_html(
+            '<div hx-swap-oob="innerHTML:#announcement">The submission is {}.</div>', known["state"]
+        )
+        return polling.answer(request, framed, announcement)
     return polling.answer(request, framed)
 
 
 def _build_key(builds: list[Build]) -> str:
-    """What the page shows of the newest build beside its log: it changes when that begins, is checked, and ends."""
+    """Return a key of the newest build that changes when the build starts, gets checks, and ends."""
     if not builds:
         return "none"
     newest = builds[-1]
@@ -98,10 +102,10 @@ def _build_key(builds: list[Build]) -> str:
 
 
 def _build(request: HttpRequest, builds: list[Build]) -> Build | None:
-    wanted = request.GET.get("attempt")
-    if not builds or wanted is None:
+    attempt = request.GET.get("attempt")
+    if not builds or attempt is None:
         return builds[-1] if builds else None
-    found = next((build for build in builds if str(build.attempt) == wanted), None)
+    found = next((build for build in builds if str(build.attempt) == attempt), None)
     if found is None:
         raise Http404("no such attempt")
     return found
@@ -113,7 +117,7 @@ def _after(request: HttpRequest) -> int:
 
 
 def _log(request: HttpRequest, build: Build) -> dict[str, Any]:
-    """What the log's template shows: a page of lines, and where a line's link leads whatever page shows it."""
+    """Return the context of the log template: a page of lines, each with the offset for its permanent link."""
     after = _after(request)
     page = log_lines(build, after)
     lines = [(line, (line.number - 1) // LOG_PAGE * LOG_PAGE) for line in page.lines]
@@ -129,7 +133,7 @@ def _log(request: HttpRequest, build: Build) -> dict[str, Any]:
     }
 
 
-def _inner_build(request: HttpRequest, number: int) -> Build:
+def _private_build(request: HttpRequest, number: int) -> Build:
     shown = submission_of(request, number)
     if not sees_inside(request, shown.repository.entry):
         raise PermissionDenied
@@ -141,8 +145,8 @@ def _inner_build(request: HttpRequest, number: int) -> Build:
 
 @require_safe
 def log_after(request: HttpRequest, number: int) -> HttpResponse:
-    """The lines of a log after the last one that a page shows, for htmx."""
-    build = _inner_build(request, number)
+    """Return the next lines of a log, for htmx."""
+    build = _private_build(request, number)
     context = _log(request, build)
     if not context["lines"] and not context["over"]:
         return HttpResponse(status=polling.NOTHING_NEW)
@@ -151,8 +155,8 @@ def log_after(request: HttpRequest, number: int) -> HttpResponse:
 
 @require_safe
 def log_file(request: HttpRequest, number: int) -> StreamingHttpResponse:
-    """The whole log as a text file."""
-    build = _inner_build(request, number)
+    """Return the whole log as a text file."""
+    build = _private_build(request, number)
     name = f"submission-{number}-build-{build.attempt}.log"
     return StreamingHttpResponse(
         whole_log(build),
@@ -164,14 +168,14 @@ def log_file(request: HttpRequest, number: int) -> StreamingHttpResponse:
 @require_POST
 @login_required
 def withdraw(request: HttpRequest, number: int) -> HttpResponse:
-    """Take a submission back."""
+    """Withdraw a submission."""
     shown = submission_of(request, number)
-    if not belongs(request, shown.repository.entry):
+    if not in_team(request, shown.repository.entry):
         raise PermissionDenied
     try:
-        services.withdraw(submission=shown, by=person(request))
+        services.withdraw(submission=shown, by=signed_in_user(request))
     except Refusal as refusal:
-        flash_messages.refused(request, refusal)
+        flash_messages.show_refusal(request, refusal)
     else:
-        flash_messages.done(request, f"Submission {number} is withdrawn.")
+        flash_messages.show_success(request, f"Submission {number} is withdrawn.")
     return redirect("pages:submission", number)

@@ -1,4 +1,4 @@
-"""The pages of a team."""
+"""Pages of a team."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from competitions.selectors import invitations_of
 from core.errors import Refusal
 from leaderboards.selectors import luck_of, rows_of, sees_live
 from pages import flash_messages
-from pages.access import belongs, competition_of, entry_of, own_entry_of, person, sees_inside
+from pages.access import competition_of, entry_of, in_team, own_entry_of, sees_inside, signed_in_user
 from pages.calendar import calendar
 from pages.forms import TeamForm
 from pages.rounds import with_entries
@@ -31,11 +31,11 @@ SUBMISSIONS_PER_PAGE = 50
 
 @require_safe
 def team(request: HttpRequest, slug: str) -> HttpResponse:
-    """A team: members, standings and submissions for everyone, repositories and slots for its own."""
+    """Show members, standings and submissions to everyone, and repositories and slots to the team."""
     entry = entry_of(request, slug)
     inside = sees_inside(request, entry)
-    still = not sees_live(request.user, entry.competition)
-    sent = (
+    frozen = not sees_live(request.user, entry.competition)
+    submitted = (
         Submission.objects.filter(repository__entry=entry)
         .select_related("repository__track", "submitted_by")
         .prefetch_related(with_entries(inside=inside))
@@ -47,16 +47,16 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "team": entry.team,
         "competition": entry.competition,
         "members": members,
-        "standings": rows_of(entry, still=still),
+        "standings": rows_of(entry, still=frozen),
         "luck": luck_of(entry, inside=inside),
-        "still_since": entry.competition.leaderboards_frozen_since if still else None,
-        "page": Paginator(sent, SUBMISSIONS_PER_PAGE).get_page(request.GET.get("page")),
+        "frozen_since": entry.competition.leaderboards_frozen_since if frozen else None,
+        "page": Paginator(submitted, SUBMISSIONS_PER_PAGE).get_page(request.GET.get("page")),
         "inside": inside,
-        "member": belongs(request, entry),
+        "member": in_team(request, entry),
         "captain": captain,
         "sent_invitations": open_invitations(entry.team) if captain else [],
         "invitations": invitations_of(request.user).filter(team=entry.team),
-        "workshops": repository_panels(entry) if inside else [],
+        "repository_panels": repository_panels(entry) if inside else [],
         "calendar": calendar(entry.competition) if inside else None,
         "site_url": _site_url(request),
     }
@@ -66,7 +66,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def team_new(request: HttpRequest, slug: str) -> HttpResponse:
-    """Form a team and take part in a competition with it."""
+    """Create a team for a competition."""
     competition = competition_of(request, slug)
     form = TeamForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
@@ -74,13 +74,13 @@ def team_new(request: HttpRequest, slug: str) -> HttpResponse:
             entry = competitions.make_team(
                 slug=form.cleaned_data["slug"],
                 name=form.cleaned_data["name"],
-                captain=person(request),
+                captain=signed_in_user(request),
                 competition=competition,
             )
         except Refusal as refusal:
-            form.add_error(None, flash_messages.in_words(refusal))
+            form.add_error(None, flash_messages.refusal_text(refusal))
         else:
-            flash_messages.done(request, f"{entry.team.name} takes part. You are its captain.")
+            flash_messages.show_success(request, f"Team {entry.team.name} created. You are its captain.")
             return redirect("pages:team", entry.team.slug)
     return render(request, "pages/team_new.html", {"form": form, "competition": competition})
 
@@ -88,36 +88,36 @@ def team_new(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @login_required
 def submit(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
-    """Submit a commit that was pushed before."""
+    """Submit a commit that is already in the repository."""
     entry = own_entry_of(request, slug)
     track = get_object_or_404(Track, competition=entry.competition, name=track_name)
     try:
         made = submissions.submit(
             repository=repository_of(entry=entry, track=track),
             commit=request.POST.get("commit", ""),
-            by=person(request),
+            by=signed_in_user(request),
         )
     except Refusal as refusal:
-        flash_messages.refused(request, refusal)
+        flash_messages.show_refusal(request, refusal)
         return redirect("pages:team", slug)
-    flash_messages.done(request, f"Submission {made.pk} is received.")
+    flash_messages.show_success(request, f"Submission {made.pk} accepted.")
     return redirect("pages:submission", made.pk)
 
 
 @require_POST
 @login_required
 def member_remove(request: HttpRequest, slug: str, user: int) -> HttpResponse:
-    """Take someone out of the team, or leave it."""
+    """Remove a member from the team, or leave it."""
     entry = own_entry_of(request, slug)
     membership = get_object_or_404(entry.team.memberships.select_related("user"), user=user)
     try:
-        accounts.remove_member(team=entry.team, user=membership.user, by=person(request))
+        accounts.remove_member(team=entry.team, user=membership.user, by=signed_in_user(request))
     except Refusal as refusal:
-        flash_messages.refused(request, refusal)
+        flash_messages.show_refusal(request, refusal)
     else:
         left = user == request.user.pk
-        flash_messages.done(
-            request, f"You have left {entry.team}." if left else f"{membership.user.username} is no member any more."
+        flash_messages.show_success(
+            request, f"You left {entry.team}." if left else f"{membership.user.username} is no longer a member."
         )
     return redirect("pages:team", slug)
 

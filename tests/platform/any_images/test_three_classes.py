@@ -35,16 +35,16 @@ def test_without_baselines_the_first_submissions_are_the_opponents(site: Site, r
     assert "Track untargeted has no baselines. Its first pool is built from the first ready submissions." in site.output
     assert "attacks against a nearest-mean model of the development images (12 correct)" in site.output
     boards = "/competitions/colours/leaderboards"
-    assert "Attacks are scored once models are in the pool." in read_page(f"{boards}/untargeted")
-    assert "Models are scored once attacks are in the pool." in read_page(f"{boards}/model")
+    assert "Attacks get a score when the pool of models is ready." in read_page(f"{boards}/untargeted")
+    assert "Models get a score when the pool of attacks is ready." in read_page(f"{boards}/model")
 
-    assert "None yet. The first ready submissions of each track become" in read_page("/competitions/colours")
+    assert "No opponents yet. The first ready submissions of each track become" in read_page("/competitions/colours")
     attack = site.submit("arrows", "untargeted", UNTARGETED)
     assert attack.state == "ready", attack.problem
     assert rows(competition, "untargeted") == []
     page = read_page("/competitions/colours")
-    assert "Attacks are scored once models are in the pool." in page
-    assert "No score yet. The first one may be yours." in page, "models can be scored by now"
+    assert "Attacks get a score when the pool of models is ready." in page
+    assert "No scores yet." in page, "models can be scored by now"
 
     model = site.submit("shields", "model", MODEL.format(tint=0))
     assert model.state == "ready", model.problem

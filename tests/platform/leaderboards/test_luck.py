@@ -187,15 +187,13 @@ def test_the_pages_say_it(arena: Arena, attack_pool: Pool, alice: User, charlie:
     board = text_of(client, "/competitions/digits/leaderboards/model")
     assert "2nd on this set" in board
     said = re.search(
-        r"Luck: on these 6 samples the best of several equally good submissions of a team is expected to look better "
-        r"than it is, by (\d+) % with 5, by (\d+) % with 35 and by (\d+) % with 150 submissions\.",
+        r"Luck: on these 6 samples, the best of several equally good submissions of a team looks better than it is\. "
+        r"The expected gain is (\d+) % with 5, (\d+) % with 35 and (\d+) % with 150 submissions\.",
         board,
     )
     assert said is not None
     assert 0 < int(said[1]) < int(said[2]) < int(said[3])
-    count = (
-        "2 submissions measured on the validation set in force (6 samples). By luck alone, the best of 2 equally good"
-    )
+    count = "2 submissions measured on the current validation set (6 samples). The best of 2 equally good submissions"
     compared = (
         f"Submission {newer.pk} is not separated from submission {older.pk}: "
         "difference +0.00, 95 % interval -0.20 to +0.15 over samples, against the same opponents."

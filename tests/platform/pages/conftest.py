@@ -1,4 +1,4 @@
-"""What the pages show: a scored submission, a refused one, one that is being built, and their logs."""
+"""Fixtures of the pages: submissions that are scored, rejected and being built, with logs, and a planned round."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
 
 @pytest.fixture
 def sample_set(rules: RulesVersion) -> SampleSet:
-    """A secret set whose samples no page reads."""
+    """A secret sample set without samples."""
     return SampleSet.objects.create(
         competition=rules.competition,
         name="validation",
@@ -33,7 +33,7 @@ def sample_set(rules: RulesVersion) -> SampleSet:
 
 @pytest.fixture
 def pool(tracks: dict[str, Track], rules: RulesVersion) -> Pool:
-    """One untargeted attack."""
+    """A pool of one untargeted attack."""
     made = Pool.objects.create(track=tracks["untargeted"], number=1, made_at=rules.created_at, reason="The first one.")
     player = Player.objects.create(
         competition=rules.competition,
@@ -48,8 +48,8 @@ def pool(tracks: dict[str, Track], rules: RulesVersion) -> Pool:
     return made
 
 
-def sent(repository: Repository, by: User, number: int, state: str, **values: Any) -> Submission:
-    """A submission as the door would have made it."""
+def submitted(repository: Repository, by: User, number: int, state: str, **values: Any) -> Submission:
+    """Create a submission as the push gate does."""
     at = repository.created_at + timedelta(days=number)
     commit = f"{number:040x}"
     fields: dict[str, Any] = {
@@ -74,7 +74,7 @@ def sent(repository: Repository, by: User, number: int, state: str, **values: An
 
 
 def evaluated(submission: Submission, pool: Pool, sample_set: SampleSet, rules: RulesVersion) -> Evaluation:
-    """Its score of 1.25."""
+    """Create an evaluation with the score 1.25."""
     player = pool.players.get()
     return Evaluation.objects.create(
         submission=submission,
@@ -97,7 +97,7 @@ def evaluated(submission: Submission, pool: Pool, sample_set: SampleSet, rules: 
 
 
 def logged(submission: Submission, lines: int, *, finished: bool) -> Build:
-    """A build with a log of so many lines, the last of them of the smoke stage."""
+    """Create a build with a log of this many lines, the last one from the smoke test."""
     at = submission.received_at
     build = Build.objects.create(
         submission=submission,
@@ -126,12 +126,12 @@ def shown(
     sample_set: SampleSet,
     rules: RulesVersion,
 ) -> dict[str, Submission]:
-    """Bob's submissions to the model track by what became of them; the scored one is on the board."""
+    """Bob's submissions to the model track, by state; the scored one is on the leaderboard."""
     repository = repositories["model"]
-    scored = sent(repository, bob, 1, Submission.State.READY)
+    scored = submitted(repository, bob, 1, Submission.State.READY)
     evaluation = evaluated(scored, pool, sample_set, rules)
     Standing.objects.create(track=repository.track, entry=entry, evaluation=evaluation, rank=1)
-    refused = sent(
+    refused = submitted(
         repository,
         bob,
         2,
@@ -142,14 +142,16 @@ def shown(
         fix="train it longer",
     )
     logged(refused, 3, finished=True)
-    building = sent(repository, bob, 3, Submission.State.BUILDING, deadline=repository.created_at + timedelta(days=99))
+    building = submitted(
+        repository, bob, 3, Submission.State.BUILDING, deadline=repository.created_at + timedelta(days=99)
+    )
     logged(building, 3, finished=False)
     return {"scored": scored, "refused": refused, "building": building}
 
 
 @pytest.fixture
 def planned(competition: Competition, rules: RulesVersion) -> Round:
-    """Round 1 as it is planned: 51 hours after noon its window of 72 hours begins."""
+    """A planned round 1 with a freeze window of 72 hours that starts 51 hours after noon."""
     at, noon = competition.created_at, competition.starts_at + timedelta(days=365)
     window = FreezeWindow.objects.create(
         competition=competition,

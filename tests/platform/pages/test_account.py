@@ -15,7 +15,7 @@ TOKEN = re.compile(r"gtl_[\w-]{43}")
 
 
 def test_it_works(client: Client, competition: Competition) -> None:
-    """From nothing to a team and a token, as the demo's visitors do it."""
+    """Sign up, create a team, and create a token."""
     secret = "a long enough password"  # noqa: S105 - of nobody
     answer = client.post(
         "/accounts/signup/", {"username": "dora", "password1": secret, "password2": secret}, follow=True
@@ -39,38 +39,38 @@ def test_a_captain_invites_and_removes_members(
 ) -> None:
     client.force_login(alice)
     answer = client.post("/teams/owls/invitations", {"username": "charlie"}, follow=True).content.decode()
-    assert "If the account charlie exists, it now has an invitation." in answer
+    assert "If the account charlie exists, it has an invitation now." in answer
     assert "Withdraw<span" in answer
     assert owls.memberships.count() == 2
     client.force_login(charlie)
     page = client.get("/account").content.decode()
     accept = re.search(r"/invitations/\d+/accept", page)
     assert accept is not None
-    assert "You are a member of The Owls now." in client.post(accept[0], follow=True).content.decode()
+    assert "You are now a member of The Owls." in client.post(accept[0], follow=True).content.decode()
     assert owls.memberships.count() == 3
     client.force_login(alice)
     client.post(f"/teams/owls/members/{charlie.pk}/remove")
     assert owls.memberships.count() == 2
 
 
-def test_who_is_invited_declines_and_a_captain_withdraws(
+def test_invitations_are_declined_and_withdrawn(
     client: Client, shown: dict[str, Submission], alice: User, charlie: User, owls: Team
 ) -> None:
-    for act, person, says in (
+    for action, user, text in (
         ("invitations/{}/decline", charlie, "You declined the invitation to The Owls."),
         ("teams/owls/invitations/{}/withdraw", alice, "The invitation of charlie is withdrawn."),
     ):
         client.force_login(alice)
         client.post("/teams/owls/invitations", {"username": "charlie"})
         number = owls.invitations.get(state="open").pk
-        client.force_login(person)
-        assert says in client.post(f"/{act.format(number)}", follow=True).content.decode()
+        client.force_login(user)
+        assert text in client.post(f"/{action.format(number)}", follow=True).content.decode()
     assert owls.memberships.count() == 2
 
 
 @pytest.mark.usefixtures("the_clock", "shown", "charlie", "olga")
-def test_a_captain_gets_one_answer_for_every_name(client: Client, alice: User) -> None:
-    """Of a person, an organiser and nobody: the same words and the same list."""
+def test_an_invitation_does_not_reveal_whether_an_account_exists(client: Client, alice: User) -> None:
+    """The page is the same for a user, an organiser and an unknown name."""
     client.force_login(alice)
     pages = []
     for name in ("charlie", "olga", "nobody"):
@@ -83,7 +83,7 @@ def test_a_captain_gets_one_answer_for_every_name(client: Client, alice: User) -
 def test_a_member_leaves(client: Client, shown: dict[str, Submission], bob: User, owls: Team) -> None:
     client.force_login(bob)
     page = client.post(f"/teams/owls/members/{bob.pk}/remove", follow=True).content.decode()
-    assert "You have left The Owls." in page
+    assert "You left The Owls." in page
     assert "Leave the team" not in page
     assert owls.memberships.get().role == "captain"
 
@@ -112,7 +112,7 @@ def test_it_rejects_an_invitation_of_a_member(client: Client, shown: dict[str, S
     assert not Invitation.objects.exists()
 
 
-def test_it_rejects_an_acceptance_that_a_rule_forbids(
+def test_it_rejects_an_acceptance_by_a_member_of_another_team(
     client: Client, shown: dict[str, Submission], alice: User, charlie: User, owls: Team
 ) -> None:
     client.force_login(alice)

@@ -1,4 +1,4 @@
-"""The axis that the interval bars of a table share."""
+"""Shared axis of the interval bars of a table."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ def test_it_reaches_the_largest_value_and_not_twice_as_far(largest: float) -> No
     assert 2 <= len(axis.ticks) <= 5
 
 
-def test_values_stand_in_proportion_and_never_beyond_the_end() -> None:
+def test_positions_are_proportional_and_at_most_the_end() -> None:
     axis = axis_to(10.0)
     assert [axis.at(value) for value in (0.0, 2.5, 12.0)] == [0.0, 25.0, 100.0]

@@ -23,7 +23,7 @@ ROWS = 130
 
 @pytest.fixture
 def crowd(shown: dict[str, Submission]) -> None:
-    """Many rows below that of the Owls."""
+    """Many rows below the Owls."""
     evaluation = Evaluation.objects.get()
     first = Standing.objects.get()
     for number in range(2, ROWS + 1):
@@ -61,8 +61,8 @@ def test_it_says_what_its_numbers_mean(client: Client, shown: dict[str, Submissi
         "L2 of pixels / 255, from 0 to 110.85 for images of 64 x 64 x 3",
         "Held</th>",
         "83.3 %",
-        "It is not tested whether another one comes close",
-        "The first 100 ranked rows are compared",
+        "There is no significance test for this",
+        "It is computed for the first 100 ranked rows",
     ):
         assert text in page
     assert ">not broken<" not in page
@@ -85,16 +85,14 @@ def test_a_model_that_held_on_more_than_half_of_the_samples_is_marked(
     assert (f"Not broken on {held} of 6 samples, more than half" in page) == marked
 
 
-def test_scores_under_earlier_terms_stand_below_in_a_block_without_ranks(
-    client: Client, crowd: None, pool: Pool
-) -> None:
+def test_scores_against_an_earlier_pool_have_no_rank(client: Client, crowd: None, pool: Pool) -> None:
     page = client.get(BOARD).content.decode()
     assert "No rank yet." not in page
     Pool.objects.create(track=pool.track, number=2, made_at=pool.made_at, reason="A better one.")
     page = client.get(BOARD).content.decode()
     assert page.count("No rank yet.") == 1
     assert page.count("measured against pool 1<") == 100
-    assert page.count('<span class="unseen">no rank</span>') == 100
+    assert page.count('<span class="visually-hidden">no rank</span>') == 100
     assert "up</span>" not in page
     assert client.get(f"{BOARD}?page=2").content.decode().count("No rank yet.") == 1
     assert "no rank yet" in client.get("/competitions/digits").content.decode()
@@ -114,7 +112,7 @@ def test_pairs_without_an_adversarial_are_a_share_of_samples_times_opponents(
     assert "2 of 12<" in client.get(BOARD).content.decode()
 
 
-def test_a_board_that_was_kept_before_later_columns_were_known_is_shown(
+def test_a_snapshot_without_newer_columns_is_shown(
     client: Client, shown: dict[str, Submission], competition: Competition
 ) -> None:
     track = competition.tracks.get(name="model")
@@ -126,11 +124,11 @@ def test_a_board_that_was_kept_before_later_columns_were_known_is_shown(
     page = client.get(BOARD).content.decode()
     assert 'data-name="Held">2<' in page
     assert ">provisional<" in page
-    assert client.get(f"/api{BOARD}").json()["rows"][0]["rank"] == 1, "the rank of then"
+    assert client.get(f"/api{BOARD}").json()["rows"][0]["rank"] == 1, "the rank in the snapshot"
 
 
 @pytest.mark.parametrize(("kind", "words"), [("model", "Strongest opponent"), ("untargeted", "Hardest opponent")])
-def test_the_opponent_that_costs_most_is_named_for_each_side(
+def test_the_hardest_opponent_has_a_title_for_each_side(
     client: Client, shown: dict[str, Submission], repositories: dict[str, Repository], kind: str, words: str
 ) -> None:
     Standing.objects.update(track=repositories[kind].track)
@@ -184,17 +182,17 @@ def test_it_marks_scores_under_rules_that_are_not_in_force(
     )
     after = client.get(BOARD).content.decode()
     assert ">rules 1<" in after
-    assert ">earlier terms<" in after
+    assert ">earlier rules or samples<" in after
     assert "No rank yet." in after
 
 
-def test_it_marks_the_team_of_whoever_looks(client: Client, shown: dict[str, Submission], bob: User) -> None:
+def test_it_marks_the_users_own_team(client: Client, shown: dict[str, Submission], bob: User) -> None:
     assert "your team" not in client.get(BOARD).content.decode()
     client.force_login(bob)
     assert "your team" in client.get(BOARD).content.decode()
 
 
-def test_it_follows_changes_and_is_silent_without_them(client: Client, shown: dict[str, Submission]) -> None:
+def test_polling_returns_changes_or_nothing(client: Client, shown: dict[str, Submission]) -> None:
     page = client.get(BOARD).content.decode()
     again = page.split('hx-get="')[1].split('"')[0].replace("&amp;", "&")
     assert client.get(again, headers={"HX-Request": "true"}).status_code == 204
@@ -220,5 +218,5 @@ def test_it_takes_few_queries(
     assert answer.status_code == 200
 
 
-def test_it_rejects_a_track_that_is_none(client: Client, shown: dict[str, Submission]) -> None:
+def test_it_rejects_an_unknown_track(client: Client, shown: dict[str, Submission]) -> None:
     assert client.get(BOARD.replace("model", "other")).status_code == 404

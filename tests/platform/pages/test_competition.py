@@ -1,4 +1,4 @@
-"""The pages of a competition, and the status page."""
+"""Pages of a competition, and the status page."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def test_rules_keep_their_history(client: Client, competition: Competition, rule
     assert "<strong>Fewer</strong>" in page
 
 
-def test_the_status_shows_workers_and_what_waits(client: Client, shown: dict[str, Submission]) -> None:
+def test_the_status_shows_workers_and_queue(client: Client, shown: dict[str, Submission]) -> None:
     now = clock.now()
     Worker.objects.create(name="arena-1/play/0", worker_class="cpu", started_at=now, last_seen_at=now)
     page = client.get("/status").content.decode()
     assert "Worker 1" in page
-    assert "at work" in page
+    assert "online" in page
     assert "The Owls" not in page
 
 

@@ -1,4 +1,4 @@
-"""Who may see and do what: every address of the pages, by everyone. One table."""
+"""Permissions of every URL of the pages for every role, in one table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROLES = ("anonymous", "charlie", "bob", "olga")
 
 
 class Row(NamedTuple):
-    """An address by name, what is sent there, and what each role gets, in the order of ROLES."""
+    """A URL by name, its request, and the status for each role, in the order of ROLES."""
 
     name: str
     args: tuple[str, ...]
@@ -56,7 +56,7 @@ TABLE = [
     Row("status", (), "get", EVERYONE),
     Row("icon", (), "get", (302, 302, 302, 302)),
     Row("robots", (), "get", EVERYONE),
-    Row("security", (), "get", (404, 404, 404, 404)),  # nobody is named in the tests' settings
+    Row("security", (), "get", (404, 404, 404, 404)),  # the test settings have no contact
     Row("log_after", ("building",), "get", INSIDE),
     Row("log_file", ("building",), "get", INSIDE),
     Row("team_new", ("digits",), "get", SIGNED_IN),
@@ -90,14 +90,14 @@ OPEN = {"home", "status", "icon", "robots", "security", "account", "token_revoke
 """Addresses that belong to no competition."""
 
 TEXTS = [
-    # who reads what on which page
+    # page, argument, text, and the roles that see it
     ("submission", "refused", "refused", ROLES),
     ("submission", "refused", "is right on 2 of 10 samples", ("bob", "olga")),
     ("submission", "refused", "Train it longer", ("bob", "olga")),
     ("submission", "refused", "printed 3", ("bob", "olga")),
     ("submission", "refused", "starts in time", ("bob", "olga")),
     ("submission", "refused", "submission-2", ("bob", "olga")),
-    ("submission", "building", "Must be over by", ("bob", "olga")),
+    ("submission", "building", "Time limit:", ("bob", "olga")),
     ("submission", "building", "Yes, withdraw", ("bob",)),
     ("submission", "scored", "1.25<", ROLES),
     ("submission", "scored", "Boundary attack", ROLES),
@@ -122,10 +122,10 @@ TEXTS = [
 
 
 @pytest.fixture
-def stage(
+def keys(
     shown: dict[str, Submission], planned: Round, alice: User, bob: User, charlie: User, olga: User
 ) -> dict[str, str]:
-    """What the table's words stand for in addresses."""
+    """Map the arguments of the table to parts of URLs."""
     token = AccessToken.objects.create(
         user=alice,
         name="laptop",
@@ -148,8 +148,8 @@ def stage(
     )
     _play(planned, shown, olga)
     numbers = {name: str(submission.pk) for name, submission in shown.items()}
-    keys = {"token of alice": token.pk, "invitation": invitation.pk, "alice": alice.pk, "bob": bob.pk}
-    return numbers | {name: str(key) for name, key in keys.items()}
+    others = {"token of alice": token.pk, "invitation": invitation.pk, "alice": alice.pk, "bob": bob.pk}
+    return numbers | {name: str(key) for name, key in others.items()}
 
 
 def _play(first: Round, shown: dict[str, Submission], by: User) -> None:
@@ -198,9 +198,9 @@ def enter(client: Client, role: str) -> None:
         client.force_login(User.objects.get(username=role))
 
 
-def address(name: str, args: tuple[str, ...], stage: dict[str, str]) -> str:
-    """Where the row leads."""
-    return reverse(f"pages:{name}", args=[stage.get(arg, arg) for arg in args])
+def address(name: str, args: tuple[str, ...], keys: dict[str, str]) -> str:
+    """Return the URL of a row."""
+    return reverse(f"pages:{name}", args=[keys.get(arg, arg) for arg in args])
 
 
 def test_the_table_names_every_address() -> None:
@@ -208,46 +208,46 @@ def test_the_table_names_every_address() -> None:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_it_works(client: Client, stage: dict[str, str], role: str) -> None:
+def test_it_works(client: Client, keys: dict[str, str], role: str) -> None:
     enter(client, role)
     place = ROLES.index(role)
-    # acts come last, and leaving after them: what they change is not looked at again
+    # actions come last, and leaving the team after them: nothing that they change is requested again
     for row in sorted(TABLE, key=lambda row: (row.method, "bob" in row.args, row.name == "withdraw")):
-        answer = client.generic(row.method.upper(), address(row.name, row.args, stage))
-        answer.getvalue()  # a file that nobody reads would stay open
+        answer = client.generic(row.method.upper(), address(row.name, row.args, keys))
+        answer.getvalue()  # an unread file would stay open
         assert answer.status_code == row.statuses[place], f"{row.method} {row.name} {row.args} as {role}"
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_it_rejects_eyes_that_texts_are_not_for(client: Client, stage: dict[str, str], role: str) -> None:
+def test_texts_are_visible_only_to_their_roles(client: Client, keys: dict[str, str], role: str) -> None:
     enter(client, role)
     for name, arg, text, readers in TEXTS:
-        page = client.get(address(name, (arg,) if arg else (), stage)).content.decode()
+        page = client.get(address(name, (arg,) if arg else (), keys)).content.decode()
         assert (text in page) == (role in readers), f"{text!r} on {name} {arg} as {role}"
 
 
 @pytest.mark.parametrize("role", ROLES)
 def test_it_rejects_everyone_but_organisers_before_a_competition_is_public(
-    client: Client, competition: Competition, stage: dict[str, str], role: str
+    client: Client, competition: Competition, keys: dict[str, str], role: str
 ) -> None:
     Competition.objects.filter(pk=competition.pk).update(public=False)
     enter(client, role)
     for row in TABLE:
         if row.name not in OPEN and row.statuses[ROLES.index(role)] not in {302, 405} and role != "olga":
-            seen = client.generic(row.method.upper(), address(row.name, row.args, stage)).status_code
+            seen = client.generic(row.method.upper(), address(row.name, row.args, keys)).status_code
             assert seen == 404, f"{row.method} {row.name} as {role}"
     assert ("Digits" in client.get("/").content.decode()) == (role == "olga")
 
 
-def test_it_rejects_acts_without_the_token_of_a_form(stage: dict[str, str]) -> None:
+def test_it_rejects_a_post_without_a_csrf_token(keys: dict[str, str]) -> None:
     client = Client(enforce_csrf_checks=True)
     enter(client, "bob")
     for row in TABLE:
         if row.method == "post":
-            assert client.post(address(row.name, row.args, stage)).status_code == 403, row.name
+            assert client.post(address(row.name, row.args, keys)).status_code == 403, row.name
 
 
-def test_it_rejects_a_member_who_removes_the_captain(client: Client, stage: dict[str, str], owls: Team) -> None:
+def test_it_rejects_a_member_who_removes_the_captain(client: Client, keys: dict[str, str], owls: Team) -> None:
     enter(client, "bob")
-    client.post(address("member_remove", ("owls", "alice"), stage))
+    client.post(address("member_remove", ("owls", "alice"), keys))
     assert owls.memberships.filter(user__username="alice").exists()

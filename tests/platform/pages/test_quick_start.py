@@ -1,4 +1,4 @@
-"""The quick start: what a team, or somebody who looks at the home page, is shown to type."""
+"""Quick start commands on the team page and the home page."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from submissions.models import QuotaSlot
 
 
 def git(folder: Path, *words: str) -> None:
-    """Run git there, as Bob."""
+    """Run git in `folder` as Bob."""
     identity = ("-c", "user.name=Bob", "-c", "user.email=bob@example.org", "-c", "init.defaultBranch=main")
     subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True)
 
 
 @pytest.fixture
 def pushed(repositories: dict[str, Repository], tmp_path: Path) -> Repository:
-    """The Owls' model repository with one commit that has these tags."""
+    """The model repository of the Owls, with one tagged commit."""
     repository = repositories["model"]
     work = tmp_path / "work"
     work.mkdir()
@@ -36,7 +36,7 @@ def pushed(repositories: dict[str, Repository], tmp_path: Path) -> Repository:
 
 
 def start_of(client: Client, kind: str) -> str:
-    """The quick start of the Owls' track."""
+    """Return the quick start commands of the Owls for a track."""
     page = client.get("/teams/owls").content.decode()
     return page.split(f'id="start-{kind}">')[1].split("</code>")[0]
 
@@ -59,7 +59,7 @@ def test_it_starts_a_repository_with_commits_from_them(client: Client, pushed: R
 def test_the_proposed_tag_is_none_that_exists(client: Client, pushed: Repository, bob: User) -> None:
     client.force_login(bob)
     assert "git tag submission-12\n" in start_of(client, "model")
-    QuotaSlot.objects.create(  # refused, and its tag was deleted: the ledger still knows it
+    QuotaSlot.objects.create(  # rejected, and its tag was deleted: the ledger still has it
         repository=pushed,
         commit="a" * 40,
         tag="submission-20",
@@ -73,4 +73,4 @@ def test_the_home_page_names_commands_that_exist(client: Client, db: None) -> No
     page = client.get("/").content.decode()
     assert "gauntlet new attack my-attack" in page
     assert "gauntlet check my-attack" in page
-    assert ".venv" not in page, "whoever reads the page has no checkout of this site"
+    assert ".venv" not in page, "a reader of the page has no checkout of this site"

@@ -1,4 +1,4 @@
-"""The recent commits on a team's page: what they cost, and what a repository cannot make of them."""
+"""Recent commits on the team page: content, caching and limits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from repositories.models import Repository
 
 
 class Work:
-    """A working copy, and the Owls' model repository that it is pushed to."""
+    """A working copy whose remote is the model repository of the Owls."""
 
     def __init__(self, folder: Path, repository: Repository) -> None:
         self._folder, self._repository = folder, repository
@@ -25,13 +25,13 @@ class Work:
         self.git("init", "--quiet", "--bare", str(repository.path))
 
     def git(self, *words: str) -> str:
-        """What git prints, run as Bob."""
+        """Run git as Bob, and return its output."""
         identity = ("-c", "user.name=Bob", "-c", "user.email=bob@example.org")
         done = subprocess.run(["git", *identity, *words], cwd=self._folder, check=True, capture_output=True, text=True)
         return done.stdout.strip()
 
     def push(self, *subjects: str) -> None:
-        """Bring a commit with each subject to the site."""
+        """Push one commit for each subject."""
         for subject in subjects:
             self._message().write_text(subject)
             self.git("commit", "--quiet", "--allow-empty", "--file", str(self._message()))
@@ -47,22 +47,22 @@ def work(repositories: dict[str, Repository], tmp_path: Path) -> Work:
 
 
 class Program:
-    """The `git` that the site finds: the host's, behind a script that notes what it is asked."""
+    """A script in place of `git` that records its subcommands and then runs the real program."""
 
     def __init__(self, folder: Path, real: str) -> None:
-        self._script, self._asked, self._real = folder / "git", folder / "asked", real
+        self._script, self._record, self._real = folder / "git", folder / "commands", real
         self.script('exec "$REAL" "$@"')
 
     def script(self, script: str) -> None:
-        """From now on it does this; $REAL is the program that works."""
-        self._script.write_text(f'#!/bin/sh\nREAL={self._real}\necho "$1" >> {self._asked}\n{script}\n')
+        """Replace the script; $REAL is the real program."""
+        self._script.write_text(f'#!/bin/sh\nREAL={self._real}\necho "$1" >> {self._record}\n{script}\n')
         self._script.chmod(0o755)
 
-    def asked(self) -> list[str]:
-        """The git commands that were started since the last call."""
-        said = self._asked.read_text().split() if self._asked.exists() else []
-        self._asked.unlink(missing_ok=True)
-        return said
+    def commands(self) -> list[str]:
+        """Return the git subcommands since the last call."""
+        recorded = self._record.read_text().split() if self._record.exists() else []
+        self._record.unlink(missing_ok=True)
+        return recorded
 
 
 @pytest.fixture
@@ -85,29 +85,29 @@ def test_it_works(client: Client, bob: User, work: Work) -> None:
     assert page.count("Bob, ") == 2
 
 
-def test_they_are_read_once_as_long_as_no_ref_moves(client: Client, bob: User, work: Work, program: Program) -> None:
+def test_they_are_cached_until_a_ref_changes(client: Client, bob: User, work: Work, program: Program) -> None:
     work.push("A first look")
     page_of(client, bob)
-    assert "log" in program.asked()
+    assert "log" in program.commands()
     assert "A first look" in page_of(client, bob)
-    assert "log" not in program.asked()
+    assert "log" not in program.commands()
     work.push("A second look")
     assert "A second look" in page_of(client, bob)
-    assert "log" in program.asked()
+    assert "log" in program.commands()
 
 
-def test_the_page_goes_without_them_where_reading_takes_too_long(
+def test_the_page_omits_them_if_reading_takes_too_long(
     client: Client, bob: User, work: Work, program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recent_commits, "READING_SECONDS", 0.5)
     work.push("A first look")
     program.script('[ "$1" = log ] && exec sleep 60\nexec "$REAL" "$@"')
     page = page_of(client, bob)
-    assert "The recent commits could not be read in time." in page
-    assert "gauntlet new model" not in page, "it is not taken for an empty one"
-    program.asked()
+    assert "Reading the recent commits took too long." in page
+    assert "gauntlet new model" not in page, "the repository is not treated as empty"
+    program.commands()
     page_of(client, bob)
-    assert "log" not in program.asked(), "not every view waits for it"
+    assert "log" not in program.commands(), "the failure is cached"
 
 
 def test_long_subjects_are_cut(client: Client, bob: User, work: Work) -> None:

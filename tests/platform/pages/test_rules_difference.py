@@ -1,4 +1,4 @@
-"""The difference between two versions of the rules."""
+"""Differences between two versions of the rules."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PAGE = "/competitions/digits/rules"
 
 @pytest.fixture
 def newer(rules: RulesVersion) -> RulesVersion:
-    """Version 2: fewer queries, opponents named, the size of pieces not."""
+    """Version 2: more queries, with `opponents`, without `piece_samples`."""
     values = {name: value for name, value in rules.values.items() if name != "piece_samples"}
     return RulesVersion.objects.create(
         competition=rules.competition,
@@ -34,7 +34,7 @@ def test_it_works(client: Client, newer: RulesVersion) -> None:
     assert "<strong>More</strong>" not in back
 
 
-def test_each_value_is_told_apart(rules: RulesVersion, newer: RulesVersion) -> None:
+def test_each_value_has_a_kind(rules: RulesVersion, newer: RulesVersion) -> None:
     found = {row.name: row for row in differences(rules, newer)}
     assert [found[name].kind for name in ("query_budget", "opponents", "piece_samples", "shape")] == [
         "changed",
@@ -42,7 +42,7 @@ def test_each_value_is_told_apart(rules: RulesVersion, newer: RulesVersion) -> N
         "removed",
         "unchanged",
     ]
-    assert (found["piece_samples"].before, found["piece_samples"].after) == ("2", "10"), "that of 2018 holds"
+    assert (found["piece_samples"].before, found["piece_samples"].after) == ("2", "10"), "the default of 2018"
     assert found["opponents"].same_effect
     assert not found["piece_samples"].same_effect
     assert found["shape"].after == "64 x 64 x 3"
@@ -50,15 +50,15 @@ def test_each_value_is_told_apart(rules: RulesVersion, newer: RulesVersion) -> N
     assert {row.kind for row in differences(newer, newer)} == {"unchanged"}
 
 
-def test_the_rules_lead_there(client: Client, newer: RulesVersion) -> None:
+def test_the_rules_page_links_to_it(client: Client, newer: RulesVersion) -> None:
     assert f'href="{PAGE}/1..2"' in client.get(PAGE).content.decode()
 
 
 @pytest.mark.parametrize("versions", ["1..3", "3..1", "1..", "a..b", "-1..1", f"1..{10**30}"])
-def test_it_rejects_versions_that_are_not_there(client: Client, newer: RulesVersion, versions: str) -> None:
+def test_it_rejects_unknown_versions(client: Client, newer: RulesVersion, versions: str) -> None:
     assert client.get(f"{PAGE}/{versions}").status_code == 404
 
 
-def test_it_rejects_eyes_outside_of_a_hidden_competition(client: Client, newer: RulesVersion) -> None:
+def test_it_rejects_users_of_a_hidden_competition(client: Client, newer: RulesVersion) -> None:
     Competition.objects.update(public=False)
     assert client.get(f"{PAGE}/1..2").status_code == 404

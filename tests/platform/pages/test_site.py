@@ -1,4 +1,4 @@
-"""What every site has: an icon, rules for robots, cards for links, compression, a page for a form that failed."""
+"""Site-wide behaviour: favicon, robots.txt, link previews, compression and error pages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GZIP = {"Accept-Encoding": "gzip"}
 
 
 def meta(page: str, name: str) -> str:
-    """The content of a meta element by its name or property."""
+    """Return the content of a meta element by its name or property."""
     found = re.search(rf'<meta (?:name|property)="{re.escape(name)}" content="([^"]*)">', page)
     assert found, f"{name} is missing"
     return found[1]
@@ -38,7 +38,7 @@ def meta(page: str, name: str) -> str:
         "/accounts/login/",
     ],
 )
-def test_a_link_to_a_public_page_unfurls(client: Client, shown: dict[str, Submission], address: str) -> None:
+def test_a_public_page_has_a_link_preview(client: Client, shown: dict[str, Submission], address: str) -> None:
     page = client.get(address).content.decode()
     title = re.findall(r"<title>(.*?)</title>", page)
     assert title == [meta(page, "og:title")]
@@ -48,7 +48,7 @@ def test_a_link_to_a_public_page_unfurls(client: Client, shown: dict[str, Submis
     assert meta(page, "og:image").startswith("http://testserver/static/img/share")
 
 
-def test_what_a_card_says_is_escaped(client: Client, competition: Competition) -> None:
+def test_a_link_preview_is_escaped(client: Client, competition: Competition) -> None:
     Competition.objects.update(title='Di"gits <b>', summary='A "summary"><script>')
     page = client.get("/competitions/digits").content.decode()
     assert meta(page, "og:title") == "Di&quot;gits &lt;b&gt; | Gauntlet"
@@ -82,9 +82,7 @@ def test_robots_may_read_what_is_public(client: Client) -> None:
     assert "Disallow: /\n" not in text
 
 
-def test_it_names_a_contact_for_weaknesses_that_has_not_expired(
-    client: Client, settings: Settings, the_clock: FakeClock
-) -> None:
+def test_the_security_contact_has_not_expired(client: Client, settings: Settings, the_clock: FakeClock) -> None:
     settings.SECURITY_CONTACT = "mailto:security@arena.example"
     lines = client.get("/.well-known/security.txt").content.decode().splitlines()
     assert "Contact: mailto:security@arena.example" in lines
@@ -98,7 +96,7 @@ def test_without_a_contact_there_is_no_such_file(client: Client, settings: Setti
 
 
 def compressed(answer: HttpResponseBase) -> bool:
-    """Whether it came compressed."""
+    """Return whether the answer is compressed."""
     return answer.headers.get("Content-Encoding") == "gzip"
 
 
@@ -120,9 +118,7 @@ def test_equal_pages_differ_in_length_and_in_the_token_of_their_forms(
     assert len(tokens) == 2
 
 
-def test_an_answer_with_a_secret_and_a_stream_are_not_compressed(
-    client: Client, shown: dict[str, Submission], bob: User
-) -> None:
+def test_secrets_and_streams_are_not_compressed(client: Client, shown: dict[str, Submission], bob: User) -> None:
     client.force_login(bob)
     made = client.post("/account", {"name": "laptop", "scopes": ["read"], "days": "30"}, headers=GZIP)
     assert "gtl_" in made.content.decode()
@@ -130,7 +126,7 @@ def test_an_answer_with_a_secret_and_a_stream_are_not_compressed(
     assert not compressed(client.get(f"/submissions/{shown['refused'].pk}/log.txt", headers=GZIP))
 
 
-def test_a_form_that_fails_its_check_is_answered_in_our_words(bob: User) -> None:
+def test_a_csrf_failure_has_its_own_page(bob: User) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(bob)
     answer = strict.post("/accounts/logout/")
@@ -141,9 +137,9 @@ def test_a_form_that_fails_its_check_is_answered_in_our_words(bob: User) -> None
     assert 'class="masthead"' in page
 
 
-def test_the_page_for_our_failures_promises_no_more_than_the_ledger_keeps() -> None:
-    """The slot of a platform error is given back so many times a day; then an organiser decides."""
+def test_the_page_of_a_platform_error_states_the_refund_limit() -> None:
+    """Slots are refunded automatically up to a limit in 24 hours; then an organiser decides."""
     page = " ".join(render_to_string("500.html").split())
     assert REFUNDED_FAULTS == 10
     assert "never takes a slot" not in page
-    assert "after ten in 24 hours an organiser decides about the others" in page
+    assert "up to ten times in 24 hours. Then an organiser decides" in page

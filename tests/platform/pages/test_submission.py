@@ -1,4 +1,4 @@
-"""The page of a submission, and its log."""
+"""Submission page and build log."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
 
 
 def page_of(submission: Submission) -> str:
-    """Its address."""
+    """Return the address of the page."""
     return reverse("pages:submission", args=[submission.pk])
 
 
 def add_lines(build: Build, first: int, count: int) -> None:
-    """Print `count` more lines, from number `first` on."""
+    """Add `count` lines to the log, starting with number `first`."""
     text = "\n".join(f"printed {number}" for number in range(first, first + count))
     LogChunk.objects.create(build=build, stage="smoke", first_line=first, lines=count, text=text, at=build.started_at)
 
@@ -44,7 +44,7 @@ def test_it_works(client: Client, shown: dict[str, Submission]) -> None:
     assert "hx-get" not in page
 
 
-def test_its_team_reads_its_public_name_and_nobody_its_digest(
+def test_the_team_sees_the_public_identifier_and_never_the_digest(
     client: Client, shown: dict[str, Submission], bob: User
 ) -> None:
     player = Player.objects.create(
@@ -60,7 +60,7 @@ def test_its_team_reads_its_public_name_and_nobody_its_digest(
     assert "b" * 12 not in page
 
 
-def test_its_log_grows_and_every_line_keeps_its_link(client: Client, shown: dict[str, Submission], bob: User) -> None:
+def test_the_log_grows_and_lines_have_permanent_links(client: Client, shown: dict[str, Submission], bob: User) -> None:
     client.force_login(bob)
     build = shown["building"].builds.get()
     page = client.get(page_of(shown["building"])).content.decode()
@@ -73,7 +73,7 @@ def test_its_log_grows_and_every_line_keeps_its_link(client: Client, shown: dict
     assert 'id="L4"' in more
     assert 'id="L5"' in more
     assert 'id="L3"' not in more
-    assert "Smoke stage" not in more
+    assert "Smoke test" not in more
     assert "after=5" in more
     Build.objects.update(finished_at=build.started_at)
     last = client.get(f"{log}?attempt=1&after=5").content.decode()
@@ -109,7 +109,7 @@ def test_a_long_log_has_pages_and_links_lead_to_them(client: Client, shown: dict
     assert "attachment" in file.headers["Content-Disposition"]
 
 
-def test_what_a_build_prints_is_text(client: Client, shown: dict[str, Submission], bob: User) -> None:
+def test_build_output_is_escaped(client: Client, shown: dict[str, Submission], bob: User) -> None:
     client.force_login(bob)
     LogChunk.objects.filter(first_line=1).update(text="<script>alert(1)</script>\nprinted 2")
     assert "<script>alert" not in client.get(page_of(shown["refused"])).content.decode()
@@ -136,11 +136,13 @@ def test_it_shows_progress_and_place_in_the_queue(client: Client, shown: dict[st
     page = client.get(page_of(shown["scored"])).content.decode()
     assert "1 of 4 pieces played" in page
     assert "0 pieces ahead" in page
-    assert "No worker that can play these pieces is there" in page
+    assert "No worker for these pieces is online" in page
     assert 'hx-trigger="every 10s"' in page
 
 
-def test_it_says_why_a_team_waits(client: Client, shown: dict[str, Submission], bob: User, settings: Settings) -> None:
+def test_it_shows_why_an_evaluation_waits(
+    client: Client, shown: dict[str, Submission], bob: User, settings: Settings
+) -> None:
     client.force_login(bob)
     evaluation = Evaluation.objects.get()
     player, now = evaluation.worst_opponent, clock.now()
@@ -163,13 +165,13 @@ def test_it_says_why_a_team_waits(client: Client, shown: dict[str, Submission], 
     assert (over_limit in page, overdue in page) == (False, False)
 
 
-def test_it_says_why_a_submission_is_not_built(
+def test_it_shows_why_a_build_waits(
     client: Client, shown: dict[str, Submission], bob: User, settings: Settings
 ) -> None:
     client.force_login(bob)
-    waits, built, now = shown["building"], shown["scored"], clock.now()
-    Submission.objects.filter(pk=waits.pk).update(state=Submission.State.RECEIVED)
-    Build.objects.filter(submission=waits).update(finished_at=now, started_at=now, outcome="host")
+    waiting, built, now = shown["building"], shown["scored"], clock.now()
+    Submission.objects.filter(pk=waiting.pk).update(state=Submission.State.RECEIVED)
+    Build.objects.filter(submission=waiting).update(finished_at=now, started_at=now, outcome="host")
     Build.objects.filter(submission=built).delete()
     Build.objects.create(
         submission=built,
@@ -180,11 +182,11 @@ def test_it_says_why_a_submission_is_not_built(
         outcome="ready",
     )
     QuotaSlot.objects.update_or_create(
-        submission=waits,
+        submission=waiting,
         defaults={
-            "repository": waits.repository,
-            "commit": waits.commit,
-            "tag": waits.tag,
+            "repository": waiting.repository,
+            "commit": waiting.commit,
+            "tag": waiting.tag,
             "reserved_by": bob,
             "reserved_at": now,
             "state": QuotaSlot.State.REFUNDED,
@@ -192,26 +194,26 @@ def test_it_says_why_a_submission_is_not_built(
         },
     )
     over_limit = "has used its share of build time"
-    page = client.get(page_of(waits)).content.decode()
-    assert "It is the next to be built." in page
+    page = client.get(page_of(waiting)).content.decode()
+    assert "Next in the build queue." in page
     assert "No builder was free within 24 hours" in page
     assert over_limit not in page
     settings.TEAM_BUILD_SECONDS = 60
-    assert over_limit in client.get(page_of(waits)).content.decode()
+    assert over_limit in client.get(page_of(waiting)).content.decode()
 
 
 def steps_of(page: str) -> list[str]:
-    """Each step of the submission with how it stands, as a screen reader reads it."""
-    steps = re.findall(r"<li[^>]*>(.*?)</li>", page.split('class="way"')[1].split("</ol>")[0])
+    """Return the steps of the submission with their status, as a screen reader reads them."""
+    steps = re.findall(r"<li[^>]*>(.*?)</li>", page.split('class="steps"')[1].split("</ol>")[0])
     return [re.sub("<[^>]+>", "", step) for step in steps]
 
 
 def badges_of(page: str) -> list[str]:
-    """The states that the page shows."""
+    """Return the states that the page shows."""
     return re.findall(r'<span class="badge[^>]*>([^<]*)<', page)
 
 
-def test_one_that_is_withdrawn_in_play_shows_one_state_and_what_was_done(
+def test_a_submission_withdrawn_during_its_evaluation_shows_one_state(
     client: Client, shown: dict[str, Submission], bob: User
 ) -> None:
     client.force_login(bob)
@@ -225,29 +227,29 @@ def test_one_that_is_withdrawn_in_play_shows_one_state_and_what_was_done(
         assert steps_of(page) == [
             "Received, done",
             "Build, done",
-            "Smoke stage, done",
+            "Smoke test, done",
             "Evaluation, ended here",
-            "Score, to come",
+            "Score, not started",
         ]
-        for text in ("pieces played", "in the queue", "over in about", "hx-get", "notice-error"):
+        for text in ("pieces played", "in the queue", "done in about", "hx-get", "notice-error"):
             assert text not in page
 
 
 @pytest.mark.parametrize(
     ("state", "cause", "began", "ended"),
     [
-        (Submission.State.REFUSED, Submission.Cause.PLATFORM, True, "Smoke stage, ended here"),
+        (Submission.State.REFUSED, Submission.Cause.PLATFORM, True, "Smoke test, ended here"),
         (Submission.State.REFUSED, Submission.Cause.PLATFORM, False, "Build, ended here"),
         (Submission.State.REFUSED, Submission.Cause.PLATFORM, None, "Received, ended here"),
-        (Submission.State.WITHDRAWN, "", True, "Smoke stage, ended here"),
+        (Submission.State.WITHDRAWN, "", True, "Smoke test, ended here"),
         (Submission.State.WITHDRAWN, "", False, "Build, ended here"),
         (Submission.State.WITHDRAWN, "", None, "Received, ended here"),
     ],
 )
-def test_what_was_done_before_a_submission_ended_stays_done(
+def test_steps_before_the_end_of_a_submission_stay_done(
     client: Client, shown: dict[str, Submission], state: str, cause: str, began: bool | None, ended: str
 ) -> None:
-    """`began`: whether its smoke stage did; None: it was never built."""
+    """`began`: whether the smoke test started; None: it was not built."""
     submission = shown["building"]
     Submission.objects.filter(pk=submission.pk).update(state=state, cause=cause, deadline=None)
     if began is None:
@@ -259,7 +261,7 @@ def test_what_was_done_before_a_submission_ended_stays_done(
     steps = steps_of(client.get(page_of(submission)).content.decode())
     at = steps.index(ended)
     assert all(step.endswith(", done") for step in steps[:at])
-    assert all(step.endswith(", to come") for step in steps[at + 1 :])
+    assert all(step.endswith(", not started") for step in steps[at + 1 :])
 
 
 def test_a_member_withdraws_it(client: Client, shown: dict[str, Submission], bob: User) -> None:
@@ -287,17 +289,15 @@ def test_it_takes_a_bounded_number_of_queries(
     assert answer.status_code == 200
 
 
-def test_it_rejects_a_number_and_an_attempt_that_are_none(
-    client: Client, shown: dict[str, Submission], bob: User
-) -> None:
+def test_it_rejects_an_unknown_submission_and_attempt(client: Client, shown: dict[str, Submission], bob: User) -> None:
     client.force_login(bob)
     assert client.get("/submissions/999999").status_code == 404
     assert client.get(f"{page_of(shown['refused'])}?attempt=7").status_code == 404
     assert client.get(f"{page_of(shown['refused'])}?after=-1").status_code == 200
 
 
-def refused_with(submission: Submission, **values: str) -> None:
-    """Make it say this."""
+def set_refusal(submission: Submission, **values: str) -> None:
+    """Set fields of the rejected submission."""
     Submission.objects.filter(pk=submission.pk).update(**values)
 
 
@@ -305,7 +305,7 @@ def test_a_refusal_has_a_headline_and_an_item_for_each_fix(
     client: Client, shown: dict[str, Submission], bob: User
 ) -> None:
     client.force_login(bob)
-    refused_with(
+    set_refusal(
         shown["refused"],
         problem="numpy.linalg.LinAlgError: no (main.py, line 4)\nstep 3 of 4\n  <b>E</b>: none",
         fix="correct `main.py` at line 4\nadd it to `requirements.txt`",
@@ -317,19 +317,19 @@ def test_a_refusal_has_a_headline_and_an_item_for_each_fix(
     assert "step 3 of 4\n  &lt;b&gt;E&lt;/b&gt;: none" in notice
     assert "<li>Correct <code>main.py</code> at line 4</li>" in notice
     assert "<li>Add it to <code>requirements.txt</code></li>" in notice
-    assert "The smoke stage failed." in notice
+    assert "The smoke test failed." in notice
 
 
 @pytest.mark.parametrize("reason", ["inconsistent", "exited_in_setup", "build_too_slow"])
 def test_no_raw_name_of_a_reason_is_shown(client: Client, shown: dict[str, Submission], bob: User, reason: str) -> None:
     client.force_login(bob)
-    refused_with(shown["refused"], reason=reason)
+    set_refusal(shown["refused"], reason=reason)
     page = client.get(page_of(shown["refused"])).content.decode()
     assert reason not in page
     assert reason.replace("_", " ") not in page
 
 
-def test_checks_that_were_not_reached_have_no_tick(client: Client, shown: dict[str, Submission], bob: User) -> None:
+def test_checks_that_did_not_run_have_no_tick(client: Client, shown: dict[str, Submission], bob: User) -> None:
     client.force_login(bob)
     build = shown["refused"].builds.get()
     build.checks = [
@@ -344,10 +344,10 @@ def test_checks_that_were_not_reached_have_no_tick(client: Client, shown: dict[s
     assert "Passed" not in row
 
 
-def test_a_slot_that_waits_for_an_organiser_is_named(client: Client, shown: dict[str, Submission], bob: User) -> None:
+def test_a_slot_that_awaits_an_organiser_is_shown(client: Client, shown: dict[str, Submission], bob: User) -> None:
     submission = shown["building"]
     Submission.objects.filter(pk=submission.pk).update(
-        state="refused", cause="platform", reason="fault", problem="Something of ours failed.", deadline=None
+        state="refused", cause="platform", reason="fault", problem="Platform error.", deadline=None
     )
     slot = {
         "repository": submission.repository,
@@ -361,6 +361,6 @@ def test_a_slot_that_waits_for_an_organiser_is_named(client: Client, shown: dict
     QuotaSlot.objects.update_or_create(submission=submission, defaults=slot)
     client.force_login(bob)
     page = client.get(page_of(submission)).content.decode()
-    assert "an organiser decides whether its slot is given back" in page
-    assert ", waits for an organiser" in page
-    assert "it takes no slot of yours" not in page
+    assert "An organiser decides whether the slot is refunded." in page
+    assert ", an organiser decides about a refund" in page
+    assert "It does not count against your quota" not in page

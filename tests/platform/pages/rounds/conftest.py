@@ -1,4 +1,4 @@
-"""A round with as many players as a test wants."""
+"""Fixture of a round with a given number of players."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ LADDER = (
     (100, "mean_rank", 10),
     (200, "median", 10),
 )
-"""Samples, what orders, and how many of a hundred stay."""
+"""Samples, order, and how many of 100 players advance."""
 
 Play = Callable[..., Round]
 
 
 @pytest.fixture
 def play(planned: Round, rules: RulesVersion, alice: User) -> Play:
-    """Publish round 1 with so many players on each track, the first one broken by nobody, cut as on the ladder."""
+    """Publish round 1 with this many players on each track; the first model is not broken, cuts follow the ladder."""
 
     def publish(players: int, state: str = Round.State.PUBLISHED) -> Round:
         field = {kind: _field(planned.competition, kind, players, alice) for kind in KINDS}
@@ -129,5 +129,5 @@ def _decide(round_: Round, bracket: str, field: dict[str, Sequence[Submission]])
             ]  # fmt: skip
     Decision.objects.bulk_create(rows)
     with connection.cursor() as cursor:
-        # as a database does by itself in a minute: until then it takes the tables for empty, and plans accordingly
+        # a database does this within a minute; until then its query plans assume empty tables
         cursor.execute("ANALYZE")

@@ -1,4 +1,4 @@
-"""What was released of a round, as files, and the key that signs bundles."""
+"""Released files of a round, and the signing key of bundles."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONTENT = {Release.Part.BUNDLE: b'{"round":1}\n', Release.Part.IMAGES: b"PK", Re
 
 @pytest.fixture
 def released(play: Play, olga: User) -> Round:
-    """Round 1 with everything released, the code too."""
+    """Round 1 with all parts released."""
     played = play(3)
     for part in Release.Part:
         content = object_store.put(CONTENT[part]) if part in CONTENT else ""

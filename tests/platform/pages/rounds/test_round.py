@@ -1,4 +1,4 @@
-"""The page of a round."""
+"""Round page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAGE = "/competitions/digits/rounds/1"
 
 
 def page_of(client: Client, track: str = "") -> str:
-    """What the page says."""
+    """Return the page."""
     return client.get(PAGE + (f"?track={track}" if track else "")).content.decode()
 
 
@@ -43,16 +43,16 @@ def test_it_says_what_its_numbers_mean(client: Client, play: Play) -> None:
     play(10)
     page = page_of(client)
     for text in (
-        "in its 95 % interval over samples, against the opponents that counted. Do not compare two intervals.",
+        "with its 95 % interval over samples, against the opponents that counted. Do not compare two intervals.",
         "(L2 of pixels / 255, from 0 to ",
         ">Held</th>",
-        "on more than half of the samples. The score is then one of the worst cases, and says little",
+        "on more than half of the samples. The score is then the worst-case distance and carries little information",
     ):
         assert text in page
     assert ">Found nothing</th>" in page_of(client, "untargeted")
 
 
-def test_failures_are_a_share_and_bars_stand_on_one_axis(client: Client, play: Play) -> None:
+def test_failures_are_a_share_and_bars_share_one_axis(client: Client, play: Play) -> None:
     played = play(10)
     last = RoundStage.objects.filter(round=played, bracket="untargeted").order_by("number")[4]
     page = page_of(client)
@@ -81,15 +81,15 @@ def test_it_names_no_other_number_of_opponents_than_the_pools_have(client: Clien
     assert rules is not None
     RulesVersion.objects.filter(pk=rules.pk).update(values=rules.values | {"opponents": 7})
     page = page_of(client)
-    assert "as many as the rules of that day name" in page
+    assert "The rules of that day set their size" in page
     assert "first 7" not in page
 
 
-def test_the_bracket_stands_stage_beside_stage(client: Client, play: Play) -> None:
+def test_the_bracket_shows_all_stages(client: Client, play: Play) -> None:
     play(100)
     page = page_of(client, "untargeted")
     bracket = page[page.index('<table class="bracket">') :]
-    for text in ("Stage 5", "50 of 100 stay", "cut line 37.50", "by median distance", "seated anew"):
+    for text in ("Stage 5", "50 of 100 advance", "cut line 37.50", "by median distance", "drawn again"):
         assert text in bracket
     assert "<b>Player model-5</b>" in bracket, "who counted"
     assert "<b>Player model-6</b>" not in bracket
@@ -98,9 +98,7 @@ def test_the_bracket_stands_stage_beside_stage(client: Client, play: Play) -> No
     assert "Team of targeted-7" in page_of(client, "targeted")
 
 
-def test_the_first_panel_does_not_tell_the_order_of_boards_that_stand_still(
-    client: Client, play: Play, olga: User
-) -> None:
+def test_the_first_panel_is_hidden_while_leaderboards_are_frozen(client: Client, play: Play, olga: User) -> None:
     played = play(30)
     panel = "<li><b>Player untargeted-1</b></li>"
     shown = page_of(client).count(panel)
@@ -116,7 +114,7 @@ def test_the_first_panel_does_not_tell_the_order_of_boards_that_stand_still(
     assert page_of(client).count(panel) == shown
 
 
-def test_a_model_that_nobody_broke_claims_no_rank(client: Client, play: Play) -> None:
+def test_a_model_that_is_not_broken_has_no_rank(client: Client, play: Play) -> None:
     play(10)
     row = page_of(client).split("<tbody")[1].split("</tr>")[0]
     assert "not broken" in row
@@ -156,14 +154,14 @@ def test_it_names_nobody_before_it_is_published(client: Client, play: Play, olga
         client.force_login(olga)
 
 
-def test_only_organisers_are_led_to_the_admin(client: Client, planned: Round, olga: User, charlie: User) -> None:
+def test_only_organisers_get_a_link_to_the_admin(client: Client, planned: Round, olga: User, charlie: User) -> None:
     client.force_login(charlie)
     assert "/admin/rounds/round/" not in page_of(client)
     client.force_login(olga)
     assert f"/admin/rounds/round/{planned.pk}/change/" in page_of(client)
 
 
-def test_it_tells_how_far_it_is_and_follows(client: Client, play: Play, submission_pair: Match) -> None:
+def test_it_shows_progress_and_polls(client: Client, play: Play, submission_pair: Match) -> None:
     played = Round.objects.get()
     Round.objects.update(state=Round.State.PLAYING)
     page = page_of(client)
@@ -184,7 +182,7 @@ def test_it_tells_how_far_it_is_and_follows(client: Client, play: Play, submissi
 
 @pytest.fixture
 def submission_pair(play: Play, planned: Round, rules: RulesVersion) -> Match:
-    """A match of round 1 of which half is played."""
+    """A match of round 1 that is half played."""
     play(1)
     RoundStage.objects.all().delete()
     RoundWarning.objects.all().delete()
@@ -211,12 +209,12 @@ def test_it_takes_as_many_queries_for_a_hundred_of_each(
 @pytest.mark.parametrize(
     "address", ["/competitions/digits/rounds/2", f"{PAGE}?track=other", f"{PAGE}{10**30}", "/competitions/x/rounds/1"]
 )
-def test_it_rejects_what_is_not_there(client: Client, play: Play, address: str) -> None:
+def test_it_rejects_unknown_addresses(client: Client, play: Play, address: str) -> None:
     play(2)
     assert client.get(address).status_code == 404
 
 
-def test_it_rejects_eyes_outside_of_a_hidden_competition(client: Client, planned: Round, olga: User) -> None:
+def test_it_rejects_users_of_a_hidden_competition(client: Client, planned: Round, olga: User) -> None:
     Competition.objects.update(public=False)
     assert client.get(PAGE).status_code == 404
     client.force_login(olga)

@@ -96,9 +96,9 @@ def test_a_push_that_lands_in_a_freeze_window_after_its_slot_was_given_back_is_n
 
     client.force_login(alice)
     page = client.get("/teams/owls").content.decode()
-    assert "came too late to be a submission: submissions are frozen until" in page
+    assert "arrived too late and is not a submission: submissions are frozen until" in page
     client.logout()
-    assert "came too late" not in client.get("/teams/owls").content.decode()
+    assert "arrived too late" not in client.get("/teams/owls").content.decode()
 
 
 def test_a_tag_of_which_nobody_was_told_becomes_a_submission(
