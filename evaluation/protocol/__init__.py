@@ -1,1 +1,1 @@
-"""The wire: frames and channels. docs/protocol.md is its page for people."""
+"""Wire protocol: frames and channels. `docs/protocol.md` describes it."""
