@@ -16,7 +16,7 @@ _COLUMNS = ("schedule", "GPU-days", "true five found", "true first is first", "l
 
 _NOTES = f"""\
 True five found: the share of the true five, measured on {TRUTH_SAMPLES:,} new samples of the same players.
-The line `truth-again` is a second such measurement: no schedule can find more. True first is first: the share of tournaments.
+The line `truth-again` is a second such measurement: no schedule can find more. True first is first: how often.
 Loss: by how many per cent the five found are worse than the true five (geometric mean of true scores). Agreement:
 the share found of the five of a full tournament (all against all) on the same {SAMPLES} samples. In brackets: standard
 errors over tournaments. Differences are paired: use them, not the errors of two lines, to compare schedules.

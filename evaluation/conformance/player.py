@@ -23,7 +23,7 @@ def check_player(command: Sequence[str], *, seconds: float = 20.0, rules: QueryR
     """Start `command` as a process, twice, and test it against `docs/protocol.md`.
 
     `seconds` is the time limit of its set-up, of each answer of a model and of each piece of an attack; `rules` give
-    the shape of images and the number of classes. The command runs in the current directory with the rights of the caller:
+    the shape of images and the number of classes. The command runs in the current directory with the caller's rights:
     run only code that you trust. Every behaviour of the player becomes a `Check`; none raises an exception.
     """
     rules = rules or QueryRules()

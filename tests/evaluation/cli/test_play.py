@@ -141,7 +141,7 @@ def test_it_refuses_a_place_where_nothing_can_be_written_before_it_plays(
         "play", "--model", model, "--attack", attack, "--track", "untargeted", "--out", tmp_path / "taken"
     )
     assert status == 2
-    assert "no results can be written" in err
+    assert "cannot write results" in err
     assert (tmp_path / "taken").read_text() == "a file of mine"
 
 

@@ -161,7 +161,7 @@ def test_a_sandbox_program_that_fails_only_now_is_found_although_control_players
 ) -> None:
     sandbox = ProcessSandbox(bubblewrapped=True)
     sandbox_program.replace(f'[ $COUNT = 1 ] && {{ {script}; }}; exec $REAL "$@"')
-    assert "bubblewrap ended before the player began" in broken(sandbox, make_player(sandbox, "true"))
+    assert "bubblewrap ended before the player started" in broken(sandbox, make_player(sandbox, "true"))
     sandbox.prove(RESOURCES, starts=3)
 
 
@@ -170,7 +170,7 @@ def test_a_sandbox_program_that_hangs_is_the_hosts_cause(
 ) -> None:
     sandbox = ProcessSandbox(bubblewrapped=True)
     sandbox_program.replace('[ $COUNT = 1 ] && exec sleep 60; exec $REAL "$@"')
-    assert "before the player began" in broken(sandbox, make_player(sandbox, "true"), SHORT)
+    assert "before the player started" in broken(sandbox, make_player(sandbox, "true"), SHORT)
 
 
 def test_a_control_player_that_is_not_answered_in_time_is_the_hosts_cause(

@@ -82,7 +82,7 @@ def test_an_engine_that_was_gone_for_a_moment_does_not_cost_the_player_anything(
     with pytest.raises(ChannelError):
         waiting.open(30.0)  # its end was waited for on a connection that broke: it looks as if it had exited
     engine_proxy.mend()
-    with pytest.raises(Fault, match="the engine went away while it ran"):
+    with pytest.raises(Fault, match="the engine became unreachable during the run"):
         waiting.dismiss()
 
 
@@ -118,7 +118,7 @@ def test_it_rejects_an_image_that_no_engine_can_start(
     connection: Callable[..., SandboxedPlayer], image_with: Callable[[str], str]
 ) -> None:
     cannot = connection("true", image=image_with("mkdir -p /run && rm -rf /run/gauntlet && touch /run/gauntlet"))
-    with pytest.raises(BuildRefusal, match="cannot be started as a player is"):
+    with pytest.raises(BuildRefusal, match="does not start as a player"):
         cannot.open(30.0)
 
 

@@ -122,7 +122,7 @@ def test_a_sandbox_program_that_fails_half_of_the_time_costs_nobody_anything(gam
     game.play()
     sandbox_program.replace('[ $(($COUNT % 6)) -lt 4 ] && [ $(($COUNT % 6)) -gt 0 ] && exit 1; exec $REAL "$@"')
     game.play(4)
-    game.require_outage("bubblewrap ended before the player began")
+    game.require_outage("bubblewrap ended before the player started")
     sandbox_program.restore()
     game.play(2)
     game.require_same_outcome()
