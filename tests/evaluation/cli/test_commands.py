@@ -60,7 +60,7 @@ def test_check_names_an_attack_that_finds_nothing(gauntlet: Callable[..., Any], 
     failed = [check for check in json.loads(out)["checks"] if not check["passed"]]
     assert status == 3
     assert [check["name"] for check in failed] == ["success"]
-    assert failed[0]["seen"] == "0 of 3 samples broken: the attack found no adversarial"
+    assert failed[0]["seen"] == "adversarials for 0 of 3 samples: the attack found no adversarial"
 
 
 def test_check_says_where_a_model_crashed_and_reaches_no_further_check(
@@ -147,7 +147,7 @@ def test_check_takes_any_data_set(gauntlet: Callable[..., Any], tmp_path: Path) 
     status, out, err = gauntlet("check", tmp_path / "mine", "--dataset", f"folder:{folder}", "--budget", 200)
     assert status == 0, out + err
     assert "opponent: a nearest-mean model of the split 'all'" in err
-    assert "3 of 6 samples broken" in out, "noise makes dark images lighter"
+    assert "adversarials for 3 of 6 samples" in out, "noise makes dark images lighter"
 
 
 def test_a_split_is_asked_for_where_there_are_several(gauntlet: Callable[..., Any], tmp_path: Path) -> None:

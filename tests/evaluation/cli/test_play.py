@@ -77,7 +77,7 @@ def test_it_prints_the_result_as_json(
         (("--track", "untargeted", "--samples", "0"), "at least 1"),
         (("--track", "untargeted", "--sandbox", "chroot"), "invalid choice"),
         (("--track", "untargeted", "--budget", "many"), "invalid"),
-        (("--track", "untargeted", "--model", "nowhere"), "nowhere is no directory"),
+        (("--track", "untargeted", "--model", "nowhere"), "nowhere is not a directory"),
         (("--track", "untargeted", "--dataset", "nonsense"), "nonsense"),
         (("--track", "untargeted", "--split", "secret"), "no split 'secret'"),
         (("--track", "untargeted", "--samples", "201"), "holds 200"),

@@ -26,14 +26,14 @@ def test_a_player_that_kept_them_passes() -> None:
 
 def test_a_failure_that_is_no_crash_is_not_explained_by_an_exception() -> None:
     check = check_rules([Failure(Side.ATTACK, Reason.TOO_SLOW)], CRASH, HOME)
-    assert check.headline == "The attack failed: its time was used up"
+    assert check.headline == "The attack failed: it exceeded its time limit"
     assert "make it faster" in check.fix
 
 
 def test_a_process_that_ends_without_an_exception_is_quoted_without_paths_of_this_host() -> None:
     ended = Failure(Side.MODEL, Reason.EXITED_IN_SETUP, "exit status 2", in_setup=True)
     check = check_rules([ended], f"starting\nsh: {HOME}/run.sh: not found\n", HOME)
-    assert check.headline.endswith("(exit status 2); the last that it printed: sh: run.sh: not found")
+    assert check.headline.endswith("(exit status 2); its last output: sh: run.sh: not found")
     assert "exited_in_setup" not in check.headline + check.seen
 
 

@@ -100,4 +100,4 @@ def test_attacks_meet_the_model_that_the_file_names(site: Site) -> None:
     site.import_competition(side=32, samples=SAMPLES, smoke_opponent=str(model))
     attack = site.submit("arrows", "untargeted", UNTARGETED)
     assert attack.reason == "check_failed", "nobody breaks a model that always answers green"
-    assert "0 of 4 samples broken" in attack.problem
+    assert "adversarials for 0 of 4 samples" in attack.problem
