@@ -128,7 +128,7 @@ def _work(build: Build, writer: LogWriter, keeper: _Keeper) -> None:
         problem = _clean_text(shorten(refusal.problem))
         writer.write(f"refused: {problem.splitlines()[0]}")
         writer.close()
-        if not build_queue.refuse(build, _reason_of(refusal), problem, hidden(refusal.fix)):
+        if not build_queue.refuse(build, _reason_of(refusal), problem, shorten(refusal.fix)):
             raise _NoLongerOursError from refusal
 
 

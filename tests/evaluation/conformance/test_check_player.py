@@ -65,7 +65,7 @@ def test_players_of_the_sdk_pass(code: str) -> None:
 
 def test_it_says_that_an_attack_raised() -> None:
     checks = check_player([sys.executable, "-c", SDK_ATTACK_RAISING], rules=RULES)
-    assert "raised on 10 samples" in {check.name: check.seen for check in checks}["plays a piece of 10 samples"]
+    assert "exceptions on 10 samples" in {check.name: check.seen for check in checks}["plays a piece of 10 samples"]
 
 
 @pytest.mark.parametrize("kind", ["model", "attack"])
