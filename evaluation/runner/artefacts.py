@@ -74,7 +74,7 @@ def write_result(result: MatchResult, samples: Sequence[Sample], directory: Path
         label=np.concatenate([trace.label for trace in traces]),
         distance=np.concatenate([trace.distance for trace in traces]),
     )
-    # last: its presence means that all files are complete
+    # last: if it exists, all files are complete
     (directory / "result.json").write_text(json.dumps(as_dict(result), indent=1) + "\n", encoding="utf-8")
 
 

@@ -86,9 +86,11 @@ def make_player(tmp_path: Path) -> Callable[..., Player]:
 
 def failure_of(sandbox: Sandbox, player: Player, rules: QueryRules = LONG) -> Any:
     """How the referee names the failure of a player in its first start."""
-    contestant = ConnectedPlayer(Side.MODEL, SandboxedPlayer(sandbox, player, RESOURCES), Track.UNTARGETED, rules, 1.0)
+    connected_player = ConnectedPlayer(
+        Side.MODEL, SandboxedPlayer(sandbox, player, RESOURCES), Track.UNTARGETED, rules, 1.0
+    )
     with pytest.raises(PlayerFailedError) as failed:
-        contestant.channel()
+        connected_player.channel()
     return failed.value.failure
 
 
@@ -137,10 +139,12 @@ def test_no_control_player_is_started_for_a_player_that_is_just_sent_away(
 
 def broken(sandbox: Sandbox, player: Player, rules: QueryRules = LONG) -> str:
     """What is said of the host on which a player cannot start."""
-    contestant = ConnectedPlayer(Side.MODEL, SandboxedPlayer(sandbox, player, RESOURCES), Track.UNTARGETED, rules, 1.0)
+    connected_player = ConnectedPlayer(
+        Side.MODEL, SandboxedPlayer(sandbox, player, RESOURCES), Track.UNTARGETED, rules, 1.0
+    )
     with pytest.raises(Fault) as fault:
-        contestant.channel()
-    assert contestant.failures == []
+        connected_player.channel()
+    assert connected_player.failures == []
     return str(fault.value)
 
 

@@ -32,7 +32,7 @@ def sandbox(engine_proxy: Any) -> Iterator[DockerSandbox]:
     sandbox = DockerSandbox()
     sandbox.prove(RESOURCES)
     yield sandbox
-    engine_proxy.mend()
+    engine_proxy.repair()
     sandbox.sweep()
     sandbox.client.close()
 
@@ -67,7 +67,7 @@ def test_an_engine_that_is_gone_when_the_player_has_failed_is_the_hosts_cause(
         waiting.dismiss()
     with pytest.raises(Fault, match="control player"):
         sandbox.prove(RESOURCES)
-    engine_proxy.mend()
+    engine_proxy.repair()
     sandbox.prove(RESOURCES)
     assert len(containers(sandbox, digest)) == 1
     assert sandbox.sweep() == 1
@@ -81,7 +81,7 @@ def test_an_engine_that_was_gone_for_a_moment_does_not_cost_the_player_anything(
     engine_proxy.cut_at(b"/wait", 0)
     with pytest.raises(ChannelError):
         waiting.open(30.0)  # its end was waited for on a connection that broke: it looks as if it had exited
-    engine_proxy.mend()
+    engine_proxy.repair()
     with pytest.raises(Fault, match="the engine became unreachable during the run"):
         waiting.dismiss()
 

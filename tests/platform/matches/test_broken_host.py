@@ -302,7 +302,7 @@ def test_an_engine_that_stops_costs_nobody_anything(docker_site: Any, request: p
     docker_site.cut_at(b"/start HTTP", 1)  # the model of the second piece has started, the attack has not
     game.play(3)
     game.require_outage("the Docker engine says")
-    docker_site.mend()
+    docker_site.repair()
     game.play(2)
     game.require_same_outcome()
     (sandbox,) = sandboxes.opened_sandboxes()
