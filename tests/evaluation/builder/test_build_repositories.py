@@ -257,7 +257,7 @@ def test_an_engine_that_goes_away_in_mid_build_is_the_hosts_cause_although_it_co
             engine_proxy.cut()
             engine_proxy.repair()
 
-    with pytest.raises(Fault, match=r"engine (failed in the middle of a build|says)"):
+    with pytest.raises(Fault, match=r"engine (failed during a build|says)"):
         DockerBuilder().build(source, on_log=log)
 
 

@@ -154,7 +154,7 @@ def test_a_sandbox_program_that_is_gone_is_the_hosts_cause(
     sandbox = ProcessSandbox(bubblewrapped=True)
     sandbox.prove(RESOURCES)
     sandbox_program.remove()
-    assert "bwrap could not be started: No such file" in broken(sandbox, make_player(sandbox, "true"))
+    assert "cannot start bwrap: No such file" in broken(sandbox, make_player(sandbox, "true"))
     with pytest.raises(Fault, match="a control player failed"):
         sandbox.prove(RESOURCES)
 
