@@ -149,7 +149,7 @@ class EngineProxy:
         self._connected: set[socket.socket] = set()
         self._listener: socket.socket | None = None
         self._request, self._passes = b"", 0
-        self.mend()
+        self.repair()
 
     def cut(self) -> None:
         """The engine is gone, and whatever was connected breaks off."""
@@ -165,7 +165,7 @@ class EngineProxy:
         """Be gone at the request that holds `request`, after so many of them have passed."""
         self._request, self._passes = request, passes
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         """The engine is there again."""
         self._request = b""
         if self._listener is None:

@@ -1,1 +1,1 @@
-"""The bundled submissions, each a complete repository in a folder of its own."""
+"""Bundled submissions: each folder is a complete repository."""

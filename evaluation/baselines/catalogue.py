@@ -1,4 +1,4 @@
-"""The bundled submissions, read from their folders."""
+"""Catalogue of the bundled submissions, read from their folders."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Baseline:
 
 @cache
 def baselines() -> tuple[Baseline, ...]:
-    """All bundled submissions: models, untargeted, then targeted attacks; by name within a track.
+    """Return all bundled submissions: models, untargeted, then targeted attacks; by name within a track.
 
-    Raises `Fault` where a folder of ours has no readable manifest.
+    Raise `Fault` if a folder has no readable manifest.
     """
     manifests = sorted(Path(__file__).parent.glob("*/submission.toml"))
     found = [Baseline(manifest.parent.name, _track(manifest), manifest.parent) for manifest in manifests]
@@ -32,7 +32,7 @@ def baselines() -> tuple[Baseline, ...]:
 
 
 def is_bundled(directory: Path | None) -> bool:
-    """Whether a player's directory is that of a bundled submission, as it came."""
+    """Return True if a player's directory is that of a bundled submission."""
     return directory is not None and directory.resolve() in {baseline.path.resolve() for baseline in baselines()}
 
 

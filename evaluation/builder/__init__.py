@@ -1,1 +1,1 @@
-"""From a directory at a commit to a player."""
+"""Builders of submissions: a directory at a commit becomes a player."""

@@ -1,4 +1,4 @@
-"""The port: how a directory at a commit becomes a player."""
+"""Port of the builders, which make a player of a directory at a commit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Builder(ABC):
 
     @abstractmethod
     def build(self, source: Path, *, on_log: LogLine) -> Player:
-        """Build the submission in `source`; raises `ManifestRefusal` or `BuildRefusal` with the fix, or `Fault`."""
+        """Build the submission in `source`. Raise `ManifestRefusal` or `BuildRefusal` with the fix, or `Fault`."""
 
     @abstractmethod
     def check_host(self) -> None:

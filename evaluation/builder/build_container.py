@@ -1,4 +1,4 @@
-"""One build in a container of its own: rootless buildah with limits, its own storage, and no network but the proxy.
+"""Container of one build: rootless buildah with limits, its own storage, and no network except the proxy.
 
 The container sees no other image, layer, cache or file of the engine or the host. Its storage is a volume that is
 removed with it.
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from docker import DockerClient
 
 BUILD_LABEL = "gauntlet.build"
-"""The label of the containers and volumes of builds: the process that makes them (see `runner_label`)."""
+"""The label of the containers and volumes of builds: the process that created them (see `runner_label`)."""
 
 IMAGE = "localhost/built:latest"
 _STORE = "/store"
@@ -63,7 +63,7 @@ _SECCOMP = Path(__file__).with_name("build_seccomp.json")
 _EXPORT = Path(__file__).with_name("export_image.py")
 _TOO_LARGE = 3
 _FILE_TOO_LARGE = "exit status 153"
-"""How a step ends that SIGXFSZ killed: a shell reports 128 and the number of the signal."""
+"""The last log line of a step that SIGXFSZ killed: a shell reports 128 plus the number of the signal."""
 _TAIL_LINES = 20
 _TMP_BYTES = 512 << 20
 _MAX_CONFIG_BYTES = 1 << 20
@@ -71,25 +71,25 @@ _MAX_CONFIG_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Exported:
-    """What a build made: what is read of its configuration, and the files of its own layers by their names."""
+    """The result of a build: the checked part of its configuration, and the files of its own layers by name."""
 
     config: BuiltConfig
     layers: dict[str, Path]
 
 
 class TooLargeError(Exception):
-    """The image's own layers hold more than they may."""
+    """The image's own layers are larger than allowed."""
 
 
 class UnreadableError(Exception):
-    """What the build left cannot be read as an image: by its own doing, or the host's."""
+    """The result of the build is not a readable image; the build or the host may be the cause."""
 
 
 class BuildContainer:
-    """The storage of one build and what runs on it, while it is entered."""
+    """Context manager for the storage of one build and the containers that use it."""
 
     def __init__(self, client: DockerClient, settings: BuildSettings, *, image: str, proxy: Path | None) -> None:
-        """`image` is the builder image with the base image in it, `proxy` the directory of the proxy's socket."""
+        """Take the builder image, which holds the base image, and the directory of the proxy's socket as `proxy`."""
         self._client = client
         self._settings = settings
         self._image = image
@@ -98,7 +98,7 @@ class BuildContainer:
         self._containers: list[str] = []
 
     def __enter__(self) -> BuildContainer:
-        with as_fault("making the storage of a build"):
+        with as_fault("creating the storage of a build"):
             self._client.volumes.create(self.name, labels={BUILD_LABEL: runner_label()})
         return self
 
@@ -106,7 +106,7 @@ class BuildContainer:
         for container in self._containers:
             with suppress(DockerException, OSError):
                 self._client.api.remove_container(container, force=True, v=True)
-        # what is left where the engine does not answer is swept later
+        # where the engine does not answer, `sweep` removes the rest later
         with suppress(DockerException, OSError):
             self._client.api.remove_volume(self.name, force=True)
 
@@ -118,7 +118,7 @@ class BuildContainer:
         on_log: LogLine,
         watch: Watch,
     ) -> None:
-        """Build the Dockerfile `file` of `context`; raises `BuildRefusal` with the last lines where a step fails."""
+        """Build the Dockerfile `file` of `context`. Raise `BuildRefusal` with the last log lines if a step fails."""
         words = ["buildah", *_STORAGE, "build", "--isolation", "chroot", "--no-hosts", "--tag", IMAGE]
         for name, value in arguments:
             words += ["--build-arg", f"{name}={value}"]
@@ -137,25 +137,25 @@ class BuildContainer:
         code = run_container(self._client, container, log, watch)
         if code == 0:
             return
-        with as_fault("asking how a build ended"):
+        with as_fault("reading the exit state of a build"):
             state = self._client.api.inspect_container(container)["State"]
         lines = "\n".join(f"    {line}" for line in tail)
         if state.get("OOMKilled"):
             raise BuildRefusal(
-                f"the build used more than {self._settings.memory_bytes >> 20} MiB of memory; its last lines:\n{lines}",
+                f"the build used more than {self._settings.memory_bytes >> 20} MiB of memory; last log lines:\n{lines}",
                 fix="use less memory in the step that failed; compile with fewer processes",
             )
         if tail and tail[-1].endswith(_FILE_TOO_LARGE):
             raise BuildRefusal(
-                f"a step wrote a file of more than {_max_file_bytes(self._settings):,} bytes; its last lines:\n{lines}",
+                f"a step wrote a file of more than {_max_file_bytes(self._settings):,} bytes; last log lines:\n{lines}",
                 fix=f"write smaller files: an image may hold {self._settings.max_image_bytes:,} bytes",
             )
         raise BuildRefusal(
-            f"the build failed; its last lines:\n{lines}", fix="mend the step that failed, and try again"
+            f"the build failed; last log lines:\n{lines}", fix="correct the step that failed, and push again"
         )
 
     def used_bytes(self) -> int:
-        """What the storage holds now, as counted by a container of ours."""
+        """Return the bytes that the storage holds now, counted in a container without code of the submission."""
         container = self._create(["du", "-s", "-k", _STORE], user="0:0", capabilities=("DAC_READ_SEARCH",))
         lines: list[str] = []
         run_container(self._client, container, lines.append, lambda: None)
@@ -163,9 +163,9 @@ class BuildContainer:
         return int(counted[-1]) << 10 if counted else 0
 
     def export(self, folder: Path, base_layers: Sequence[str], watch: Watch) -> Exported:
-        """Copy what the build made into `folder`; raises `TooLargeError` or `UnreadableError`.
+        """Copy the result of the build into `folder`. Raise `TooLargeError` or `UnreadableError`.
 
-        The container of the build is removed before, so that no process of the submission runs beside it.
+        The build's container is removed first, so that no process of the submission runs at the same time.
         """
         with as_fault("ending a build"):
             for container in list(self._containers):
@@ -184,7 +184,7 @@ class BuildContainer:
             config = read_config(self._read(container, "config.json", _MAX_CONFIG_BYTES))
             names = read_names(json.loads(self._read(container, "layers.json", _MAX_CONFIG_BYTES)))
         except ValueError as error:
-            raise UnreadableError(f"its configuration cannot be read: {error}") from error
+            raise UnreadableError(f"its configuration is not readable: {error}") from error
         layers = {}
         for number, name in enumerate(names):
             path = folder / f"{number}.tar"
@@ -192,10 +192,10 @@ class BuildContainer:
                 for chunk in self._chunks(container, f"{number}.tar", self._settings.max_image_bytes):
                     target.write(chunk)
             if file_digest(path) != name:
-                raise UnreadableError(f"layer {number} is not what the configuration names")
+                raise UnreadableError(f"layer {number} differs from the layer in the configuration")
             layers[name] = path
         if not set(config.layers) <= {*names, *base_layers}:
-            raise UnreadableError("the configuration names layers that were not made")
+            raise UnreadableError("the configuration names layers that do not exist")
         return Exported(config, layers)
 
     def _create(
@@ -209,7 +209,7 @@ class BuildContainer:
         mounts = [Mount(_STORE, self.name, type="volume")]
         if proxy is not None:
             mounts.append(Mount(_PROXY_DIRECTORY, str(proxy), type="bind", read_only=True))
-        with as_fault("making the container of a build"):
+        with as_fault("creating the container of a build"):
             container = self._client.containers.create(
                 self._image,
                 name=f"{self.name}-{len(self._containers)}",
@@ -228,21 +228,21 @@ class BuildContainer:
         return b"".join(self._chunks(container, name, limit))
 
     def _chunks(self, container: str, name: str, limit: int) -> Iterator[bytes]:
-        """The bytes of one plain file that the export wrote."""
+        """Yield the bytes of one plain file that the export wrote."""
         with as_fault("reading the image of a build"):
             stream, _ = self._client.api.get_archive(container, f"{_OUT}/{name}")
             with tarfile.open(fileobj=FileStream(stream), mode="r|") as archive:
                 member = archive.next()
                 file = archive.extractfile(member) if member is not None and member.isreg() else None
                 if file is None or member is None or member.size > limit:
-                    raise UnreadableError(f"{name} is no file of at most {limit:,} bytes")
+                    raise UnreadableError(f"{name} is not a file of at most {limit:,} bytes")
                 while chunk := file.read(1 << 20):
                     yield chunk
             deque(stream, maxlen=0)  # a connection that was read to its end can be used again
 
 
 def sweep(client: DockerClient) -> int:
-    """Remove the containers and volumes of builds whose process is gone; how many."""
+    """Remove the containers and volumes of builds whose process is gone. Return their number."""
     swept = 0
     with as_fault("sweeping builds"):
         for container in client.containers.list(all=True, filters={"label": BUILD_LABEL}, ignore_removed=True):
@@ -257,19 +257,19 @@ def sweep(client: DockerClient) -> int:
 
 
 def _max_file_bytes(settings: BuildSettings) -> int:
-    """The limit of one file, well above what an image that is too large may hold."""
+    """Return the size limit of one file, well above the size of an image that is too large."""
     return 8 * settings.max_image_bytes
 
 
 def _limits(settings: BuildSettings) -> dict[str, Any]:
-    """How each container of a build is made; each line is a guard."""
+    """Return the options of a build's containers; each line is a guard."""
     return {
-        # so that all that a build writes is in its storage, which is counted, or in /tmp, which is memory
+        # a build writes only to its storage, which is counted, or to /tmp, which is memory
         "read_only": True,
         "network_mode": "none",
         "hostname": "build",
         "cap_drop": ["ALL"],
-        # user namespaces and mounts are what a rootless build is made of
+        # a rootless build needs user namespaces and mounts
         "security_opt": [f"seccomp={_SECCOMP.read_text(encoding='utf-8')}", "apparmor=unconfined"],
         "tmpfs": {"/tmp": f"rw,nosuid,nodev,exec,mode=1777,size={_TMP_BYTES}"},  # noqa: S108
         "ipc_mode": "private",
@@ -281,7 +281,7 @@ def _limits(settings: BuildSettings) -> dict[str, Any]:
         "pids_limit": settings.processes,
         "ulimits": [
             Ulimit(name="core", soft=0, hard=0),
-            # one call can reserve a disk, faster than any watch
+            # one system call can reserve a whole disk, faster than the watch
             Ulimit(name="fsize", soft=_max_file_bytes(settings), hard=_max_file_bytes(settings)),
         ],
         "log_config": LogConfig(type="json-file", config={"max-size": "4m", "max-file": "2"}),
@@ -290,11 +290,11 @@ def _limits(settings: BuildSettings) -> dict[str, Any]:
 
 
 def _environment(*, proxied: bool) -> dict[str, str]:
-    places = {"HOME": _HOME, "TMPDIR": _SCRATCH}
+    directories = {"HOME": _HOME, "TMPDIR": _SCRATCH}
     if not proxied:
-        return places
+        return directories
     proxies = {"http_proxy": PROXY_URL, "https_proxy": PROXY_URL, "no_proxy": "localhost,127.0.0.1"}
-    return places | proxies | {name.upper(): value for name, value in proxies.items()}
+    return directories | proxies | {name.upper(): value for name, value in proxies.items()}
 
 
 def _below(folder: str, entries: Iterable[ContextEntry]) -> Iterator[ContextEntry]:

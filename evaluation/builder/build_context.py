@@ -15,7 +15,7 @@ from evaluation.builder.source_tree import tree_entries
 
 @dataclass(frozen=True)
 class ContextEntry:
-    """One member of a context: a file of this host, the bytes themselves, or a symbolic link."""
+    """One member of a context: a file of this host, bytes, or a symbolic link."""
 
     name: str
     content: Path | bytes = b""
@@ -24,10 +24,10 @@ class ContextEntry:
 
 
 def tree_context(source: Path, below: str = "") -> Iterator[ContextEntry]:
-    """The files of the submission `source`, under the directory `below` of the context."""
+    """Yield the files of the submission `source`, under the directory `below` of the context."""
     for entry in tree_entries(source):
         yield ContextEntry(
-            name=os.path.join(below, entry.path),  # noqa: PTH118 - names of the archive, no path of this host
+            name=os.path.join(below, entry.path),  # noqa: PTH118 - a name in the archive, not a path of this host
             content=source / entry.path,
             executable=entry.executable,
             link=entry.link,
@@ -35,7 +35,7 @@ def tree_context(source: Path, below: str = "") -> Iterator[ContextEntry]:
 
 
 def write_context(entries: Iterable[ContextEntry], target: IO[bytes]) -> None:
-    """Write `entries` as a tar archive that is the same for the same contents: no times, no owners, git's modes."""
+    """Write `entries` as a reproducible tar archive: no times, no owners, git's modes."""
     with tarfile.open(fileobj=target, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for entry in entries:
             member = tarfile.TarInfo(entry.name)

@@ -1,4 +1,4 @@
-"""What `gauntlet doctor` shows of builds: every guard, tried on this host."""
+"""Report of `gauntlet doctor` on builds: every guard, tried on this host."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NAME = "builds"
 
 
 def examine_builds() -> Examination:
-    """Try all guards of builds; some twenty seconds."""
+    """Try all guards of builds. Takes about twenty seconds."""
     try:
         guards = tuple(DockerBuilder(build_settings_from_environment()).guards())
     except (Fault, HostRefusal) as failure:

@@ -1,4 +1,4 @@
-"""The guards of builds, proved on this host by builds that eat, fork, spin, fill and look around."""
+"""Guards of builds, proved on this host by probe builds that try to exceed each limit."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from evaluation.sandbox.proved_guards import ProvedGuards
 if TYPE_CHECKING:
     from docker import DockerClient
 
-_LOOK = Path(__file__).with_name("build_probe.py")
+_PROBE_STEP = Path(__file__).with_name("build_probe.py")
 _FILE = "guards.Dockerfile"
 _MIB = 1 << 20
 TRIAL = BuildSettings(
     seconds=60.0, max_image_bytes=32 * _MIB, memory_bytes=256 * _MIB, cpus=0.5, processes=64, network="mirrors"
 )
-"""What the probe may use: little, so that a limit is met soon."""
+"""The limits of the probe builds: small, so that each is reached soon."""
 
 _RUN = "\nRUN python3 /probe/"
-_LOOKS = "look.py"
-_FORKS = f"probe.py fork {2 * TRIAL.processes}"
-_SPINS = "probe.py spin {}"
-_EATS = f"probe.py eat {4 * TRIAL.memory_bytes}"
-_FILLS = f"probe.py fill {4 << 30}"
+_LOOK = "look.py"
+_FORK = f"probe.py fork {2 * TRIAL.processes}"
+_SPIN = "probe.py spin {}"
+_ALLOCATE = f"probe.py eat {4 * TRIAL.memory_bytes}"
+_FILL = f"probe.py fill {4 << 30}"
 
 
 class BuildGuards:
@@ -48,7 +48,7 @@ class BuildGuards:
     def __init__(
         self, client: DockerClient, base_image: str, builder_image: str, base_layers: Sequence[str], disk: Path | None
     ) -> None:
-        """`disk` is where the engine keeps its data, None where that is another host."""
+        """Take the engine's data directory as `disk`, None if it is on another host."""
         self._client = client
         self._builder_image = builder_image
         self._base_image = base_image
@@ -56,39 +56,39 @@ class BuildGuards:
         self._last = ""
         self._disk = disk
         code = hashlib.sha256()
-        for path in sorted(Path(__file__).parent.glob("*.*")):  # another way of making containers is proved anew
+        for path in sorted(Path(__file__).parent.glob("*.*")):  # changed code is proved again
             code.update(path.read_bytes())
-        with as_fault("asking for its name"):
+        with as_fault("reading its identity"):
             engine = client.info()["ID"]
         self._proved = ProvedGuards(f"builds {engine} {builder_image} {code.hexdigest()}")
 
     def require(self) -> None:
-        """Raise `Fault`, naming them, where guards are missing. Proved once, remembered for hours."""
+        """Raise `Fault` with the names of missing guards. A proof is remembered for hours."""
         try:
             self._proved.require(self.prove)
         except HostRefusal as refusal:
-            raise Fault(f"no untrusted build can run here: {refusal}") from refusal
+            raise Fault(f"this host cannot run untrusted builds: {refusal}") from refusal
 
     def require_export(self) -> None:
-        """Raise `Fault` where this host cannot make an image now and read it."""
+        """Raise `Fault` if this host cannot build and read an image now."""
         with (
             tempfile.TemporaryDirectory(prefix="gauntlet-layers-") as folder,
             _as_fault(),
-            self._building(_LOOKS, [], TRIAL) as container,
+            self._building(_LOOK, [], TRIAL) as container,
         ):
             container.export(Path(folder), self._base_layers, lambda: None)
 
     def prove(self) -> list[Guard]:
-        """Try every guard; some ten seconds."""
-        seen = self._answers(_RUN.join([_LOOKS, _FORKS, _SPINS.format(1.0)]))
+        """Try every guard. Takes about ten seconds."""
+        seen = self._answers(_RUN.join([_LOOK, _FORK, _SPIN.format(1.0)]))
         guards = [
             Guard("rootless", seen.get("user_outside", 0) > 0, f"root of a build is user {seen.get('user_outside')}"),
             Guard("system call filter", seen.get("filter") == "2", f"Seccomp {seen.get('filter')} (2 is a filter)"),
             Guard("no network", seen.get("interfaces") == [], f"interfaces {seen.get('interfaces') or 'none'}"),
-            Guard("no engine", seen.get("engine") is False, f"the engine's socket is in sight: {seen.get('engine')}"),
+            Guard("no engine", seen.get("engine") is False, f"the engine's socket is visible: {seen.get('engine')}"),
             *(
                 Guard(name, " 403 " in seen.get(key, ""), f"the proxy answers {seen.get(key) or 'nothing'}")
-                for name, key in (("services out of reach", "loopback"), ("metadata out of reach", "metadata"))
+                for name, key in (("services unreachable", "loopback"), ("metadata unreachable", "metadata"))
             ),
             Guard(
                 "process limit",
@@ -97,15 +97,15 @@ class BuildGuards:
             ),
             Guard(
                 "CPU limit",
-                # the kernel grants by slices of a tenth of a second, so a short measurement may be a slice over
+                # the kernel grants CPU time in slices of 0.1 s, so a short measurement may be one slice too high
                 0 < seen.get("cpus", 0) <= 1.4 * TRIAL.cpus,
                 f"{seen.get('cpus', 0):.2f} CPUs used of {TRIAL.cpus} allowed",
             ),
-            self._refused("memory limit", _EATS, "MiB of memory"),
-            self._refused("time limit", _SPINS.format(30), "took longer than", settings=replace(TRIAL, seconds=3.0)),
+            self._refused("memory limit", _ALLOCATE, "MiB of memory"),
+            self._refused("time limit", _SPIN.format(30), "took longer than", settings=replace(TRIAL, seconds=3.0)),
         ]
         if self._disk is not None:
-            guards.append(self._refused("disk limit", _FILLS, "filled the engine's disk"))
+            guards.append(self._refused("disk limit", _FILL, "filled the engine's disk"))
         guards.append(self._nothing_left())
         self._proved.remember(guards)
         return guards
@@ -127,10 +127,10 @@ class BuildGuards:
         except BuildRefusal as refusal:
             first = refusal.problem.partition("\n")[0].partition(";")[0]
             return Guard(name, problem in first, first)
-        return Guard(name, False, f"the build ended well: {_last(lines)}")
+        return Guard(name, False, f"the build succeeded: {_last(lines)}")
 
     def _nothing_left(self) -> Guard:
-        with as_fault("listing what builds left"):
+        with as_fault("listing the volumes of builds"):
             names = [volume.name for volume in self._client.volumes.list(filters={"name": self._last})]
         return Guard("nothing left behind", not names, f"volumes of the last build: {', '.join(names) or 'none'}")
 
@@ -144,7 +144,7 @@ class BuildGuards:
         context = [
             ContextEntry(_FILE, text.encode()),
             ContextEntry("probe/probe.py", PROBE.read_bytes()),
-            ContextEntry("probe/look.py", _LOOK.read_bytes()),
+            ContextEntry("probe/look.py", _PROBE_STEP.read_bytes()),
         ]
         with (
             MirrorProxy(Reach(frozenset())) as proxy,
@@ -158,11 +158,11 @@ class BuildGuards:
 
 @contextmanager
 def _as_fault() -> Iterator[None]:
-    """What goes wrong with a build of ours is the host's cause."""
+    """Turn a failure of a probe build into a `Fault`: the host is the cause."""
     try:
         yield
     except (BuildRefusal, UnreadableError, TooLargeError) as failure:
-        raise Fault(f"no build can run on this host: {failure}") from failure
+        raise Fault(f"builds fail on this host: {failure}") from failure
 
 
 def _last(lines: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""The step of the build that looks around for the guards, and prints as JSON what it saw. Standard library only."""
+"""Step of a probe build that prints as JSON what it can see of the host. Standard library only."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def look() -> dict[str, Any]:
-    """What of the host and of other builds a step sees, as root of its container."""
+    """Return what a step sees of the host and of other builds, as root of its container."""
     with open("/proc/self/uid_map") as file:  # noqa: PTH123
         users = file.read().split()
     with open("/proc/self/status") as file:  # noqa: PTH123
@@ -26,7 +26,7 @@ def look() -> dict[str, Any]:
 
 
 def _answer(request: str) -> str:
-    """The first line that the proxy answers; empty where there is none."""
+    """Return the first line of the proxy's answer, empty if there is none."""
     with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", 3128), timeout=10) as connection:
         connection.sendall(request.encode())
         return connection.recv(4096).decode(errors="replace").partition("\r\n")[0]

@@ -1,4 +1,4 @@
-"""Which builder belongs to which sandbox."""
+"""Choice of the builder that belongs to a sandbox."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from evaluation.builder.settings import build_settings_from_environment
 
 
 def choose_builder(sandbox_name: str, store: LayerStore | None = None) -> Builder:
-    """The builder whose players the sandbox `sandbox_name` (`process` or `docker`) starts; `store` keeps its images.
+    """Return the builder for the sandbox `sandbox_name` (`process` or `docker`); `store` keeps its images.
 
-    Raises `HostRefusal` for a wrong `GAUNTLET_*` variable and `Fault` where no Docker engine answers.
+    Raise `HostRefusal` for a wrong `GAUNTLET_*` variable and `Fault` if no Docker engine answers.
     """
     if sandbox_name == "process":
         return ProcessBuilder()

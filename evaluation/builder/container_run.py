@@ -1,4 +1,4 @@
-"""Run one container of a build to its end: its lines, its exit status, and whose fault an end without one is."""
+"""Run of one container of a build: its log lines and its exit status."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from docker import DockerClient
 
 Watch: TypeAlias = Callable[[], None]
-"""Asked about twice a second while a container runs; raises to stop it."""
+"""Called about twice a second while a container runs; raises to stop it."""
 
 _LINE_BYTES = 8 << 10
 _WATCH_SECONDS = 0.5
@@ -27,9 +27,9 @@ _CLOSE_SECONDS = 5.0
 
 
 def run_container(client: DockerClient, container: str, on_log: LogLine, watch: Watch) -> int:
-    """Start `container`, hand on its lines, and wait for its end; its exit status. Raises `Fault`."""
-    # one answer of the engine is awaited from the start to the end: where the engine goes away in between, that
-    # connection breaks, and no build can make it look otherwise
+    """Start `container`, pass on its log lines, and wait for its end. Return its exit status; raise `Fault`."""
+    # one request to the engine waits from start to end: if the engine goes away meanwhile, that connection breaks,
+    # and a build cannot fake or hide this
     lines: queue.Queue[str | None] = queue.Queue(maxsize=1000)
     stopped = threading.Event()
     with as_fault("starting a build"):
@@ -57,7 +57,7 @@ def run_container(client: DockerClient, container: str, on_log: LogLine, watch: 
         reader.join(_CLOSE_SECONDS)
         waiter.join(_CLOSE_SECONDS)
     if isinstance(ended, Exception):
-        raise Fault(f"the Docker engine failed in the middle of a build: {ended}") from ended
+        raise Fault(f"the Docker engine failed during a build: {ended}") from ended
     return ended
 
 
@@ -69,7 +69,7 @@ def _wait(client: DockerClient, container: str, ending: queue.Queue[int | Except
 
 
 def _watched(lines: queue.Queue[str | None], watch: Watch) -> Iterator[str]:
-    """The lines until their end; `watch` is asked on time whether a build talks all the time or never."""
+    """Yield the lines until the end; call `watch` on time, also for a build that logs all the time or never."""
     due = time.monotonic() + _WATCH_SECONDS
     while True:
         if time.monotonic() >= due:
@@ -93,7 +93,7 @@ def _read_lines(output: Iterable[bytes], lines: queue.Queue[str | None], stopped
     with suppress(DockerException, OSError):
         for chunk in output:
             *whole, rest = (rest + chunk).split(b"\n")
-            if len(rest) > _LINE_BYTES:  # a line without an end comes in pieces
+            if len(rest) > _LINE_BYTES:  # a line without an end is split
                 whole, rest = [*whole, rest], b""
             for raw in whole:
                 put(_text(raw))

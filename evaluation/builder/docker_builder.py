@@ -1,4 +1,4 @@
-"""The builder that makes images: detection by repo2docker, one lean pack of ours, each build in its own container."""
+"""Builder of images: detection by repo2docker, the site's own lean pack, each build in its own container."""
 
 from __future__ import annotations
 
@@ -46,27 +46,27 @@ from evaluation.sandbox.sdk_tree import sdk_digest, write_sdk_tree
 _CONTAINERD_STORE = "io.containerd.snapshotter.v1"
 
 Image = dict[str, Any]
-"""What the engine knows of an image."""
+"""The engine's description of an image."""
 
 
 class DockerBuilder(Builder):
     """Builds submissions into images of the local engine, each in a container that sees nothing of the engine.
 
-    An image is called `gauntlet/<digest>` by its recipe; where the engine has it already, nothing is built. With a
-    store its layers are kept, so that every host plays the same image and not another build of the same recipe.
+    The image of a recipe is called `gauntlet/<digest>`; if the engine has it already, nothing is built. A store keeps
+    its layers, so that every host plays the same image and not another build of the same recipe.
     """
 
     def __init__(self, settings: BuildSettings | None = None, *, store: LayerStore | None = None) -> None:
-        """Connect to the engine; raises `Fault` where none answers."""
+        """Connect to the engine; raise `Fault` if none answers."""
         self._settings, self._reach = (settings or BuildSettings()).reach()
         self._store = store
         self._client = connect_engine()
         weakref.finalize(self, self._client.close)
 
     def build(self, source: Path, *, on_log: LogLine) -> Player:
-        """The image of the submission in `source`, as a player whose digest is that of its recipe.
+        """Build the submission in `source`; the player's digest is that of its recipe.
 
-        Its `image` is the image's identity, which another build of the same recipe does not have.
+        Its `image` is the identity of the image; another build of the same recipe has another identity.
         """
         entries = tree_entries(source)
         manifest = read_manifest(source)
@@ -89,34 +89,34 @@ class DockerBuilder(Builder):
 
     def check_host(self) -> None:
         self._builder_image(self._base_image())
-        with as_fault("asking for its image store"):
+        with as_fault("reading its image store"):
             check_image_store(self._client.info())
         check_disk(self._disk())
 
     def has(self, identity: str) -> bool:
-        """Whether this engine has the image `identity`."""
+        """Return True if this engine has the image `identity`."""
         return self._inspect(identity) is not None
 
     def fetch(self, identity: str) -> None:
-        """Have the engine hold the image `identity`, from the store where it does not; raises `Fault`."""
+        """Load the image `identity` from the store if the engine does not have it. Raise `Fault`."""
         if self._inspect(identity) is not None:
             return
         if self._store is None or not self._store.has(_hexadecimal(identity)):
-            raise Fault(f"the image {identity} is neither on this engine nor in the store")
+            raise Fault(f"the image {identity} is neither on this engine nor in the layer store")
         config = self._store.path(_hexadecimal(identity)).read_bytes()
-        # where the engine has the base image, the layers on top of it are enough
+        # if the engine has the base image, it needs only the layers on top
         base = self._inspect(self._settings.base_image)
         known = base["RootFS"]["Layers"] if base else []
         names = layer_names(config)
         needed = names[len(known) :] if names[: len(known)] == known else names
         for name in needed:
             if not self._store.has(_hexadecimal(name)):
-                raise Fault(f"the layer {name} of the image {identity} is not in the store")
+                raise Fault(f"the layer {name} of the image {identity} is not in the layer store")
         layers = {name: self._store.path(_hexadecimal(name)) for name in needed}
         self._load(ImageArchive(config, layers), identity)
 
     def keep(self, identity: str) -> None:
-        """Put all layers of the image `identity` into the store; `build` puts those that it made."""
+        """Put all layers of the image `identity` into the store; `build` puts only those that it made."""
         if self._store is None or self._kept(identity):
             return
         with tempfile.TemporaryDirectory(prefix="gauntlet-layers-") as folder, as_fault(f"saving {identity}"):
@@ -128,7 +128,7 @@ class DockerBuilder(Builder):
             self._put_config(config, Path(folder))
 
     def keep_base_image(self) -> str:
-        """Keep the layers of this host's base image, for hosts that have another one; its identity."""
+        """Store the layers of this host's base image for hosts that have another one. Return its identity."""
         identity = str(self._base_image()["Id"])
         self.keep(identity)
         return identity
@@ -141,14 +141,14 @@ class DockerBuilder(Builder):
         return all(self._store.has(_hexadecimal(name)) for name in names)
 
     def _put_config(self, config: bytes, folder: Path) -> None:
-        # last: where the configuration is kept, so are the layers on the base image
+        # last: a stored configuration implies that the layers on the base image are stored
         if self._store is not None:
             file = folder / "configuration"
             file.write_bytes(config)
             self._store.put(file)
 
     def guards(self) -> list[Guard]:
-        """Try all guards of builds on this host; raises `Fault` where no build can run at all."""
+        """Try all guards of builds on this host. Raise `Fault` if no build can run."""
         return self._guards(self._base_image()).prove()
 
     def _guards(self, base: Image) -> BuildGuards:
@@ -196,7 +196,7 @@ class DockerBuilder(Builder):
                     self._store.put(path)
                 self._put_config(image.config, folder)
             with as_fault("naming an image"):
-                # an image gets its name only after it passed every check
+                # an image gets its name only after all checks
                 self._client.api.tag(image.identity, image_name(recipe.digest))
             return image.identity
 
@@ -234,19 +234,19 @@ class DockerBuilder(Builder):
             try:
                 return container.export(folder, base_layers, watch)
             except TooLargeError:
-                raise too_large("the image holds more", settings) from None
+                raise too_large("the image is too large", settings) from None
             except UnreadableError as failure:
-                # by the host's cause or the build's: the build's where an image of ours can be read
+                # the host or the build is the cause: the build, if a probe image can be read
                 self._require_working_host(base)
                 raise BuildRefusal(
-                    f"the build left no image that can be read: {failure}",
-                    fix="leave the builder's own processes and its folder /store alone",
+                    f"the build produced no readable image: {failure}",
+                    fix="do not change the builder's processes or its folder /store",
                 ) from failure
 
     def _require_working_host(self, base: Image, proxy: MirrorProxy | None = None) -> None:
-        """Raise `Fault` where a build may have failed by this host's cause, as the host is now."""
-        if proxy and (away := proxy.mirrors_away()):
-            raise Fault(f"package mirrors cannot be reached: {', '.join(away)}")
+        """Raise `Fault` if this host, in its present state, may be the cause of a failed build."""
+        if proxy and (away := proxy.unreachable_mirrors()):
+            raise Fault(f"package mirrors are unreachable: {', '.join(away)}")
         self.check_host()
         self._guards(base).require_export()
 
@@ -263,7 +263,7 @@ class DockerBuilder(Builder):
         return ImageArchive(config, exported.layers | {name: top})
 
     def _load_built(self, image: ImageArchive, base: Image) -> None:
-        """Load what was built; raises `BuildRefusal` where the engine takes images and not this one."""
+        """Load a built image. Raise `BuildRefusal` if the engine loads other images but not this one."""
         try:
             self._load(image, image.identity)
         except Fault as first:
@@ -272,34 +272,34 @@ class DockerBuilder(Builder):
                 self._load(image, image.identity)
             except Fault:
                 raise BuildRefusal(
-                    f"the engine cannot load the image: {first}", fix="leave the builder's folder /store alone"
+                    f"the engine cannot load the image: {first}", fix="do not change the builder's folder /store"
                 ) from first
 
     def _load(self, archive: ImageArchive, identity: str) -> None:
         with as_fault(f"loading the image {identity}"):
-            stream: Any = docker_archive(archive)  # its types do not know iterators, which it sends in chunks
+            stream: Any = docker_archive(archive)  # its type hints lack iterators, which it sends in chunks
             self._client.images.load(stream)
         if self._inspect(identity) is None:
-            raise Fault(f"the engine loaded another image than {identity}")
+            raise Fault(f"the engine loaded an image other than {identity}")
 
     def _disk(self) -> Path | None:
-        """Where the engine keeps its data, if that is on this host."""
-        with as_fault("asking for its directory"):
+        """Return the engine's data directory, None if it is on another host."""
+        with as_fault("reading its data directory"):
             path = Path(self._client.info().get("DockerRootDir") or "-")
         return path if path.is_dir() else None
 
 
 def check_image_store(info: Mapping[str, Any]) -> None:
-    """Raise `Fault` where the engine described by `info` does not call images by the digest of their configuration."""
+    """Raise `Fault` if the engine described by `info` does not identify images by their configuration's digest."""
     if any(_CONTAINERD_STORE in entry for entry in info.get("DriverStatus") or []):
         raise Fault(
-            "this engine keeps images in containerd's store, which calls them by other names on each host: set"
+            "this engine keeps images in containerd's store, where image identities differ between hosts: set"
             ' {"features": {"containerd-snapshotter": false}} in its daemon.json, restart it, and run `make base-image`'
         )
 
 
 def builder_image_name(base_id: str) -> str:
-    """The name of the builder image that holds the base image called `base_id`."""
+    """Return the name of the builder image that holds the base image `base_id`."""
     return f"gauntlet-builder:{_hexadecimal(base_id)[:12]}"
 
 

@@ -1,7 +1,7 @@
-"""Read a Dockerfile into its instructions, strictly: what engines read in different ways is refused. Pure.
+"""Strict parser of Dockerfiles: what engines read in different ways is refused. Pure.
 
-Engines differ in heredocs (older ones take their lines for instructions) and in a doubled backslash at a line's end;
-frontends named by `# syntax` read whatever they like. None of that is guessed.
+Engines differ in heredocs (older ones read their lines as instructions) and in a doubled backslash at the end of a
+line; a frontend named by `# syntax` may read anything. The parser does not guess.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NAMES = (
 )  # fmt: skip
 
 INSTRUCTIONS = frozenset(_NAMES)
-"""`ONBUILD` is not among them: what it holds runs in a later build, of ours."""
+"""Without `ONBUILD`: its content runs in a later build, which is the site's."""
 
 _DIRECTIVE = re.compile(r"#\s*([a-zA-Z][a-zA-Z0-9]*)\s*=\s*(.*?)\s*")
 _CONTINUED = re.compile(r"\\[ \t]*$")
@@ -39,12 +39,12 @@ class Instruction:
 
 
 def read_dockerfile(content: bytes, *, name: str) -> list[Instruction]:
-    """The instructions of a Dockerfile called `name` in messages; raises `BuildRefusal` with the line."""
+    """Return the instructions of a Dockerfile, called `name` in messages. Raise `BuildRefusal` with the line."""
     return list(_Reader(name).instructions(content))
 
 
 def refusal(name: str, line: int, problem: str, fix: str) -> BuildRefusal:
-    """What is wrong in `line` of the Dockerfile `name`."""
+    """Return the refusal for a problem in `line` of the Dockerfile `name`."""
     return BuildRefusal(f"{name}, line {line}: {problem}", fix=fix)
 
 
@@ -69,25 +69,25 @@ class _Reader:
     def _lines(self, content: bytes) -> list[str]:
         if len(content) > MAX_DOCKERFILE_BYTES:
             raise BuildRefusal(
-                f"{self._name} has more than {MAX_DOCKERFILE_BYTES >> 10} KiB",
-                fix="put long scripts into files of their own and COPY them",
+                f"{self._name} is larger than {MAX_DOCKERFILE_BYTES >> 10} KiB",
+                fix="put long scripts into separate files and COPY them",
             )
         try:
             lines = content.decode().replace("\r\n", "\n").split("\n")
         except UnicodeDecodeError as error:
-            raise BuildRefusal(f"{self._name}: cannot be read as UTF-8 text", fix="save the file as UTF-8") from error
+            raise BuildRefusal(f"{self._name}: not UTF-8 text", fix="save the file as UTF-8") from error
         for number, line in enumerate(lines, 1):
             if not line.replace("\t", "").isprintable():
                 raise refusal(
                     self._name,
                     number,
-                    "holds a control character, an invisible one, or a space other than the plain one",
-                    "remove it; save the file without a byte order mark",
+                    "contains a control character, an invisible character or a special space",
+                    "remove it, and save the file without a byte order mark",
                 )
         return lines
 
     def _check_directives(self, lines: list[str]) -> None:
-        """Comments before the first instruction: some engines look at all of them, some at the first ones."""
+        """Refuse directives in comments before the first instruction; engines differ in which comments they read."""
         for number, line in enumerate(lines, 1):
             text = line.strip()
             if text and not text.startswith("#"):
@@ -98,29 +98,29 @@ class _Reader:
                     raise refusal(
                         self._name,
                         number,
-                        f"# syntax names the image {value!r} to read this file with, and none may be named",
+                        f"# syntax names the image {value!r} to read this file with, which is not allowed",
                         "remove the line: the engine reads the file itself",
                     )
                 if directive == "escape" and value != "\\":
                     raise refusal(
                         self._name,
                         number,
-                        f"# escape={value} makes another sign than the backslash continue lines",
+                        f"# escape={value} replaces the backslash at the end of continued lines, which is not allowed",
                         "remove the line and end continued lines with a backslash",
                     )
 
     def _joined(self, lines: list[str], first: int) -> tuple[str, int]:
-        """The whole instruction that begins in line `first`, and the number of its last line."""
+        """Return the whole instruction that begins in line `first`, and the number of its last line."""
         parts: list[str] = []
         for number, line in enumerate(lines[first - 1 :], first):
             if parts and (not line.strip() or line.lstrip().startswith("#")):
-                continue  # comments and empty lines do not end an instruction that goes on
+                continue  # comments and empty lines do not end a continued instruction
             if _DOUBLED.search(line):
                 raise refusal(
                     self._name,
                     number,
-                    "two backslashes end the line",
-                    "end a continued line with one, others with none",
+                    "the line ends with two backslashes",
+                    "end a continued line with one backslash, other lines with none",
                 )
             parts.append(_CONTINUED.sub("", line))
             if not _CONTINUED.search(line):
@@ -131,14 +131,14 @@ class _Reader:
         word, *rest = re.split(r"[ \t]+", text, maxsplit=1)
         name, remaining = word.upper(), rest[0] if rest else ""
         if not word.isascii() or name not in INSTRUCTIONS:
-            problem = "ONBUILD is not taken" if name == "ONBUILD" else f"{word[:40]!r} is no known instruction"
+            problem = "ONBUILD is not allowed" if name == "ONBUILD" else f"{word[:40]!r} is not a known instruction"
             raise refusal(self._name, line, problem, f"use {', '.join(sorted(INSTRUCTIONS))}")
         if name in ("RUN", "COPY", "ADD") and "<<" in remaining:
             raise refusal(
                 self._name,
                 line,
-                "<< may begin a heredoc, which engines read in different ways",
-                "put the lines into a file of the repository and COPY it, or join the commands with && and backslashes",
+                "<< may start a heredoc, which engines read in different ways",
+                "put the lines into a file of the repository and COPY it, or join the commands with &&",
             )
         flags: list[tuple[str, str]] = []
         if name in ("RUN", "COPY", "ADD", "FROM"):
@@ -153,8 +153,8 @@ class _Reader:
                 raise refusal(
                     self._name,
                     line,
-                    f"cannot read the flag {text.split()[0][:80]!r} of {name}",
-                    "write flags as --name=value, without quotes and backslashes",
+                    f"the flag {text.split()[0][:80]!r} of {name} is not readable",
+                    "write flags as --name=value, without quotes or backslashes",
                 )
             flags.append((found[1], found[2] or ""))
             text = text[found.end() :]

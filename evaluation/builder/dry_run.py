@@ -1,7 +1,7 @@
-"""What a build would do, told from a submission's configuration files alone: nothing is built or looked up.
+"""Plan of a build, from a submission's configuration files alone: nothing is built or downloaded.
 
-`python -m evaluation.builder.dry_run SANDBOX DIRECTORY` prints the plan as JSON: repo2docker reads from the working
-directory, of which a process has but one, so a process of many threads asks another one.
+`python -m evaluation.builder.dry_run SANDBOX DIRECTORY` prints the plan as JSON. repo2docker reads from the working
+directory, of which a process has only one, so a process with many threads runs this module as another process.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _NAMES = (
 )  # fmt: skip
 
 CONFIGURATION_FILES = frozenset(_NAMES) | {f"{folder}/{name}" for folder in BINDER_DIRECTORIES for name in _NAMES}
-"""The paths of all files that a plan depends on."""
+"""The paths of all files that the plan depends on."""
 
 
 def plan_build(sandbox_name: str, source: Path) -> str:
-    """One line on how `source` would be built for the sandbox `sandbox_name` (`process` or `docker`).
+    """Return one line that says how `source` would be built for the sandbox `sandbox_name` (`process` or `docker`).
 
-    `source` needs to hold only `CONFIGURATION_FILES`. Raises `BuildRefusal` for what the builder would refuse
+    `source` needs only `CONFIGURATION_FILES`. Raise `BuildRefusal` for what the builder would refuse
     before it starts, and `HostRefusal` for a wrong `GAUNTLET_*` variable.
     """
     if sandbox_name == "process":
@@ -53,8 +53,8 @@ def _docker_plan(source: Path, settings: BuildSettings) -> str:
         return f"repo2docker's {pack}"
     lean_dockerfile(source, settings.base_image)
     path = configuration / "requirements.txt"
-    wanted = len(read_requirements(path, name=str(path.relative_to(source)))) if path.is_file() else 0
-    return f"lean pack, Python {settings.base_python}, {_counted(wanted)}"
+    count = len(read_requirements(path, name=str(path.relative_to(source)))) if path.is_file() else 0
+    return f"lean pack, Python {settings.base_python}, {_counted(count)}"
 
 
 def _counted(requirements: int) -> str:
@@ -62,7 +62,7 @@ def _counted(requirements: int) -> str:
 
 
 def main() -> None:
-    """Print `{"plan": ...}`, or `{"problem": ..., "fix": ...}` where the team must mend something."""
+    """Print `{"plan": ...}`, or `{"problem": ..., "fix": ...}` if the team must correct something."""
     try:
         answer = {"plan": plan_build(sys.argv[1], Path(sys.argv[2]))}
     except HostRefusal:

@@ -1,7 +1,7 @@
-"""Write the image of a build's storage as files: `config.json`, `layers.json`, and one tar archive for each new layer.
+"""Export of a build's image as files: `config.json`, `layers.json`, and one tar archive for each new layer.
 
-Runs in a container of the builder's, after the build's processes are gone, under `buildah unshare`. What it reads was
-written by a build and may be anything; whoever reads its output checks that.
+Runs in a container of the builder under `buildah unshare`, after the build's processes are gone. A build wrote its
+input, which may be anything; the reader of its output checks it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _OPTIONS = ["--storage-opt", "additionalimagestore=/home/build/base"]
 
 
 def main(name: str, folder: Path, base_layers: list[str], max_bytes: int) -> None:
-    """Write the image `name` into `folder`: all of its layers that do not lie on `base_layers`.
+    """Write the image `name` into `folder`: all of its layers that are not in `base_layers`.
 
-    Ends with status 3 where they hold more than `max_bytes`.
+    Exit with status 3 if they are larger than `max_bytes`.
     """
     folder.mkdir(mode=0o755)
     image = _answer("image", "-j", name)[0]
@@ -40,7 +40,7 @@ def main(name: str, folder: Path, base_layers: list[str], max_bytes: int) -> Non
 
 
 def _chain(top: str) -> list[str]:
-    """The layers below `top` and itself, the lowest first."""
+    """Return `top` and the layers below it, the lowest first."""
     chain: list[str] = []
     while top:
         chain.insert(0, top)

@@ -1,4 +1,4 @@
-"""A stream of chunks, read as a file."""
+"""File interface to a stream of chunks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 class FileStream(io.RawIOBase):
-    """Reads `chunks` one after the other."""
+    """A readable file over `chunks`."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = iter(chunks)
@@ -17,7 +17,7 @@ class FileStream(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """At most `size` bytes, fewer only at the end; all of them for -1."""
+        """Return at most `size` bytes, fewer only at the end; all of them for -1."""
         parts, length = [self._rest], len(self._rest)
         while size < 0 or length < size:
             chunk = next(self._chunks, b"")

@@ -1,4 +1,4 @@
-"""Images as files: their configuration, written by us, and layers named by the digest of their content.
+"""Images as files: a configuration that the site writes, and layers named by the digest of their content.
 
 The identity of an image is the digest of its configuration, which names its layers: equal identities are equal files.
 """
@@ -22,7 +22,7 @@ from evaluation.builder.lean_pack import PLAYER_USER, SDK_DIRECTORY
 from evaluation.domain.errors import BuildRefusal, Fault
 
 DIGEST_LABEL = "gauntlet.digest"
-"""The label that an image of ours carries: the whole digest of its recipe."""
+"""The label of a player's image: the whole digest of its recipe."""
 
 _LAYER = re.compile("sha256:[0-9a-f]{64}")
 _MAX_ENVIRONMENT_BYTES = 64 << 10
@@ -39,24 +39,24 @@ class ImageArchive:
 
     @property
     def identity(self) -> str:
-        """How engines call it: `sha256:` and the digest of its configuration."""
+        """The engine's id of the image: `sha256:` and the digest of its configuration."""
         return f"sha256:{hashlib.sha256(self.config).hexdigest()}"
 
     @property
     def layer_names(self) -> list[str]:
-        """All of its layers, the lowest first, as `sha256:` and the digest of the archive."""
+        """All layers, the lowest first, as `sha256:` and the digest of the archive."""
         return layer_names(self.config)
 
 
 def layer_names(config: bytes) -> list[str]:
-    """The layers that an image's configuration names, the lowest first."""
+    """Return the layers that an image's configuration names, the lowest first."""
     names: list[str] = json.loads(config)["rootfs"]["diff_ids"]
     return names
 
 
 @dataclass(frozen=True)
 class BuiltConfig:
-    """What is read of the configuration that a build left, which may hold anything."""
+    """The checked part of a build's configuration, which may hold anything."""
 
     layers: tuple[str, ...]
     environment: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class BuiltConfig:
 
 
 def read_config(content: bytes) -> BuiltConfig:
-    """Read an image's configuration; raises `ValueError` where it is none."""
+    """Read an image's configuration. Raise `ValueError` if it is invalid."""
     try:
         document = json.loads(content)
     except RecursionError as error:
@@ -75,7 +75,7 @@ def read_config(content: bytes) -> BuiltConfig:
     layers = read_names(_table(_table(document).get("rootfs")).get("diff_ids"))
     environment = read_names(inner.get("Env"))
     if not isinstance(directory, str) or not (directory == "" or directory.startswith("/")):
-        raise ValueError("its working directory is no absolute path")
+        raise ValueError("its working directory is not an absolute path")
     if not all(_LAYER.fullmatch(name) for name in layers):
         raise ValueError("a layer is not named by a digest")
     if any("\0" in text or "=" not in text for text in environment):
@@ -84,11 +84,11 @@ def read_config(content: bytes) -> BuiltConfig:
 
 
 def read_names(value: object) -> tuple[str, ...]:
-    """A list of texts, none of it for None; raises `ValueError` for anything else."""
+    """Return a list of strings, empty for None. Raise `ValueError` for anything else."""
     if value is None:
         return ()
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        raise ValueError("a list of texts was expected")
+        raise ValueError("a list of strings is expected")
     return tuple(value)
 
 
@@ -96,32 +96,32 @@ def _table(value: object) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise ValueError("a table was expected")
+        raise ValueError("an object is expected")
     return value
 
 
 def compose_config(
     built: BuiltConfig, layers: Sequence[str], *, digest: str, architecture: str, made_at: datetime
 ) -> bytes:
-    """The configuration of a player's image, from that of what was built.
+    """Return the configuration of a player's image, made from that of the build.
 
-    Kept are the environment and the working directory. User, command, labels and the rest are the site's, whatever the
-    build wrote; its history, which would hold build arguments, is left out. Raises `BuildRefusal`.
+    The environment and the working directory are kept. The site sets user, command, labels and the rest; the history,
+    which would hold build arguments, is left out. Raise `BuildRefusal`.
     """
     if built.volumes:
         raise BuildRefusal(
-            f"the Dockerfile (or its base) declares VOLUME {', '.join(sorted(built.volumes))}: writable disk",
-            fix="remove VOLUME; /tmp is the place to write to in a match",
+            f"the Dockerfile (or its base) declares VOLUME {', '.join(sorted(built.volumes))}, which is not allowed",
+            fix="remove VOLUME, and write to /tmp in a match",
         )
     environment = dict(entry.partition("=")[::2] for entry in built.environment)
-    environment |= {"HOME": "/tmp", "PYTHONUNBUFFERED": "1"}  # noqa: S108 - a file system of the player's own
+    environment |= {"HOME": "/tmp", "PYTHONUNBUFFERED": "1"}  # noqa: S108 - a private file system of the player
     paths = [SDK_DIRECTORY, *filter(None, environment.get("PYTHONPATH", "").split(":"))]
     environment["PYTHONPATH"] = ":".join(dict.fromkeys(paths))
     lines = [f"{name}={value}" for name, value in environment.items()]
     if sum(map(len, lines)) > _MAX_ENVIRONMENT_BYTES:
         raise BuildRefusal(
-            f"the image's environment holds more than {_MAX_ENVIRONMENT_BYTES >> 10} KiB",
-            fix="set fewer or shorter variables with ENV; put data into files",
+            f"the image's environment variables are larger than {_MAX_ENVIRONMENT_BYTES >> 10} KiB",
+            fix="set fewer or shorter variables with ENV, and put data into files",
         )
     config = {
         "created": made_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -140,20 +140,20 @@ def compose_config(
 
 
 def write_layer(entries: Iterable[ContextEntry], path: Path) -> str:
-    """Write `entries` as a layer to `path`, owned by root; its name."""
+    """Write `entries` as a layer to `path`, owned by root. Return its name."""
     with path.open("wb") as target:
         write_context(entries, target)
     return file_digest(path)
 
 
 def file_digest(path: Path) -> str:
-    """`sha256:` and the digest of a file."""
+    """Return `sha256:` and the digest of a file."""
     with path.open("rb") as file:
         return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
 
 
 def docker_archive(archive: ImageArchive) -> Iterator[bytes]:
-    """The stream that `docker load` reads. Layers without a file are named and left out: the engine must have them."""
+    """Yield the stream that `docker load` reads. Layers without a file are only named: the engine must have them."""
     names = archive.layer_names
     files = {f"{number}.tar": archive.layers[name] for number, name in enumerate(names) if name in archive.layers}
     manifest = {"Config": "config.json", "RepoTags": None, "Layers": [f"{number}.tar" for number in range(len(names))]}
@@ -167,7 +167,7 @@ def docker_archive(archive: ImageArchive) -> Iterator[bytes]:
 
 
 def saved_layers(stream: FileStream, folder: Path) -> tuple[bytes, dict[str, Path]]:
-    """The configuration and the layers of one image in the stream of `docker save`, as files of `folder`."""
+    """Return the configuration and the layers of the image in the stream of `docker save`, as files of `folder`."""
     with tarfile.open(fileobj=stream, mode="r|") as archive:
         archive.extractall(folder, filter="data")
     stream.read()  # a connection that was read to its end can be used again

@@ -1,4 +1,4 @@
-"""Which images a Dockerfile may name: stages of its own, `scratch`, the base image, and what the operator lists. Pure.
+"""Images that a Dockerfile may name: its own stages, `scratch`, the base image, and the operator's list. Pure.
 
 The engine holds the images of all teams, so a name decides what a build can read.
 """
@@ -13,7 +13,7 @@ from evaluation.builder.dockerfile import Instruction, read_dockerfile, refusal
 from evaluation.domain.errors import BuildRefusal
 
 PLAYER_IMAGES = "gauntlet"
-"""The images of players are called `gauntlet/...`."""
+"""The names of players' images start with `gauntlet/`."""
 
 SCRATCH = "scratch"
 
@@ -24,7 +24,7 @@ _REFERENCE = re.compile(
     r"(?P<digest>@sha256:[0-9a-f]{64})?"
 )
 _IMAGE_ID = re.compile(r"docker\.io/library/(?:[0-9a-f]+|sha256)")
-"""An engine may take such a name for (the beginning of) an image's id."""
+"""An engine may read such a name as (the start of) an image's id."""
 _MAX_REFERENCE = 1024
 _NUMBER = re.compile(r"[0-9]{1,4}")
 _STAGE = re.compile(r"[a-z][a-z0-9._-]*")
@@ -35,7 +35,7 @@ _SET_BY_ENGINES = re.compile(
     r"|(?:https?|ftp|no|all)_proxy",
     re.IGNORECASE,
 )
-"""Arguments that get another value than the file says."""
+"""Arguments to which engines give another value than the file says."""
 
 _FLAGS = {
     "FROM": {"platform"},
@@ -59,7 +59,7 @@ class ImageName:
 
 
 class AllowedImages:
-    """The base image and what the operator lists: `registry/folder/`, `repository` (any tag) or `repository:tag`."""
+    """The base image and the operator's list: `registry/folder/`, `repository` (any tag) or `repository:tag`."""
 
     def __init__(self, base_image: str, listed: Iterable[str] = ()) -> None:
         self._base_image = base_image
@@ -68,7 +68,7 @@ class AllowedImages:
         self._base = _name_of(base_image)
 
     def allow(self, reference: str) -> bool:
-        """Whether a Dockerfile may name `reference`. Never images of players, nor what may be an image's id."""
+        """Return True if a Dockerfile may name `reference`: never a player's image, nor a possible image id."""
         if reference == SCRATCH:
             return True
         name = _name_of(reference)
@@ -85,23 +85,23 @@ class AllowedImages:
 
 
 def image_entry(text: str) -> ImageName:
-    """An entry of the operator's list; an empty tag stands for any, a final slash for all below.
+    """Parse an entry of the operator's list; an empty tag means any tag, a final slash all images below.
 
-    Raises `ValueError` for what is no name of an image.
+    Raise `ValueError` for an invalid image name.
     """
     below = text.endswith("/")
     last = text.rstrip("/").rpartition("/")[2]
-    # the name of a registry alone is no name of an image, so one below it is completed instead
+    # a registry alone is not an image name, so a name below it is parsed instead
     name = _name_of(f"{text}x" if below else text)
     if name is None:
-        raise ValueError(f"{text!r} is no name of an image, such as python:3.11 or ghcr.io/team/")
+        raise ValueError(f"{text!r} is not an image name such as python:3.11 or ghcr.io/team/")
     if below:
         return ImageName(name.repository.removesuffix("x"), "", "")
     return name if ":" in last or name.digest else ImageName(name.repository, "", "")
 
 
 def check_images(content: bytes, *, name: str, allowed: AllowedImages) -> None:
-    """Raise `BuildRefusal` for the first image that the Dockerfile `name` may not use, or what cannot be read of it."""
+    """Raise `BuildRefusal` for the first image that the Dockerfile `name` may not use, or for an unreadable line."""
     _Check(name, allowed).run(read_dockerfile(content, name=name))
 
 
@@ -124,27 +124,27 @@ class _Check:
             elif instruction.name == "RUN":
                 self._check_run(instruction)
         if not self._stages:
-            raise BuildRefusal(f"{self._name} has no FROM", fix="begin it with FROM and the image to start from")
+            raise BuildRefusal(f"{self._name} has no FROM", fix="start it with FROM and the name of an image")
 
     def _check_flags(self, instruction: Instruction) -> None:
         for flag, _ in instruction.flags:
             if flag not in _FLAGS[instruction.name]:
-                raise self._refusal(instruction, f"{instruction.name} --{flag} is not taken", "remove the flag")
+                raise self._refusal(instruction, f"{instruction.name} --{flag} is not allowed", "remove the flag")
 
     def _declare(self, instruction: Instruction) -> None:
         if instruction.name != "ARG":
             raise self._refusal(
                 instruction,
-                f"{instruction.name} stands before the first FROM",
-                "put it behind FROM; only ARG may precede",
+                f"{instruction.name} comes before the first FROM",
+                "move it below FROM; only ARG may come first",
             )
         for word in instruction.rest.split():
             found = _ARGUMENT.fullmatch(word)
             if found is None:
                 raise self._refusal(
-                    instruction, f"cannot read ARG {word[:80]}", "before the first FROM, write ARG name=value, plainly"
+                    instruction, f"ARG {word[:80]} is not readable", "before the first FROM, write ARG name=value"
                 )
-            # which of two declarations counts depends on the engine
+            # engines differ in which of two declarations counts
             known = found[1] not in self._arguments and not _SET_BY_ENGINES.fullmatch(found[1])
             self._arguments[found[1]] = found[3] if known else None
 
@@ -152,13 +152,13 @@ class _Check:
         words = instruction.rest.split()
         aliased = len(words) == 3 and words[1].upper() == "AS"
         if not (aliased or len(words) == 1) or len(words[0]) > _MAX_REFERENCE:
-            raise self._refusal(instruction, "cannot read FROM", "write FROM image, or FROM image AS stage")
+            raise self._refusal(instruction, "FROM is not readable", "write FROM image, or FROM image AS stage")
         image = self._substituted(instruction, words[0])
         self._require(instruction, image, stages=self._stages)
         stage = words[2].lower() if aliased else ""
         if stage and not _STAGE.fullmatch(stage):
             raise self._refusal(
-                instruction, f"{words[2]!r} is no name of a stage", "use letters, digits, dots, dashes, underscores"
+                instruction, f"{words[2]!r} is not a stage name", "use letters, digits, dots, dashes, underscores"
             )
         self._stages.append(stage)
 
@@ -168,7 +168,7 @@ class _Check:
             if (given := self._arguments.get(key)) is None:
                 raise self._refusal(
                     instruction,
-                    f"cannot tell the value of {found[0]}",
+                    f"the value of {found[0]} is unknown",
                     f"declare it once, before the first FROM, as ARG {key}=value, or write the image out",
                 )
             return given
@@ -185,7 +185,7 @@ class _Check:
     def _check_run(self, instruction: Instruction) -> None:
         for flag, value in instruction.flags:
             if flag == "network" and value not in ("none", "default"):
-                raise self._refusal(instruction, f"--network={value} is not taken", "remove the flag, or use none")
+                raise self._refusal(instruction, f"--network={value} is not allowed", "remove the flag, or use none")
             if flag == "mount":
                 self._check_mount(instruction, value)
 
@@ -193,15 +193,15 @@ class _Check:
         options = [(key.lower(), value) for key, _, value in (part.partition("=") for part in text.split(","))]
         kinds = [value.lower() for key, value in options if key == "type"] or ["bind"]
         if unfit := [kind for kind in kinds if kind not in _MOUNTS]:
-            reason = "caches are shared by all teams" if unfit[0] == "cache" else "builds here have none"
+            reason = "caches are shared by all teams" if unfit[0] == "cache" else "builds here have no such mounts"
             raise self._refusal(
                 instruction,
-                f"--mount=type={unfit[0][:40]} is not taken: {reason}",
+                f"--mount=type={unfit[0][:40]} is not allowed: {reason}",
                 f"remove the mount, or use type={' or type='.join(_MOUNTS)}",
             )
         if "$" in text or any(key not in _MOUNT_OPTIONS for key, _ in options):
             raise self._refusal(
-                instruction, f"cannot read --mount={text[:80]}", "write options as key=value, without variables"
+                instruction, f"--mount={text[:80]} is not readable", "write options as key=value, without variables"
             )
         for key, value in options:
             if key == "from":
@@ -212,8 +212,8 @@ class _Check:
             return
         raise self._refusal(
             instruction,
-            f"{instruction.name} names the image {image[:120]!r}, which is not allowed here",
-            f"use an earlier stage of this file, or one of: {self._allowed}; the organisers may allow others",
+            f"{instruction.name} names the image {image[:120]!r}, which is not allowed",
+            f"use an earlier stage of this file, or one of: {self._allowed}; ask the organisers to allow others",
         )
 
     def _refusal(self, instruction: Instruction, problem: str, fix: str) -> BuildRefusal:

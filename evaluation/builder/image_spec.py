@@ -1,4 +1,4 @@
-"""Recipes: everything that decides what an image will hold, and the name that follows from it."""
+"""Recipes: all inputs that decide the content of an image, and the image name that follows."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from evaluation.domain.errors import BuildRefusal
 _RECIPE_FILE = "gauntlet.Dockerfile"
 
 _VERSION = "3"
-"""Raised where the builder makes another image of the same inputs."""
+"""Increase it when the builder makes a different image of the same inputs."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to build one submission. `dockerfile` is its text, `file` the Dockerfile's place in the context."""
+    """How to build one submission. `dockerfile` is its text, `file` the Dockerfile's path in the context."""
 
     pack: str
     source: Path
@@ -35,7 +35,7 @@ class Recipe:
     files: tuple[ContextEntry, ...] = ()
 
     def context(self, settings: BuildSettings, sdk: Path) -> Iterator[ContextEntry]:
-        """The build context, with the SDK from the directory `sdk` where the recipe wants it."""
+        """Yield the build context, with the SDK from the directory `sdk` if the recipe needs it."""
         if self.pack == DOCKERFILE:
             yield from tree_context(self.source)
             return
@@ -48,14 +48,14 @@ class Recipe:
 
 
 def image_name(digest: str) -> str:
-    """`gauntlet/` and the first sixteen hexadecimal digits of a recipe's digest."""
+    """Return `gauntlet/` and the first sixteen hexadecimal digits of a recipe's digest."""
     return f"gauntlet/{digest.removeprefix('sha256:')[:16]}"
 
 
 def make_recipe(source: Path, settings: BuildSettings, *, base_id: str, sdk_digest: str) -> Recipe:
-    """The recipe for `source`; the same for the same tree, base image and SDK. Raises `BuildRefusal`.
+    """Return the recipe for `source`, equal for equal tree, base image and SDK. Raise `BuildRefusal`.
 
-    base_id: the id of the base image, so that a new base image under the old name gives new images.
+    `base_id` is the id of the base image, so that a new base image under the old name gives new images.
     """
     pack = detect_pack(source, settings.base_python)
     file = _RECIPE_FILE
@@ -71,23 +71,23 @@ def make_recipe(source: Path, settings: BuildSettings, *, base_id: str, sdk_dige
     else:
         rendered = render_pack(source, pack, settings.base_image)
         dockerfile, arguments, files = rendered.dockerfile, rendered.arguments, rendered.files
-        # it quotes files of the repository
+        # its text contains parts of the repository's files
         check_images(dockerfile.encode(), name=f"repo2docker's {pack}", allowed=settings.images())
     digest = _digest([_VERSION, pack, dockerfile, repr(arguments), tree_digest(source), base_id, sdk_digest])
     return Recipe(pack, source, dockerfile, file, digest, arguments, files)
 
 
 def dockerfile_content(source: Path, file: str) -> bytes:
-    """The bytes of the Dockerfile at `file` below `source`; raises `BuildRefusal` where it is no plain file."""
+    """Return the bytes of the Dockerfile at `file` below `source`. Raise `BuildRefusal` if it is not a plain file."""
     path = source / file
     if not path.is_file() or path.resolve() != source.resolve() / file:
-        raise BuildRefusal(f"{file} is no file", fix="write a Dockerfile (no link), or remove what is in its place")
+        raise BuildRefusal(f"{file} is not a plain file", fix="replace it by a plain file, or remove it")
     with path.open("rb") as opened:
         return opened.read(MAX_DOCKERFILE_BYTES + 1)
 
 
 def operator_files(settings: BuildSettings) -> Iterator[ContextEntry]:
-    """What the installing steps of a lean build see of the operator's settings."""
+    """Yield the operator's settings as files for the installing steps of a lean build."""
     yield ContextEntry(f"{OPERATOR_DIRECTORY}/install", INSTALL_SCRIPT, executable=True)
     yield ContextEntry(f"{OPERATOR_DIRECTORY}/{MET_SCRIPT}", Path(__file__).with_name(MET_SCRIPT).read_bytes())
     certificates = settings.certificates.read_bytes() if settings.certificates else b""

@@ -1,4 +1,4 @@
-"""The builder for hosts without a Docker engine: the checkout as it is, run with this very interpreter."""
+"""Builder for hosts without a Docker engine: the checkout unchanged, run with the current interpreter."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from evaluation.domain.players import Player
 
 _USE_DOCKER = "build it with Docker (`--sandbox docker`)"
 
-# repo2docker's configuration files that this interpreter cannot follow, and what each asks for
+# repo2docker's configuration files that need Docker, and what each asks for
 _NEEDS_DOCKER = {
-    "Dockerfile": "an image of its own",
+    "Dockerfile": "a separate image",
     "environment.yml": "a conda environment",
     "apt.txt": "system packages",
     "postBuild": "a step after the build",
@@ -43,15 +43,15 @@ _NEEDS_DOCKER = {
 
 
 class ProcessBuilder(Builder):
-    """Checks that the current interpreter meets what the checkout asks for; installs nothing."""
+    """Checks that the current interpreter meets the checkout's requirements; installs nothing."""
 
     def build(self, source: Path, *, on_log: LogLine) -> Player:
-        """The checkout `source` as a player; its digest is that of its tree."""
+        """Return the checkout `source` as a player; its digest is that of its tree."""
         digest = tree_digest(source)
         manifest = read_manifest(source)
         require_script(manifest.run, [str(entry.path) for entry in tree_entries(source)])
         met = count_met_requirements(source)
-        on_log(f"{met} requirements are met by Python {platform.python_version()}; nothing was installed")
+        on_log(f"{met} requirements are met by Python {platform.python_version()}; nothing is installed")
         return Player(
             name=manifest.title,
             track=manifest.track,
@@ -62,11 +62,11 @@ class ProcessBuilder(Builder):
         )
 
     def check_host(self) -> None:
-        """Nothing is needed but this interpreter."""
+        """Do nothing: the current interpreter is enough."""
 
 
 def count_met_requirements(source: Path) -> int:
-    """How many requirements the configuration files in `source` name; raises `BuildRefusal` for what is not met."""
+    """Count the requirements in the configuration files of `source`. Raise `BuildRefusal` for an unmet one."""
     configuration = configuration_directory(source)
     _refuse_what_needs_docker(source, configuration)
     _check_python(configuration)
@@ -82,7 +82,7 @@ def _refuse_what_needs_docker(source: Path, configuration: Path) -> None:
         path = configuration / name
         if path.exists():
             raise BuildRefusal(
-                f"{path.relative_to(source)}: asks for {what}, which the process sandbox cannot give",
+                f"{path.relative_to(source)}: asks for {what}, which the process sandbox cannot provide",
                 fix=f"{_USE_DOCKER}, or remove the file",
             )
 
@@ -91,12 +91,12 @@ def _check_python(configuration: Path) -> None:
     path = configuration / "runtime.txt"
     if not path.is_file():
         return
-    wanted = path.read_text("utf-8", errors="replace").strip()
-    version = wanted.removeprefix("python-").split(".")
-    here = list(platform.python_version_tuple())
-    if not wanted.startswith("python-") or version != here[: len(version)]:
+    requested = path.read_text("utf-8", errors="replace").strip()
+    version = requested.removeprefix("python-").split(".")
+    current = list(platform.python_version_tuple())
+    if not requested.startswith("python-") or version != current[: len(version)]:
         raise BuildRefusal(
-            f"runtime.txt: asks for {wanted!r}, and this is Python {platform.python_version()}",
+            f"runtime.txt: asks for {requested!r}, but this host runs Python {platform.python_version()}",
             fix=f"{_USE_DOCKER}, or run Gauntlet with that Python",
         )
 
@@ -107,11 +107,11 @@ def _requirements(source: Path, configuration: Path) -> Iterator[tuple[str, Requ
         for line in read_requirements(path, name=str(path.relative_to(source))):
             if line.requirement is None or line.requirement.url:
                 raise BuildRefusal(
-                    f"{line.place}: {line.text!r} is no package by name, and only pip can follow it",
+                    f"{line.place}: {line.text!r} is not a package name; only pip can install it",
                     fix=f"name the package and its version, or {_USE_DOCKER}",
                 )
             yield line.place, line.requirement
-    # repo2docker, too, reads pyproject.toml only where no binder directory overrides it
+    # like repo2docker: pyproject.toml counts only if no binder directory overrides it
     if configuration == source and (source / "pyproject.toml").is_file():
         yield from _project_requirements(source / "pyproject.toml")
 
@@ -119,13 +119,14 @@ def _requirements(source: Path, configuration: Path) -> Iterator[tuple[str, Requ
 def _project_requirements(path: Path) -> Iterator[tuple[str, Requirement]]:
     try:
         project: dict[str, Any] = tomllib.loads(path.read_text("utf-8")).get("project", {})
-        wanted = SpecifierSet(project.get("requires-python", ""))
+        versions = SpecifierSet(project.get("requires-python", ""))
         requirements = [Requirement(text) for text in project.get("dependencies", [])]
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:  # what was written may have any type
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:  # the file may hold values of any type
         raise BuildRefusal(f"pyproject.toml: {error}", fix="correct [project] in pyproject.toml") from error
-    if not wanted.contains(platform.python_version(), prereleases=True):
+    if not versions.contains(platform.python_version(), prereleases=True):
         raise BuildRefusal(
-            f"pyproject.toml: asks for Python {wanted}, and this is {platform.python_version()}", fix=_USE_DOCKER
+            f"pyproject.toml: asks for Python {versions}, but this host runs {platform.python_version()}",
+            fix=_USE_DOCKER,
         )
     for requirement in requirements:
         yield "pyproject.toml", requirement
@@ -136,24 +137,24 @@ def _check_requirement(place: str, requirement: Requirement, *, extra: str = "")
         if requirement.marker is not None and not requirement.marker.evaluate({"extra": extra}):
             return
     except UndefinedComparison as error:
-        raise BuildRefusal(f"{place}: {error}", fix="correct what follows the semicolon") from error
+        raise BuildRefusal(f"{place}: {error}", fix="correct the marker after the semicolon") from error
     try:
         distribution = importlib.metadata.distribution(requirement.name)
     except importlib.metadata.PackageNotFoundError:
         raise _unmet(place, requirement, "is not installed") from None
     if not requirement.specifier.contains(distribution.version, prereleases=True):
         raise _unmet(place, requirement, f"is not met: {distribution.version} is installed")
-    for wanted_extra in requirement.extras:
+    for requested_extra in requirement.extras:
         for text in distribution.requires or []:
             part = Requirement(text)
-            # a package's extra may name the package itself, for its other extras
-            own = canonicalize_name(part.name) == canonicalize_name(requirement.name)
-            if not own and part.marker is not None and "extra" in str(part.marker):
-                _check_requirement(f"{place}, {requirement}", part, extra=wanted_extra)
+            # an extra of a package may name the package itself, for its other extras
+            itself = canonicalize_name(part.name) == canonicalize_name(requirement.name)
+            if not itself and part.marker is not None and "extra" in str(part.marker):
+                _check_requirement(f"{place}, {requirement}", part, extra=requested_extra)
 
 
 def _unmet(place: str, requirement: Requirement, what: str) -> BuildRefusal:
     return BuildRefusal(
         f"{place}: the requirement {str(requirement)!r} {what}",
-        fix=f"{sys.executable} -m pip install {str(requirement)!r}, or {_USE_DOCKER}",
+        fix=f"run `{sys.executable} -m pip install {str(requirement)!r}`, or {_USE_DOCKER}",
     )

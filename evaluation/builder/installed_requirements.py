@@ -1,6 +1,6 @@
-"""Ends with 0 where what is installed meets a plain requirements file, so that pip, which is slow to start, need not.
+"""Check that installed packages meet a plain requirements file (exit status 0), so that slow pip need not start.
 
-Runs in a build, in the Python of the base image; whatever it cannot tell is for pip to decide.
+Runs in a build, in the Python of the base image. In cases of doubt, pip decides.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def main(path: str) -> int:
-    """The exit status for the requirements file at `path`: 0 where every line is met by what is installed."""
+    """Return the exit status for the requirements file at `path`: 0 if installed packages meet every line."""
     from pip._vendor.packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415 - may be missing
 
     for raw in Path(path).read_text(encoding="utf-8").splitlines():
@@ -19,12 +19,14 @@ def main(path: str) -> int:
         if not line or line.startswith("#"):
             continue
         try:
-            wanted = Requirement(line)
-            if wanted.url or wanted.extras or wanted.marker or not wanted.specifier.contains(version(wanted.name)):
+            requirement = Requirement(line)
+            installed = version(requirement.name)
+            special = requirement.url or requirement.extras or requirement.marker
+            if special or not requirement.specifier.contains(installed):
                 return 1
         except (InvalidRequirement, PackageNotFoundError):
             return 1
-        sys.stdout.write(f"{line} is met by {wanted.name} {version(wanted.name)}\n")
+        sys.stdout.write(f"{line} is met by {requirement.name} {installed}\n")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""The port: where the layers and configurations of players' images are kept, for every host to fetch."""
+"""Port of the store of image layers and configurations, from which every host loads players."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Protocol
 
 
 class LayerStore(Protocol):
-    """Files by the digest of their content (64 hexadecimal digits). Raises `Fault` where it cannot be read."""
+    """Files by the digest of their content (64 hexadecimal digits). Raises `Fault` if it is not readable."""
 
     def has(self, digest: str) -> bool:
-        """Whether a file is kept under `digest`."""
+        """Return True if a file is stored under `digest`."""
 
     def put(self, file: Path) -> str:
-        """Keep a copy of `file`, whole or not at all; its digest."""
+        """Store a copy of `file`, completely or not at all. Return its digest."""
 
     def path(self, digest: str) -> Path:
-        """Where the file lies that is kept under `digest`."""
+        """Return the path of the file stored under `digest`."""

@@ -1,4 +1,4 @@
-"""Our one build pack: a plain pip repository on the base image, in seconds and without a notebook server."""
+"""The lean build pack: a plain pip repository on the base image, in seconds and without a notebook server."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from evaluation.domain.errors import BuildRefusal
 WORK_DIRECTORY = "/submission"
 SDK_DIRECTORY = "/opt/gauntlet"
 PLAYER_USER = "65534:65534"
-"""Who players are at run time: `nobody`, who owns nothing else in the image."""
+"""User of players at run time: `nobody`, who owns nothing else in the image."""
 
 OPERATOR_DIRECTORY = "operator"
-"""Where the operator's mirrors and certificates stand in the context; mounted for single steps, never copied."""
+"""Directory of the operator's mirrors and certificates in the context; mounted for single steps, never copied."""
 
-MET_SCRIPT = "met_requirements.py"
+MET_SCRIPT = "installed_requirements.py"
 
 _SOURCE_DIRECTORY = "src"
 
-# a step that installs: with the operator's settings in sight, and a scratch place that is gone afterwards
+# an installing step: it sees the operator's settings and a temporary scratch directory
 _INSTALL = (
     f"RUN --mount=type=bind,source={OPERATOR_DIRECTORY},target=/run/operator "
     "--mount=type=tmpfs,target=/run/scratch sh /run/operator/install"
 )
 
 INSTALL_SCRIPT = rb"""#!/bin/sh
-# Runs an installing step of a build under the operator's settings, and leaves nothing of them in the image.
+# Run an installing step of a build with the operator's settings; none of them remains in the image.
 set -eu
 cat /etc/ssl/certs/ca-certificates.crt /run/operator/certificates.pem >/run/scratch/trusted.pem
 trusted=/run/scratch/trusted.pem
@@ -44,10 +44,10 @@ _PACKAGE_NAME = re.compile(r"[a-z0-9][a-z0-9.+-]+(?:=[A-Za-z0-9.+~:-]+)?")
 
 
 def lean_dockerfile(source: Path, base_image: str) -> str:
-    """The recipe for `source`: apt.txt, requirements.txt, the repository, itself if a package, postBuild.
+    """Return the Dockerfile for `source`: apt.txt, requirements.txt, the files, the package itself, postBuild.
 
-    As few steps as possible, since each takes its time; the SDK is put on top later, and mounted for steps that may
-    import it. Expects a context with `src/`, `sdk/` and `operator/`. Raises `BuildRefusal` for files it cannot follow.
+    It has few steps, since each takes time. The SDK is added as a layer later, and mounted for steps that may
+    import it. The context must hold `src/`, `sdk/` and `operator/`. Raise `BuildRefusal` for invalid files.
     """
     return "\n".join(_steps(source, configuration_directory(source), base_image)) + "\n"
 
@@ -58,7 +58,7 @@ def _steps(source: Path, configuration: Path, base_image: str) -> Iterator[str]:
     yield from _apt_steps(configuration / "apt.txt")
     early, late = _pip_steps(source, configuration)
     yield from early
-    # before WORKDIR, so that the directory itself is the player's, too, and postBuild may write beside the files
+    # before WORKDIR, so that the player owns the directory itself, too, and postBuild may add files
     yield f"COPY --chown={PLAYER_USER} {_SOURCE_DIRECTORY}/ {WORK_DIRECTORY}/"
     yield f"WORKDIR {WORK_DIRECTORY}"
     yield from late
@@ -78,7 +78,8 @@ def _apt_steps(path: Path) -> Iterator[str]:
         package = raw.partition("#")[0].strip()
         if package and not _PACKAGE_NAME.fullmatch(package):
             raise BuildRefusal(
-                f"apt.txt, line {number}: {package!r} is no package name", fix="write one Debian package on each line"
+                f"apt.txt, line {number}: {package!r} is not a package name",
+                fix="write one Debian package on each line",
             )
         packages.add(package)
     if names := " ".join(sorted(packages - {""})):
@@ -87,7 +88,7 @@ def _apt_steps(path: Path) -> Iterator[str]:
 
 
 def _pip_steps(source: Path, configuration: Path) -> tuple[list[str], list[str]]:
-    """The steps before the repository is copied, and those after."""
+    """Return the steps before the repository is copied, and those after."""
     pip = f"{_INSTALL} python3 -m pip install --no-cache-dir"
     early: list[str] = []
     late: list[str] = []
@@ -102,7 +103,7 @@ def _pip_steps(source: Path, configuration: Path) -> tuple[list[str], list[str]]
             step = f"{_INSTALL} sh -c '{known} || python3 -m pip install --no-cache-dir -r {mounted}'"
             early.append(step.replace("RUN ", mount, 1))
         else:
-            # a path, another file or an option: only the whole repository answers it
+            # a path, another file or an option: it may need the whole repository
             late.append(f"{pip} -r {relative}")
     if configuration == source and _is_package(source):
         late.append(f"{pip} .")
@@ -119,5 +120,5 @@ def _is_package(source: Path) -> bool:
         document = tomllib.loads(path.read_text("utf-8"))
     except (ValueError, RecursionError) as error:
         raise BuildRefusal(f"pyproject.toml: not valid TOML: {error}", fix="correct pyproject.toml") from error
-    # as repo2docker tells a package from a file of tool settings
+    # like repo2docker: otherwise the file only holds settings of tools
     return "project" in document and "build-system" in document

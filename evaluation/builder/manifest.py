@@ -1,4 +1,4 @@
-"""`submission.toml`: what a submission says of itself."""
+"""`submission.toml`, the manifest of a submission."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Manifest:
 
 @dataclass(frozen=True)
 class _Text:
-    """The manifest's text, to name lines in: `tomllib` gives values without their places."""
+    """The manifest's text, for line numbers in messages: `tomllib` gives values without positions."""
 
     lines: tuple[str, ...]
 
@@ -65,22 +65,22 @@ class _Text:
 
 
 def read_manifest(source: Path) -> Manifest:
-    """Read and check `source/submission.toml`; raises `ManifestRefusal` naming the file, the line and the fix."""
+    """Read and check `source/submission.toml`. Raise `ManifestRefusal` with the file, the line and the fix."""
     return parse_manifest(_read(source / MANIFEST_NAME))
 
 
 def parse_manifest(content: bytes) -> Manifest:
-    """Check the bytes of a `submission.toml`, wherever they come from; raises `ManifestRefusal`."""
+    """Parse and check the bytes of a `submission.toml`. Raise `ManifestRefusal`."""
     text = _text_of(content)
     lines = _Text(tuple(text.splitlines()))
     try:
         document = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # beside its own, tomllib lets those of numbers, dates and depth pass
+    except (ValueError, RecursionError) as error:  # tomllib also raises errors of numbers, dates and depth
         place = re.search(r"line (\d+)", str(error))
         lines.refuse(
             int(place[1]) if place else max(1, len(lines.lines)),
             f"not valid TOML: {error}",
-            "text values stand in double quotes, true and false without; one `key = value` per line",
+            "write one `key = value` per line, with strings in double quotes, true and false without",
         )
     table = _submission_table(document, lines)
     _check_keys(table, lines)
@@ -94,7 +94,7 @@ def parse_manifest(content: bytes) -> Manifest:
 
 
 def missing_manifest(place: str) -> ManifestRefusal:
-    """The refusal of a submission without a manifest; `place` says where it was looked for."""
+    """Return the refusal of a submission without a manifest; `place` is where it was expected."""
     example = "; ".join(_EXAMPLES[key] for key in _TYPES if key not in _OPTIONAL)
     return ManifestRefusal(
         f"{MANIFEST_NAME} is missing in {place}",
@@ -103,7 +103,7 @@ def missing_manifest(place: str) -> ManifestRefusal:
 
 
 def irregular_manifest() -> ManifestRefusal:
-    """The refusal of a manifest that is a link, a directory or the like."""
+    """Return the refusal of a manifest that is a link, a directory or a special file."""
     return ManifestRefusal(f"{MANIFEST_NAME} is not a plain file", fix="replace it by a plain text file")
 
 
@@ -116,7 +116,7 @@ def _read(path: Path) -> bytes:
     except FileNotFoundError:
         raise missing_manifest(str(path.parent)) from None
     except OSError as error:
-        raise ManifestRefusal(f"{MANIFEST_NAME} cannot be read: {error}", fix="make the file readable") from error
+        raise ManifestRefusal(f"{MANIFEST_NAME} is not readable: {error}", fix="make the file readable") from error
 
 
 def _text_of(content: bytes) -> str:
@@ -144,7 +144,7 @@ def _submission_table(document: dict[str, Any], lines: _Text) -> dict[str, Any]:
     table = document[_TABLE]
     if not isinstance(table, dict):
         lines.refuse(
-            lines.line_of_table(_TABLE), f"{_TABLE} is no table", f"write the line [{_TABLE}], in single brackets"
+            lines.line_of_table(_TABLE), f"{_TABLE} is not a table", f"write the line [{_TABLE}], in single brackets"
         )
     return table
 
@@ -154,8 +154,8 @@ def _check_keys(table: dict[str, Any], lines: _Text) -> None:
         if key not in _TYPES:
             lines.refuse(lines.line_of_key(key), f"unknown key {key!r}", f"remove it{_did_you_mean(key, _TYPES)}")
         if type(value) is not _TYPES[key]:
-            wanted = "true or false" if _TYPES[key] is bool else "a text in double quotes"
-            lines.refuse(lines.line_of_key(key), f"{key} must be {wanted}", f"write for example: {_EXAMPLES[key]}")
+            expected = "true or false" if _TYPES[key] is bool else "a string in double quotes"
+            lines.refuse(lines.line_of_key(key), f"{key} must be {expected}", f"write for example: {_EXAMPLES[key]}")
     for key in _TYPES:
         if key not in table and key not in _OPTIONAL:
             where = lines.line_of_table(_TABLE)
@@ -184,11 +184,13 @@ def _run(value: str, lines: _Text) -> tuple[str, ...]:
     if not words or not words[0]:
         lines.refuse(line, "run is empty", f"write the command that starts the player: {_EXAMPLES['run']}")
     if "\0" in value:
-        lines.refuse(line, "run holds a NUL character", "remove it")
+        lines.refuse(line, "run contains a NUL character", "remove it")
     shell = next((word for word in words if word in _SHELL_WORDS), None)
     if shell or re.match(r"[A-Za-z_]\w*=", words[0]):
         what = shell or words[0]
-        lines.refuse(line, f"run holds {what!r}, and no shell reads it", "put it in a script, and run the script")
+        lines.refuse(
+            line, f"run contains {what!r}, but runs without a shell", "put it into a script, and run the script"
+        )
     return words
 
 
@@ -201,7 +203,7 @@ def _title(value: str, lines: _Text) -> str:
         problem = f"title has {len(title)} characters"
         lines.refuse(line, problem, f"shorten it to {MAX_TITLE_CHARACTERS}; the rest belongs in README.md")
     if not title.isprintable():
-        lines.refuse(line, "title holds a line break or a control character", "keep it to one plain line")
+        lines.refuse(line, "title contains a line break or a control character", "write one plain line")
     return title
 
 

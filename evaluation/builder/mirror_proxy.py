@@ -1,4 +1,4 @@
-"""The only way out of a build: a proxy on a Unix socket that knows the package mirrors and refuses everything else.
+"""Network proxy of a build: a Unix socket that allows the package mirrors and refuses everything else.
 
 It runs in the builder's process. The build container has no network; it reaches this socket through a mount.
 """
@@ -31,7 +31,7 @@ _POLL_SECONDS = 0.02
 _CHUNK_BYTES = 1 << 16
 _MAX_PAGE_BYTES = 16 << 20
 _MAX_CONNECTIONS = 16
-"""Together they bound the memory that a build can have the builder use for pages."""
+"""With `_MAX_PAGE_BYTES` it limits the memory that the builder needs for pages."""
 _TLS_PORT = 443
 _SERVER_ERROR = 500
 _HOP_BY_HOP = frozenset(
@@ -42,22 +42,22 @@ _PAGES = ("text/html", "application/vnd.pypi.simple.v1+json", "application/vnd.p
 
 
 class MirrorProxy:
-    """Serves one build while it is entered; `directory` is what to mount, and holds the socket alone."""
+    """Context manager that serves one build; `directory` is the one to mount, and contains only the socket."""
 
     def __init__(self, reach: Reach, certificates: Path | None = None) -> None:
-        """`certificates` are trusted when a mirror is asked; None: those of requests."""
+        """Trust `certificates` for requests to mirrors; None: those of the library requests."""
         self._reach = reach
         self._certificates = certificates
         self._notices: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._refused: set[str] = set()
-        self._silent: set[str] = set()
+        self._unanswered: set[str] = set()
         self._lock = threading.Lock()
         self._stack = contextlib.ExitStack()
         self.directory = Path()
 
     def __enter__(self) -> MirrorProxy:
         with contextlib.ExitStack() as stack:
-            # others of this host have no way into the outer folder; the engine mounts the inner one
+            # other users of this host cannot enter the outer folder; the engine mounts the inner one
             outer = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gauntlet-proxy-")))
             self.directory = outer / "mirrors"
             self.directory.mkdir()
@@ -78,22 +78,22 @@ class MirrorProxy:
 
     @property
     def reach(self) -> Reach:
-        """What may be reached."""
+        """The mirrors and hosts that the build may reach."""
         return self._reach
 
     def mirror(self, path: str) -> Mirror | None:
-        """The mirror that a request for `path` means."""
+        """Return the mirror that serves `path`, None if there is none."""
         return next((mirror for mirror in self._reach.mirrors if path.startswith(f"{mirror.prefix}/")), None)
 
     def notices(self) -> Iterator[str]:
-        """What was refused since this was last asked, as lines for the build's log."""
+        """Yield the refusals since the last call, as lines for the build's log."""
         with contextlib.suppress(queue.Empty):
             while True:
                 yield self._notices.get_nowait()
 
     def refused(self, what: str) -> str:
-        """Why `what` is refused; noticed once."""
-        reason = f"{what} is not among the package mirrors that builds may reach"
+        """Return the reason for refusing `what`; log it once."""
+        reason = f"{what} is not a package mirror that builds may reach"
         with self._lock:
             known = what in self._refused or len(self._refused) > _MAX_CONNECTIONS
             self._refused.add(what)
@@ -101,16 +101,16 @@ class MirrorProxy:
             self._notices.put(f"network: {reason}")
         return reason
 
-    def was_silent(self, name: str) -> None:
-        """Note that a mirror, by its origin, or a host gave a build no proper answer."""
-        self._silent.add(name)
+    def record_no_answer(self, name: str) -> None:
+        """Record that a mirror (by its origin) or a host did not answer a build properly."""
+        self._unanswered.add(name)
 
-    def mirrors_away(self) -> list[str]:
-        """The mirrors without which builds fail that were silent and still are.
+    def unreachable_mirrors(self) -> list[str]:
+        """Return the needed mirrors that did not answer the build and still do not answer.
 
-        They are asked by a request of the site's own: a build can have any server answer with an error.
+        The site sends its own request: a build can make any server answer with an error.
         """
-        return sorted(name for name in self._silent & self._reach.needed if not self._answers(name))
+        return sorted(name for name in self._unanswered & self._reach.needed if not self._answers(name))
 
     def _answers(self, name: str) -> bool:
         mirror = next((each for each in self._reach.mirrors if each.origin == name), None)
@@ -123,7 +123,7 @@ class MirrorProxy:
             return False
 
     def get(self, method: str, url: str, headers: dict[str, str]) -> requests.Response:
-        """Ask a host for `url`, without following redirections."""
+        """Request `url`, without following redirections."""
         return requests.request(
             method,
             url,
@@ -156,11 +156,11 @@ class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
             self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A build that ends leaves connections behind: nothing to report."""
+        """Ignore broken connections, which builds leave behind at their end."""
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One connection, one request: to a mirror, or over TLS or plainly to a host."""
+    """Handler of one connection with one request: to a mirror, or to a host with or without TLS."""
 
     server: _Server
     timeout = _IDLE_SECONDS
@@ -173,8 +173,8 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             remote = socket.create_connection((host, _TLS_PORT), timeout=_CONNECT_SECONDS)
         except OSError as error:
-            self.server.proxy.was_silent(host.lower())
-            self._answer(502, f"{host} cannot be reached: {error}")
+            self.server.proxy.record_no_answer(host.lower())
+            self._answer(502, f"{host} is unreachable: {error}")
             return
         with remote:
             self.send_response(200)
@@ -195,7 +195,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET  # noqa: N815 - named by the library
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - as the base class has it
-        """Nothing: what a build fetched stands in its own log."""
+        """Log nothing: downloads are in the build's own log."""
 
     def address_string(self) -> str:
         return "build"
@@ -208,7 +208,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not mirror.covers(path):
             self._refuse(f"{path.partition('?')[0]} of the mirror")
             return
-        # pages are rewritten, so they must come as they are
+        # pages are rewritten, so they must come uncompressed
         headers = {"Accept-Encoding": "identity"}
         if mirror.authorization:
             headers["Authorization"] = mirror.authorization
@@ -219,13 +219,13 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             answer = self.server.proxy.get(self.command, url, headers | extra)
         except requests.RequestException as error:
-            self.server.proxy.was_silent(mirror.origin if mirror else urlsplit(url).hostname or "")
-            # never the error's text: it may hold the mirror's address
-            self._answer(502, f"the mirror cannot be reached ({type(error).__name__})")
+            self.server.proxy.record_no_answer(mirror.origin if mirror else urlsplit(url).hostname or "")
+            # without the error's text, which may contain the mirror's address
+            self._answer(502, f"the mirror is unreachable ({type(error).__name__})")
             return
         with answer:
             if mirror is not None and answer.status_code >= _SERVER_ERROR:
-                self.server.proxy.was_silent(mirror.origin)
+                self.server.proxy.record_no_answer(mirror.origin)
             if mirror is not None and answer.headers.get("Content-Type", "").partition(";")[0] in _PAGES:
                 self._send_page(answer, mirror)
             else:
@@ -253,7 +253,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(chunk)
 
     def _send_headers(self, answer: requests.Response, mirror: Mirror | None, *, rewritten: bool = False) -> None:
-        # a page that was rewritten is sent plain, however the mirror sent it
+        # a rewritten page is sent uncompressed
         skipped = ("set-cookie", "content-encoding") if rewritten else ("set-cookie",)
         for name, value in answer.headers.items():
             if name.lower() in _HOP_BY_HOP or name.lower() in skipped:

@@ -1,4 +1,4 @@
-"""What a build may reach: package mirrors, whose passwords stay with the builder, and hosts by name. Pure."""
+"""What a build may reach: package mirrors, whose passwords the builder keeps, and hosts by name. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, unquote, urlsplit
 
 PROXY_PORT = 3128
-"""The port, inside a build container, of the proxy."""
+"""The proxy's port inside a build container."""
 
 PROXY_URL = f"http://127.0.0.1:{PROXY_PORT}"
 
@@ -20,12 +20,12 @@ DEFAULT_HOSTS = (
 """The public package indexes of pip, apt and conda."""
 
 _PUBLIC_INDEX = ("pypi.org", "files.pythonhosted.org")
-"""What pip asks where no mirror is set."""
+"""The hosts that pip uses if no mirror is set."""
 
 
 @dataclass(frozen=True)
 class Mirror:
-    """A package mirror that an operator set. A build knows it as `local_url`; the proxy asks it, with its password.
+    """A package mirror of the operator. A build uses it as `local_url`; the proxy adds the password.
 
     Nothing outside `folder` is served: the address or the password may open more than packages.
     """
@@ -34,14 +34,14 @@ class Mirror:
     origin: str
     """Scheme, host and port, such as `https://mirror.example:8443`."""
     folder: str
-    """The path, with slashes at both ends, below which the index and its files lie."""
+    """The path, with slashes at both ends, below which the index and its files are."""
     path: str
     authorization: str
-    """The value of the `Authorization` header; empty where it asks for none."""
+    """The value of the `Authorization` header; empty if none is needed."""
 
     @property
     def prefix(self) -> str:
-        """What the proxy's paths of this mirror begin with."""
+        """The start of the proxy's paths for this mirror."""
         return f"/mirror/{self.number}"
 
     @property
@@ -50,7 +50,7 @@ class Mirror:
         return f"{PROXY_URL}{self.prefix}{self.path}"
 
     def covers(self, path: str) -> bool:
-        """Whether `path`, as it stands in a request, lies in the folder; nothing with dots that lead out of it."""
+        """Return True if the request path `path` is in the folder, without dots that lead out of it."""
         plain = unquote(path.partition("?")[0])
         straight = posixpath.normpath(plain) + "/" * (plain.endswith("/") and plain != "/") == plain
         return straight and f"{plain}/".startswith(self.folder)
@@ -58,25 +58,25 @@ class Mirror:
 
 @dataclass(frozen=True)
 class Reach:
-    """The mirrors of one build, and the hosts that it may connect to at the usual ports."""
+    """The mirrors of one build, and the hosts that it may connect to on the usual ports."""
 
     hosts: frozenset[str]
     mirrors: tuple[Mirror, ...] = ()
 
     @property
     def needed(self) -> frozenset[str]:
-        """The mirrors and hosts without which the host, not the submission, is to blame for a package not found."""
+        """The mirrors and hosts whose failure makes a missing package a platform error."""
         if self.mirrors:
             return frozenset(mirror.origin for mirror in self.mirrors)
         return frozenset(_PUBLIC_INDEX) & self.hosts
 
     def allows(self, host: str) -> bool:
-        """Whether a build may connect to `host`."""
+        """Return True if a build may connect to `host`."""
         return host.lower().rstrip(".") in self.hosts
 
 
 def mirrored(url: str, mirrors: list[Mirror]) -> str:
-    """The address by which a build knows the mirror at `url`, which is added to `mirrors`. No web address: `url`."""
+    """Add the mirror at `url` to `mirrors` and return its address inside a build; return other than web URLs as is."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https"):
         return url
@@ -99,7 +99,7 @@ def _host_and_port(parts: SplitResult) -> str:
 
 
 def _folder_of(path: str) -> str:
-    """The index's own folder; the one above where it is called `simple`, since its files lie beside it."""
+    """Return the index's folder, or its parent if it is called `simple`: the files are next to `simple`."""
     folder = path.rstrip("/")
     if posixpath.basename(folder) == "simple":
         folder = posixpath.dirname(folder)

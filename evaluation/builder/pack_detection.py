@@ -1,4 +1,4 @@
-"""Which build pack a repository asks for: repo2docker's detection, with our lean pack before its conda-based one."""
+"""Choice of the build pack: repo2docker's detection, with the lean pack in place of its conda-based one."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ _PACKS: tuple[type[Any], ...] = (
 
 _USER = {"NB_USER": "player", "NB_UID": "1000"}
 
-# what runs at match time is somebody else: without a start script, with every file readable
+# players run as another user: without a start script, with every file readable
 _APPENDIX = "USER root\nRUN chmod -R a+rX ${REPO_DIR}\nWORKDIR ${REPO_DIR}\n"
 
 _MIRRORS = "".join(f"ARG {name}\n" for name in MIRROR_ARGUMENTS)
 
-# what its packs find in their usual base image, buildpack-deps, and a lean base image need not hold
+# packages of buildpack-deps, the usual base image of its packs, which a lean base image may lack
 _BASE_PACKAGES = frozenset({"bzip2", "ca-certificates", "curl", "git", "wget"})
 
 _BUILDPACKS_DIRECTORY = Path(buildpacks.__file__).parent
 _ENTRYPOINT_FILES = ("repo2docker-entrypoint", "python3-login")
 
-# repo2docker reads the repository from the working directory, of which a process has but one
+# repo2docker reads the repository from the working directory, of which a process has only one
 _working_directory = threading.Lock()
 
 Result = TypeVar("Result")
@@ -56,7 +56,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class PackRecipe:
-    """What a pack of repo2docker makes of a repository: Dockerfile, build arguments, and the files beside `src/`."""
+    """The output of a pack of repo2docker: Dockerfile, build arguments, and the files next to `src/`."""
 
     dockerfile: str
     arguments: tuple[tuple[str, str], ...]
@@ -64,45 +64,45 @@ class PackRecipe:
 
 
 def detect_pack(source: Path, base_python: str) -> str:
-    """The name of the pack for `source`: `lean`, `dockerfile`, or the class of one of repo2docker's packs.
+    """Return the pack for `source`: `lean`, `dockerfile`, or the class name of one of repo2docker's packs.
 
-    Raises `BuildRefusal` where repo2docker cannot read the configuration files.
+    Raise `BuildRefusal` if repo2docker cannot read the configuration files.
     """
     with _inside(source):
-        pack = next((kind for kind in _PACKS if _asking(kind, kind("").detect)), None)
+        pack = next((kind for kind in _PACKS if _call_pack(kind, kind("").detect)), None)
         if pack is buildpacks.DockerBuildPack:
             return DOCKERFILE
         if pack is None or pack is buildpacks.PythonBuildPack:
-            name, version, _ = _asking(pack, lambda: buildpacks.PythonBuildPack("").runtime)
+            name, version, _ = _call_pack(pack, lambda: buildpacks.PythonBuildPack("").runtime)
             if name is None or (name == "python" and version in (None, base_python, base_python.partition(".")[0])):
                 return LEAN
             if pack is None:
-                raise BuildRefusal(f"runtime.txt: nothing here builds {name!r}", fix=f"write python-{base_python}")
+                raise BuildRefusal(f"runtime.txt: {name!r} is not supported", fix=f"write python-{base_python}")
         return str(pack.__name__)
 
 
 def dockerfile_of(source: Path) -> str:
-    """The path, below `source`, of the Dockerfile that repo2docker uses."""
+    """Return the path, below `source`, of the Dockerfile that repo2docker uses."""
     with _inside(source):
         return str(buildpacks.DockerBuildPack("").binder_path("Dockerfile"))
 
 
 def render_pack(source: Path, name: str, base_image: str) -> PackRecipe:
-    """The recipe of repo2docker's pack `name` for `source`, on `base_image`; raises `BuildRefusal`."""
+    """Return the output of repo2docker's pack `name` for `source`, on `base_image`. Raise `BuildRefusal`."""
     kind = next(kind for kind in _PACKS if kind.__name__ == name)
     with _inside(source):
         pack = kind(base_image)
         pack.appendix = _APPENDIX
         pack.platform = get_platform()
-        # the stock names hold the place where repo2docker is installed, and would differ between hosts
+        # the default names contain the path where repo2docker is installed, which differs between hosts
         pack.generate_build_context_filename = _context_name
         packages = pack.get_base_packages() | _BASE_PACKAGES
         pack.get_base_packages = lambda: packages
-        dockerfile = _asking(kind, lambda: pack.render(dict(_USER)))
-        scripts = [_context_name(path) for path in sorted(_asking(kind, pack.get_build_script_files))]
+        dockerfile = _call_pack(kind, lambda: pack.render(dict(_USER)))
+        scripts = [_context_name(path) for path in sorted(_call_pack(kind, pack.get_build_script_files))]
     files = [ContextEntry(target, Path(path), executable=True) for target, path in scripts]
     files += [ContextEntry(file, _BUILDPACKS_DIRECTORY / file, executable=True) for file in _ENTRYPOINT_FILES]
-    # declared without a value: the operator's mirrors reach the steps as build arguments, and no image keeps them
+    # declared without a value: the steps get the operator's mirrors as build arguments, and no image keeps them
     dockerfile = re.sub(r"^(FROM .*\n)", r"\1" + _MIRRORS, dockerfile.lstrip(), count=1)
     return PackRecipe(dockerfile, tuple(sorted(_USER.items())), tuple(files))
 
@@ -113,20 +113,20 @@ def _inside(source: Path) -> Iterator[None]:
         yield
 
 
-def _asking(kind: type[Any] | None, question: Callable[[], Result]) -> Result:
+def _call_pack(kind: type[Any] | None, function: Callable[[], Result]) -> Result:
     try:
-        return question()
-    except requests.RequestException as error:  # some packs look up the versions that there are
-        raise Fault(f"repo2docker ({kind.__name__ if kind else None}) reached no index: {error}") from error
-    except Exception as error:  # its packs raise whatever their parsers raise on a file they cannot read
-        asked = kind.__name__ if kind else "BuildPack"
+        return function()
+    except requests.RequestException as error:  # some packs look up available versions online
+        raise Fault(f"repo2docker ({kind.__name__ if kind else None}) cannot reach a package index: {error}") from error
+    except Exception as error:  # its packs raise any error of their parsers
+        name = kind.__name__ if kind else "BuildPack"
         raise BuildRefusal(
-            f"repo2docker ({asked}) cannot read the configuration files: {error}",
-            fix="see https://repo2docker.readthedocs.io/en/latest/configuration",
+            f"repo2docker ({name}) cannot read the configuration files: {error}",
+            fix="correct them; see https://repo2docker.readthedocs.io/en/latest/configuration",
         ) from error
 
 
 def _context_name(path: str, hash_length: int = 6) -> tuple[str, str]:
-    """The name in the context and the path on this host of one of repo2docker's build scripts."""
+    """Return the name in the context and the path on this host of one of repo2docker's build scripts."""
     place = Path(os.path.normpath(_BUILDPACKS_DIRECTORY / path))
     return f"build_script_files/{place.relative_to(_BUILDPACKS_DIRECTORY).as_posix().replace('/', '-')}", str(place)

@@ -1,4 +1,4 @@
-"""`requirements.txt`, line by line: which packages it asks for, and what only pip itself can do."""
+"""Reader of `requirements.txt`: packages by name, and lines that only pip can process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from evaluation.domain.errors import BuildRefusal
 
-# pip's options that say where packages come from, and nothing about which
+# pip's options that say where packages come from, not which packages
 _INDEX_OPTIONS = (
     "-i", "--index-url", "--extra-index-url", "--no-index", "-f", "--find-links", "--trusted-host", "--pre",
     "--prefer-binary", "--no-binary", "--only-binary", "--require-hashes", "--use-feature",
@@ -19,7 +19,7 @@ _INDEX_OPTIONS = (
 
 @dataclass(frozen=True)
 class RequirementLine:
-    """One line: a requirement by name, or (`requirement` is None) something for pip alone: a path, an option."""
+    """One line: a requirement by name, or (`requirement` is None) a path or option that only pip can process."""
 
     file: str
     line: int
@@ -32,14 +32,14 @@ class RequirementLine:
 
 
 def read_requirements(path: Path, *, name: str) -> list[RequirementLine]:
-    """The lines of the requirements file `path`, called `name` in messages, without those that only name indexes.
+    """Return the lines of the requirements file `path`, called `name` in messages, without index options.
 
-    Raises `BuildRefusal` where the file is no text.
+    Raise `BuildRefusal` if the file is not text.
     """
     try:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise BuildRefusal(f"{name}: cannot be read as UTF-8 text", fix="save the file as UTF-8") from error
+        raise BuildRefusal(f"{name}: not UTF-8 text", fix="save the file as UTF-8") from error
     found = []
     pending, first = "", 0
     for number, raw in enumerate(text.splitlines(), 1):

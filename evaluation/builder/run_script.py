@@ -1,9 +1,8 @@
-"""Whether the script that `run` starts is in the repository. It refuses only where that is certain. Pure.
+"""Check that the script that `run` starts is in the repository. It refuses only in certain cases. Pure.
 
-Certain is a relative path that is the program itself (`./player.sh`), or the first word after an interpreter
-(`python main.py`), before which stand only options that take no value. Not judged: `-m`, `-c` and every option that is
-not known, absolute paths, paths with `..`, and repositories with a file whose build may write further files
-(`BUILD_CODE`): there the image decides.
+A case is certain if a relative path is the program itself (`./player.sh`), or the first word after an interpreter
+(`python main.py`) and its options without a value. Not checked: `-m`, `-c` and every unknown option, absolute paths,
+paths with `..`, and repositories with a file whose build may write further files (`BUILD_CODE`).
 """
 
 from __future__ import annotations
@@ -17,16 +16,16 @@ from evaluation.builder.source_tree import BINDER_DIRECTORIES
 from evaluation.domain.errors import ManifestRefusal
 
 BUILD_CODE = frozenset({"Dockerfile", "postBuild", "setup.py", "pyproject.toml", "install.R", "default.nix"})
-"""Files that make a build run code of the repository."""
+"""Files that make a build run the repository's code."""
 
 _INTERPRETER = re.compile(r"python(3(\.\d+)?)?|bash|sh|perl|ruby|node|julia|Rscript")
 _PYTHON_FLAGS = re.compile(r"-[bBdEiIOPqsSuvx]+")
 _MOST_COMPARED = 500
-"""To so many names a missing one is compared: a slow hint is worse than none."""
+"""The most names that a missing one is compared with, so that the hint is fast."""
 
 
 def require_script(run: Sequence[str], paths: Collection[str]) -> None:
-    """Raises `ManifestRefusal` where `run` starts a script that is certainly not among `paths`, all of a repository.
+    """Raise `ManifestRefusal` if `run` starts a script that is certainly not in `paths`, all files of a repository.
 
     Paths are relative to the top of the repository, with slashes.
     """
@@ -38,13 +37,13 @@ def require_script(run: Sequence[str], paths: Collection[str]) -> None:
     near = _nearest(script, paths)
     hint = f"; did you mean {near!r}?" if near else ""
     raise ManifestRefusal(
-        f"submission.toml: run starts {script!r}, and the commit holds no such file",
+        f"submission.toml: run starts {script!r}, which is not in the commit",
         fix=f"name a file of the repository in run, or add and commit {script}{hint}",
     )
 
 
 def _script_of(run: Sequence[str]) -> str | None:
-    """The path in the repository that `run` certainly starts, without `./`; None where that cannot be told."""
+    """Return the path in the repository that `run` certainly starts, without `./`; None if that is unknown."""
     program = run[0]
     if "/" in program and not program.startswith("/"):
         return _inside(program)
@@ -73,5 +72,5 @@ def _nearest(script: str, paths: Collection[str]) -> str | None:
     if moved is not None:
         return moved
     folder = str(PurePosixPath(script).parent)
-    beside = sorted(path for path in paths if str(PurePosixPath(path).parent) == folder)[:_MOST_COMPARED]
-    return next(iter(difflib.get_close_matches(script, beside, n=1)), None)
+    neighbours = sorted(path for path in paths if str(PurePosixPath(path).parent) == folder)[:_MOST_COMPARED]
+    return next(iter(difflib.get_close_matches(script, neighbours, n=1)), None)

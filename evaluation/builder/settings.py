@@ -1,4 +1,4 @@
-"""The operator's settings for builds with Docker."""
+"""Operator's settings for builds with Docker."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from evaluation.domain.errors import HostRefusal
 NETWORKS = ("mirrors", "none")
 
 MIRROR_ARGUMENTS = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS")
-"""The build arguments by which the mirrors reach builds that our lean pack does not make."""
+"""The build arguments that pass the mirrors to builds without the lean pack."""
 
 _HOST = re.compile(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
 
@@ -25,66 +25,66 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class BuildSettings:
-    """What an operator decides about builds. None of it stays in an image, save the base image itself."""
+    """The operator's settings for builds. Images keep none of it, except the base image itself."""
 
     base_image: str = "gauntlet-base:latest"
     """The image that lean builds and repo2docker's own packs start from; it must be on the engine."""
     allowed_images: tuple[str, ...] = ()
-    """What a participant's Dockerfile may name besides the base image, as `AllowedImages` reads it."""
+    """Images that a participant's Dockerfile may name besides the base image, in the format of `AllowedImages`."""
     base_python: str = "3.11"
-    """Its Python: a `runtime.txt` that asks for another one is built by repo2docker's conda pack."""
+    """Its Python version; repo2docker's conda pack builds a `runtime.txt` with another version."""
     certificates: Path | None = None
-    """A PEM file of certificates that installing steps of lean builds trust beside those of the base image.
+    """A PEM file of certificates that installing steps of lean builds trust in addition to those of the base image.
 
-    Other builds trust what the image they start from trusts."""
+    Other builds trust the certificates of the image that they start from."""
     index_url: str | None = None
     extra_index_url: str | None = None
     """Mirrors of the package index; several extra ones are separated by spaces."""
     find_links: str | None = None
     """A URL with packages, or a directory of this host with wheels in it (sent along with every build)."""
     network: str = "mirrors"
-    """`mirrors` (the package mirrors and `hosts`, through a proxy of the builder's) or `none`."""
+    """`mirrors` (the package mirrors and `hosts`, through the builder's proxy) or `none`."""
     hosts: tuple[str, ...] = DEFAULT_HOSTS
     """The hosts that builds may reach besides the mirrors named above."""
     seconds: float = 1800.0
-    """How long one build may take, wall clock."""
+    """The time limit of one build, wall clock."""
     max_image_bytes: int = 4 << 30
-    """How much an image may hold beyond the base image."""
+    """The size limit of an image beyond the base image."""
     memory_bytes: int = 4 << 30
-    """How much memory all processes of a build may use together."""
+    """The memory limit of all processes of a build together."""
     cpus: float = 2.0
     processes: int = 1024
-    """How many processors, and processes and threads, a build may use."""
+    """The limits on processors, and on processes and threads, of a build."""
 
     def images(self) -> AllowedImages:
-        """The images that a participant's Dockerfile may name."""
+        """Return the images that a participant's Dockerfile may name."""
         return AllowedImages(self.base_image, self.allowed_images)
 
     def reach(self) -> tuple[BuildSettings, Reach]:
-        """These settings as a build may know them, with mirrors by their local addresses, and what it may reach."""
+        """Return the settings for a build, with mirrors by their local addresses, and what the build may reach."""
         mirrors: list[Mirror] = []
 
         def local(urls: str | None) -> str | None:
             return " ".join(mirrored(url, mirrors) for url in urls.split()) if urls else None
 
-        known = replace(
+        local_settings = replace(
             self,
             index_url=local(self.index_url),
             extra_index_url=local(self.extra_index_url),
             find_links=local(self.find_links),
         )
-        return known, Reach(frozenset(host.lower() for host in self.hosts), tuple(mirrors))
+        return local_settings, Reach(frozenset(host.lower() for host in self.hosts), tuple(mirrors))
 
     def mirror_arguments(self) -> tuple[tuple[str, str], ...]:
-        """The mirrors that are set, by name; a directory of this host is for lean builds only."""
+        """Return the configured mirrors by name; a directory of this host is for lean builds only."""
         links = self.find_links if self.find_links and not Path(self.find_links).is_dir() else None
         values = zip(MIRROR_ARGUMENTS, (self.index_url, self.extra_index_url, links), strict=True)
         return tuple((name, value) for name, value in values if value)
 
 
 def build_settings_from_environment(environment: Mapping[str, str] = os.environ) -> BuildSettings:
-    """The settings that the `GAUNTLET_*` variables give; raises `HostRefusal` naming the variable that is wrong."""
-    plain = BuildSettings()
+    """Read the settings from the `GAUNTLET_*` variables. Raise `HostRefusal` with the name of a wrong variable."""
+    defaults = BuildSettings()
 
     def read(name: str, convert: Callable[[str], Value], otherwise: Value) -> Value:
         text = environment.get(name, "").strip()
@@ -96,27 +96,27 @@ def build_settings_from_environment(environment: Mapping[str, str] = os.environ)
             raise HostRefusal(f"{name}={text!r}: {error}", fix=f"correct {name}, or unset it") from error
 
     return BuildSettings(
-        base_image=read("GAUNTLET_BASE_IMAGE", str, plain.base_image),
+        base_image=read("GAUNTLET_BASE_IMAGE", str, defaults.base_image),
         allowed_images=read("GAUNTLET_BUILD_IMAGES", _images, ()),
-        base_python=read("GAUNTLET_BASE_PYTHON", str, plain.base_python),
+        base_python=read("GAUNTLET_BASE_PYTHON", str, defaults.base_python),
         certificates=read("GAUNTLET_BUILD_CERTIFICATES", _file, None),
         index_url=read("GAUNTLET_PIP_INDEX_URL", str, None),
         extra_index_url=read("GAUNTLET_PIP_EXTRA_INDEX_URL", str, None),
         find_links=read("GAUNTLET_PIP_FIND_LINKS", str, None),
-        network=read("GAUNTLET_BUILD_NETWORK", _network, plain.network),
-        seconds=read("GAUNTLET_BUILD_SECONDS", _positive, plain.seconds),
-        max_image_bytes=int(read("GAUNTLET_MAX_IMAGE_BYTES", _positive, float(plain.max_image_bytes))),
-        hosts=read("GAUNTLET_BUILD_HOSTS", _hosts, plain.hosts),
-        memory_bytes=int(read("GAUNTLET_BUILD_MEMORY_BYTES", _positive, float(plain.memory_bytes))),
-        cpus=read("GAUNTLET_BUILD_CPUS", _positive, plain.cpus),
-        processes=int(read("GAUNTLET_BUILD_PROCESSES", _positive, float(plain.processes))),
+        network=read("GAUNTLET_BUILD_NETWORK", _network, defaults.network),
+        seconds=read("GAUNTLET_BUILD_SECONDS", _positive, defaults.seconds),
+        max_image_bytes=int(read("GAUNTLET_MAX_IMAGE_BYTES", _positive, float(defaults.max_image_bytes))),
+        hosts=read("GAUNTLET_BUILD_HOSTS", _hosts, defaults.hosts),
+        memory_bytes=int(read("GAUNTLET_BUILD_MEMORY_BYTES", _positive, float(defaults.memory_bytes))),
+        cpus=read("GAUNTLET_BUILD_CPUS", _positive, defaults.cpus),
+        processes=int(read("GAUNTLET_BUILD_PROCESSES", _positive, float(defaults.processes))),
     )
 
 
 def _file(text: str) -> Path:
     path = Path(text)
     if not path.is_file():
-        raise ValueError("is no file")
+        raise ValueError("is not a file")
     return path
 
 
@@ -131,7 +131,7 @@ def _hosts(text: str) -> tuple[str, ...]:
     hosts = tuple(text.replace(",", " ").split())
     for host in hosts:
         if not _HOST.fullmatch(host):
-            raise ValueError(f"{host!r} is no host name, such as pypi.org")
+            raise ValueError(f"{host!r} is not a host name such as pypi.org")
     return hosts
 
 

@@ -1,4 +1,4 @@
-"""The files of a submission: what is part of it, and what no submission may hold."""
+"""Files of a submission: which belong to it, and which are not allowed."""
 
 from __future__ import annotations
 
@@ -11,42 +11,42 @@ from pathlib import Path, PurePosixPath
 from evaluation.domain.errors import BuildRefusal
 
 IGNORED_NAMES = frozenset({".git", "__pycache__"})
-"""Names that are never part of a submission, at any depth: they change without the commit changing."""
+"""Names that are never part of a submission, at any depth: they change without a change of the commit."""
 
 BINDER_DIRECTORIES = ("binder", ".binder")
-"""Where repo2docker looks for configuration files before it looks at the top."""
+"""Directories where repo2docker looks for configuration files first."""
 
 
 @dataclass(frozen=True)
 class TreeEntry:
-    """One file or symbolic link: its path below the tree, and what git would keep of it."""
+    """One file or symbolic link: its path in the tree, and the attributes that git keeps."""
 
     path: PurePosixPath
     executable: bool = False
     link: str | None = None
-    """Where a symbolic link points, as written; None for a plain file."""
+    """The target of a symbolic link, as written; None for a plain file."""
 
 
 def tree_entries(source: Path) -> list[TreeEntry]:
-    """Every file and link below `source`, sorted by path bytes; raises `BuildRefusal` naming a path that may not be.
+    """Return every file and link below `source`, sorted by path bytes. Raise `BuildRefusal` for a path not allowed.
 
     Directories count only through what they hold, as in git.
     """
     if not source.is_dir():
-        raise BuildRefusal(f"{source} is no directory", fix="give the directory that holds submission.toml")
+        raise BuildRefusal(f"{source} is not a directory", fix="give the directory that holds submission.toml")
     if os.path.lexists(source / ".gitmodules"):
         raise BuildRefusal(
-            ".gitmodules: submodules are not fetched", fix="copy what the submission needs into the repository"
+            ".gitmodules: submodules are not supported", fix="copy what the submission needs into the repository"
         )
     try:
         return sorted(_walk(source), key=lambda entry: os.fsencode(entry.path))
     except PermissionError as error:
-        raise BuildRefusal(f"{error.filename}: cannot be read", fix="make it readable") from error
+        raise BuildRefusal(f"{error.filename}: not readable", fix="make it readable") from error
 
 
 def _walk(source: Path) -> Iterator[TreeEntry]:
     root = source.resolve()
-    # a stack of our own: a hostile tree may be deeper than Python's
+    # an explicit stack: a hostile tree may be deeper than Python's recursion limit
     waiting = [PurePosixPath()]
     while waiting:
         below = waiting.pop()
@@ -64,11 +64,11 @@ def _walk(source: Path) -> Iterator[TreeEntry]:
 
 
 def _link_inside(link: Path, root: Path, path: PurePosixPath) -> str:
-    target = os.readlink(link)  # noqa: PTH115 - as written: Path would tidy it up
+    target = os.readlink(link)  # noqa: PTH115 - as written: Path would normalise it
     fix = "use a relative link to a file of the repository, or a copy of the file"
     if target.startswith("/"):
         raise BuildRefusal(f"{path}: the symbolic link is absolute ({target})", fix=fix)
-    # every link on the way counts, so the name is resolved as the kernel would
+    # resolve every link on the path, like the kernel
     try:
         reached = (link.parent / target).resolve()
     except (OSError, RuntimeError) as error:
@@ -83,7 +83,7 @@ def _plain_file(item: os.DirEntry[str], path: PurePosixPath) -> TreeEntry:
     if not stat.S_ISREG(mode):
         raise BuildRefusal(f"{path}: is a {_kind(mode)}", fix="only plain files, directories and links are allowed")
     if not os.access(item.path, os.R_OK):
-        raise BuildRefusal(f"{path}: cannot be read", fix="make the file readable")
+        raise BuildRefusal(f"{path}: not readable", fix="make the file readable")
     return TreeEntry(path, executable=bool(mode & stat.S_IXUSR))
 
 
@@ -93,7 +93,7 @@ def _kind(mode: int) -> str:
 
 
 def configuration_directory(source: Path) -> Path:
-    """Where repo2docker's configuration files of `source` lie: `binder/`, `.binder/` or the top itself."""
+    """Return the directory of repo2docker's configuration files: `binder/`, `.binder/` or the top itself."""
     present = [source / name for name in BINDER_DIRECTORIES if (source / name).is_dir()]
     if len(present) == 2:
         raise BuildRefusal("the repository holds both binder/ and .binder/", fix="keep one of the two")

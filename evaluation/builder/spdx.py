@@ -14,7 +14,7 @@ def _licensing() -> Licensing:
 
 
 def normal_licence(expression: str) -> str:
-    """`expression` as SPDX writes it; raises `ValueError` saying what is unknown in it.
+    """Return `expression` in SPDX's normal form. Raise `ValueError` with the unknown part.
 
     >>> normal_licence("mit or apache-2.0")
     'MIT OR Apache-2.0'
@@ -27,8 +27,8 @@ def normal_licence(expression: str) -> str:
         if not unknown:
             return str(licensing.parse(expression, validate=True, strict=True).render())
     except (ExpressionError, AttributeError) as error:
-        # its parser raises AttributeError, too, for some broken expressions
-        raise ValueError(f"licence {expression!r} is no SPDX expression") from error
+        # for some broken expressions the parser raises AttributeError
+        raise ValueError(f"licence {expression!r} is not an SPDX expression") from error
     keys = {str(key).lower(): str(key) for key in licensing.known_symbols}
     near = difflib.get_close_matches(str(unknown[0]).lower(), keys, n=1)
     hint = f"; did you mean {keys[near[0]]!r}?" if near else ""

@@ -1,4 +1,4 @@
-"""The digest of a tree: equal digests are the same submission, whatever the clock, the owner or the umask."""
+"""Digest of a tree, independent of times, owners and umask: equal digests are the same submission."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from evaluation.builder.source_tree import TreeEntry, tree_entries
 
 
 def tree_digest(source: Path) -> str:
-    """`sha256:` and 64 hexadecimal digits over the sorted paths, kinds, executable bits and bytes below `source`.
+    """Return `sha256:` and 64 hexadecimal digits over the sorted paths, types, modes and bytes below `source`.
 
-    Raises `BuildRefusal` for what no submission may hold (see `tree_entries`).
+    Raise `BuildRefusal` for files that are not allowed (see `tree_entries`).
     """
     whole = hashlib.sha256(b"gauntlet tree 1\n")
     for entry in tree_entries(source):
         path = os.fsencode(entry.path)
         kind, content = _kind_and_content(source, entry)
-        # lengths first, so that no path can pass for the end of another entry
+        # lengths first, so that no path can look like the end of another entry
         whole.update(b"%s %d " % (kind, len(path)) + path + content)
     return f"sha256:{whole.hexdigest()}"
 

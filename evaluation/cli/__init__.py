@@ -1,4 +1,4 @@
-"""The `gauntlet` command: one file for each subcommand."""
+"""The `gauntlet` command: one module for each subcommand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gauntlet baselines`: the bundled submissions."""
+"""`gauntlet baselines`: list of the bundled submissions."""
 
 from __future__ import annotations
 

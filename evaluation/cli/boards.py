@@ -1,4 +1,4 @@
-"""Boards and matrices as tables."""
+"""Leaderboards and matrices as tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evaluation.scoring.v1 import Score
 from evaluation.tournament.leaderboards import Board, Matrix, Row, boards, matrices
 
 _WIDE = 110
-"""Terminal columns from which the two least important columns are shown too."""
+"""The terminal width from which the two least important columns are shown, too."""
 
 _TITLES = {
     Track.MODEL: "Models, against the untargeted attacks (larger is better)",
@@ -25,12 +25,12 @@ _TITLES = {
 
 _READING = (
     "Distances are L2 of pixels / 255. Intervals: 95 % over samples, against these opponents; do not compare two of "
-    "them. Ranks in brackets fit other samples, too: 95 %, all rows at once."
+    "them. Ranks in brackets: the ranks that fit the data, 95 % for all rows together."
 )
 
 
 def show(results: Sequence[MatchResult]) -> None:
-    """Print every board that `results` allow, then the medians of each pair."""
+    """Print every leaderboard of `results`, then the medians of each pair."""
     shown = boards(results)
     for board in shown:
         _show_board(board)
@@ -41,7 +41,7 @@ def show(results: Sequence[MatchResult]) -> None:
 
 
 def for_json(results: Sequence[MatchResult]) -> dict[str, Any]:
-    """The same as plain values, in full digits."""
+    """Return the same as plain values, with all digits."""
     return {
         "boards": [_board_for_json(board) for board in boards(results)],
         "matrices": [asdict(matrix) for matrix in matrices(results)],
@@ -49,7 +49,7 @@ def for_json(results: Sequence[MatchResult]) -> dict[str, Any]:
 
 
 def _board_for_json(board: Board) -> dict[str, Any]:
-    """A board with the rank interval of each row in place of its resamples."""
+    """Return a leaderboard with the rank interval of each row instead of its resamples."""
     plain, ranks = asdict(board), _ranks(board)
     for row in plain["rows"]:
         del row["score"]["resampled"]
@@ -64,8 +64,8 @@ def _ranks(board: Board) -> Mapping[str, RankInterval]:
 
 def _show_board(board: Board) -> None:
     hardest = "strongest opponent" if board.track is Track.MODEL else "hardest opponent"
-    withstood = "held" if board.track is Track.MODEL else "found nothing"
-    columns = ("rank", "name", "score", "95 % interval", withstood, hardest, "queries", "seconds")
+    failures = "held" if board.track is Track.MODEL else "found nothing"
+    columns = ("rank", "name", "score", "95 % interval", failures, hardest, "queries", "seconds")
     shown = len(columns) if OUT.width >= _WIDE else len(columns) - 2
     ranks = _ranks(board)
     rows = [_cells(row, ranks[row.name])[:shown] for row in board.rows]

@@ -1,4 +1,4 @@
-"""`gauntlet check`: what the arena will ask of a submission, asked here first, with everything it prints."""
+"""`gauntlet check`: the site's checks of a submission, run locally, with its whole output."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ from evaluation.runner.smoke_test import SAMPLES, SmokeTestResult, check_attack,
 _MARKS = {True: "[green]passed[/green]", False: "[red]FAILED[/red]", None: "[yellow]not reached[/yellow]"}
 
 OPPONENT = "numpy-classifier"
-"""The bundled model of the digits that an attack is checked against: needs numpy alone."""
+"""The bundled model of the digits that attacks are checked against; it needs only numpy."""
 
 
 def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser(
-        "check", help="check a submission: manifest, build, smoke stage on development images"
+        "check", help="check a submission: manifest, build, smoke test on development images"
     )
     command.add_argument("directory", type=directory, metavar="DIR")
     add_samples(command, split="dev", samples=SAMPLES, queries=1000)
     add_sandbox(command)
     command.add_argument(
-        "--least-accuracy", type=float, default=0.5, help="clean accuracy that a model needs (default 0.5)"
+        "--least-accuracy", type=float, default=0.5, help="required clean accuracy of a model (default 0.5)"
     )
     command.add_argument(
         "--model",
         type=directory,
         metavar="DIR",
-        help=f"whom an attack meets (default {OPPONENT} for digits, else a nearest-mean model of the split)",
+        help=f"opponent model of an attack (default {OPPONENT} for digits, else a nearest-mean model of the split)",
     )
     command.add_argument("--json", action="store_true", help="print the checks as JSON")
     command.set_defaults(run=run)
@@ -55,7 +55,7 @@ def add_parser(subcommands: Any) -> None:
 def run(given: argparse.Namespace) -> int:
     chosen = chosen_samples(given)
     (player,) = build_players([given.directory], given.sandbox)
-    say(f"{player.name}: manifest and build are fine ({player.track} track); smoke stage ...")
+    say(f"{player.name}: manifest and build are valid ({player.track} track); running the smoke test ...")
     smoke = _smoke(player, given, chosen)
     if given.json:
         print_json(
@@ -74,7 +74,7 @@ def _smoke(player: Player, given: argparse.Namespace, chosen: Chosen) -> SmokeTe
     sandbox = open_sandbox(given.sandbox)
     opponent = None if player.track is Track.MODEL else _opponent(given, chosen)
     count = min(len(chosen.samples), len(opponent.samples if opponent else chosen.samples))
-    with progress_bar(count, f"smoke stage of {player.name}") as bar:
+    with progress_bar(count, f"smoke test of {player.name}") as bar:
 
         def on_piece(piece: PieceResult) -> None:
             bar.step(len(piece.samples))
@@ -97,7 +97,7 @@ def _opponent(given: argparse.Namespace, chosen: Chosen) -> Opponent:
         opponent = nearest_mean_opponent(chosen.first(max(MADE_FROM, len(chosen.samples))))
         say(f"opponent: a nearest-mean model of the split {chosen.split!r}")
         return opponent
-    # ours is trusted; one that was named runs like the attack itself
+    # a bundled model is trusted; a given one runs like the attack itself
     sandbox = given.sandbox if given.model else "process"
     source = given.model or _bundled_opponent()
     (model,) = build_players([source], sandbox)
@@ -111,16 +111,16 @@ def _bundled_opponent() -> Path:
 
 def _show(smoke: SmokeTestResult) -> None:
     if smoke.log:
-        OUT.rule("what it printed")
+        OUT.rule("output")
         OUT.print(printable(smoke.log.rstrip()), markup=False, highlight=False)
         OUT.rule()
     for check in smoke.checks:
         OUT.print(f"{_MARKS[check.passed]}  {check.name}", end="" if check.passed is None else ": ")
         OUT.print("" if check.passed is None else printable(check.seen), markup=False, highlight=False)
     if smoke.passed:
-        OUT.print("The arena would take it.")
+        OUT.print("The site would accept it.")
         return
     problem, fixes = what_failed(smoke.checks)
-    OUT.print(f"The arena would refuse it: {printable(problem)}", style="bold", markup=False, highlight=False)
+    OUT.print(f"The site would reject it: {printable(problem)}", style="bold", markup=False, highlight=False)
     for fix in fixes:
         OUT.print(f"  fix: {printable(fix)}", markup=False, highlight=False)

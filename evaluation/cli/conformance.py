@@ -1,4 +1,4 @@
-"""`gauntlet conformance`: does a player, in whatever language, speak the protocol?"""
+"""`gauntlet conformance`: test of a player, in any language, against the protocol."""
 
 from __future__ import annotations
 
@@ -16,15 +16,19 @@ def add_parser(subcommands: Any) -> None:
         "conformance", help="test any player against the protocol (docs/protocol.md)"
     )
     command.add_argument("--json", action="store_true", help="print the checks as JSON")
-    command.add_argument("--dataset", default="digits", help="whose image size and classes the player expects (digits)")
-    command.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND ...", help="starts the player")
+    command.add_argument(
+        "--dataset", default="digits", help="data set whose image size and classes the player expects (default digits)"
+    )
+    command.add_argument(
+        "command", nargs=argparse.REMAINDER, metavar="COMMAND ...", help="command that starts the player"
+    )
     command.set_defaults(run=lambda given: run(given, command))
 
 
 def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     words = given.command[1:] if given.command[:1] == ["--"] else given.command
     if not words:
-        parser.error("give the command that starts the player, e.g.: gauntlet conformance ./my-player")
+        parser.error("name the command that starts the player, for example: gauntlet conformance ./my-player")
     dataset = load_dataset(given.dataset)
     with working(f"testing {words[0]} ..."):
         checks = check_player(words, rules=QueryRules(shape=dataset.shape, classes=dataset.classes))

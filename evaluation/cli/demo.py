@@ -1,4 +1,4 @@
-"""`gauntlet demo`: all bundled models and attacks against each other, in minutes, on a laptop."""
+"""`gauntlet demo`: all bundled models and attacks against each other, in minutes on a laptop."""
 
 from __future__ import annotations
 
@@ -23,9 +23,11 @@ def add_parser(subcommands: Any) -> None:
     )
     add_samples(command, split="validation", samples=20, queries=1000)
     add_sandbox(command)
-    command.add_argument("--workers", type=positive, default=os.cpu_count() or 1, help="matches at a time")
-    command.add_argument("--out", type=Path, default=Path("demo"), metavar="DIR", help="where results go (demo)")
-    command.add_argument("--json", action="store_true", help="print the boards as JSON")
+    command.add_argument("--workers", type=positive, default=os.cpu_count() or 1, help="number of parallel matches")
+    command.add_argument(
+        "--out", type=Path, default=Path("demo"), metavar="DIR", help="directory of the results (default demo)"
+    )
+    command.add_argument("--json", action="store_true", help="print the leaderboards as JSON")
     command.set_defaults(run=run)
 
 
@@ -34,8 +36,8 @@ def run(given: argparse.Namespace) -> int:
     chosen = chosen_samples(given)
     models = sum(player.track is Track.MODEL for player in players)
     say(
-        f"{models} models meet {len(players) - models} attacks on {len(chosen.samples)} {chosen.split} samples of "
-        f"{given.dataset}, {given.budget:,} queries a sample, {given.sandbox} sandbox."
+        f"{models} models against {len(players) - models} attacks on {len(chosen.samples)} {chosen.split} samples of "
+        f"{given.dataset}, {given.budget:,} queries per sample, {given.sandbox} sandbox."
     )
     results = play_tournament(players, chosen, given)
     if given.json:
@@ -46,5 +48,5 @@ def run(given: argparse.Namespace) -> int:
     shown = exhibits([result for result in results if result.attack in best], chosen.samples, each=2)
     gallery = given.out / "gallery.png"
     write_gallery(shown, chosen.dataset.class_names, gallery)
-    say(f"Each match lies below {given.out}; the picture is {gallery}")
+    say(f"The matches are in {given.out}; the gallery of images is {gallery}")
     return 0

@@ -1,4 +1,4 @@
-"""`gauntlet doctor`: what protects this host from the players, proved by trying."""
+"""`gauntlet doctor`: proof of the guards that protect this host from players."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from evaluation.sandbox.doctor import Examination, examine
 
 def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser(
-        "doctor", help="prove each guard of sandboxes and builds here"
+        "doctor", help="test each guard of sandboxes and builds on this host"
     )
     command.add_argument("--json", action="store_true", help="print the findings as JSON")
     command.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:
-    with working("small players and builds try to break out ..."):
+    with working("probe players and builds try to break out ..."):
         examined = [*examine(), examine_builds()]
     if given.json:
         print_json(
@@ -37,7 +37,7 @@ def run(given: argparse.Namespace) -> int:
     else:
         for found in examined:
             _show(found)
-    # images are what the docker sandbox runs, so strangers need both
+    # the docker sandbox runs images, so untrusted code needs both
     return 0 if all(found.fit_for_untrusted_code for found in examined[1:]) else 3
 
 

@@ -1,4 +1,4 @@
-"""`gauntlet new`: a first submission to start from, copied from a bundled one."""
+"""`gauntlet new`: creation of a first submission as a copy of a bundled one."""
 
 from __future__ import annotations
 
@@ -29,16 +29,12 @@ _GIT = ".git"
 
 
 def add_parser(subcommands: Any) -> None:
-    command: argparse.ArgumentParser = subcommands.add_parser("new", help="start a submission of your own")
-    command.add_argument(
-        "track", choices=tuple(_STARTS), help="its track; attack: an untargeted one, or that of --like"
-    )
-    command.add_argument(
-        "directory", type=Path, metavar="DIR", help="a new or empty directory, or a clone that holds nothing yet"
-    )
+    command: argparse.ArgumentParser = subcommands.add_parser("new", help="create a new submission")
+    command.add_argument("track", choices=tuple(_STARTS), help="its track; attack: untargeted, or the track of --like")
+    command.add_argument("directory", type=Path, metavar="DIR", help="a new or empty directory, or an empty clone")
     names = ", ".join(baseline.name for baseline in baselines())
-    command.add_argument("--like", metavar="NAME", help=f"which bundled submission to copy, one of: {names}")
-    command.add_argument("--title", help="what boards call it (default: the directory's name)")
+    command.add_argument("--like", metavar="NAME", help=f"bundled submission to copy, one of: {names}")
+    command.add_argument("--title", help="its name on leaderboards (default: the directory's name)")
     command.set_defaults(run=run)
 
 
@@ -58,50 +54,55 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _source(wanted: str, name: str) -> Baseline:
+def _source(requested: str, name: str) -> Baseline:
     found = {baseline.name: baseline for baseline in baselines()}
     if name not in found:
-        raise Refusal(f"no bundled submission is called {name}", fix="`gauntlet baselines` lists them")
+        raise Refusal(f"no bundled submission is called {name}", fix="run `gauntlet baselines` to list them")
     track = found[name].track
-    fits = track.side is Side.ATTACK if wanted == "attack" else track == wanted
+    fits = track.side is Side.ATTACK if requested == "attack" else track == requested
     if not fits:
-        raise Refusal(f"{name} is of the {track} track", fix=f"name one of the {wanted} track, or: new {track}")
+        raise Refusal(
+            f"{name} is a submission to the {track} track",
+            fix=f"name a submission to the {requested} track, or run `gauntlet new {track}`",
+        )
     return found[name]
 
 
 def _require_empty(directory: Path) -> None:
-    """Raises `Refusal` where something lies in the way; the `.git` of a fresh clone does not."""
+    """Raise `Refusal` unless `directory` is missing or empty, except for the `.git` of a new clone."""
     if not directory.exists():
         return
     if not directory.is_dir():
-        raise Refusal(f"{directory} is no directory", fix="name a new one")
-    held = sorted(path.name for path in directory.iterdir() if path.name != _GIT)
-    if MANIFEST_NAME in held:
-        raise Refusal(f"{directory} holds a submission already ({MANIFEST_NAME})", fix="change that one")
-    if held:
-        raise Refusal(f"{directory} is not empty: it holds {held[0]}", fix="name a new directory, or an empty clone")
+        raise Refusal(f"{directory} is not a directory", fix="name a new directory")
+    names = sorted(path.name for path in directory.iterdir() if path.name != _GIT)
+    if MANIFEST_NAME in names:
+        raise Refusal(f"{directory} already contains a submission ({MANIFEST_NAME})", fix="change that submission")
+    if names:
+        raise Refusal(
+            f"{directory} is not empty: it contains {names[0]}", fix="name a new directory, or an empty clone"
+        )
 
 
 def _title_from(directory: Path) -> str:
-    """The directory's name as a title: `my-first_model` becomes "My first model"."""
+    """Return the directory's name as a title: `my-first_model` becomes "My first model"."""
     name = "".join(c if c.isprintable() else " " for c in directory.resolve().name)
     words = " ".join(re.split(r"[-_\s]+", name)).strip() or "My submission"
     return (words[0].upper() + words[1:])[:MAX_TITLE_CHARACTERS]
 
 
 def _titled(manifest: Path, title: str) -> str:
-    """The text of a bundled manifest with another title. Raises `Refusal` where no submission may have that title."""
-    value = json.dumps(title, ensure_ascii=False)  # a basic string of TOML is written like one of JSON
+    """Return the text of a bundled manifest with another title. Raise `Refusal` for an invalid title."""
+    value = json.dumps(title, ensure_ascii=False)  # TOML writes a basic string like JSON
     text = re.sub(r"(?m)^title = .*$", lambda _: f"title = {value}", manifest.read_text("utf-8"))
     try:
         parse_manifest(text.encode())
     except ManifestRefusal as refusal:
-        raise Refusal(refusal.problem.partition(": ")[2], fix="give another --title") from None
+        raise Refusal(refusal.problem.partition(": ")[2], fix="choose another --title") from None
     return text
 
 
 def _next_commands(directory: Path) -> list[str]:
-    """What to type next, from here to the submission."""
+    """Return the commands from here to the submission."""
     here = directory.resolve() == Path.cwd()
     cloned = (directory / _GIT).exists()
     tag = next_tag(_tags_of(directory) if cloned else ())
@@ -120,15 +121,15 @@ def _tags_of(directory: Path) -> list[str]:
     command = ["git", "-C", str(directory), "tag", "--list", f"{SUBMISSION_PREFIX}*"]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-    except (OSError, subprocess.SubprocessError):  # no git here, or no repository: there is no tag to keep clear of
+    except (OSError, subprocess.SubprocessError):  # no git or no repository: no tags
         return []
 
 
 def _this_program() -> str:
-    """How this very program is called from any directory."""
+    """Return the command that runs this program from any directory."""
     if shutil.which("gauntlet"):
         return "gauntlet"
-    called = Path(sys.argv[0])
-    if called.name == "gauntlet" and called.is_file():
-        return shlex.quote(str(called.absolute()))
+    program = Path(sys.argv[0])
+    if program.name == "gauntlet" and program.is_file():
+        return shlex.quote(str(program.absolute()))
     return f"{shlex.quote(sys.executable)} -m evaluation"

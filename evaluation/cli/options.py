@@ -1,4 +1,4 @@
-"""Options that several subcommands share, and what they stand for."""
+"""Options that several subcommands share, and the objects that they select."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ MOST_SAMPLES = 65_536
 """Sample numbers are 16 bits wide on the wire."""
 
 TARGET_SEED = 2018
-"""Draws the target classes where a data set brings none; fixed, so that all local results can be compared."""
+"""Seed of target classes for data sets without them; fixed, so that all local results are comparable."""
 
 
 def positive(text: str) -> int:
-    """A whole number from 1, for argparse."""
+    """Parse a whole number from 1, for argparse."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError("must be at least 1")
@@ -38,15 +38,15 @@ def positive(text: str) -> int:
 
 
 def directory(text: str) -> Path:
-    """A directory that exists, for argparse."""
+    """Parse an existing directory, for argparse."""
     path = Path(text)
     if not path.is_dir():
-        raise argparse.ArgumentTypeError(f"{text} is no directory")
+        raise argparse.ArgumentTypeError(f"{text} is not a directory")
     return path
 
 
 def budget(text: str) -> int:
-    """A query budget, for argparse: bounded, since the referee keeps a record of every query of a piece."""
+    """Parse a query budget, for argparse; it is limited, since the referee records every query of a piece."""
     number = positive(text)
     if number > MOST_QUERIES:
         raise argparse.ArgumentTypeError(f"must be at most {MOST_QUERIES:,}")
@@ -54,13 +54,13 @@ def budget(text: str) -> int:
 
 
 def results_directory(path: Path) -> Path:
-    """`path`, made if need be before anything is played. Raises `Refusal` where nothing can be written there."""
+    """Create `path` before anything is played, and return it. Raise `Refusal` if it is not writable."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise Refusal(f"no results can be written to {path}: {error.strerror}", fix="name another directory") from None
+        raise Refusal(f"cannot write results to {path}: {error.strerror}", fix="name another directory") from None
     if not os.access(path, os.W_OK):
-        raise Refusal(f"no results can be written to {path}", fix="name another directory")
+        raise Refusal(f"{path} is not writable", fix="name another directory")
     return path
 
 
@@ -69,9 +69,9 @@ def add_sandbox(command: argparse.ArgumentParser) -> None:
         "--sandbox",
         choices=("process", "docker"),
         default="process",
-        help="process: quick, for code you trust (default); docker: isolated, for anybody's",
+        help="process: fast, for code you trust (default); docker: isolated, for untrusted code",
     )
-    command.add_argument("--seed", type=int, default=0, help="repeats a match exactly (default 0)")
+    command.add_argument("--seed", type=int, default=0, help="seed that makes a match repeatable (default 0)")
 
 
 def add_samples(command: argparse.ArgumentParser, *, split: str, samples: int | None, queries: int) -> None:
@@ -80,16 +80,16 @@ def add_samples(command: argparse.ArgumentParser, *, split: str, samples: int | 
         default="digits",
         help="digits (default), tiny-imagenet:DIR, nips2017:DIR or folder:DIR",
     )
-    command.add_argument("--split", help=f"which split (default {split}, or the only one)")
-    every = f"{samples}, or all where there are fewer" if samples else "all"
-    command.add_argument("--samples", type=positive, metavar="N", help=f"how many (default {every})")
+    command.add_argument("--split", help=f"split of the data set (default {split}, or the only one)")
+    default = f"{samples}, or all if there are fewer" if samples else "all"
+    command.add_argument("--samples", type=positive, metavar="N", help=f"number of samples (default {default})")
     command.set_defaults(default_split=split, default_samples=samples)
-    command.add_argument("--budget", type=budget, default=queries, help=f"queries a sample (default {queries:,})")
+    command.add_argument("--budget", type=budget, default=queries, help=f"queries per sample (default {queries:,})")
 
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """What a match is played on and under."""
+    """The samples and rules of a match."""
 
     rules: QueryRules
     samples: tuple[Sample, ...]
@@ -97,12 +97,12 @@ class Chosen:
     split: str
 
     def first(self, most: int) -> tuple[Sample, ...]:
-        """The first `most` samples of the split, with target classes, or as many as there are."""
+        """Return at most the first `most` samples of the split, with target classes."""
         return with_targets(self.dataset.first(self.split, most), self.dataset.classes, TARGET_SEED)
 
 
 def chosen_samples(given: argparse.Namespace) -> Chosen:
-    """The samples, with target classes, and the rules that the options ask for. Raises `DatasetRefusal`."""
+    """Return the samples, with target classes, and the rules of the options. Raise `DatasetRefusal`."""
     dataset = load_dataset(given.dataset)
     split = given.split or _default_split(dataset, given.default_split)
     if given.samples is not None:
@@ -110,7 +110,7 @@ def chosen_samples(given: argparse.Namespace) -> Chosen:
     else:
         found = dataset.first(split, given.default_samples or MOST_SAMPLES + 1)
     if len(found) > MOST_SAMPLES:
-        raise Refusal(f"a match takes at most {MOST_SAMPLES:,} samples", fix=f"add --samples {MOST_SAMPLES}")
+        raise Refusal(f"a match allows at most {MOST_SAMPLES:,} samples", fix=f"add --samples {MOST_SAMPLES}")
     rules = QueryRules(shape=dataset.shape, classes=dataset.classes, query_budget=given.budget)
     return Chosen(rules, with_targets(found, dataset.classes, TARGET_SEED), dataset, split)
 
@@ -126,7 +126,7 @@ def _default_split(dataset: Dataset, usual: str) -> str:
 
 
 def open_sandbox(name: str) -> Sandbox:
-    """The sandbox of that name, swept of leftovers. Raises `HostRefusal` where this host lacks one of its guards."""
+    """Return the sandbox of that name, without leftovers. Raise `HostRefusal` if this host lacks one of its guards."""
     if name == "docker":
         docker = DockerSandbox()
         docker.require_guards()
@@ -140,7 +140,7 @@ def open_sandbox(name: str) -> Sandbox:
 def build_players(directories: Sequence[Path], sandbox: str) -> list[Player]:
     """Build each submission for that sandbox; log lines go to standard error as they appear.
 
-    Here a player is called like its directory: titles may be long, and equal.
+    Players are named after their directories: titles may be long, or equal.
     """
     builder = choose_builder(sandbox)
     built = [builder.build(directory, on_log=lambda line: say(f"  {line}")) for directory in directories]

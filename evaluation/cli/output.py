@@ -1,4 +1,4 @@
-"""How the command speaks: tables and progress for people, JSON for machines, complaints on standard error."""
+"""Output of the command: tables and progress for people, JSON for programs, errors on standard error."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 _FILE_WIDTH = 132
-"""Columns that a table may take where it goes to a file or a pipe."""
+"""The width of tables in a file or a pipe."""
 
 OUT = Console(soft_wrap=True, width=None if sys.stdout.isatty() else _FILE_WIDTH)
 ERR = Console(stderr=True, soft_wrap=True)
 
 
 def printable(text: str) -> str:
-    """`text` without control characters but line ends and tabs: what a player printed must not steer a terminal."""
+    """Return `text` without control characters except line ends and tabs; a player must not control a terminal."""
     return "".join(c if c in "\n\t" or (c >= " " and not "\x7f" <= c <= "\x9f") else "\ufffd" for c in text)
 
 
 def say(text: str) -> None:
-    """One line for people, on standard error, so that standard output stays for results."""
+    """Print a line for people on standard error; standard output is for results."""
     ERR.print(printable(text), markup=False, highlight=False)
 
 
-def complain(text: str) -> None:
-    """What went wrong, on standard error."""
+def print_error(text: str) -> None:
+    """Print an error on standard error."""
     ERR.print(f"gauntlet: {printable(text)}", style="red", markup=False, highlight=False)
 
 
 def print_json(value: Any) -> None:
-    """`value` as JSON on standard output."""
+    """Print `value` as JSON on standard output."""
     sys.stdout.write(json.dumps(value, indent=1) + "\n")
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, text: Sequence[int] = ()) -> None:
-    """A table on standard output. Columns named in `text` hold words and may wrap; the others hold numbers."""
+    """Print a table on standard output. Columns in `text` contain words and may wrap; the others contain numbers."""
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for index, column in enumerate(columns):
         if index in text:
@@ -55,7 +55,7 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
 
 @contextmanager
 def working(text: str) -> Iterator[None]:
-    """Shows that something goes on, where standard error is a terminal."""
+    """Show a spinner with `text` if standard error is a terminal."""
     if not ERR.is_terminal:
         yield
         return
@@ -64,21 +64,21 @@ def working(text: str) -> Iterator[None]:
 
 
 class Bar:
-    """A progress bar that is being shown, or a silent one."""
+    """A visible or a silent progress bar."""
 
     def __init__(self, progress: Progress | None, total: int, text: str) -> None:
         self._progress = progress
         self._task = progress.add_task(text, total=total) if progress else None
 
     def step(self, count: int = 1, text: str | None = None) -> None:
-        """Go on by `count`; `text` replaces what stands before the bar."""
+        """Advance by `count`; `text` replaces the text before the bar."""
         if self._progress is not None and self._task is not None:
             self._progress.update(self._task, advance=count, description=text)
 
 
 @contextmanager
 def progress_bar(total: int, text: str) -> Iterator[Bar]:
-    """A bar on standard error with time passed and time left; silent where that is no terminal."""
+    """Show a bar on standard error with elapsed and remaining time; silent if that is not a terminal."""
     if not ERR.is_terminal:
         yield Bar(None, total, text)
         return

@@ -1,4 +1,4 @@
-"""One picture of what attacks do: clean image, perturbed image, the difference amplified, and the labels."""
+"""Gallery of adversarials: clean image, perturbed image, amplified difference, and labels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HEAD = 40
 
 @dataclass(frozen=True, eq=False)
 class Exhibit:
-    """One adversarial: who made it against whom, of which sample."""
+    """One adversarial with its match and sample."""
 
     match: MatchResult
     row: SampleResult
@@ -31,7 +31,7 @@ class Exhibit:
 
 
 def exhibits(matches: Sequence[MatchResult], samples: Sequence[Sample], each: int) -> list[Exhibit]:
-    """The first `each` samples of every match that has an adversarial for them."""
+    """Return the first `each` adversarials of every match."""
     clean = {sample.number: sample.image for sample in samples}
     chosen = []
     for match in matches:
@@ -72,15 +72,15 @@ def _draw_exhibit(
         tile = Picture.fromarray(image.squeeze()).convert("RGB").resize((_TILE, _TILE), Picture.Resampling.NEAREST)
         canvas.paste(tile, (left + position * (_TILE + _MARGIN), top + _CAPTION))
     row = exhibit.row
-    called = "nothing" if row.found_label is None or row.found_label < 0 else class_names[row.found_label]
+    label = "none" if row.found_label is None or row.found_label < 0 else class_names[row.found_label]
     font = ImageFont.load_default(12)
     draw.text((left, top), f"{exhibit.match.attack} against {exhibit.match.model}", "black", font)
-    labels = f"true {class_names[row.label]}, called {called}, distance {row.distance:.2f}, {row.queries} queries"
+    labels = f"true {class_names[row.label]}, predicted {label}, distance {row.distance:.2f}, {row.queries} queries"
     draw.text((left, top + 15), labels, "dimgray", font)
 
 
 def _amplified(exhibit: Exhibit) -> Image:
-    """The difference around mid-grey, scaled so that its largest value reaches black or white."""
+    """Return the difference around mid-grey, scaled so that its largest value is black or white."""
     difference = exhibit.perturbed.astype(np.float64) - exhibit.clean
     largest = max(float(np.abs(difference).max()), 1.0)
     return np.rint(127.5 + 127.5 * difference / largest).astype(np.uint8)

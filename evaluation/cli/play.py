@@ -15,17 +15,17 @@ from evaluation.cli.options import (
     open_sandbox,
     results_directory,
 )
-from evaluation.cli.output import complain, print_json, print_table, progress_bar, say
+from evaluation.cli.output import print_error, print_json, print_table, progress_bar, say
 from evaluation.domain.errors import ManifestRefusal
 from evaluation.domain.players import Player, Side, Track
 from evaluation.domain.results import MatchResult, Outcome
 from evaluation.referee.clock import calibrate
 from evaluation.runner.artefacts import as_dict, median_distance, write_result
-from evaluation.runner.checks import sentence
+from evaluation.runner.checks import describe_failure
 from evaluation.runner.play import play
 
-LAST_WORDS = 2000
-"""Characters of a failed player's output that are shown."""
+SHOWN_CHARACTERS = 2000
+"""The number of characters shown of a failed player's output."""
 
 
 def add_parser(subcommands: Any) -> None:
@@ -35,7 +35,7 @@ def add_parser(subcommands: Any) -> None:
     command.add_argument("--track", choices=("untargeted", "targeted"), required=True)
     add_samples(command, split="validation", samples=None, queries=1000)
     add_sandbox(command)
-    command.add_argument("--out", type=Path, required=True, metavar="DIR", help="where the results go")
+    command.add_argument("--out", type=Path, required=True, metavar="DIR", help="directory of the results")
     command.add_argument("--json", action="store_true", help="print result.json on standard output")
     command.set_defaults(run=run)
 
@@ -66,19 +66,19 @@ def run(given: argparse.Namespace) -> int:
         _show(result, given.out)
     logs = {Side.MODEL: played.model_logs, Side.ATTACK: played.attack_logs}
     for failure in result.failures:
-        complain(f"the {failure.side} failed: {sentence(failure)}")
-        last_words = "".join(logs[failure.side]).strip()[-LAST_WORDS:]
-        if last_words:
-            say(f"the last that the {failure.side} printed:\n{last_words}")
+        print_error(f"the {failure.side} failed: {describe_failure(failure)}")
+        output = "".join(logs[failure.side]).strip()[-SHOWN_CHARACTERS:]
+        if output:
+            say(f"last output of the {failure.side}:\n{output}")
     return 3 if any(failure.in_setup for failure in result.failures) else 0
 
 
 def require_track(player: Player, track: Track, directory: Path) -> None:
-    """Raises `ManifestRefusal` where a submission is of another track than it was given for."""
+    """Raise `ManifestRefusal` if a submission belongs to another track."""
     if player.track is not track:
         raise ManifestRefusal(
             f"{directory} is a submission to the {player.track} track, not to the {track} track",
-            fix=f'set track = "{track}" in its submission.toml, or give another directory',
+            fix=f'set track = "{track}" in its submission.toml, or name another directory',
         )
 
 

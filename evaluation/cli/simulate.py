@@ -1,4 +1,4 @@
-"""`gauntlet simulate`: what the schedules of a round cost and find, in simulated tournaments."""
+"""`gauntlet simulate`: costs and results of a round's schedules in simulated tournaments."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from evaluation.tournament.simulation_estimates import Estimate, Line, averages,
 _COLUMNS = ("schedule", "GPU-days", "true five found", "true first is first", "loss, %", "agreement")
 
 _NOTES = f"""\
-True five found: the share, where the truth is measured on {TRUTH_SAMPLES:,} fresh samples of the same players. The line
-`truth-again` is a second such measurement: nothing can be expected to find more. True first is first: how often.
+True five found: the share of the true five, measured on {TRUTH_SAMPLES:,} new samples of the same players.
+The line `truth-again` is a second such measurement: no schedule can find more. True first is first: how often.
 Loss: by how many per cent the five found are worse than the true five (geometric mean of true scores). Agreement:
-the share found of the five that everybody against everybody finds on the same {SAMPLES} samples. In brackets: standard
-errors over tournaments; differences are paired, and they, not the errors of two lines, tell schedules apart.
+the share found of the five of a full tournament (all against all) on the same {SAMPLES} samples. In brackets: standard
+errors over tournaments. Differences are paired: use them, not the errors of two lines, to compare schedules.
 """
 
 
 def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser(
-        "simulate", help="compare what the schedules of a round cost and find"
+        "simulate", help="compare costs and results of a round's schedules"
     )
     command.add_argument(
         "--tournaments", type=positive, default=20, metavar="N", help="tournaments in each regime (default 20)"
@@ -33,8 +33,10 @@ def add_parser(subcommands: Any) -> None:
     command.add_argument(
         "--regimes", type=_regimes, default=tuple(REGIMES), metavar="A,B", help=f"of {', '.join(REGIMES)} (default all)"
     )
-    command.add_argument("--jobs", type=positive, default=os.cpu_count() or 1, metavar="N", help="processes at a time")
-    command.add_argument("--seed", type=_seed, default=7, help="repeats the tournaments exactly (default 7)")
+    command.add_argument(
+        "--jobs", type=positive, default=os.cpu_count() or 1, metavar="N", help="number of parallel processes"
+    )
+    command.add_argument("--seed", type=_seed, default=7, help="seed that makes the tournaments repeatable (default 7)")
     command.add_argument("--per-regime", action="store_true", help="add the lines of each regime")
     command.add_argument("--json", action="store_true", help="print the lines as JSON")
     command.set_defaults(run=run)
@@ -60,7 +62,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _flat(line: Line) -> dict[str, Any]:
-    """The means by their names, and each standard error beside its mean."""
+    """Return the means by name, and each standard error as `<name>_error`."""
     numbers = {name: estimate.mean for name, estimate in line.estimates.items()}
     errors = {f"{name}_error": estimate.error for name, estimate in line.estimates.items()}
     return {"regime": line.regime, "schedule": line.schedule, **numbers, **errors}
@@ -81,7 +83,7 @@ def _regimes(text: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(text.split(",")))
     for name in names:
         if name not in REGIMES:
-            raise argparse.ArgumentTypeError(f"there is no regime {name!r}: choose from {', '.join(REGIMES)}")
+            raise argparse.ArgumentTypeError(f"unknown regime {name!r}: choose from {', '.join(REGIMES)}")
     return names
 
 

@@ -19,7 +19,7 @@ from evaluation.cli.options import (
     positive,
     results_directory,
 )
-from evaluation.cli.output import complain, print_json, progress_bar
+from evaluation.cli.output import print_error, print_json, progress_bar
 from evaluation.domain.errors import Refusal
 from evaluation.domain.players import Player, Track
 from evaluation.domain.results import MatchResult
@@ -32,14 +32,14 @@ from evaluation.sandbox.process import ProcessSandbox
 
 def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser(
-        "tournament", help="play all attacks against all models and print the boards"
+        "tournament", help="play all attacks against all models and print the leaderboards"
     )
     command.add_argument("players", nargs="+", type=directory, metavar="DIR", help="repositories of models and attacks")
     add_samples(command, split="validation", samples=20, queries=1000)
     add_sandbox(command)
-    command.add_argument("--workers", type=positive, default=os.cpu_count() or 1, help="matches at a time")
-    command.add_argument("--out", type=Path, metavar="DIR", help="keep the results of each match below DIR")
-    command.add_argument("--json", action="store_true", help="print the boards as JSON")
+    command.add_argument("--workers", type=positive, default=os.cpu_count() or 1, help="number of parallel matches")
+    command.add_argument("--out", type=Path, metavar="DIR", help="write the results of each match to DIR")
+    command.add_argument("--json", action="store_true", help="print the leaderboards as JSON")
     command.set_defaults(run=run)
 
 
@@ -59,7 +59,7 @@ def play_tournament(players: list[Player], chosen: Chosen, given: argparse.Names
     models = [player for player in players if player.track is Track.MODEL]
     attacks = [player for player in players if player.track is not Track.MODEL]
     if not models or not attacks:
-        raise Refusal("a tournament needs a model and an attack", fix="name repositories of both sides")
+        raise Refusal("a tournament needs a model and an attack", fix="name at least one repository of each side")
     if given.out:
         results_directory(given.out)
     open_sandbox(given.sandbox)
@@ -85,7 +85,7 @@ def play_tournament(players: list[Player], chosen: Chosen, given: argparse.Names
             on_match=on_match,
         )
     for failure in failures:
-        complain(failure)
+        print_error(failure)
     return results
 
 
@@ -93,4 +93,4 @@ def _require_distinct(players: list[Player]) -> None:
     names = [player.name for player in players]
     for name in names:
         if names.count(name) > 1:
-            raise Refusal(f"two players are called {name}", fix="rename one of the directories")
+            raise Refusal(f"two players have the name {name}", fix="rename one of the directories")

@@ -1,4 +1,4 @@
-"""`gauntlet verify`: is a result bundle what was signed, and does everything in it follow from its results?"""
+"""`gauntlet verify`: check of a result bundle's signature and of every decision in it."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from evaluation.cli.output import complain, print_json, printable, working
+from evaluation.cli.output import print_error, print_json, printable, working
 from evaluation.domain.errors import Refusal
 
 DONE, REFUSED = 0, 3
 
-_BY_ITSELF = "signed by the key that the bundle names itself: compare it with the one that the organisers publish"
+_OWN_KEY = "signed by the key inside the bundle: compare that key with the organisers' published key"
 
 
 def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser("verify", help="verify the result bundle of a round")
-    command.add_argument("bundle", type=Path, metavar="BUNDLE", help="the file that the organisers released")
+    command.add_argument("bundle", type=Path, metavar="BUNDLE", help="the released bundle")
     command.add_argument(
-        "--key", metavar="HEX|FILE", help="their public key, or a file that holds it (default: the bundle's own)"
+        "--key",
+        metavar="HEX|FILE",
+        help="the organisers' public key, or a file with it (default: the key in the bundle)",
     )
-    command.add_argument("--samples", metavar="HEX", help="the commitment to the samples, from the page of the round")
-    command.add_argument("--field", metavar="HEX", help="the commitment to the field, from the page of the round")
+    command.add_argument("--samples", metavar="HEX", help="commitment to the samples, from the round's page")
+    command.add_argument("--field", metavar="HEX", help="commitment to the field, from the round's page")
     command.add_argument(
         "--perturbed", type=Path, nargs="+", default=[], metavar="ZIP", help="released archives of perturbed images"
     )
@@ -37,13 +39,13 @@ def run(given: argparse.Namespace) -> int:
 
     content = _read(given.bundle, MOST_BYTES)
     key = None if given.key is None else _key(given.key)
-    with working("every decision is computed anew ..."):
+    with working("recomputing every decision ..."):
         commitments = {"samples": _lower(given.samples), "field": _lower(given.field)}
         report = verify(content, key, **commitments, perturbed=_opened(given.perturbed))
     if given.json:
         problems = [{"line": problem.line, "problem": problem.text} for problem in report.problems]
-        told = {"ok": report.ok, "key": report.key, "key_given": key is not None, "summary": list(report.summary)}
-        print_json({**told, "problems": problems, "more_problems": report.more})
+        header = {"ok": report.ok, "key": report.key, "key_given": key is not None, "summary": list(report.summary)}
+        print_json({**header, "problems": problems, "more_problems": report.more})
         return DONE if report.ok else REFUSED
     for line in report.summary:
         print(printable(line))
@@ -53,12 +55,12 @@ def run(given: argparse.Namespace) -> int:
         print(f"and {report.more:,} more")
     if not report.ok:
         count = len(report.problems) + report.more
-        complain(f"{given.bundle} is not to be trusted: {count:,} problem{'s' if count > 1 else ''}")
+        print_error(f"{given.bundle} is invalid: {count:,} problem{'s' if count > 1 else ''}")
         return REFUSED
     if key is None:
-        print(printable(f"{given.bundle}: its results follow from its rows, and it was {_BY_ITSELF}"))
+        print(printable(f"{given.bundle}: its results follow from its rows. It is {_OWN_KEY}"))
     else:
-        print(printable(f"{given.bundle} is what was signed, and its results follow from its rows"))
+        print(printable(f"{given.bundle}: the signature is valid, and its results follow from its rows"))
     return DONE
 
 
@@ -68,16 +70,16 @@ def _read(bundle: Path, most: int) -> bytes:
             # one byte more than allowed is enough to see that it is too large
             return file.read(most + 1)
     except OSError as error:
-        raise Refusal(f"{bundle} cannot be read: {error.strerror}") from None
+        raise Refusal(f"{bundle} is not readable: {error.strerror}") from None
 
 
 def _opened(archives: Iterable[Path]) -> Iterator[tuple[str, IO[bytes]]]:
-    """One after the other, each closed before the next is opened."""
+    """Yield the open files one after the other; close each before the next is opened."""
     for archive in archives:
         try:
             file = archive.open("rb")
         except OSError as error:
-            raise Refusal(f"{archive} cannot be read: {error.strerror}") from None
+            raise Refusal(f"{archive} is not readable: {error.strerror}") from None
         with file:
             yield str(archive), file
 
@@ -87,14 +89,14 @@ def _lower(given: str | None) -> str | None:
 
 
 def _key(given: str) -> str:
-    """The key as typed, or the one in the file of that name. What was given is never repeated: it may be a secret."""
+    """Return the key itself, or the one in the named file. Errors never repeat the value: it may be a secret."""
     if re.fullmatch(r"[0-9a-fA-F]{64}", given):
         return given.lower()
     try:
         text = Path(given).read_text(encoding="utf-8")
     except (OSError, ValueError):
-        raise Refusal("--key is neither 64 hexadecimal digits nor a file of text that can be read") from None
+        raise Refusal("--key is neither 64 hexadecimal digits nor a readable text file") from None
     found: set[str] = set(re.findall(r"\b[0-9a-f]{64}\b", text.lower()))
     if len(found) != 1:
-        raise Refusal("the file of --key does not hold one public key of 64 hexadecimal digits")
+        raise Refusal("the file of --key does not contain exactly one public key of 64 hexadecimal digits")
     return found.pop()

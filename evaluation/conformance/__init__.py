@@ -1,4 +1,4 @@
-"""Does a player speak the protocol? Any command is started, asked what a referee asks, and judged check by check."""
+"""Protocol tests of players: any command is started and sent the frames of a referee, check by check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an attack must do: ask in order about the samples it was given, cope with every answer, and finish."""
+"""Protocol tests of attacks: query the given samples in order, handle every answer, and finish."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from gauntlet import frames
 
 BUDGET = 50
 SPENT_BUDGET = 5
-"""A budget that any search has used up at once."""
+"""A budget that any search uses up immediately."""
 
 MOST_EXHAUSTED = 1000
-"""Images in a piece beyond the budget at which an attack is taken to loop for ever."""
+"""The number of images beyond the budget at which an attack is considered to be in an endless loop."""
 
 Labeller: TypeAlias = Callable[[Images], list[int]]
 """Labels of uint8 images (n, bytes of an image)."""
@@ -34,7 +34,7 @@ Labeller: TypeAlias = Callable[[Images], list[int]]
 
 @dataclass
 class _Seen:
-    """What happened in one piece."""
+    """The counts of one piece."""
 
     queries: int = 0
     frames: int = 0
@@ -44,7 +44,7 @@ class _Seen:
     def __str__(self) -> str:
         text = f"{self.queries} queries in {self.frames} frames"
         text += f", {self.exhausted} beyond the budget" if self.exhausted else ""
-        return text + (f"; it says that it raised on {self.raised} samples" if self.raised else "")
+        return text + (f"; the attack reports exceptions on {self.raised} samples" if self.raised else "")
 
 
 class _Host:
@@ -59,16 +59,16 @@ class _Host:
         self._last_reply: tuple[bytes, bytes] | None = None
 
     def brightness(self, images: Images) -> list[int]:
-        """The class is the mean brightness in equal steps."""
+        """Return as class the mean brightness in equal steps."""
         means = images.reshape(len(images), -1).mean(axis=1)
         return (means * (self._rules.classes / 256)).astype(int).tolist()  # type: ignore[no-any-return]
 
     def unclassified(self, images: Images) -> list[int]:
-        """No image gets a label."""
+        """Return no valid label for any image."""
         return [frames.UNCLASSIFIED] * len(images)
 
     def play(self, numbers: list[int], label: Labeller, *, targeted: bool = False) -> _Seen:
-        """One piece of samples with these numbers, from PIECE to FINISH; raises `ChannelError`."""
+        """Play a piece of samples with these numbers, from PIECE to FINISH. Raise `ChannelError`."""
         left = self._seconds
         self._send_piece(numbers, targeted, time.monotonic() + left)
         budget, seen = Budget(numbers, self._budget), _Seen()
@@ -93,7 +93,7 @@ class _Host:
                 )
 
     def _is_new(self, frame: Frame) -> bool:
-        """Whether this frame is the next one, not the last one again."""
+        """Return True for a new frame, False for a retransmission of the last one."""
         last = self._last_reply
         same = last is not None and frame.type == frames.QUERY and frame.sequence == self._sequence
         if same and last is not None and len(last[0]) == 2 * frame.count:
@@ -115,20 +115,20 @@ class _Host:
         )
 
     def _answer(self, frame: Frame, budget: Budget, label: Labeller, seen: _Seen) -> tuple[bytes, bytes]:
-        """The payload of ANSWERS for one QUERY, charged."""
+        """Charge one QUERY and return the payload of its ANSWERS."""
         numbers = struct.unpack_from(f"<{frame.count}H", frame.payload)
         for number in numbers:
             self._expect_known(number, budget)
         ordinals = budget.charge(numbers)
         images = np.frombuffer(frame.payload, np.uint8, offset=2 * frame.count).reshape(frame.count, -1)
         labels = [
-            given if ordinal else frames.EXHAUSTED for given, ordinal in zip(label(images), ordinals, strict=True)
+            answer if ordinal else frames.EXHAUSTED for answer, ordinal in zip(label(images), ordinals, strict=True)
         ]
         seen.frames += 1
         seen.queries += frame.count
         seen.exhausted += ordinals.count(0)
         if seen.exhausted > MOST_EXHAUSTED:
-            raise ChannelError(Reason.TOO_SLOW, f"{seen.exhausted} queries beyond the budget, and no FINISH")
+            raise ChannelError(Reason.TOO_SLOW, f"{seen.exhausted} queries beyond the budget without FINISH")
         return struct.pack(f"<{frame.count}h", *labels), struct.pack(f"<{frame.count}I", *budget.left(numbers))
 
     def _finish(self, frame: Frame, budget: Budget, seen: _Seen) -> None:
@@ -147,7 +147,7 @@ def _untargeted(player: LaunchedPlayer, rules: QueryRules, seconds: float) -> li
     return [
         ("plays a piece of 1 sample", lambda: str(host.play([41], host.brightness))),
         ("plays a piece of 10 samples", lambda: str(host.play(ten, host.brightness))),
-        ("copes with images without a label", lambda: str(host.play([1, 2], host.unclassified))),
+        ("handles images without a label", lambda: str(host.play([1, 2], host.unclassified))),
         ("silent between pieces", player.expect_silence),
         ("ends after BYE", player.end_by_bye),
     ]
@@ -157,12 +157,12 @@ def _spent(player: LaunchedPlayer, rules: QueryRules, seconds: float) -> list[St
     host = _Host(player, rules, seconds, SPENT_BUDGET)
 
     def wrong_label(images: Images) -> list[int]:
-        return [0] * len(images)  # never the target, which is the class after that of a medium brightness
+        return [0] * len(images)  # never the target, which is the class after that of medium brightness
 
     return [
         ("plays a targeted piece", lambda: str(host.play([8, 9], host.brightness, targeted=True))),
-        ("stops when the budget is spent", lambda: str(host.play([10, 11, 12], wrong_label, targeted=True))),
-        ("ends when the connection closes", player.end_by_hanging_up),
+        ("stops when the budget is used up", lambda: str(host.play([10, 11, 12], wrong_label, targeted=True))),
+        ("ends when the connection closes", player.end_by_closing),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Start a player's command as a plain process of this host, without any sandbox, and hold its connection."""
+"""Launcher of a player's command as a plain process of this host, without a sandbox."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from evaluation.sandbox.base import SOCKET_NAME, SOCKET_VARIABLE
 from gauntlet import frames
 
 ENDING_SECONDS = 5.0
-"""Seconds that a player has to end by itself when its match is over."""
+"""Seconds for a player to end by itself after its match."""
 
 QUIET_SECONDS = 0.2
-"""Seconds for which a player that was asked nothing is watched for bytes."""
+"""Seconds without a query in which a player must send no bytes."""
 
 
 class CommandError(Exception):
-    """The command cannot be started at all."""
+    """The command cannot be started."""
 
 
 class LaunchedPlayer:
-    """One process and its connection. Use it in a `with`: whatever happens, the process group and files go."""
+    """Context manager for one process and its connection; it always removes the process group and the files."""
 
     def __init__(self, command: Sequence[str], rules: QueryRules, seconds: float) -> None:
-        """Start `command`; raises `CommandError`. `seconds` are for its set-up."""
+        """Start `command`; raise `CommandError`. `seconds` is the time limit of its set-up."""
         self._rules = rules
         self._deadline = time.monotonic() + seconds
         self._directory = Path(tempfile.mkdtemp(prefix="gauntlet-"))
@@ -79,9 +79,9 @@ class LaunchedPlayer:
         shutil.rmtree(self._directory, ignore_errors=True)
 
     def greet(self) -> int:
-        """Wait for the connection, read HELLO: the role it names, after magic and version were found right.
+        """Wait for the connection, read HELLO, check magic and version, and return the role.
 
-        Raises `ChannelError`.
+        Raise `ChannelError`.
         """
         self._socket = self._listener.accept(self._deadline, lambda: self._process.poll() is not None)
         self._channel = Channel(self._socket, max_payload=frames.MAX_COUNT * (self._rules.shape.size + 2))
@@ -90,7 +90,7 @@ class LaunchedPlayer:
         if (magic, version) != (frames.MAGIC, frames.VERSION):
             raise ChannelError(Reason.BAD_HELLO, f"magic {bytes(magic)!r}, version {version}")
         if role not in (frames.ROLE_MODEL, frames.ROLE_ATTACK):
-            raise ChannelError(Reason.BAD_HELLO, f"role {role}; a model is 1, an attack 2")
+            raise ChannelError(Reason.BAD_HELLO, f"role {role}; use 1 for a model, 2 for an attack")
         return int(role)
 
     def welcome(self, role: int, track: Track, budget: int) -> None:
@@ -104,33 +104,33 @@ class LaunchedPlayer:
 
     @property
     def connection(self) -> Channel:
-        """The open channel; raises `ChannelError` before `greet`."""
+        """The open channel. Raises `ChannelError` before `greet`."""
         if self._channel is None:
             raise ChannelError(Reason.NEVER_CONNECTED)
         return self._channel
 
     def expect_silence(self) -> str:
-        """Watch for bytes while no frame is due; raises `ChannelError` when some come or the player hangs up."""
+        """Check that the player sends nothing while no frame is due. Raise `ChannelError` otherwise."""
         if self._socket is not None and select.select([self._socket], [], [], QUIET_SECONDS)[0]:
             try:
                 ahead = self._socket.recv(64, socket.MSG_PEEK)
             except OSError:
                 ahead = b""
             reason = Reason.UNEXPECTED_BYTES if ahead else Reason.DISCONNECTED
-            raise ChannelError(reason, f"it begins with {ahead.hex(' ')}" if ahead else "")
-        return "silent while nothing is asked of it"
+            raise ChannelError(reason, f"the first bytes: {ahead.hex(' ')}" if ahead else "")
+        return "silent without a query"
 
     def end_by_bye(self) -> str:
-        """Send BYE and see the process end by itself; raises `UnmetError`."""
+        """Send BYE and check that the process ends by itself. Raise `UnmetError`."""
         self.connection.bye()
-        return self._see_end("BYE")
+        return self._check_end("BYE")
 
-    def end_by_hanging_up(self) -> str:
-        """Close the connection without a word and see the process end by itself; raises `UnmetError`."""
+    def end_by_closing(self) -> str:
+        """Close the connection without BYE and check that the process ends by itself. Raise `UnmetError`."""
         self.connection.close()
-        return self._see_end("the connection was closed")
+        return self._check_end("the connection was closed")
 
-    def _see_end(self, cause: str) -> str:
+    def _check_end(self, cause: str) -> str:
         try:
             status = self._process.wait(timeout=ENDING_SECONDS)
         except subprocess.TimeoutExpired:
@@ -138,7 +138,7 @@ class LaunchedPlayer:
         return f"ended with exit status {status}"
 
     def explain(self) -> str:
-        """What is known of a process that ended: its exit status and the last line that it printed."""
+        """Return the exit status of an ended process and the last line of its output."""
         with suppress(subprocess.TimeoutExpired):
             status = self._process.wait(timeout=1.0)
             self._log.seek(max(0, self._log.seek(0, os.SEEK_END) - 2048))

@@ -1,4 +1,4 @@
-"""What a model must do: answer every PREDICT with its sequence, its count and valid labels, as a pure function."""
+"""Protocol tests of models: answer every PREDICT with its sequence, its count and valid labels, as a pure function."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from gauntlet import frames
 _LABELS_DUE = {frames.LABELS: Layout(1, frames.MAX_COUNT, 0, 2)}
 
 
-class _Questioner:
-    """Asks PREDICT frames and remembers the labels that the images got first."""
+class _Queries:
+    """Sends PREDICT frames and stores the first label of each image."""
 
     def __init__(self, player: LaunchedPlayer, rules: QueryRules, seconds: float) -> None:
         self._player = player
@@ -34,7 +34,7 @@ class _Questioner:
         self._images = _assorted_images(rules)
 
     def classify(self, indices: Sequence[int], sequence: int | None = None) -> list[int]:
-        """Labels of the images with these indices; raises `ChannelError` where the answer is malformed."""
+        """Return labels of the images with these indices. Raise `ChannelError` for a malformed answer."""
         self._sequence = sequence if sequence is not None else self._sequence + 1
         count = len(indices)
         deadline = time.monotonic() + self._seconds
@@ -50,27 +50,27 @@ class _Questioner:
         return labels
 
     def answers(self, indices: Sequence[int]) -> str:
-        """See one frame answered; remember the labels."""
+        """Check that one frame is answered; store the labels."""
         labels = self.classify(indices)
         self._first |= dict(zip(indices, labels, strict=True))
         return f"{len(labels)} labels"
 
     def repeats(self, *batches: Sequence[int]) -> str:
-        """See the images get the labels they had; raises `UnmetError`."""
+        """Check that the images get the same labels again. Raise `UnmetError`."""
         for indices in batches:
             for index, label in zip(indices, self.classify(indices), strict=True):
                 if label != self._first[index]:
-                    raise UnmetError(f"one image got label {self._first[index]} at first and {label} now")
-        return f"{sum(map(len, batches))} images got the labels they had before"
+                    raise UnmetError(f"one image had label {self._first[index]} first and {label} later")
+        return f"{sum(map(len, batches))} images got the same labels again"
 
     def follows(self, *sequences: int) -> str:
-        """See these sequence numbers echoed."""
+        """Check that these sequence numbers are echoed."""
         for sequence in sequences:
             self.classify([0], sequence)
         return f"echoed {', '.join(map(str, sequences))}"
 
     def in_range(self) -> str:
-        """Judge all labels so far; raises `UnmetError`."""
+        """Check the range of all labels so far. Raise `UnmetError`."""
         wrong = sorted({label for label in self._labels if not 0 <= label < self._rules.classes})
         if wrong:
             raise UnmetError(f"labels {wrong[:5]}; the classes are 0 to {self._rules.classes - 1}")
@@ -78,35 +78,35 @@ class _Questioner:
 
 
 def _answers(player: LaunchedPlayer, rules: QueryRules, seconds: float) -> list[Step]:
-    asked = _Questioner(player, rules, seconds)
+    queries = _Queries(player, rules, seconds)
     most = range(frames.MAX_COUNT)
     return [
-        ("answers 1 image", lambda: asked.answers([0])),
-        ("answers 10 images", lambda: asked.answers(range(1, 11))),
-        (f"answers {frames.MAX_COUNT} images", lambda: asked.answers(most)),
-        ("labels in range", asked.in_range),
-        ("same label when asked again", lambda: asked.repeats(most, most)),
-        ("same label alone", lambda: asked.repeats([5], [0], [63], [5])),
-        ("same label in other company", lambda: asked.repeats(most[::-3], most[7:17], most[::-1])),
-        ("silent until asked", player.expect_silence),
+        ("answers 1 image", lambda: queries.answers([0])),
+        ("answers 10 images", lambda: queries.answers(range(1, 11))),
+        (f"answers {frames.MAX_COUNT} images", lambda: queries.answers(most)),
+        ("labels in range", queries.in_range),
+        ("same label when queried again", lambda: queries.repeats(most, most)),
+        ("same label alone", lambda: queries.repeats([5], [0], [63], [5])),
+        ("same label in other batches", lambda: queries.repeats(most[::-3], most[7:17], most[::-1])),
+        ("silent without a query", player.expect_silence),
         ("ends after BYE", player.end_by_bye),
     ]
 
 
-def _hang_up(player: LaunchedPlayer, rules: QueryRules, seconds: float) -> list[Step]:
-    asked = _Questioner(player, rules, seconds)
+def _close(player: LaunchedPlayer, rules: QueryRules, seconds: float) -> list[Step]:
+    queries = _Queries(player, rules, seconds)
     return [
-        ("any sequence numbers", lambda: asked.follows(5, 6, 1000, 2**32 + 7, 2**63 + 1)),
-        ("ends when the connection closes", player.end_by_hanging_up),
+        ("any sequence numbers", lambda: queries.follows(5, 6, 1000, 2**32 + 7, 2**63 + 1)),
+        ("ends when the connection closes", player.end_by_closing),
     ]
 
 
 def _assorted_images(rules: QueryRules) -> Images:
-    """As many images as one frame carries: noise about 64 levels of brightness, the same every time."""
+    """Return the images of a full frame: noise around 64 levels of brightness, always the same."""
     rng = np.random.default_rng(20180401)
     levels = np.linspace(0, 255, frames.MAX_COUNT).reshape(-1, 1, 1, 1)
     noise = rng.normal(0, 40, (frames.MAX_COUNT, *rules.shape))
     return np.clip(levels + noise, 0, 255).astype(np.uint8)
 
 
-MODEL_SESSIONS = (Session(Track.MODEL, 0, _answers), Session(Track.MODEL, 0, _hang_up))
+MODEL_SESSIONS = (Session(Track.MODEL, 0, _answers), Session(Track.MODEL, 0, _close))

@@ -1,4 +1,4 @@
-"""Check any player: start it, see from its HELLO which side it plays, and ask what a referee asks of that side."""
+"""Test of any player: its HELLO names its side, and the session sends the frames for that side."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _ROLE_NAMES = {frames.ROLE_MODEL: "model", frames.ROLE_ATTACK: "attack"}
 def check_player(command: Sequence[str], *, seconds: float = 20.0, rules: QueryRules | None = None) -> list[Check]:
     """Start `command` as a process, twice, and test it against `docs/protocol.md`.
 
-    `seconds` are for its set-up, for each answer of a model and for each piece of an attack; `rules` give the
-    shape of images and the number of classes. The command runs in the current directory with the rights of whoever
-    calls this: only run what you trust. Whatever the player does becomes a `Check`; nothing is raised for it.
+    `seconds` is the time limit of its set-up, of each answer of a model and of each piece of an attack; `rules` give
+    the shape of images and the number of classes. The command runs in the current directory with the caller's rights:
+    run only code that you trust. Every behaviour of the player becomes a `Check`; none raises an exception.
     """
     rules = rules or QueryRules()
     try:
@@ -32,12 +32,12 @@ def check_player(command: Sequence[str], *, seconds: float = 20.0, rules: QueryR
         if role is not None:
             checks += _second_start(command, rules, seconds, role)
     except CommandError as error:
-        return [Check("it starts", False, str(error))]
+        return [Check("starts", False, str(error))]
     return checks
 
 
 def _first_start(command: Sequence[str], rules: QueryRules, seconds: float) -> tuple[int | None, list[Check]]:
-    """The role in HELLO (None where there was no valid one), and the checks of the first session of that role."""
+    """Return the role in HELLO (None without a valid one), and the checks of the first session of that role."""
     roles: list[int] = []
     with LaunchedPlayer(command, rules, seconds) as player:
 
@@ -66,7 +66,7 @@ def _second_start(command: Sequence[str], rules: QueryRules, seconds: float, rol
             again = player.greet()
             player.welcome(again, session.track, session.budget)
             if again != role:
-                raise UnmetError(f"role {again}, it was {role} before")
+                raise UnmetError(f"role {again}, but {role} before")
             return "the same HELLO"
 
         steps = [("HELLO when started again", hello), *session.steps(player, rules, seconds)]

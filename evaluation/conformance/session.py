@@ -1,4 +1,4 @@
-"""A session: one connection of a player under test, and the checks that are tried on it."""
+"""Session: one connection of a player under test, and its checks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evaluation.domain.rules import QueryRules
 
 @dataclass(frozen=True)
 class Session:
-    """What WELCOME says (`budget` is 0 for a model), and `steps`: the checks that follow it.
+    """The content of WELCOME (`budget` is 0 for a model), and `steps`, the checks that follow it.
 
     `steps` takes the player, the rules (shape and classes) and the seconds for each answer or piece.
     """

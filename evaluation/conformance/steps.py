@@ -1,4 +1,4 @@
-"""Checks: what is asked of a player, one after the other on one connection, and what was seen."""
+"""Checks of a player, one after the other on one connection."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evaluation.protocol.channel import ChannelError
 
 @dataclass(frozen=True)
 class Check:
-    """One demand of the protocol: whether the player met it, and what was seen."""
+    """One requirement of the protocol: whether the player met it, and what was seen."""
 
     name: str
     passed: bool
@@ -20,19 +20,19 @@ class Check:
 
 
 class UnmetError(Exception):
-    """The player answered, but not as it must; the connection is still good for the next check."""
+    """The player's answer is wrong, but the connection can be used for the next check."""
 
 
 _ENDINGS = (Reason.DISCONNECTED, Reason.EXITED_IN_SETUP)
 
 Step: TypeAlias = tuple[str, Callable[[], str]]
-"""The name of a check, and the function that tries it: gives what was seen, or raises."""
+"""The name of a check, and the function that runs it: it returns what was seen, or raises."""
 
 
 def run_steps(steps: Sequence[Step], explain: Callable[[], str]) -> list[Check]:
-    """Try every step in order. After one that broke the connection, the others fail as not reached.
+    """Run every step in order. After a step that broke the connection, the others fail as not reached.
 
-    `explain` tells what the host knows of the player's end; it is asked only where the player hung up.
+    `explain` returns what the host knows of the player's end; it is called only if the player disconnected.
     """
     checks: list[Check] = []
     broken = False

@@ -1,1 +1,1 @@
-"""Loaders: from files to samples."""
+"""Loaders of data sets."""

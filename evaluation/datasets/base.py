@@ -1,4 +1,4 @@
-"""What a data set is: a name, its classes, and splits that are read when they are asked for."""
+"""Data set: a name, its classes, and splits that are read on demand."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from evaluation.domain.images import ImageShape
 from evaluation.domain.samples import Sample
 
 ReadSplit: TypeAlias = Callable[[int | None], tuple[Sample, ...]]
-"""Reads the first so many samples of one split, or all of them for None."""
+"""A function that reads the first `count` samples of a split, or all for None."""
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A data set; labels are 0 to `classes` - 1 and `class_names[label]` is what people read.
+    """A data set; labels are 0 to `classes` - 1, and `class_names[label]` is the name for people.
 
-    `splits` maps the name of each split to what reads it: nothing is decoded before `samples` is called.
+    `splits` maps the name of each split to its reader: nothing is decoded before `samples` is called.
     """
 
     name: str
@@ -29,39 +29,39 @@ class Dataset:
 
     @property
     def classes(self) -> int:
-        """How many classes there are."""
+        """The number of classes."""
         return len(self.class_names)
 
     def samples(self, split: str, count: int | None = None) -> tuple[Sample, ...]:
-        """The first `count` samples of `split` in their fixed order, or all; each is numbered by its place there.
+        """Return the first `count` samples of `split` in their fixed order, or all; a sample's number is its index.
 
-        Raises `DatasetRefusal` where the split is unknown or too small, and where files are missing, corrupt,
-        mis-sized or unlabelled.
+        Raise `DatasetRefusal` if the split is unknown or too small, or files are missing, corrupt, of the wrong size or
+        unlabelled.
         """
         if count is not None and count < 1:
-            raise DatasetRefusal(f"{count} samples were asked for", fix="ask for at least one")
+            raise DatasetRefusal(f"{count} samples were requested", fix="request at least one")
         samples = self.first(split, count)
         if count is not None and len(samples) < count:
             raise DatasetRefusal(
-                f"{count} samples were asked for, the split {split!r} of {self.name} holds {len(samples)}",
-                fix=f"ask for at most {len(samples)}",
+                f"{count} samples were requested, but the split {split!r} of {self.name} has {len(samples)}",
+                fix=f"request at most {len(samples)}",
             )
         return samples
 
     def first(self, split: str, most: int | None) -> tuple[Sample, ...]:
-        """The first `most` samples of `split`, or as many as there are; no more is read. Raises as `samples` does."""
+        """Return at most the first `most` samples of `split`, and read no more. Raise like `samples`."""
         if split not in self.splits:
             raise DatasetRefusal(
-                f"{self.name} has no split {split!r}", fix=f"name one of: {', '.join(self.splits) or 'none is there'}"
+                f"{self.name} has no split {split!r}", fix=f"name one of: {', '.join(self.splits) or 'there are none'}"
             )
         return self.splits[split](most)
 
 
 def with_targets(samples: Iterable[Sample], classes: int, seed: int) -> tuple[Sample, ...]:
-    """Give each sample without a target one, drawn uniformly among the `classes` - 1 wrong classes.
+    """Give each sample without a target one, drawn uniformly from the `classes` - 1 wrong classes.
 
-    A target hangs on the seed and the sample's number alone: it is the same however many samples are taken, on every
-    machine and under every version of NumPy. A target that came with the data set (NIPS 2017) stays.
+    A target depends only on the seed and the sample's number: it is the same for any number of samples, on every
+    machine and with every version of NumPy. Targets of the data set itself (NIPS 2017) stay.
     """
     return tuple(
         sample if sample.target is not None else replace(sample, target=_target(sample, classes, seed))

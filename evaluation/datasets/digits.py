@@ -1,4 +1,4 @@
-"""The bundled data set: 1,797 handwritten digits, enlarged from 8 x 8 to 64 x 64 x 3 (see data/digits/README.md)."""
+"""Bundled data set: 1,797 handwritten digits, enlarged from 8 x 8 to 64 x 64 x 3 (see data/digits/README.md)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _INK = 16
 
 
 def digits() -> Dataset:
-    """The bundled digits; splits train 600, dev 97, validation 200, test-1 200, test-2 200, final 500."""
+    """Return the bundled digits; splits train 600, dev 97, validation 200, test-1 200, test-2 200, final 500."""
     side = _SMALL * _FACTOR
     return Dataset(
         name="digits",
@@ -42,9 +42,9 @@ def _read(split: str, count: int | None) -> tuple[Sample, ...]:
 
 
 def enlarge(small: NDArray[np.uint8]) -> Images:
-    """Bilinear upsampling of (n, 8, 8) values 0 to 16 into (n, 64, 64, 3) uint8 images.
+    """Upsample (n, 8, 8) values 0 to 16 bilinearly into (n, 64, 64, 3) uint8 images.
 
-    Sampled at pixel centres, edges repeated, in whole numbers throughout: the bytes are the same on each machine.
+    Samples are at pixel centres, edges are repeated, and all numbers are whole: the bytes are equal on every machine.
     """
     weights = _weights()
     sums = np.einsum("yi,nij,xj->nyx", weights, small.astype(np.int64), weights)
@@ -54,7 +54,7 @@ def enlarge(small: NDArray[np.uint8]) -> Images:
 
 
 def _weights() -> NDArray[np.int64]:
-    """(64, 8) bilinear weights in units of 1/16: output pixel i looks at ((i + 1/2) / 8 - 1/2) of the small image."""
+    """Return (64, 8) bilinear weights in 1/16; output pixel i reads ((i + 1/2) / 8 - 1/2) of the small image."""
     unit = 2 * _FACTOR
     weights = np.zeros((_SMALL * _FACTOR, _SMALL), np.int64)
     for i, row in enumerate(weights):

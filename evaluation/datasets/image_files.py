@@ -1,4 +1,4 @@
-"""From image files to samples, with every file that does not do listed by name in one refusal."""
+"""Reader of image files as samples; one refusal lists all unusable files."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from evaluation.domain.images import Image, ImageShape
 from evaluation.domain.samples import Sample
 
 LISTED = 20
-"""How many problems a refusal names; the rest are counted."""
+"""The number of problems that a refusal names; the rest are counted."""
 
 _MODES = ("RGB", "L")
 _UNREADABLE = (OSError, SyntaxError, ValueError, Picture.DecompressionBombError, Picture.DecompressionBombWarning)
-"""What Pillow raises on files that are no images or are damaged."""
+"""Errors that Pillow raises for damaged files and other formats."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One file of a split that ought to hold an image, and what the data set says of it."""
+    """One expected image file of a split, with its label and target in the data set."""
 
     path: Path
     label: int
@@ -33,9 +33,9 @@ class Entry:
 def read_samples(
     entries: Sequence[Entry], shape: ImageShape, problems: Sequence[str], root: Path
 ) -> tuple[Sample, ...]:
-    """The samples of `entries` in their order; greyscale files get three equal channels.
+    """Return the samples of `entries` in their order; greyscale files get three equal channels.
 
-    `problems` are those that the layout already showed. Raises `DatasetRefusal` with all of them together.
+    `problems` are already known problems of the layout. Raise one `DatasetRefusal` with all problems.
     """
     found = list(problems)
     samples = []
@@ -43,17 +43,17 @@ def read_samples(
         try:
             image = read_image(entry.path, shape)
         except DatasetRefusal as refusal:
-            found.append(f"{shown(entry.path, root)}: {refusal.problem}")
+            found.append(f"{relative_name(entry.path, root)}: {refusal.problem}")
             continue
         samples.append(Sample(number, image, entry.label, entry.target))
     refuse_if_any(found, root)
     if not samples:
-        raise DatasetRefusal(f"{root}: the split holds no image", fix="add images, or name another split")
+        raise DatasetRefusal(f"{root}: the split contains no image", fix="add images, or name another split")
     return tuple(samples)
 
 
 def read_image(path: Path, shape: ImageShape) -> Image:
-    """One RGB or greyscale file as (h, w, 3) uint8; `DatasetRefusal` says what is wrong with it."""
+    """Return an RGB or greyscale file as (h, w, 3) uint8. Raise `DatasetRefusal` with the problem."""
     if not path.is_file():
         raise DatasetRefusal("missing, or not a file")
     try:
@@ -65,11 +65,11 @@ def read_image(path: Path, shape: ImageShape) -> Image:
                 raise DatasetRefusal(f"has mode {picture.mode}, not RGB or greyscale of 8 bits")
             return np.asarray(picture.convert("RGB"))
     except _UNREADABLE as error:
-        raise DatasetRefusal(f"corrupt or no image ({type(error).__name__})") from error
+        raise DatasetRefusal(f"corrupt, or not an image ({type(error).__name__})") from error
 
 
 def image_shape(path: Path) -> ImageShape | None:
-    """The shape that the header of a file tells, or None where it cannot be read."""
+    """Return the shape in the header of a file, or None if it is not readable."""
     try:
         with Picture.open(path) as picture:
             return ImageShape(picture.height, picture.width, 3)
@@ -84,19 +84,19 @@ def refuse_if_any(problems: Sequence[str], root: Path) -> None:
     lines = [f"{root}: {len(problems)} problem{'s' if len(problems) > 1 else ''}", *problems[:LISTED]]
     if len(problems) > LISTED:
         lines.append(f"and {len(problems) - LISTED} more")
-    raise DatasetRefusal("\n    ".join(lines), fix="restore or remove the files named above; none is ever skipped")
+    raise DatasetRefusal("\n    ".join(lines), fix="restore or remove the files named above; files are never skipped")
 
 
-def shown(path: Path, root: Path) -> str:
-    """The path as problems name it: seen from the root of the data set."""
+def relative_name(path: Path, root: Path) -> str:
+    """Return the path relative to the root of the data set, for messages."""
     return path.relative_to(root).as_posix()
 
 
 def required_text(path: Path, root: Path) -> str:
-    """The text of a file that the layout must have."""
+    """Return the text of a required file."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise DatasetRefusal(
-            f"{root}: {shown(path, root)} is missing or unreadable", fix="name the folder that holds it"
+            f"{root}: {relative_name(path, root)} is missing or unreadable", fix="name the folder that contains it"
         ) from error

@@ -1,4 +1,4 @@
-"""From what people type after `--dataset` to a data set."""
+"""Data set named by the option `--dataset`."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _TREES: dict[str, Callable[[Path], Dataset]] = {
 
 
 def load_dataset(spec: str) -> Dataset:
-    """The data set named by `spec`: "digits", "tiny-imagenet:PATH", "nips2017:PATH" or "folder:PATH".
+    """Return the data set named by `spec`: "digits", "tiny-imagenet:PATH", "nips2017:PATH" or "folder:PATH".
 
-    Raises `DatasetRefusal` where the name is unknown or the layout at PATH is not the data set's.
+    Raise `DatasetRefusal` if the name is unknown or PATH has another layout.
     """
     if spec == "digits":
         return digits()

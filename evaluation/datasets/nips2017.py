@@ -1,12 +1,12 @@
-"""The images of the NIPS 2017 competition: a table, and 299 x 299 PNG files.
+"""Images of the NIPS 2017 competition: a table, and 299 x 299 PNG files.
 
     images.csv              ImageId, ..., TrueLabel, TargetClass, ...; labels are 1 to 1000
     images/<ImageId>.png
 
-The competition itself called the table dev_dataset.csv, copies of it images.csv: either name will do.
+The competition called the table dev_dataset.csv, copies call it images.csv: both names are accepted.
 
-Our labels are 0 to 999: label k of the table is k - 1 here (its 0, "background", is never used; seed 001, 2.3).
-Targets come from the table.
+Labels here are 0 to 999: label k of the table is k - 1 (its 0, "background", is never used; Kurakin et al. 2018,
+section 2.3). Targets come from the table.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from evaluation.datasets.base import Dataset
-from evaluation.datasets.image_files import Entry, read_samples, required_text, shown
+from evaluation.datasets.image_files import Entry, read_samples, relative_name, required_text
 from evaluation.domain.errors import DatasetRefusal
 from evaluation.domain.images import ImageShape
 from evaluation.domain.samples import Sample
@@ -28,11 +28,11 @@ _COLUMNS = ("ImageId", "TrueLabel", "TargetClass")
 
 
 def nips2017(root: Path) -> Dataset:
-    """The folder at `root`; its one split is "dev", in the order of the table."""
+    """Return the data set at `root`; its only split is "dev", in the order of the table."""
     name = next((name for name in _TABLES if (root / name).exists()), None)
     if name is None:
         raise DatasetRefusal(
-            f"{root}: neither {' nor '.join(_TABLES)} is there", fix="name the folder that holds the table and images/"
+            f"{root}: neither {' nor '.join(_TABLES)} exists", fix="name the folder with the table and images/"
         )
     table = required_text(root / name, root)
     header = next(csv.reader(table.splitlines()), [])
@@ -40,7 +40,7 @@ def nips2017(root: Path) -> Dataset:
     if missing:
         raise DatasetRefusal(
             f"{root}: {name} has no column {', '.join(missing)}",
-            fix="take the table as the competition published it",
+            fix="use the table that the competition published",
         )
     return Dataset(
         name="nips2017",
@@ -59,17 +59,17 @@ def _read(root: Path, name: str, table: str, count: int | None) -> tuple[Sample,
         path = folder / f"{row['ImageId']}.png"
         label, target = _number(row["TrueLabel"]), _number(row["TargetClass"])
         if path in known:
-            problems.append(f"{shown(path, root)}: {name} names it more than once")
+            problems.append(f"{relative_name(path, root)}: listed more than once in {name}")
         elif label is None or target is None:
-            given = f"TrueLabel {row['TrueLabel']!r}, TargetClass {row['TargetClass']!r}"
-            problems.append(f"{shown(path, root)}: unlabelled, {given}: both must be 1 to {_CLASSES}")
+            values = f"TrueLabel {row['TrueLabel']!r}, TargetClass {row['TargetClass']!r}"
+            problems.append(f"{relative_name(path, root)}: unlabelled, {values}: both must be 1 to {_CLASSES}")
         elif label == target:
-            problems.append(f"{shown(path, root)}: its target is its true label")
+            problems.append(f"{relative_name(path, root)}: its target is its true label")
         else:
             entries.append(Entry(path, label, target))
         known.add(path)
     problems += [
-        f"{shown(path, root)}: unlabelled, {name} does not name it"
+        f"{relative_name(path, root)}: unlabelled, not listed in {name}"
         for path in sorted(folder.glob("*"))
         if path not in known
     ]
@@ -77,7 +77,7 @@ def _read(root: Path, name: str, table: str, count: int | None) -> tuple[Sample,
 
 
 def _number(text: str | None) -> int | None:
-    """Label 1 to 1000 of the table as 0 to 999; None for anything else."""
+    """Return a label 1 to 1000 of the table as 0 to 999, None for anything else."""
     try:
         number = int(text or "")
     except ValueError:

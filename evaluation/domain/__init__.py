@@ -1,1 +1,1 @@
-"""The values every other room speaks in: images, samples, rules, players, results, errors."""
+"""Values that all packages share: images, samples, rules, players, results, errors."""

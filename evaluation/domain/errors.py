@@ -1,31 +1,31 @@
-"""The one exception tree of the engine.
+"""Exceptions of the engine.
 
     GauntletError
-    ├── Refusal                 the cause lies with who sent it: a team, or whoever typed the command; shown to them
+    ├── Refusal                 invalid input of a team or of the user of a command; shown to them
     │   ├── ManifestRefusal     submission.toml is missing or wrong
-    │   ├── BuildRefusal        the repository does not become a player
-    │   │   └── SlowBuildRefusal    it would have taken longer than is allowed
+    │   ├── BuildRefusal        the repository cannot be built into a player
+    │   │   └── SlowBuildRefusal    the build reached its time limit
     │   ├── BundleRefusal       a line of a result bundle is wrong
-    │   ├── DatasetRefusal      files of a data set are missing, corrupt, mis-sized or unlabelled
-    │   └── HostRefusal         this host lacks a guard that untrusted code needs
-    └── Fault                   the cause lies with us: retried, refunded, paged
-        └── HostFault           this host certainly failed while it ran a player, and no player can bring that about
+    │   ├── DatasetRefusal      files of a data set are missing, corrupt, of the wrong size or unlabelled
+    │   └── HostRefusal         this host lacks a guard that untrusted code requires
+    └── Fault                   platform error: retried, refunded, logged at ERROR and sent to the operators
+        └── HostFault           this host certainly failed during a run, in a way that no player can cause
 
-A player that breaks the rules while it plays is not an exception of the engine: its match still ends with a
-result, and the result carries the `Reason` (see `evaluation.domain.results`).
+A player that breaks the rules in a match raises no exception: the match still ends with a result, which contains the
+`Reason` (see `evaluation.domain.results`).
 """
 
 from __future__ import annotations
 
 
 class GauntletError(Exception):
-    """Whatever the engine raises on purpose."""
+    """Base class of the engine's exceptions."""
 
 
 class Refusal(GauntletError):
-    """Something was refused and it can be mended by who sent it.
+    """Invalid input; the sender can fix it.
 
-    `problem` says what is wrong, `fix` what to do about it; both are shown to the sender.
+    `problem` is the cause, `fix` says what to do; both are shown to the sender.
     """
 
     def __init__(self, problem: str, *, fix: str = "") -> None:
@@ -39,11 +39,11 @@ class ManifestRefusal(Refusal):
 
 
 class BuildRefusal(Refusal):
-    """The repository does not become a player."""
+    """The repository cannot be built into a player."""
 
 
 class SlowBuildRefusal(BuildRefusal):
-    """The build was stopped at its time limit."""
+    """The build reached its time limit and was stopped."""
 
 
 class BundleRefusal(Refusal):
@@ -56,16 +56,16 @@ class BundleRefusal(Refusal):
 
 
 class DatasetRefusal(Refusal):
-    """Files of a data set are missing, corrupt, mis-sized or unlabelled."""
+    """Files of a data set are missing, corrupt, of the wrong size or unlabelled."""
 
 
 class HostRefusal(Refusal):
-    """This host lacks a guard that untrusted code needs."""
+    """This host lacks a guard that untrusted code requires."""
 
 
 class Fault(GauntletError):
-    """Something of ours failed; no player is to blame and nothing is charged."""
+    """Platform error: no player is the cause, and no quota is charged."""
 
 
 class HostFault(Fault):
-    """This host certainly failed while it ran a player, in a way that no player can bring about."""
+    """This host certainly failed during a run, in a way that no player can cause."""

@@ -16,12 +16,12 @@ class Track(StrEnum):
 
     @property
     def side(self) -> Side:
-        """Which side of a match a submission to this track plays."""
+        """The side of a submission to this track in a match."""
         return Side.MODEL if self is Track.MODEL else Side.ATTACK
 
 
 class Side(StrEnum):
-    """The two chairs of a match."""
+    """The two sides of a match."""
 
     MODEL = "model"
     ATTACK = "attack"
@@ -29,10 +29,10 @@ class Side(StrEnum):
 
 @dataclass(frozen=True)
 class Player:
-    """A submission made ready to run: what a builder yields and a sandbox starts.
+    """A built submission: the result of a builder, started by a sandbox.
 
-    Exactly one of `image` (a Docker image, named by its id) and `directory` (a checkout that runs with the current
-    interpreter) is set. `digest` names the content: equal digests are the same player.
+    Exactly one of `image` (the id of a Docker image) and `directory` (a checkout for the current interpreter) is set.
+    `digest` identifies the content: equal digests are the same player.
     """
 
     name: str

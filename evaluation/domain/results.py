@@ -1,4 +1,4 @@
-"""What a match yields: an outcome for each sample, and the named reasons for what went wrong."""
+"""Results of a match: an outcome for each sample, and the named reasons for failures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evaluation.domain.rules import QueryRules
 
 
 class Outcome(StrEnum):
-    """How one sample ended."""
+    """The outcome of one sample."""
 
     ADVERSARIAL = "adversarial"
     FAILED = "failed"
@@ -23,25 +23,25 @@ class Outcome(StrEnum):
 
 
 class Reason(StrEnum):
-    """Every way in which a player can fail, by the name that results, logs and pages show."""
+    """Every reason for which a player can fail, by the name in results, logs and pages."""
 
-    # at the door of the match
+    # before the match
     NEVER_CONNECTED = "never_connected"
     EXITED_IN_SETUP = "exited_in_setup"
     BAD_HELLO = "bad_hello"
-    # what it sent
+    # protocol
     BAD_TYPE = "bad_type"
     BAD_LENGTH = "bad_length"
     BAD_COUNT = "bad_count"
     BAD_SEQUENCE = "bad_sequence"
     UNEXPECTED_BYTES = "unexpected_bytes"
     UNKNOWN_SAMPLE = "unknown_sample"
-    # how it ended
+    # time, connection and process
     TOO_SLOW = "too_slow"
     DISCONNECTED = "disconnected"
     CRASHED = "crashed"
     OUT_OF_MEMORY = "out_of_memory"
-    # what it answered
+    # results
     INVALID_LABEL = "invalid_label"
     INCONSISTENT = "inconsistent"
     ATTACK_RAISED = "attack_raised"
@@ -51,24 +51,24 @@ class Reason(StrEnum):
 
     @property
     def text(self) -> str:
-        """One sentence for people."""
+        """A sentence for people."""
         return _TEXTS[self]
 
 
 _TEXTS: dict[Reason, str] = {
     Reason.NEVER_CONNECTED: "it did not connect to the referee within the set-up time",
     Reason.EXITED_IN_SETUP: "its process ended before it connected to the referee",
-    Reason.BAD_HELLO: "its first frame was no valid HELLO",
-    Reason.BAD_TYPE: "it sent a frame of a type that is not allowed there",
-    Reason.BAD_LENGTH: "it sent a frame whose length does not fit its type and count",
+    Reason.BAD_HELLO: "its first frame was not a valid HELLO",
+    Reason.BAD_TYPE: "it sent a frame of a type that is not allowed at this point",
+    Reason.BAD_LENGTH: "it sent a frame whose length does not match its type and count",
     Reason.BAD_COUNT: "it sent a frame with a count outside the allowed range",
     Reason.BAD_SEQUENCE: "it sent a frame with a sequence number out of order",
-    Reason.UNEXPECTED_BYTES: "it sent bytes while no frame was due",
+    Reason.UNEXPECTED_BYTES: "it sent bytes when no frame was due",
     Reason.UNKNOWN_SAMPLE: "it named a sample that is not part of the piece",
-    Reason.TOO_SLOW: "its time was used up",
-    Reason.DISCONNECTED: "it closed its connection in mid-match",
+    Reason.TOO_SLOW: "it exceeded its time limit",
+    Reason.DISCONNECTED: "it closed its connection during the match",
     Reason.CRASHED: "its process ended with an error",
-    Reason.OUT_OF_MEMORY: "it was stopped for using more memory than the limit",
+    Reason.OUT_OF_MEMORY: "it used more memory than the limit and was stopped",
     Reason.INVALID_LABEL: "the model gave no valid label for the image",
     Reason.INCONSISTENT: (
         "replayed images got other labels: the model is not a stateless, deterministic function of one image"
@@ -82,7 +82,7 @@ _TEXTS: dict[Reason, str] = {
 
 @dataclass(frozen=True)
 class Failure:
-    """A player failed: who, why, and what is known beyond the reason's own sentence."""
+    """A failure of a player: its side, the reason, and details beyond the reason's own sentence."""
 
     side: Side
     reason: Reason
@@ -96,9 +96,9 @@ class Failure:
 
 @dataclass(frozen=True)
 class SampleResult:
-    """One row: how one sample ended. Distances are L2 over pixels / 255; `seconds` is the sample's share of its piece.
+    """The result of one sample. Distances are L2 over pixels / 255; `seconds` is the sample's share of its piece.
 
-    `found_label` is what the model calls the adversarial image, None where none was found.
+    `found_label` is the model's label of the adversarial image, None if none was found.
     """
 
     sample: int
@@ -115,11 +115,11 @@ class SampleResult:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """Every charged query of a stretch of play, one entry each, in order: columns of equal length.
+    """Every charged query of a piece or match, in order: columns of equal length.
 
-    `sample` was named by the attack, `charged` is the sample whose budget paid, and `query` counts the queries of that
-    one. `label` is -1 where the model gave no valid one, -2 where the answer was withheld. `distance` is that to the
-    clean image of `sample`. It draws accuracy against queries and against budget.
+    `sample` is the one that the attack named, `charged` the one whose budget was charged, and `query` counts its
+    queries. `label` is -1 if the model gave no valid one, -2 if the answer was withheld. `distance` is measured
+    from the clean image of `sample`. Plots of accuracy against queries and against budget use it.
     """
 
     sample: NDArray[np.uint16]
@@ -134,12 +134,12 @@ class Trace:
 
 @dataclass(frozen=True)
 class AuditReport:
-    """What came of asking the model again, and whether that is within the tolerance.
+    """The counts of an audit, which queries the model again, and their tolerances.
 
-    `replayed` images got an answer again in other company, `changed` of them another label; `judged` verdict queries
-    found `denied` images adversarial no more. Of `fresh_due` images, in their own frames, a freshly started model was
-    to be asked, `fresh` were; it called `fresh_changed` of them otherwise, `fresh_unanswered` of these because it did
-    not answer although it was started twice. Each count has limits of its own, so that none can be diluted by another.
+    `replayed` images were queried again in other batches, and `changed` of them got another label; of `judged` verdict
+    queries, `denied` images were no longer adversarial. A freshly started model is queried with `fresh_due` images in
+    their original frames, and `fresh` of them are done; `fresh_changed` of these got another label, among them
+    `fresh_unanswered` without an answer after two starts. Each count has its own limit, so that none dilutes another.
     """
 
     replayed: int = 0
@@ -153,7 +153,7 @@ class AuditReport:
 
     @property
     def passed(self) -> bool:
-        """Within each tolerance: of 2 replays or 5 %, of 3 verdicts or 10 %, of 2 fresh replays or 5 %."""
+        """True within each tolerance: 2 replays or 5 %, 3 verdicts or 10 %, 2 fresh replays or 5 %."""
         return (
             self.changed <= max(2, 0.05 * self.replayed)
             and self.denied <= max(3, 0.10 * self.judged)
@@ -162,16 +162,16 @@ class AuditReport:
 
     @property
     def stateful(self) -> bool:
-        """Whether labels of equal frames differed after a fresh start.
+        """True if labels of equal frames differed after a fresh start.
 
-        No attack can bring a model to that whose label of a frame depends on the frame alone. A GPU model needs
-        deterministic kernels for it; the tolerance covers a few labels at the decision boundary.
+        No attack can cause this for a model whose labels depend only on the frame. A GPU model needs deterministic
+        kernels for that; the tolerance covers a few labels at the decision boundary.
         """
         return self.fresh_changed > max(2, 0.05 * self.fresh)
 
     @property
     def open(self) -> bool:
-        """Whether a freshly started model still has to be asked: nothing may be scored before it was."""
+        """True if the queries to a freshly started model are incomplete: nothing may be scored before."""
         return self.fresh < self.fresh_due
 
     def __add__(self, other: AuditReport) -> AuditReport:
@@ -187,15 +187,15 @@ class AuditReport:
 
 
 def sum_reports(reports: Iterable[AuditReport]) -> AuditReport:
-    """The audit of a match, from those of its pieces."""
+    """Return the audit of a match, the sum of those of its pieces."""
     return sum(reports, AuditReport())
 
 
 @dataclass(frozen=True, eq=False)
 class PieceResult:
-    """What one piece yields; the unit that is committed. `perturbed` is (n, h, w, c): the scored image, or grey.
+    """The result of one piece, the unit that is committed. `perturbed` is (n, h, w, c): the scored image, or grey.
 
-    `audit` and `failures` are those of the piece alone.
+    `audit` and `failures` are those of this piece.
     """
 
     samples: tuple[SampleResult, ...]

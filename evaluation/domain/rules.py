@@ -1,6 +1,6 @@
-"""The rules of the game: one typed, versioned value. Every score carries the version it was made under.
+"""Rules of a competition: one typed, versioned value. Every score names the version it was made under.
 
-No constant of a competition (64, 200, 1,000 ...) stands anywhere else.
+Constants of a competition (64, 200, 1,000 ...) are defined only here.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from evaluation.domain.images import ImageShape
 
 @dataclass(frozen=True)
 class QueryRules:
-    """The query format: an attack may ask the model, a bounded number of times for each sample.
+    """The query format: an attack may query the model, a limited number of times for each sample.
 
-    The defaults are version 1, the Adversarial Vision Challenge of NeurIPS 2018 (seed 000, 3.3, 4.1 and 4.2).
-    Seconds are seconds of the reference machine; a worker multiplies them by its calibration factor.
+    The defaults are version 1, the Adversarial Vision Challenge of NeurIPS 2018 (Brendel et al. 2020, sections 3.3,
+    4.1 and 4.2). Seconds are those of the reference machine; a worker multiplies them by its calibration factor.
     """
 
     name: str = "avc-2018"
@@ -36,10 +36,10 @@ class QueryRules:
         if self.query_budget < 1:
             raise ValueError("query_budget must be at least 1")
         if not 1 <= self.piece_samples <= 64:
-            raise ValueError("piece_samples must be from 1 to 64, the most images a frame carries")
+            raise ValueError("piece_samples must be from 1 to 64, the most images of a frame")
         if not 2 <= self.classes <= 32767:
-            raise ValueError("classes must be from 2 to 32,767, the most an int16 label can name")
+            raise ValueError("classes must be from 2 to 32,767, the largest int16 label")
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
+        """Return plain values for JSON."""
         return asdict(self) | {"shape": list(self.shape)}

@@ -1,4 +1,4 @@
-"""A sample: one clean image with what is known of it."""
+"""Sample: one clean image with its label and target."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from evaluation.domain.images import Image
 class Sample:
     """One clean image of a sample set.
 
-    `number` is its place in its split, and its name in every result; `label` the true class; `target` the class
-    that a targeted attack must reach, None where none was drawn.
+    `number` is its index in its split, and its name in every result; `label` is the true class; `target` is the class
+    that a targeted attack must reach, None if none was drawn.
     """
 
     number: int

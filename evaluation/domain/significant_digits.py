@@ -1,15 +1,15 @@
-"""How many digits of a score mean something."""
+"""Number of significant digits of a score."""
 
 from __future__ import annotations
 
 MOST_DECIMALS = 3
-"""Of a distance, wherever people read it."""
+"""The most decimals of a distance in texts for people."""
 
 
 def decimals(low: float, high: float) -> int:
-    """The decimals of a score and its interval: those of two significant digits of the interval's half-width.
+    """Return the decimals of a score and its interval: two significant digits of the interval's half-width.
 
-    At most `MOST_DECIMALS`, which is also the answer where the interval has no width.
+    At most `MOST_DECIMALS`, which is also the result for an interval without width.
     """
     half = (high - low) / 2
     if half <= 0:

@@ -1,4 +1,4 @@
-"""Tags that submit: how they are named, and which one is free. Pure."""
+"""Names of the tags that make submissions. Pure."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable
 
 SUBMISSION_PREFIX = "submission-"
-"""A pushed tag that begins so is a submission."""
+"""A pushed tag with this prefix is a submission."""
 
 _NUMBERED = re.compile(rf"{SUBMISSION_PREFIX}([0-9]{{1,9}})")
 
 
 def next_tag(taken: Iterable[str]) -> str:
-    """`submission-N` with N one above the highest among the tags `taken`; tags of other forms do not count."""
+    """Return `submission-N`, with N one above the highest of the tags `taken`; other forms of tags do not count."""
     numbers = [int(found[1]) for tag in taken if (found := _NUMBERED.fullmatch(tag))]
     return f"{SUBMISSION_PREFIX}{max(numbers, default=0) + 1}"

@@ -1,1 +1,1 @@
-"""The referee's end of the wire: channels and the handshake. `gauntlet.frames` has the frames that they carry."""
+"""Wire protocol, the referee's end: channels and the handshake. The frames are in `gauntlet.frames`."""

@@ -1,4 +1,4 @@
-"""The first exchange on every connection, and where a referee listens for it."""
+"""Handshake of every connection, and the socket of the referee."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _ROLES = {Side.MODEL: frames.ROLE_MODEL, Side.ATTACK: frames.ROLE_ATTACK}
 
 
 class Listener:
-    """A socket file that takes exactly one connection: after the first, the file is gone and nobody else gets in."""
+    """A socket file that accepts exactly one connection: after the first, the file is removed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.bind(str(path))
-        path.chmod(0o666)  # the player runs as another user; only its own directory leads here
+        path.chmod(0o666)  # the player runs as another user; only its own directory gives access
         self._socket.listen(1)
 
     def accept(self, deadline: float, given_up: Callable[[], bool]) -> socket.socket:
-        """The player's connection, before `deadline` and while not `given_up()`; raises `ChannelError`."""
+        """Return the player's connection, before `deadline` and while not `given_up()`. Raise `ChannelError`."""
         self._socket.settimeout(0.05)
         while True:
             try:
@@ -50,7 +50,7 @@ class Listener:
 
 
 def welcome(connected: socket.socket, side: Side, track: Track, rules: QueryRules, deadline: float) -> Channel:
-    """Read HELLO, check it, answer WELCOME; the open channel. Raises `ChannelError`, the socket closed."""
+    """Read and check HELLO, answer WELCOME, return the open channel. Raise `ChannelError` with the socket closed."""
     channel = Channel(connected, max_payload=frames.MAX_COUNT * (rules.shape.size + 2))
     try:
         hello = channel.receive(HELLO_DUE, deadline)
@@ -58,10 +58,10 @@ def welcome(connected: socket.socket, side: Side, track: Track, rules: QueryRule
         if magic != frames.MAGIC:
             raise ChannelError(Reason.BAD_HELLO, f"magic {bytes(magic)!r}, expected {frames.MAGIC!r}")
         if version != frames.VERSION:
-            raise ChannelError(Reason.BAD_HELLO, f"protocol version {version}, this referee speaks {frames.VERSION}")
+            raise ChannelError(Reason.BAD_HELLO, f"protocol version {version}, this referee uses {frames.VERSION}")
         if role != _ROLES[side]:
-            raise ChannelError(Reason.BAD_HELLO, f"role {role}, the {side} has role {_ROLES[side]}")
-        attacks = side is Side.ATTACK  # a model learns nothing of who plays against it
+            raise ChannelError(Reason.BAD_HELLO, f"role {role}, but the {side} has role {_ROLES[side]}")
+        attacks = side is Side.ATTACK  # a model learns nothing about its opponent
         flags = frames.FLAG_TARGETED if attacks and track is Track.TARGETED else 0
         budget = rules.query_budget if attacks else 0
         payload = frames.WELCOME_PAYLOAD.pack(

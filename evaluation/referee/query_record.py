@@ -22,7 +22,7 @@ _ENTRY_TYPE = np.dtype([("sample", "<u2"), ("charged", "<u2"), ("query", "<u4"),
 
 
 def is_adversarial(label: int, sample: Sample, track: Track) -> bool:
-    """The criterion. An image without a valid label counts as adversarial (seed 000, 4.2)."""
+    """The criterion. An image without a valid label is adversarial (Brendel et al. 2020, section 4.2)."""
     if label == frames.UNCLASSIFIED:
         return True
     return label == sample.target if track is Track.TARGETED else label != sample.label

@@ -1,1 +1,1 @@
-"""One match end to end: the only place where sandboxes, sockets and the referee meet."""
+"""Runs of whole matches: the only package that combines sandboxes, sockets and the referee."""

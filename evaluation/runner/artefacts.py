@@ -1,4 +1,4 @@
-"""The files of a match: `result.json` for people and programs, `perturbed.npz` and `trace.npz` for the arrays."""
+"""Files of a match: `result.json` for people and programs, `perturbed.npz` and `trace.npz` for the arrays."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from evaluation.domain.samples import Sample
 
 
 def median_distance(result: MatchResult) -> float:
-    """The median over samples of the match's distances."""
+    """Return the median over samples of the match's distances."""
     return float(np.median([row.distance for row in result.samples]))
 
 
 def as_dict(result: MatchResult) -> dict[str, Any]:
-    """What `result.json` holds."""
+    """Return the content of `result.json`."""
     return {
         "rules": result.rules.as_dict(),
         "track": str(result.track),
@@ -54,7 +54,7 @@ def as_dict(result: MatchResult) -> dict[str, Any]:
 
 
 def write_result(result: MatchResult, samples: Sequence[Sample], directory: Path) -> None:
-    """Write the files of a match to `directory`, which is made if need be."""
+    """Write the files of a match to `directory`, created if necessary."""
     directory.mkdir(parents=True, exist_ok=True)
     images = np.stack([sample.image for sample in samples])
     numbers = np.array([sample.number for sample in samples], np.int64)
@@ -74,11 +74,11 @@ def write_result(result: MatchResult, samples: Sequence[Sample], directory: Path
         label=np.concatenate([trace.label for trace in traces]),
         distance=np.concatenate([trace.distance for trace in traces]),
     )
-    # last, so that where it stands the match is whole
+    # last: if it exists, all files are complete
     (directory / "result.json").write_text(json.dumps(as_dict(result), indent=1) + "\n", encoding="utf-8")
 
 
 def read_result(directory: Path) -> dict[str, Any]:
-    """What `write_result` wrote to `result.json`."""
+    """Return what `write_result` wrote to `result.json`."""
     loaded: dict[str, Any] = json.loads((directory / "result.json").read_text(encoding="utf-8"))
     return loaded

@@ -1,4 +1,4 @@
-"""What the smoke stage says of one thing it looked at: what was seen and, where that is not as it must be, the fix."""
+"""Checks of the smoke test: what was seen and, for a failed check, the fix."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from evaluation.runner.last_exception import MOST_CHARACTERS, LastException, las
 from evaluation.sandbox.host_paths import HostPaths
 
 _ENDED = frozenset({Reason.EXITED_IN_SETUP, Reason.CRASHED, Reason.DISCONNECTED})
-"""What an exception in the player's own code looks like to the referee."""
+"""The referee's reasons that an exception in the player's own code can cause."""
 
 _FIXES: dict[Reason, str] = {
-    Reason.NEVER_CONNECTED: "call `serve_model` or `serve_attack` sooner, and load less before it",
-    Reason.EXITED_IN_SETUP: "let `serve_model` or `serve_attack` run until the match ends; the log shows its output",
-    Reason.CRASHED: "find what ended the process; the log shows its output",
-    Reason.DISCONNECTED: "keep the connection open until the match is over",
-    Reason.TOO_SLOW: "make it faster: answer within the time of the rules, on one processor",
-    Reason.OUT_OF_MEMORY: "use less memory: smaller batches, fewer copies, weights that are loaded once",
+    Reason.NEVER_CONNECTED: "call `serve_model` or `serve_attack` earlier, and load less before the call",
+    Reason.EXITED_IN_SETUP: "run `serve_model` or `serve_attack` until the match ends; the log shows the output",
+    Reason.CRASHED: "find out why the process ended; the log shows its output",
+    Reason.DISCONNECTED: "keep the connection open until the match ends",
+    Reason.TOO_SLOW: "make it faster: answer within the time limit of the rules, on one processor",
+    Reason.OUT_OF_MEMORY: "use less memory: use smaller batches and fewer copies, and load weights once",
 }
-_PROTOCOL = "use the SDK, or see what `gauntlet conformance COMMAND` says of the frames"
+_PROTOCOL = "use the SDK, or run `gauntlet conformance COMMAND` to test the frames"
 
 
 @dataclass(frozen=True)
 class SmokeCheck:
-    """One thing that was looked at: whether it is as it must be (None: not reached), and what was seen.
+    """One check: whether it passed (None: not reached), and what was seen.
 
-    headline: where it failed, the sentence that tells most, if that is not `seen`; fix: what to do, one thing a line.
+    For a failure, `headline` is the most useful sentence, if not `seen`, and `fix` says what to do, one item per line.
     """
 
     name: str
@@ -40,23 +40,23 @@ class SmokeCheck:
 
 
 def not_reached(*names: str) -> list[SmokeCheck]:
-    """Checks that a failure before them left without an answer."""
+    """Return checks that were not reached because of an earlier failure."""
     return [SmokeCheck(name, None, "not reached") for name in names]
 
 
 def what_failed(checks: Sequence[SmokeCheck]) -> tuple[str, list[str]]:
-    """The headline and the fixes of checks that did not all pass; the first that failed has the headline."""
+    """Return the headline of the first failed check and the fixes of all failed checks."""
     failed = [check for check in checks if check.passed is False] or [check for check in checks if not check.passed]
     fixes = dict.fromkeys(line for check in failed for line in check.fix.splitlines())
     return failed[0].headline or failed[0].seen, list(fixes)
 
 
-def kept_the_rules(failures: Sequence[Failure], output: str, directory: Path | None) -> SmokeCheck:
-    """The check of a player that failed so often and printed this; `directory` holds its files (None: an image)."""
+def check_rules(failures: Sequence[Failure], output: str, directory: Path | None) -> SmokeCheck:
+    """Return the check of a player with these failures and this output; `directory` is its files (None: an image)."""
     if not failures:
-        return SmokeCheck("rules", True, "connected, spoke the protocol, ended in order")
+        return SmokeCheck("rules", True, "connected, followed the protocol, ended normally")
     paths = HostPaths(directory)
-    times = Counter(map(sentence, failures))
+    times = Counter(map(describe_failure, failures))
     seen = "; ".join(f"{text}, {count} times" if count > 1 else text for text, count in times.items())
     raised = last_exception(output, directory)
     explained = raised is not None and any(failure.reason in _ENDED for failure in failures)
@@ -64,28 +64,30 @@ def kept_the_rules(failures: Sequence[Failure], output: str, directory: Path | N
     if raised is not None and explained:
         headline = str(raised)
     else:
-        headline = f"The {first.side} failed: {sentence(first)}{_last_line(output) if first.reason in _ENDED else ''}"
+        headline = (
+            f"The {first.side} failed: {describe_failure(first)}{_last_line(output) if first.reason in _ENDED else ''}"
+        )
     fixes = [
-        mend(raised) if raised is not None and reason in _ENDED else _FIXES.get(reason, _PROTOCOL)
+        suggest_fix(raised) if raised is not None and reason in _ENDED else _FIXES.get(reason, _PROTOCOL)
         for reason in dict.fromkeys(failure.reason for failure in failures)
     ]
-    return SmokeCheck("rules", False, seen, paths.hidden(headline), "\n".join(dict.fromkeys(fixes)))
+    return SmokeCheck("rules", False, seen, paths.shorten(headline), "\n".join(dict.fromkeys(fixes)))
 
 
-def sentence(failure: Failure) -> str:
-    """A failure in words, without whose it is."""
+def describe_failure(failure: Failure) -> str:
+    """Return a failure in words, without its side."""
     return f"{failure.reason.text} ({failure.detail})" if failure.detail else failure.reason.text
 
 
-def mend(raised: LastException) -> str:
-    """What to do about an exception in the player's own code."""
+def suggest_fix(raised: LastException) -> str:
+    """Return the fix for an exception in the player's own code."""
     if raised.exception.startswith(("ModuleNotFoundError", "ImportError")):
         return "add the package to `requirements.txt`, or the missing file to the repository"
     if not raised.file:
-        return "find what raised it; the log has the whole traceback"
+        return "find the cause; the log has the whole traceback"
     return f"correct `{raised.file}` at line {raised.line}"
 
 
 def _last_line(output: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    return f"; the last that it printed: {lines[-1][:MOST_CHARACTERS]}" if lines else ""
+    return f"; its last output: {lines[-1][:MOST_CHARACTERS]}" if lines else ""

@@ -1,4 +1,4 @@
-"""A seat whose player is a function of ours, in a thread on a socket pair. No sandbox: never for anyone else's code."""
+"""Connection to a player that is a function of the site, in a thread on a socket pair. Only for trusted code."""
 
 from __future__ import annotations
 
@@ -10,49 +10,49 @@ from contextlib import suppress
 
 from evaluation.referee.player_connection import PlayerConnection, PlayerExit
 
-_LAST_WORDS = 1.0
-"""Seconds for a woken thread to end, so that it does not write into what comes after it; one that hangs is left."""
+_END_SECONDS = 1.0
+"""Seconds for a woken thread to end, so that it does not write later; a thread that hangs is abandoned."""
 
 
 class InProcessPlayer(PlayerConnection):
-    """`serve` gets a connected socket and speaks the protocol on it, usually through the SDK; anew at each opening."""
+    """A player whose function `serve` gets a connected socket at each opening, and usually passes it to the SDK."""
 
     def __init__(self, serve: Callable[[socket.socket], None], openings: list[float] | None = None) -> None:
         self._serve = serve
         self._openings = [] if openings is None else openings
         self._thread: threading.Thread | None = None
-        self._theirs: socket.socket | None = None
+        self._player_end: socket.socket | None = None
 
     @property
     def opened(self) -> int:
-        """How often a player was started here and at the further seats for it."""
+        """The number of starts of the player, here and on further connections."""
         return len(self._openings)
 
     def open(self, seconds: float) -> tuple[socket.socket, float]:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        referee_end, player_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self._openings.append(time.monotonic())
-        self._theirs = theirs
+        self._player_end = player_end
 
         def body() -> None:
-            # the referee learns of the end from the closed socket, as with any other player
-            with suppress(SystemExit, OSError), theirs:
-                self._serve(theirs)
+            # as with other players, the closed socket tells the referee that the player ended
+            with suppress(SystemExit, OSError), player_end:
+                self._serve(player_end)
 
         self._thread = threading.Thread(target=body, daemon=True)
         self._thread.start()
-        return ours, time.monotonic() + seconds
+        return referee_end, time.monotonic() + seconds
 
     def dismiss(self, *, patience: float = 0.0) -> PlayerExit:
-        if self._thread is not None and self._theirs is not None:
+        if self._thread is not None and self._player_end is not None:
             self._thread.join(timeout=patience)
-            with suppress(OSError):  # wakes a thread that still waits on it; closing alone would not
-                self._theirs.shutdown(socket.SHUT_RDWR)
-            self._thread.join(timeout=_LAST_WORDS)
+            with suppress(OSError):  # wakes a thread that still waits on it; `close` would not
+                self._player_end.shutdown(socket.SHUT_RDWR)
+            self._thread.join(timeout=_END_SECONDS)
             self._thread = None
         return PlayerExit()
 
     def give_up(self) -> None:
-        """Nothing to do: `open` never waits."""
+        """Do nothing: `open` never waits."""
 
     def another(self) -> InProcessPlayer:
         return type(self)(self._serve, self._openings)

@@ -1,4 +1,4 @@
-"""Where a player's own code raised: read from what it printed. Pure."""
+"""Last exception of a player's own code, parsed from its output. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from evaluation.builder.lean_pack import SDK_DIRECTORY, WORK_DIRECTORY
 
 MOST_CHARACTERS = 300
-"""How much of an exception's message is quoted."""
+"""The number of characters quoted from an exception's message."""
 
 _FRAME = re.compile(r'[\s|]*File "(?P<file>[^"]+)", line (?P<line>[0-9]+)')
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(?::\s.*)?")
@@ -18,7 +18,7 @@ _LIBRARIES = re.compile(r"/(?:site-packages|dist-packages)/|/lib/python[0-9.]+/|
 
 @dataclass(frozen=True)
 class LastException:
-    """The last exception of an output: its last line, and the innermost place in the player's own files, if any."""
+    """The last exception of an output: its last line, and the innermost position in the player's own files, if any."""
 
     exception: str
     file: str = ""
@@ -29,9 +29,9 @@ class LastException:
 
 
 def last_exception(output: str, directory: Path | None) -> LastException | None:
-    """The last exception whose traceback of Python stands in `output`; None where there is none.
+    """Return the last exception with a Python traceback in `output`, None if there is none.
 
-    directory: where the player's files lie; None for an image, where that is `/submission` or a place of its own.
+    `directory` holds the player's files; it is None for an image, where they are in `/submission` or elsewhere.
     """
     found = None
     frames: list[tuple[str, int]] = []
@@ -57,7 +57,7 @@ def _raised(exception: str, frames: list[tuple[str, int]], directory: Path | Non
 
 
 def _own(file: str, directory: Path | None) -> str:
-    """`file` as the repository calls it, "" where it is none of the player's own."""
+    """Return `file` relative to the repository, "" if it is not a file of the player."""
     if file.startswith("<"):
         return ""
     roots = (WORK_DIRECTORY,) if directory is None else (str(directory), str(directory.resolve()))

@@ -1,4 +1,4 @@
-"""Lines of an output that comes in pieces."""
+"""Splitter of an output stream into lines."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 _MOST_CHARACTERS = 1 << 16
 _END = re.compile(r"\r\n|\n|\r(?!\Z)")
-"""A carriage return ends a line, too: progress bars write nothing else. At the very end a newline may follow it."""
+"""A carriage return ends a line, too, for progress bars. At the end of a chunk, a newline may still follow it."""
 
 
 class LineSplitter:
-    """Passes each whole line to `on_line`, without its end; a line without one comes in pieces of 64 Ki characters."""
+    """Passes each line to `on_line`, without its end; a longer line is split after 64 Ki characters."""
 
     def __init__(self, on_line: Callable[[str], None]) -> None:
         self._on_line = on_line
@@ -20,7 +20,7 @@ class LineSplitter:
         self._rest = ""
 
     def feed(self, chunk: bytes) -> None:
-        """Take the next piece of the output."""
+        """Process the next chunk of the output."""
         *lines, self._rest = _END.split(self._rest + self._decode.decode(chunk))
         for line in lines:
             self._on_line(line)
@@ -29,7 +29,7 @@ class LineSplitter:
             self._rest = ""
 
     def close(self) -> None:
-        """The output is over: what is left is a line, too. Another output may follow."""
+        """End the output and pass on the rest as a line. Another output may follow."""
         rest = (self._rest + self._decode.decode(b"", final=True)).rstrip("\r")
         self._decode.reset()
         self._rest = ""

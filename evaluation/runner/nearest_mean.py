@@ -1,4 +1,4 @@
-"""A model of any data set, made in a moment: the label of an image is the class whose mean is nearest to it."""
+"""Nearest-mean classifier for any data set: fast to make, with the class of the nearest mean as label."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from evaluation.domain.images import Images
 from evaluation.domain.samples import Sample
 
 _GRID = 8
-"""Points a side at which an image is looked at: few, so that small perturbations change the label."""
+"""Grid points per side of an image: few, so that small perturbations change the label."""
 
 _UNIT = 16
-"""Means are whole numbers of 1/16 of a pixel value, so that float64 sums are exact: a label depends on nothing but the
-image, whatever stands beside it in a batch."""
+"""Means are whole numbers of 1/16 of a pixel value, so that float64 sums are exact: a label depends only on the image,
+not on the other images of a batch."""
 
 
 class NearestMean:
-    """Knows the classes of the samples it is made of, and no other."""
+    """A nearest-mean classifier of the classes of its samples."""
 
     def __init__(self, samples: Sequence[Sample]) -> None:
         labels = np.array([sample.label for sample in samples], np.int64)
@@ -30,17 +30,17 @@ class NearestMean:
         self._squares = np.sum(self._means**2, axis=1)
 
     def predict(self, images: Images) -> NDArray[np.int64]:
-        """A label for each image; between means that are equally near, the smaller one."""
+        """Return a label for each image; of equally near means the smaller label."""
         nearness = 2 * _UNIT * _points(images) @ self._means.T - self._squares
         labels: NDArray[np.int64] = self._labels[np.argmax(nearness, axis=1)]
         return labels
 
 
 def _points(images: Images) -> NDArray[np.float64]:
-    """(n, height, width, channels) becomes (n, values): the pixels in the middle of each cell of a grid."""
+    """Return the pixels in the middle of each grid cell: (n, height, width, channels) becomes (n, values)."""
     _, height, width, _ = images.shape
-    looked_at = images[:, _middles(height)][:, :, _middles(width)]
-    return looked_at.reshape(len(images), -1).astype(np.float64)
+    middles = images[:, _middles(height)][:, :, _middles(width)]
+    return middles.reshape(len(images), -1).astype(np.float64)
 
 
 def _middles(side: int) -> NDArray[np.int64]:

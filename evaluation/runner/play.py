@@ -1,4 +1,4 @@
-"""Play one match: seat both players, let the referee work, take everything down again."""
+"""Run of one match: start both players, run the referee, end the players."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from evaluation.sandbox.base import Resources, Sandbox
 
 @dataclass(frozen=True, eq=False)
 class Played:
-    """A result, and what the players printed (one text for each time that they were started)."""
+    """A result, and the output of the players (one text per start)."""
 
     result: MatchResult
     model_logs: tuple[str, ...]
@@ -39,19 +39,19 @@ def play(
 ) -> Played:
     """Play `attack` against `model` on `samples`, in the attack's track.
 
-    `fresh_audit` and `reuse_attack` as in `Match`. Players that fail, fail in the result; raises `Fault` where the host
-    does, after both players were taken down.
+    `fresh_audit` and `reuse_attack` are those of `Match`. A failure of a player is part of the result; a failure of the
+    host raises `Fault`, after both players were ended.
     """
     track = attack.track
     if model.track is not Track.MODEL or track is Track.MODEL:
         raise ValueError(f"a match needs a model and an attack, not {model.track} and {track}")
-    model_seat = SandboxedPlayer(sandbox, model, resources or Resources())
-    attack_seat = SandboxedPlayer(sandbox, attack, resources or Resources())
+    model_player = SandboxedPlayer(sandbox, model, resources or Resources())
+    attack_player = SandboxedPlayer(sandbox, attack, resources or Resources())
     match = Match(
         rules=rules,
         track=track,
-        model=model_seat,
-        attack=attack_seat,
+        model=model_player,
+        attack=attack_player,
         seed=seed,
         calibration=calibration,
         fresh_audit=fresh_audit,
@@ -74,4 +74,4 @@ def play(
         )
     finally:
         match.close()
-    return Played(result, tuple(model_seat.logs), tuple(attack_seat.logs))
+    return Played(result, tuple(model_player.logs), tuple(attack_player.logs))

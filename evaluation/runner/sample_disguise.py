@@ -1,4 +1,4 @@
-"""Published images in another order and form, so that a player cannot tell the smoke test by them."""
+"""Disguise of published images, so that a player cannot recognise the smoke test."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from evaluation.domain.images import Image
 from evaluation.domain.samples import Sample
 
 NOISE = 2
-"""The most by which a value is changed."""
+"""The largest change of a pixel value."""
 
 SHIFT = 64
-"""An image is moved by one pixel at the most for so many pixels of its side, and at least by one."""
+"""Pixels of a side per pixel of the largest shift; the largest shift is at least one pixel."""
 
 
-def disguised(samples: Sequence[Sample], seed: int) -> list[Sample]:
-    """`samples` shuffled and renumbered, each moved by a pixel or so and with noise that no label depends on.
+def disguise(samples: Sequence[Sample], seed: int) -> list[Sample]:
+    """Return `samples` shuffled and renumbered, each slightly shifted and with noise that changes no label.
 
     Equal seeds give equal images.
     """

@@ -1,4 +1,4 @@
-"""A seat whose player runs in a sandbox."""
+"""Connection to a player that runs in a sandbox."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from evaluation.runner.line_splitter import LineSplitter
 from evaluation.sandbox.base import SOCKET_NAME, Ending, Resources, Run, Sandbox
 
 UNCERTAIN_STARTS = 3
-"""How many control players must answer where the sandbox itself cannot tell whether it began the player."""
+"""Number of control players that must answer if the sandbox cannot tell whether it started the player."""
 
 
 class SandboxedPlayer(PlayerConnection):
-    """Starts `player` in `sandbox` with a socket directory of its own, as often as it is asked to."""
+    """Starts `player` in `sandbox` at each opening, with a separate socket directory."""
 
     def __init__(
         self, sandbox: Sandbox, player: Player, resources: Resources, on_log: Callable[[str], None] | None = None
     ) -> None:
-        """`on_log` gets each line that the player prints, as it appears and from other threads; it must not raise."""
+        """Pass each line of the player's output to `on_log`, from other threads; it must not raise."""
         self._sandbox = sandbox
         self._player = player
         self._resources = resources
@@ -46,7 +46,7 @@ class SandboxedPlayer(PlayerConnection):
             self._directory.chmod(0o755)  # the player runs as another user
             listener = Listener(self._directory / SOCKET_NAME)
         except OSError as failure:
-            raise Fault(f"this host cannot make a socket for {self._player.name}: {failure}") from failure
+            raise Fault(f"this host cannot create a socket for {self._player.name}: {failure}") from failure
         self._connected = False
         try:
             self._run = self._sandbox.start(self._player, socket_directory=self._directory, resources=self._resources)
@@ -70,11 +70,11 @@ class SandboxedPlayer(PlayerConnection):
             self.logs.append(ending.log)
             if self._lines is not None:
                 self._lines.close()
-            departure = _player_exit(ending)
-            failed = departure.reason is not None or not self._connected
+            player_exit = _player_exit(ending)
+            failed = player_exit.reason is not None or not self._connected
             if failed and not self._given_up.is_set():
-                self._vouch(ending)
-            return departure
+                self._check_host(ending)
+            return player_exit
         finally:
             if self._directory is not None:
                 shutil.rmtree(self._directory, ignore_errors=True)
@@ -88,13 +88,13 @@ class SandboxedPlayer(PlayerConnection):
         connection.logs = self.logs
         return connection
 
-    def _vouch(self, ending: Ending) -> None:
-        """Raise `Fault` unless this host did its part in a run whose ending may be charged to the player."""
-        if ending.trouble:
-            raise HostFault(f"this host failed while it ran {self._player.name}: {ending.trouble}")
-        if ending.starved:
-            raise Fault(f"{self._player.name} was not given what it may use: {ending.starved}")
-        starts = 1 if ending.certain else UNCERTAIN_STARTS
+    def _check_host(self, ending: Ending) -> None:
+        """Raise `Fault` if this host, not the player, may be the cause of a failed run."""
+        if ending.host_failure:
+            raise HostFault(f"this host failed while it ran {self._player.name}: {ending.host_failure}")
+        if ending.memory_shortage:
+            raise Fault(f"this host had too little memory for {self._player.name}: {ending.memory_shortage}")
+        starts = 1 if ending.start_confirmed else UNCERTAIN_STARTS
         self._sandbox.prove(self._resources, gpu=self._player.gpu, starts=starts)
 
     def _wait(self, run: Run, patience: float) -> None:
@@ -107,6 +107,6 @@ def _player_exit(ending: Ending) -> PlayerExit:
     if ending.out_of_memory:
         return PlayerExit(Reason.OUT_OF_MEMORY)
     if ending.exit_code:
-        # nothing of what it printed: a result may be shown where its output must not (secret images)
+        # without its output: a result may be public where the output is not (secret images)
         return PlayerExit(Reason.CRASHED, f"exit status {ending.exit_code}")
     return PlayerExit()

@@ -1,4 +1,4 @@
-"""Whom an attack meets in the smoke stage: a model that knows the images of the competition."""
+"""Opponent of attacks in the smoke test: a model of the competition's images."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from evaluation.sandbox.base import Resources, Sandbox
 from gauntlet import serve_model
 
 MADE_FROM = 200
-"""Development samples that a nearest-mean opponent is made from, at most: few means for many classes are quick, and
-of few images of each class most are labelled right."""
+"""The most development samples of a nearest-mean opponent: few means are fast, and with few images of each class most
+labels are right."""
 
 NAME = "nearest-mean"
 
 
 @dataclass(frozen=True, eq=False)
 class Opponent:
-    """A model in its seat, and the samples on which attacks can be tried against it, in their order."""
+    """A connection to a model, and the samples on which attacks are tried against it, in order."""
 
     name: str
     connection: PlayerConnection
@@ -34,15 +34,15 @@ class Opponent:
 def player_opponent(
     player: Player, sandbox: Sandbox, samples: Sequence[Sample], resources: Resources | None = None
 ) -> Opponent:
-    """A submission as the opponent; which of `samples` it gets right shows when it is played."""
+    """Return a submission as the opponent; the match shows which of `samples` it labels right."""
     return Opponent(player.name, SandboxedPlayer(sandbox, player, resources or Resources()), tuple(samples))
 
 
 def nearest_mean_opponent(development: Sequence[Sample]) -> Opponent:
-    """A model made of the first `MADE_FROM` development samples. It is our own code and needs no sandbox.
+    """Return a model made of the first `MADE_FROM` development samples. It is trusted and needs no sandbox.
 
-    Its samples are those that it gets right. Targets are classes of which it knows an image: where a sample has another
-    one, the next such class takes its place. Raises `DatasetRefusal` where it knows fewer than two classes.
+    Its samples are those that it labels right. Targets are classes of these samples: if a sample has another target,
+    the next such class replaces it. Raise `DatasetRefusal` for fewer than two classes.
     """
     made_from = development[:MADE_FROM]
     model = NearestMean(made_from)
@@ -50,9 +50,9 @@ def nearest_mean_opponent(development: Sequence[Sample]) -> Opponent:
     known = sorted({sample.label for sample in right})
     if len(known) < 2:
         raise DatasetRefusal(
-            f"a nearest-mean model of the first {len(made_from)} development images gets images of fewer than two "
-            "classes right, so no attack can be tried against it",
-            fix="give development images of more classes, or name a model that knows them: --model DIR, or "
+            f"a nearest-mean model of the first {len(made_from)} development images labels images of fewer than two "
+            "classes correctly, so it cannot test an attack",
+            fix="add development images of more classes, or name a model for them: --model DIR, or "
             "smoke_opponent in the competition's file",
         )
     connection = InProcessPlayer(lambda connected: serve_model(model.predict, connected=connected))

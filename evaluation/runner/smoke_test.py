@@ -1,4 +1,4 @@
-"""The smoke stage: a short public match on development samples that shows a team what the arena will ask of it."""
+"""Smoke test: a short public match on development samples that checks a player before it is evaluated."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from evaluation.domain.results import Failure, Outcome, PieceResult, Reason, Sam
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.referee.match import Match
-from evaluation.runner.checks import SmokeCheck, kept_the_rules, mend, not_reached, sentence
+from evaluation.runner.checks import SmokeCheck, check_rules, describe_failure, not_reached, suggest_fix
 from evaluation.runner.in_process_player import InProcessPlayer
 from evaluation.runner.last_exception import LastException, last_exception
-from evaluation.runner.sample_disguise import disguised
+from evaluation.runner.sample_disguise import disguise
 from evaluation.runner.sandboxed_player import SandboxedPlayer
 from evaluation.runner.smoke_opponent import Opponent
 from evaluation.sandbox.base import Resources, Sandbox
@@ -25,39 +25,39 @@ from evaluation.sandbox.host_paths import HostPaths
 from gauntlet import serve_attack
 
 SAMPLES = 20
-"""Samples of a smoke stage, where there are as many."""
+"""Number of samples of a smoke test, if there are enough."""
 
 PROBE_QUERIES = 50
-"""Queries that the probe sends for each sample when a model is checked."""
+"""Queries of the probe per sample in the check of a model."""
 
 _FIXES = {
-    "accuracy": "check that preprocessing and the order of the classes are the competition's",
+    "accuracy": "use the preprocessing and the class order of the competition",
     "time": "make the model smaller or faster",
-    "stateless": "the same image must always get the same label: no randomness, no memory, no look at other images",
-    "success": "break at least one sample; an image that the model was not asked about does not count",
-    "budget": "ask less: the budget is for each sample",
+    "stateless": "return the same label for the same image: no randomness, no memory, no use of other images",
+    "success": "find an adversarial for at least one sample; only images sent as queries count",
+    "budget": "send fewer queries: the budget is per sample",
 }
 
 
 @dataclass(frozen=True, eq=False)
 class SmokeTestResult:
-    """What the smoke stage found, and everything that the player printed."""
+    """The checks of a smoke test, and the whole output of the player."""
 
     checks: tuple[SmokeCheck, ...]
     log: str
 
     @property
     def passed(self) -> bool:
-        """Whether every check did; one that was not reached did not."""
+        """True if every check passed; a check that was not reached did not."""
         return all(check.passed for check in self.checks)
 
 
-def shown(samples: Sequence[Sample], seed: int, most: int = SAMPLES) -> list[Sample]:
-    """Which of the public `samples` a player meets, in another order and form than they are published in.
+def smoke_samples(samples: Sequence[Sample], seed: int, most: int = SAMPLES) -> list[Sample]:
+    """Return the first `most` of the public `samples`, disguised.
 
-    A player that recognised them could behave in the smoke stage alone.
+    A player that recognises the samples could behave well only in the smoke test.
     """
-    return disguised(samples[:most], seed)
+    return disguise(samples[:most], seed)
 
 
 def check_model(
@@ -74,10 +74,10 @@ def check_model(
     on_piece: Callable[[PieceResult], None] | None = None,
     on_log: Callable[[str], None] | None = None,
 ) -> SmokeTestResult:
-    """Play a probe of noise against a model: set-up, shape, accuracy, time, determinism, statelessness.
+    """Play a noise probe against a model: check set-up, shape, accuracy, time, determinism, statelessness.
 
-    It meets those of `samples` that `shown` selects, at most `most`. `on_log` gets each line that the model prints, as
-    it appears and from other threads; it must not raise.
+    It uses those of `samples` that `smoke_samples` selects, at most `most`. `on_log` gets each line of the model's
+    output, from other threads; it must not raise.
     """
     connection = SandboxedPlayer(sandbox, player, resources or Resources(), on_log)
     rules = replace(rules, query_budget=PROBE_QUERIES)
@@ -86,22 +86,22 @@ def check_model(
         rules=rules, track=Track.UNTARGETED, model=connection, attack=probe, seed=seed, calibration=calibration
     )
     try:
-        rows = _rows(match, shown(samples, seed, most), on_piece)
+        rows = _rows(match, smoke_samples(samples, seed, most), on_piece)
         audit, failures, seconds = match.audit, match.failures, match.model_seconds_per_image
     finally:
         match.close()
     right = sum(row.outcome is not Outcome.CLEAN_WRONG for row in rows)
     limit = rules.model_seconds_per_image * calibration
     log = "".join(connection.logs)
-    checks = [kept_the_rules(_of(failures, Side.MODEL), log, player.directory)]
+    checks = [check_rules(_of(failures, Side.MODEL), log, player.directory)]
     if not checks[0].passed:
         return SmokeTestResult((*checks, *not_reached("accuracy", "time", "stateless")), log)
-    seen = f"{right} of {len(rows)} clean images right, at least {least_accuracy:.0%} are needed"
+    seen = f"{right} of {len(rows)} clean images labelled right, at least {least_accuracy:.0%} required"
     allowed = f"{seconds * 1000:.2f} ms an image, at most {limit * 1000:.0f} ms"
     checks += [
         SmokeCheck("accuracy", right >= least_accuracy * len(rows), seen, fix=_FIXES["accuracy"]),
         SmokeCheck("time", seconds <= limit, allowed, fix=_FIXES["time"]),
-        # a model that gets no image right is attacked on none, and then nothing is asked again
+        # a model that labels no image right is not attacked, so no query is replayed
         SmokeCheck("stateless", audit.passed, str(audit), fix=_FIXES["stateless"])
         if audit.replayed or audit.fresh
         else not_reached("stateless")[0],
@@ -122,11 +122,11 @@ def check_attack(
     on_piece: Callable[[PieceResult], None] | None = None,
     on_log: Callable[[str], None] | None = None,
 ) -> SmokeTestResult:
-    """Play an attack against `opponent`: set-up, rules, success, queries used.
+    """Play an attack against `opponent`: check set-up, rules, success, number of queries.
 
-    It meets those of the opponent's samples that `shown` selects, at most `most`. `on_log` gets each line that the
-    attack prints, as it appears and from other threads; it must not raise. Raises `Refusal` where the opponent itself
-    fails or gets no image right.
+    It uses those of the opponent's samples that `smoke_samples` selects, at most `most`. `on_log` gets each line of the
+    attack's output, from other threads; it must not raise. Raise `Refusal` if the opponent itself fails or labels no
+    image right.
     """
     connection = SandboxedPlayer(sandbox, player, resources or Resources(), on_log)
     match = Match(
@@ -136,16 +136,16 @@ def check_attack(
         attack=connection,
         seed=seed,
         calibration=calibration,
-        fresh_audit=False,  # the opponent is not on trial
+        fresh_audit=False,  # the opponent is not checked
     )
     try:
-        rows = _rows(match, shown(opponent.samples, seed, most), on_piece)
+        rows = _rows(match, smoke_samples(opponent.samples, seed, most), on_piece)
         failures = match.failures
     finally:
         match.close()
     _require_opponent(failures, rows, opponent.name)
     log = "".join(connection.logs)
-    checks = [kept_the_rules(_of(failures, Side.ATTACK), log, player.directory)]
+    checks = [check_rules(_of(failures, Side.ATTACK), log, player.directory)]
     if checks[0].passed:
         checks += _success(rows, rules, last_exception(log, player.directory), HostPaths(player.directory))
     else:
@@ -165,18 +165,18 @@ def _rows(
 
 
 def _of(failures: Sequence[Failure], side: Side) -> list[Failure]:
-    """The failures of that side, without the outcome of the audit, which has a check of its own."""
+    """Return the failures of that side, without the result of the audit, which is a separate check."""
     return [failure for failure in failures if failure.side is side and failure.reason is not Reason.INCONSISTENT]
 
 
 def _require_opponent(failures: Sequence[Failure], rows: Sequence[SampleResult], name: str) -> None:
-    """Raises `Refusal` where the opponent and not the attack is why nothing can be seen."""
-    fix = "name a model that knows these images: --model DIR, or smoke_opponent in the competition's file"
-    theirs = dict.fromkeys(sentence(failure) for failure in _of(failures, Side.MODEL))
-    if theirs:
-        raise Refusal(f"the model {name} failed: {'; '.join(theirs)}", fix=fix)
+    """Raise `Refusal` if the opponent, not the attack, is the cause of a missing result."""
+    fix = "name a model for these images: --model DIR, or smoke_opponent in the competition's file"
+    problems = dict.fromkeys(describe_failure(failure) for failure in _of(failures, Side.MODEL))
+    if problems:
+        raise Refusal(f"the model {name} failed: {'; '.join(problems)}", fix=fix)
     if all(row.outcome is Outcome.CLEAN_WRONG for row in rows):
-        raise Refusal(f"the model {name} gets none of these images right, so none can be attacked", fix=fix)
+        raise Refusal(f"the model {name} labels none of these images right, so it cannot test an attack", fix=fix)
 
 
 def _success(
@@ -188,23 +188,23 @@ def _success(
     median = f", median distance {np.median([row.distance for row in found]):.3f}" if found else ""
     reasons = [row.reason for row in attacked if row.outcome is Outcome.FAILED and row.reason is not None]
     why = f": {'; '.join(reason.text for reason in sorted(set(reasons)))}" if reasons else ""
-    seen = f"{len(found)} of {len(attacked)} samples broken{median}{why}"
-    budget = f"{max(queries, default=0)} queries on one sample at the most, the budget is {rules.query_budget}"
+    seen = f"adversarials for {len(found)} of {len(attacked)} samples{median}{why}"
+    budget = f"at most {max(queries, default=0)} queries for one sample, the budget is {rules.query_budget}"
     explained = raised if Reason.ATTACK_RAISED in reasons else None
     return [
         SmokeCheck(
             "success",
             bool(found),
             seen,
-            "" if explained is None else paths.hidden(str(explained)),
-            _FIXES["success"] if explained is None else mend(explained),
+            "" if explained is None else paths.shorten(str(explained)),
+            _FIXES["success"] if explained is None else suggest_fix(explained),
         ),
         SmokeCheck("budget", max(queries, default=0) <= rules.query_budget, budget, fix=_FIXES["budget"]),
     ]
 
 
 def _probe(model: Any, image: Any, label: int | None, *, target: int | None, rng: np.random.Generator) -> None:
-    """Noise of growing strength, alone and in company: reaches across the decision boundary without being clever."""
+    """Send noise of growing strength, in single and joint queries: a simple way across the decision boundary."""
     scales = np.linspace(0, 128, PROBE_QUERIES - 10)
     for scale in scales:
         model(image + rng.normal(0, scale, image.shape))

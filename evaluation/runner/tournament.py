@@ -1,4 +1,4 @@
-"""Every attack against every model: matches side by side, each in a process of its own."""
+"""Tournament of every attack against every model: parallel matches, each in a separate process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from evaluation.sandbox.base import Resources, Sandbox
 
 @dataclass(frozen=True, eq=False)
 class Pairing:
-    """One match to play. `fresh_audit` as in `play`."""
+    """One match to play. `fresh_audit` is that of `play`."""
 
     model: Player
     attack: Player
@@ -26,7 +26,7 @@ class Pairing:
 
 
 def pairings(models: Sequence[Player], attacks: Sequence[Player]) -> list[Pairing]:
-    """Every attack against every model. Each model is audited on a fresh start once, in its first match."""
+    """Return every attack against every model. Each model is audited on a fresh start once, in its first match."""
     return [Pairing(model, attack, index == 0) for index, attack in enumerate(attacks) for model in models]
 
 
@@ -42,9 +42,9 @@ def play_all(
     resources: Resources | None = None,
     on_match: Callable[[Pairing, MatchResult], None] | None = None,
 ) -> list[MatchResult]:
-    """Play `matches`, `workers` at a time; the results in the order of `matches`. Raises what `play` raises.
+    """Play `matches`, `workers` at a time. Return the results in the order of `matches`; raise what `play` raises.
 
-    Processes and not threads, so that Ctrl-C reaches each match, which then takes its own players down.
+    It uses processes, not threads, so that Ctrl-C reaches each match, which then ends its own players.
     """
     results: dict[int, MatchResult] = {}
     context = multiprocessing.get_context("spawn")

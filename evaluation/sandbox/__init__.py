@@ -1,1 +1,1 @@
-"""Where a player's code runs: one port, two sandboxes."""
+"""Sandboxes that run the code of players: one port, two implementations."""

@@ -1,7 +1,7 @@
-"""The port: how a player's code is started, watched and ended.
+"""Port of the sandboxes, which start, watch and end the code of players.
 
-A sandbox starts a player with exactly one directory of ours in sight, the one with its socket. Nothing here knows
-the protocol; the runner listens on the socket, the sandbox only makes it reachable.
+A sandbox starts a player that sees one directory of the site: the one with its socket. Sandboxes do not know
+the protocol; the runner listens on the socket, and the sandbox only makes it reachable.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ SOCKET_NAME = "referee.sock"
 """The file in the socket directory on which the referee listens."""
 
 SOCKET_VARIABLE = "GAUNTLET_SOCKET"
-"""The environment variable that tells a player the path of its socket."""
+"""The environment variable with the path of the player's socket."""
 
 
 @dataclass(frozen=True)
 class Resources:
-    """What one player may use."""
+    """The resource limits of one player."""
 
     cpus: float = 1.0
     memory_bytes: int = 4 << 30
@@ -31,30 +31,30 @@ class Resources:
     scratch_bytes: int = 512 << 20
     log_bytes: int = 1 << 20
     gpu: str | None = None
-    """The device that a player with `gpu = true` gets, e.g. "0"; None where the host has none."""
+    """The device of a player with `gpu = true`, e.g. "0"; None if the host has none."""
 
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended.
+    """The end of a run.
 
-    `exit_code` is None where the sandbox had to end it; `log` is the last `log_bytes` of its output.
+    `exit_code` is None if the sandbox ended it; `log` is the last `log_bytes` of its output.
     """
 
     exit_code: int | None
     out_of_memory: bool
     log: str
-    trouble: str = ""
-    """What of the host certainly failed in this run, for its operator; empty where nothing is known to have failed."""
-    starved: str = ""
-    """What shows that the host's memory ran out before the player met its limit; empty where nothing does."""
-    certain: bool = True
-    """Whether the sandbox knows that it set itself up and began the player; else only control players can tell."""
+    host_failure: str = ""
+    """A certain failure of the host in this run, for its operator; empty if none is known."""
+    memory_shortage: str = ""
+    """The evidence that the host ran out of memory before the player reached its limit; empty if there is none."""
+    start_confirmed: bool = True
+    """True if the sandbox knows that it started the player; otherwise only control players can show it."""
 
 
 @dataclass(frozen=True)
 class Guard:
-    """One protection, as the self-test found it on this host: what was tried, what was seen, whether it held."""
+    """One protection and the result of its self-test on this host: what was seen, and whether the protection held."""
 
     name: str
     held: bool
@@ -67,19 +67,19 @@ class Run(ABC):
 
     @abstractmethod
     def ended(self) -> bool:
-        """Whether its main process is gone. Cheap; never blocks."""
+        """Return True if its main process is gone. Cheap; never blocks."""
 
     @abstractmethod
     def follow(self, on_output: Callable[[bytes], None]) -> None:
-        """Pass everything it prints to `on_output`, from its start, as it appears and from a thread of ours.
+        """Pass all of its output to `on_output` from the start, as it appears, on a separate thread.
 
-        Called once at most; the last call has returned when `end` returns, or a few seconds after the run's end.
-        `on_output` must be quick, since the player's output waits for it, and must not raise.
+        Call it at most once. The last call of `on_output` returns before `end` returns, or seconds after the run's end.
+        `on_output` must be fast, since the player's output waits for it, and must not raise.
         """
 
     @abstractmethod
     def end(self) -> Ending:
-        """Kill whatever still runs, clean up, and say how it ended. Safe to call twice."""
+        """Kill what still runs, clean up, and return how the run ended. Safe to call twice."""
 
 
 class Sandbox(ABC):
@@ -90,19 +90,19 @@ class Sandbox(ABC):
 
     @abstractmethod
     def start(self, player: Player, *, socket_directory: Path, resources: Resources) -> Run:
-        """Start `player`; raises `Fault` where the host fails, `HostRefusal` where a required guard is missing."""
+        """Start `player`. Raise `Fault` if the host fails, `HostRefusal` if a required guard is missing."""
 
     @abstractmethod
     def sweep(self) -> int:
-        """End what runners that died have left behind; how many leftovers there were."""
+        """End and remove the leftovers of dead runners. Return their number."""
 
     @abstractmethod
     def prove(self, resources: Resources, *, gpu: bool = False, starts: int = 1) -> None:
-        """Start a control player of ours `starts` times, each as a player with `resources` would be started.
+        """Start a control player `starts` times, each like a player with `resources`.
 
-        Raises `Fault` where one of them does not start or does not answer: then this host cannot play.
+        Raise `Fault` if one of them does not start or does not answer: then this host cannot run matches.
         """
 
     @abstractmethod
     def self_test(self) -> list[Guard]:
-        """Prove each guard on this host by trying to break it."""
+        """Prove each guard on this host by an attempt to break it."""

@@ -1,4 +1,4 @@
-"""The command line of bubblewrap: namespaces of its own, and of the host's files, read-only, what a player needs."""
+"""Command line of bubblewrap: separate namespaces, and read-only access to the host files that a player needs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pathlib import Path
 from evaluation.sandbox.player_root import DEVICES, mounts, system_links
 
 SOCKET_DIRECTORY = "/run/gauntlet"
-"""Where a wrapped player finds its socket."""
+"""The directory of a wrapped player's socket."""
 
-HOME = "/tmp"  # noqa: S108 - a file system of the player's own
-"""The one place where a wrapped player may write files."""
+HOME = "/tmp"  # noqa: S108 - a private file system of the player
+"""The only directory where a wrapped player may write files."""
 
 NO_SUCH_COMMAND = "bwrap: execvp "
-"""How bubblewrap begins to say that everything is set up but there is no such command: a player's own mistake."""
+"""The start of bubblewrap's message for a command that does not exist: an error of the player."""
 
 _SHARED_MEMORY_BYTES = 64 << 20
 _NAMESPACES = (
@@ -41,11 +41,11 @@ def wrapped(
     devices: bool = False,
     status: int | None = None,
 ) -> list[str]:
-    """`command` in bubblewrap, run in `directory`.
+    """Return the command line that runs `command` in bubblewrap, in `directory`.
 
-    Its root is empty but for the system's programs and libraries, the running interpreter, `directory` and `visible`.
-    Of these what is `hidden` is not there. `devices` shows the GPUs of the host. bubblewrap writes to the descriptor
-    `status`, which the command does not get, how far it came: see `began`.
+    Its root contains only the system's programs and libraries, the current interpreter, `directory` and `visible`,
+    without the paths in `hidden`. `devices` shows the GPUs of the host. bubblewrap writes its progress to the
+    descriptor `status`, which the command does not get: see `command_started`.
     """
     reports = [] if status is None else ["--json-status-fd", str(status)]
     arguments = ["bwrap", *reports, *_NAMESPACES, *system_links(), "--proc", "/proc", "--dev", "/dev"]
@@ -67,10 +67,10 @@ def wrapped(
     return [*arguments, "--chdir", os.path.realpath(directory), *command]
 
 
-def began(report: bytes) -> bool:
-    """Whether the command was begun, by what bubblewrap wrote to its status descriptor until its end.
+def command_started(report: bytes) -> bool:
+    """Return True if the command started, according to bubblewrap's output on its status descriptor.
 
-    It reports an exit status only of a command that it could execute, however that ended.
+    It reports an exit status only for a command that it could execute.
     """
     for line in report.splitlines():
         with contextlib.suppress(ValueError):
@@ -81,7 +81,7 @@ def began(report: bytes) -> bool:
 
 @functools.cache
 def bubblewrap_works() -> bool:
-    """Whether bubblewrap is installed and this host lets it make its namespaces; asked once in a process."""
+    """Return True if bubblewrap is installed and may create namespaces on this host; checked once per process."""
     if shutil.which("bwrap") is None:
         return False
     with tempfile.TemporaryDirectory() as empty:

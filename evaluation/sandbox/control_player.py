@@ -1,8 +1,8 @@
-"""The control player: answers one question of its host and ends. Standard library only.
+"""Control player: answers one question of its host and ends. Standard library only.
 
-python3 -c "$(cat control.py)" MODULE...
+python3 -c "$(cat control_player.py)" MODULE...
 
-It does what every player needs: imports MODULEs, writes and reads a file of its own, connects to its socket, answers.
+It does what every player needs: it imports MODULEs, writes and reads a file, connects to its socket, and answers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def main() -> None:
         connection.connect(os.environ["GAUNTLET_SOCKET"])
         question = connection.recv(_QUESTION_BYTES, socket.MSG_WAITALL)
         name = os.environ["HOME"] + "/control"
-        with open(name, "wb") as file:  # noqa: PTH123 - runs in whatever Python an image has
+        with open(name, "wb") as file:  # noqa: PTH123 - runs in any Python of an image
             file.write(question * (_FILE_BYTES // _QUESTION_BYTES))
         with open(name, "rb") as file:  # noqa: PTH123
             connection.sendall(hashlib.sha256(file.read()).digest())

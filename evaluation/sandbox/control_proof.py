@@ -1,4 +1,4 @@
-"""Proof that a sandbox works on this host: a control player of ours is started in it and has to answer."""
+"""Proof that a sandbox works on this host: it starts a control player, which must answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evaluation.domain.players import Player, Track
 from evaluation.protocol.channel import ChannelError
 from evaluation.protocol.handshake import Listener
 from evaluation.sandbox.base import SOCKET_NAME, Resources, Run
-from evaluation.sandbox.guard_trials import Starts
+from evaluation.sandbox.guard_trials import StartPlayer
 
 _CONTROL = Path(__file__).with_name("control_player.py")
 _SECONDS = 30.0
@@ -26,14 +26,14 @@ _QUOTED_CHARACTERS = 300
 
 @dataclass(frozen=True)
 class ControlProof:
-    """A control player: in `image`, or in an empty directory where that is None; imports `modules` first."""
+    """A control player: in `image`, or in an empty directory if that is None; it imports `modules` first."""
 
     image: str | None = None
     modules: tuple[str, ...] = ()
     gpu: bool = False
 
-    def prove(self, start: Starts, resources: Resources, starts: int) -> None:
-        """Start it `starts` times, one after the other; raises `Fault` where it does not answer once."""
+    def prove(self, start: StartPlayer, resources: Resources, starts: int) -> None:
+        """Start it `starts` times, one after the other. Raise `Fault` if it does not answer once."""
         for number in range(1, starts + 1):
             try:
                 self._prove_once(start, resources)
@@ -41,7 +41,7 @@ class ControlProof:
                 which = f" (start {number} of {starts})" if starts > 1 else ""
                 raise Fault(f"this host cannot run players: a control player failed{which}: {failure}") from failure
 
-    def _prove_once(self, start: Starts, resources: Resources) -> None:
+    def _prove_once(self, start: StartPlayer, resources: Resources) -> None:
         with tempfile.TemporaryDirectory(prefix="gauntlet-control-") as made:
             directory = Path(made)
             directory.chmod(0o755)  # a container runs as another user
@@ -55,8 +55,10 @@ class ControlProof:
             finally:
                 listener.close()
         if failure:
-            said = ending.trouble or ending.log.strip()[-_QUOTED_CHARACTERS:] or f"exit status {ending.exit_code}"
-            raise Fault(f"{failure}: {said}")
+            detail = (
+                ending.host_failure or ending.log.strip()[-_QUOTED_CHARACTERS:] or f"exit status {ending.exit_code}"
+            )
+            raise Fault(f"{failure}: {detail}")
 
     def _player(self, directory: Path) -> Player:
         return Player(
@@ -71,7 +73,7 @@ class ControlProof:
 
 
 def _failure(listener: Listener, run: Run) -> str:
-    """Ask the control player; what is wrong with its answer, or nothing."""
+    """Ask the control player. Return what is wrong with its answer, or an empty string."""
     deadline = time.monotonic() + _SECONDS
     try:
         connection = listener.accept(deadline, run.ended)
@@ -85,5 +87,5 @@ def _failure(listener: Listener, run: Run) -> str:
             connection.sendall(question)
             answer = connection.recv(len(expected), socket.MSG_WAITALL)
         except OSError as error:
-            return f"it gave no answer ({error})"
-    return "" if answer == expected else "it gave no answer" if not answer else "it gave a wrong answer"
+            return f"it did not answer ({error})"
+    return "" if answer == expected else "it did not answer" if not answer else "its answer was wrong"

@@ -1,8 +1,8 @@
-"""Players as containers of a Docker engine on this host: for untrusted code.
+"""Sandbox that runs players as containers of a Docker engine on this host: for untrusted code.
 
 No network, a read-only root, no capabilities, an unprivileged user; limits on CPU, memory, processes, scratch space
-and log; of ours only the socket directory, read-only. The engine must see the same file system as this process, since
-that directory is mounted from it.
+and log; from the host only the socket directory, read-only. The engine must see the same file system as this process,
+since it mounts that directory.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ RUNNER_LABEL = "gauntlet.runner"
 _PLAYER_LABEL = "gauntlet.player"
 _SOCKET_LABEL = "gauntlet.socket-directory"
 _SOCKET_DIRECTORY = "/run/gauntlet"
-_HOME = "/tmp"  # noqa: S108 - a file system of the container's own
+_HOME = "/tmp"  # noqa: S108 - a private file system of the container
 _NOBODY = "65534:65534"
 _SHARED_MEMORY_BYTES = 64 << 20
 _OPEN_FILES = 1024
@@ -47,22 +47,22 @@ _STARTS = 3
 
 
 class DockerSandbox(Sandbox):
-    """Starts players as containers; the first time in a while it proves its guards before it does."""
+    """Starts players as containers; proves its guards first if the last proof is too old."""
 
     name: ClassVar[str] = "docker"
     for_untrusted_code: ClassVar[bool] = True
 
     def __init__(self, runtime: str | None = None, *, base_image: str | None = None) -> None:
-        """Connect to the engine; raises `Fault` where none answers.
+        """Connect to the engine. Raise `Fault` if none answers.
 
-        `runtime` is the engine's name of another runtime, e.g. "runsc" (gVisor). `base_image` is where the self-test
-        runs its probes: it needs python3 (default: $GAUNTLET_BASE_IMAGE, else gauntlet-base:latest).
+        `runtime` is the engine's name of another runtime, e.g. "runsc" (gVisor). `base_image` is the image of the
+        self-test's probes and needs python3 (default: $GAUNTLET_BASE_IMAGE, else gauntlet-base:latest).
         """
         self.runtime = runtime
         self.base_image = base_image or os.environ.get("GAUNTLET_BASE_IMAGE") or "gauntlet-base:latest"
         self.client = connect_engine()
         weakref.finalize(self, self.client.close)
-        with as_fault("asking for its name"):
+        with as_fault("reading its identity"):
             self._guards = ProvedGuards(f"{self.client.info()['ID']} {runtime} {self.base_image}")
         self._left: set[str] = set()
 
@@ -70,17 +70,17 @@ class DockerSandbox(Sandbox):
         self.require_guards()
         try:
             return self._start(player, socket_directory=socket_directory, resources=resources)
-        except _NotStartedError:  # by the engine's cause or the image's: the image's where ours starts in its place
-            ours = replace(player, image=self.base_image, command=("true",))
+        except _NotStartedError:  # the engine or the image is the cause: the image, if the base image starts
+            control = replace(player, image=self.base_image, command=("true",))
             for _ in range(_STARTS):
-                self._start(ours, socket_directory=socket_directory, resources=resources).end()
+                self._start(control, socket_directory=socket_directory, resources=resources).end()
         try:
             return self._start(player, socket_directory=socket_directory, resources=resources)
         except _NotStartedError as failure:
             raise BuildRefusal(
-                "the image cannot be started as a player is: without network, with a /tmp of its own and its socket"
+                "the image does not start as a player: without network, with a private /tmp and its socket"
                 f" in {_SOCKET_DIRECTORY}",
-                fix="leave /tmp, /run, /dev, /proc and /sys in the image as directories, as the base image has them",
+                fix="keep /tmp, /run, /dev, /proc and /sys as directories, as in the base image",
             ) from failure
 
     def prove(self, resources: Resources, *, gpu: bool = False, starts: int = 1) -> None:
@@ -88,7 +88,7 @@ class DockerSandbox(Sandbox):
             self.require_guards()
             ControlProof(image=self.base_image, gpu=gpu).prove(self._start, resources, starts)
         except (Fault, HostRefusal) as failure:
-            self._guards.forget()  # whoever mends an engine may have changed it
+            self._guards.forget()  # a repaired engine may have other settings
             raise Fault(str(failure)) from failure
 
     def sweep(self) -> int:
@@ -107,7 +107,7 @@ class DockerSandbox(Sandbox):
         return swept
 
     def _remove(self, container: str) -> bool:
-        """Remove one that may have been left behind, by its name or id; False where it is not there."""
+        """Remove a leftover container by its name or id. Return False if it does not exist."""
         try:
             self.client.api.remove_container(container, force=True, v=True)
         except NotFound:
@@ -123,7 +123,7 @@ class DockerSandbox(Sandbox):
         return guards
 
     def require_guards(self) -> None:
-        """Raise `HostRefusal`, naming them, where required guards are missing. Proved once, remembered for hours."""
+        """Raise `HostRefusal` with the names of missing guards. A proof is remembered for hours."""
         self._guards.require(self.self_test)
 
     def _start(self, player: Player, *, socket_directory: Path, resources: Resources) -> DockerRun:
@@ -140,7 +140,7 @@ class DockerSandbox(Sandbox):
                     container.start()
                 except APIError as failure:
                     raise _NotStartedError(f"starting {player.name}: the Docker engine says: {failure}") from failure
-        except BaseException:  # Ctrl-C too: it may lie between creation and the answer
+        except BaseException:  # also Ctrl-C, which may come between creation and answer
             self._left.add(name)
             with contextlib.suppress(DockerException, OSError):
                 self._remove(name)
@@ -156,18 +156,18 @@ class DockerSandbox(Sandbox):
                 raise Fault(f"the engine has no image {image}") from fault
             raise
         if configuration.get("Volumes"):
-            raise BuildRefusal("the image declares volumes", fix="a player may write below /tmp only; remove VOLUME")
+            raise BuildRefusal("the image declares volumes", fix="remove VOLUME, and write only below /tmp")
 
 
 class _NotStartedError(Fault):
-    """The engine made a container and could not start it."""
+    """The engine created a container but could not start it."""
 
 
 def _options(player: Player, socket_directory: Path, resources: Resources, runtime: str | None) -> dict[str, Any]:
-    """How the container is made; each line is a guard, or what a guard leaves over."""
+    """Return the options of the container; most lines are a guard."""
     gpu = resources.gpu if player.gpu else None
     return {
-        # the entry point and not the command: whatever entry point the image has is not ours
+        # replaces the entry point of the image, too
         "entrypoint": list(player.command),
         "environment": player_environment(resources, socket=f"{_SOCKET_DIRECTORY}/{SOCKET_NAME}", home=_HOME),
         "labels": {
@@ -196,7 +196,7 @@ def _options(player: Player, socket_directory: Path, resources: Resources, runti
             Ulimit(name="nofile", soft=_OPEN_FILES, hard=_OPEN_FILES),
             Ulimit(name="core", soft=0, hard=0),
         ],
-        # two files: when one is full the other still holds its end; the engine's own words around each line count too
+        # two files: when one is full, the other holds its end; the engine's data around each line counts, too
         "log_config": LogConfig(type="json-file", config={"max-size": str(resources.log_bytes), "max-file": "2"}),
         "device_requests": [DeviceRequest(device_ids=[gpu], capabilities=[["gpu"]])] if gpu is not None else [],
         "runtime": runtime,

@@ -1,4 +1,4 @@
-"""The guards of the docker sandbox, proved on this host by containers that try to break out."""
+"""Guards of the docker sandbox, proved on this host by containers that try to break out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from docker.errors import NotFound
 
 from evaluation.sandbox import guard_trials
 from evaluation.sandbox.base import Guard
-from evaluation.sandbox.guard_trials import TRIAL, GuardTrials, Starts
+from evaluation.sandbox.guard_trials import TRIAL, GuardTrials, StartPlayer
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -18,11 +18,11 @@ _INIT = ("/sbin/docker-init", "/usr/sbin/docker-init", "/dev/init")
 _SOCKET_DIRECTORY = "/run/gauntlet"
 
 
-def examine_docker(start: Starts, client: DockerClient, image: str, *, system_call_filter: bool) -> list[Guard]:
+def examine_docker(start: StartPlayer, client: DockerClient, image: str, *, system_call_filter: bool) -> list[Guard]:
     """Try to break out of containers of `image`.
 
-    `system_call_filter` tells whether the kernel's filter is required; gVisor, which answers system calls itself,
-    shows none.
+    `system_call_filter` says whether the kernel's filter is required; gVisor, which handles system calls itself,
+    has none.
     """
     probes = GuardTrials(start, image)
     seen = probes.answer("look")
@@ -62,7 +62,7 @@ def _mount_guard(seen: dict[str, Any]) -> Guard:
         and not place.startswith(("/proc/", "/sys/", "/dev/"))
     ]
     held = not foreign and _SOCKET_DIRECTORY in seen["mounts"]
-    return Guard("nothing of the host but the socket", held, f"besides: {', '.join(foreign) or 'nothing'}")
+    return Guard("only the socket of the host", held, f"other mounts: {', '.join(foreign) or 'none'}")
 
 
 def _process_guard(probes: GuardTrials) -> Guard:
@@ -73,17 +73,17 @@ def _process_guard(probes: GuardTrials) -> Guard:
 
 def _cpu_guard(probes: GuardTrials) -> Guard:
     used = probes.answer("spin", "1.0")["cpus"]
-    # the kernel grants by slices of a tenth of a second, so a short measurement may be a slice over
+    # the kernel grants CPU time in slices of 0.1 s, so a short measurement may be one slice too high
     return Guard("CPU limit", used <= 1.4 * TRIAL.cpus, f"{used:.2f} CPUs used of {TRIAL.cpus} allowed")
 
 
 def _nothing_left(probes: GuardTrials, client: DockerClient) -> Guard:
     with probes.running("wait") as run:
         identity = str(getattr(run, "container_id", ""))
-        known = bool(client.containers.get(identity))
+        existed = bool(client.containers.get(identity))
         run.end()
     try:
         client.containers.get(identity)
     except NotFound:
-        return Guard("nothing left behind", known, "container removed")
-    return Guard("nothing left behind", False, f"container {identity[:12]} is still there")
+        return Guard("nothing left behind", existed, "container removed")
+    return Guard("nothing left behind", False, f"container {identity[:12]} still exists")

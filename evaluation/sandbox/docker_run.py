@@ -1,4 +1,4 @@
-"""One player as a container: whether it still runs, what it prints, and how it ended."""
+"""Run of one player as a container."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 _PATIENCE = 5.0
 _KILLED = 137  # 128 + SIGKILL
 _TERMINATED = 143  # 128 + SIGTERM
-_NOT_EXECUTED = (126, 127)  # by the init process, where the image has no such command; or by the player itself
+_NOT_EXECUTED = (126, 127)  # from the init process, if the image lacks the command; or from the player itself
 
 
 class DockerRun(Run):
     """One started container."""
 
     def __init__(self, container: Container, log_bytes: int, memory: HostMemory, left: set[str]) -> None:
-        """`left` gets the container's id where it could not be removed."""
+        """Start to watch `container`; `left` collects its id if it cannot be removed."""
         self._container = container
         self._log_bytes = log_bytes
         self._memory = memory
@@ -71,49 +71,49 @@ class DockerRun(Run):
             self._container.reload()
             by_itself = not self._container.attrs["State"]["Running"]
             if not by_itself:
-                with contextlib.suppress(APIError):  # it may end at this very moment
+                with contextlib.suppress(APIError):  # it may end at this moment
                     self._container.kill()
                 self._container.wait(timeout=60)
                 self._container.reload()
             state: dict[str, Any] = self._container.attrs["State"]
             log = self._container.logs(stdout=True, stderr=True)
-        except NotFound:  # somebody else removed it
-            return Ending(None, False, "", trouble="its container was removed by somebody else")
+        except NotFound:  # another process removed it
+            return Ending(None, False, "", host_failure="another process removed its container")
         exit_code = int(state["ExitCode"]) if by_itself else None
         kept = log[max(0, len(log) - self._log_bytes) :].decode("utf-8", errors="replace")
         out_of_memory = bool(state["OOMKilled"]) and (exit_code is None or exit_code != 0)
-        starved = self._memory.trouble() if out_of_memory or exit_code == _KILLED else ""
-        trouble = self._trouble(exit_code, out_of_memory)
-        certain = not self._lost and exit_code not in _NOT_EXECUTED
-        return Ending(exit_code, out_of_memory, kept, trouble, starved, certain)
+        shortage = self._memory.shortage() if out_of_memory or exit_code == _KILLED else ""
+        failure = self._host_failure(exit_code, out_of_memory)
+        confirmed = not self._lost and exit_code not in _NOT_EXECUTED
+        return Ending(exit_code, out_of_memory, kept, failure, shortage, confirmed)
 
-    def _trouble(self, exit_code: int | None, out_of_memory: bool) -> str:
-        """What is certain to have failed besides the player. None of it can be brought about from inside."""
+    def _host_failure(self, exit_code: int | None, out_of_memory: bool) -> str:
+        """Return what certainly failed outside the player. A player cannot cause any of it from inside."""
         if exit_code is None:
-            return "the engine went away while it ran" if self._lost else ""
+            return "the engine became unreachable during the run" if self._lost else ""
         if exit_code not in (_KILLED, _TERMINATED) or out_of_memory:
             return ""
         if self._lost:
-            return "the engine went away while it ran, and ended it"
-        return "its container was killed by somebody else" if self._was_killed() else ""
+            return "the engine became unreachable during the run, and ended it"
+        return "another process killed its container" if self._was_killed() else ""
 
     def _was_killed(self) -> bool:
-        """Whether the engine was told to kill it; what a process does to itself is no event."""
+        """Return True if the engine received a kill command; a signal that a process sends itself is not an event."""
         filters = {"container": self.container_id, "event": "kill"}
         client: Any = self._container.client
-        # to the microsecond, which its types do not have: until a later time it would wait
+        # to the microsecond, which its type hints lack: it would wait for a later time
         now = f"{time.time():.6f}"
         with contextlib.closing(client.events(since=1, until=now, filters=filters)) as events:
             return any(True for _ in events)
 
     def _read(self, on_output: Callable[[bytes], None]) -> None:
-        # what is missing when the engine stops answering is in the ending, as far as there is one
+        # if the engine stops answering, `Ending.log` holds the rest
         with contextlib.suppress(DockerException, OSError):
             for chunk in self._container.logs(stdout=True, stderr=True, stream=True, follow=True):
                 on_output(chunk)
 
     def _watch(self) -> None:
-        # also when the engine stops answering: end() then says so
+        # also if the engine stops answering, which `end` reports
         try:
             self._container.wait(timeout=None)
         except (DockerException, OSError):
@@ -123,7 +123,7 @@ class DockerRun(Run):
 
 @contextlib.contextmanager
 def as_fault(doing: str) -> Iterator[None]:
-    """What goes wrong with the engine in the block is a `Fault` that says what we were `doing`."""
+    """Turn an engine error inside the block into a `Fault` that says what the site was `doing`."""
     try:
         yield
     except (DockerException, OSError) as failure:

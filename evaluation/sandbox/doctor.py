@@ -1,4 +1,4 @@
-"""What `gauntlet doctor` shows: every guard of every sandbox, tried on this host."""
+"""Report of `gauntlet doctor`: every guard of every sandbox, tried on this host."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from evaluation.sandbox.process import ProcessSandbox
 
 @dataclass(frozen=True)
 class Examination:
-    """One sandbox on this host.
+    """The report on one sandbox of this host.
 
-    `usable` is False where it cannot start anything, and then `remark` says why; else `remark` says what it does not
-    stop. `fit_for_untrusted_code` needs a sandbox made for it in which every required guard held.
+    `usable` is False if it cannot start players; then `remark` says why, otherwise it says what the sandbox does not
+    stop. `fit_for_untrusted_code` needs a sandbox made for untrusted code in which every required guard held.
     """
 
     sandbox: str
@@ -26,13 +26,13 @@ class Examination:
 
 
 def examine(runtime: str | None = None) -> list[Examination]:
-    """Try all guards of the process sandbox, then of the docker sandbox (with `runtime`); seconds each."""
+    """Try all guards of the process sandbox, then of the docker sandbox (with `runtime`). Takes seconds for each."""
     return [_examine_process(), _examine_docker(runtime)]
 
 
 def _examine_process() -> Examination:
     sandbox = ProcessSandbox()
-    return Examination(sandbox.name, True, False, tuple(sandbox.self_test()), sandbox.what_it_does_not_stop())
+    return Examination(sandbox.name, True, False, tuple(sandbox.self_test()), sandbox.limitations())
 
 
 def _examine_docker(runtime: str | None) -> Examination:
@@ -42,5 +42,5 @@ def _examine_docker(runtime: str | None) -> Examination:
         return Examination(DockerSandbox.name, False, False, (), str(fault))
     fit = all(guard.held for guard in guards if guard.required)
     return Examination(
-        DockerSandbox.name, True, fit, guards, "Does not stop attacks on the kernel; gVisor is for those."
+        DockerSandbox.name, True, fit, guards, "Does not stop attacks on the kernel; use gVisor against them."
     )

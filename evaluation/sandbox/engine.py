@@ -1,4 +1,4 @@
-"""The Docker engine: whether one answers, and a client of it."""
+"""Connection to the Docker engine."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _TIMEOUT_SECONDS = 120
 
 
 def connect_engine() -> docker.DockerClient:
-    """A client of the engine where DOCKER_HOST, or its default, points; raises `Fault` where none answers."""
+    """Return a client of the engine at DOCKER_HOST or its default. Raise `Fault` if none answers."""
     host = os.environ.get("DOCKER_HOST") or _DEFAULT_HOST
     try:
         if host.startswith(_UNIX):
-            _knock(host.removeprefix(_UNIX))
+            _try_socket(host.removeprefix(_UNIX))
         client = docker.from_env(timeout=_TIMEOUT_SECONDS)
         try:
             client.ping()
@@ -33,7 +33,7 @@ def connect_engine() -> docker.DockerClient:
 
 
 def docker_available() -> bool:
-    """Whether a Docker engine answers."""
+    """Return True if a Docker engine answers."""
     try:
         connect_engine().close()
     except Fault:
@@ -41,8 +41,8 @@ def docker_available() -> bool:
     return True
 
 
-def _knock(path: str) -> None:
-    # the SDK leaves a socket open where it cannot connect
+def _try_socket(path: str) -> None:
+    # the Docker SDK leaves a socket open if it cannot connect
     with socket.socket(socket.AF_UNIX) as probe:
         probe.settimeout(_TIMEOUT_SECONDS)
         probe.connect(path)

@@ -1,4 +1,4 @@
-"""Running the probe, the player that tries to break out, and the guards that both sandboxes are asked for alike."""
+"""Runs of the probe, a player that tries to break out, and the guards that both sandboxes share."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ _SECONDS = 60.0
 _MIB = 1 << 20
 
 TRIAL = Resources(cpus=0.5, memory_bytes=256 * _MIB, processes=32, scratch_bytes=8 * _MIB, log_bytes=64 << 10)
-"""What the probe may use: little, so that a limit is met soon."""
+"""The limits of the probe: small, so that each is reached soon."""
 
 
-class Starts(Protocol):
-    """Starting a player, without asking first whether the host is fit for it."""
+class StartPlayer(Protocol):
+    """A function that starts a player without a check of the host's guards."""
 
     def __call__(self, player: Player, *, socket_directory: Path, resources: Resources) -> Run: ...
 
 
 @dataclass(frozen=True)
 class GuardTrials:
-    """Starts probes: in `image`, or in an empty directory where that is None."""
+    """Starts probes: in `image`, or in an empty directory if that is None."""
 
-    start: Starts
+    start: StartPlayer
     image: str | None = None
 
     @contextlib.contextmanager
     def running(self, *act: str) -> Iterator[Run]:
-        """The probe, started; ended and cleaned up afterwards."""
+        """Start the probe; end it and clean up afterwards."""
         with tempfile.TemporaryDirectory(prefix="gauntlet-probe-") as made:
             directory = Path(made)
             directory.chmod(0o755)
@@ -59,7 +59,7 @@ class GuardTrials:
                 run.end()
 
     def ending(self, *act: str) -> Ending:
-        """How the probe ended that was told to `act`; a minute at most."""
+        """Run the probe with the command `act` and return how it ended; at most a minute."""
         with self.running(*act) as run:
             deadline = time.monotonic() + _SECONDS
             while not run.ended() and time.monotonic() < deadline:
@@ -67,7 +67,7 @@ class GuardTrials:
             return run.end()
 
     def answer(self, *act: str) -> dict[str, Any]:
-        """What the probe found; raises `Fault` where it died of something else than a limit."""
+        """Return what the probe found. Raise `Fault` if something other than a limit ended it."""
         ending = self.ending(*act)
         try:
             found: dict[str, Any] = json.loads(ending.log.rstrip("\n").rpartition("\n")[2])
@@ -77,26 +77,26 @@ class GuardTrials:
 
 
 def network_guard(seen: dict[str, Any], *, required: bool = True) -> Guard:
-    """Only a loop-back interface, and no way to a public address."""
+    """Check that only a loop-back interface exists, and no route to a public address."""
     held = not seen["interfaces"] and seen["route"] != "reachable"
     return Guard("no network", held, f"interfaces {seen['interfaces'] or 'none'}, connect: {seen['route']}", required)
 
 
 def root_guard(seen: dict[str, Any], *, required: bool = True) -> Guard:
-    """No mounted file system can be written to, except the scratch ones."""
+    """Check that no mounted file system is writable, except scratch space."""
     writable = ", ".join(seen["writable"])
-    return Guard("read-only root", not writable, f"writable: {writable or 'nothing but scratch'}", required)
+    return Guard("read-only root", not writable, f"writable: {writable or 'only scratch space'}", required)
 
 
 def capability_guard(seen: dict[str, Any], *, required: bool = True) -> Guard:
-    """No capability held, none to be had."""
+    """Check that the player has no capability and cannot get one."""
     effective, bounding = seen["status"]["CapEff"], seen["status"]["CapBnd"]
     held = int(effective, 16) == 0 and int(bounding, 16) == 0
     return Guard("no capabilities", held, f"effective {effective}, bounding {bounding}", required)
 
 
 def privilege_guard(seen: dict[str, Any], *, required: bool = True) -> Guard:
-    """Setuid programs give nothing."""
+    """Check that setuid programs give no privileges."""
     return Guard(
         "no new privileges",
         seen["status"]["NoNewPrivs"] == "1",
@@ -106,27 +106,27 @@ def privilege_guard(seen: dict[str, Any], *, required: bool = True) -> Guard:
 
 
 def socket_guard(seen: dict[str, Any], *, required: bool = True) -> Guard:
-    """The socket directory is there, holds the socket, and takes no other file."""
+    """Check that the socket directory contains only the socket, and is read-only."""
     files, writable = seen["socket_directory"]
     held = files == ["referee.sock"] and not writable
     return Guard("socket directory read-only", held, f"holds {files}, writable: {writable}", required)
 
 
 def sight_guard(seen: dict[str, Any], *, required: bool = True) -> Guard:
-    """The processes of the host are out of sight."""
+    """Check that the processes of the host are invisible."""
     held = seen["processes"] <= 4
-    return Guard("own process namespace", held, f"{seen['processes']} processes in sight", required)
+    return Guard("own process namespace", held, f"{seen['processes']} processes visible", required)
 
 
 def files_guard(trials: GuardTrials, *, required: bool = True) -> Guard:
-    """The files of the host are out of sight: what this user keeps, and our own source."""
+    """Check that the files of the host are invisible: those of this user, and the engine's source."""
     with tempfile.NamedTemporaryFile(dir=state_directory("probe")) as kept:
         found = trials.answer("read", kept.name, __file__)
-    return Guard("host files out of sight", not found["read"], f"read: {found['read'] or 'none of them'}", required)
+    return Guard("host files invisible", not found["read"], f"read: {found['read'] or 'none of them'}", required)
 
 
 def scratch_guard(trials: GuardTrials, *, required: bool = True) -> Guard:
-    """A disk filler meets the end of its scratch space."""
+    """Check that a program that fills the disk reaches the end of its scratch space."""
     found = trials.answer("fill", str(8 * TRIAL.scratch_bytes))
     held = found["written"] <= TRIAL.scratch_bytes and found["error"] == "ENOSPC"
     return Guard(
@@ -135,7 +135,7 @@ def scratch_guard(trials: GuardTrials, *, required: bool = True) -> Guard:
 
 
 def memory_guard(trials: GuardTrials, *, required: bool = True) -> Guard:
-    """A memory bomb dies and is reported as one."""
+    """Check that a program that uses too much memory is killed and reported as such."""
     ending = trials.ending("eat", str(4 * TRIAL.memory_bytes))
     held = ending.out_of_memory and ending.exit_code != 0
     seen = f"exit status {ending.exit_code}, out of memory: {ending.out_of_memory}"
@@ -143,7 +143,7 @@ def memory_guard(trials: GuardTrials, *, required: bool = True) -> Guard:
 
 
 def log_guard(trials: GuardTrials, *, required: bool = True) -> Guard:
-    """Of a flood of output only the end is kept."""
+    """Check that only the end of a very long output is kept."""
     ending = trials.ending("shout", str(8 * _MIB))
     size = len(ending.log.encode())
     held = 0 < size <= TRIAL.log_bytes and '"printed"' in ending.log[-100:]

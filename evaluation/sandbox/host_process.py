@@ -1,4 +1,4 @@
-"""Processes of this host, named so that a number used again is not mistaken for the process that had it before."""
+"""Processes of this host, identified by number and start time, so that a reused number is not confused."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _PROC = Path("/proc")
-_ROUNDS = 500  # a process that the kernel holds may not die at once
+_ROUNDS = 500  # a process inside the kernel may not die immediately
 _PAUSE = 0.005
 
 
 @dataclass(frozen=True)
 class HostProcess:
-    """A process by its number and start time (clock ticks since boot; 0 where the system has no /proc)."""
+    """A process by its number and start time (clock ticks since boot; 0 on a system without /proc)."""
 
     pid: int
     started: int
 
     @classmethod
     def current(cls) -> HostProcess:
-        """This process."""
+        """Return this process."""
         pid = os.getpid()
         return cls(pid, _start_time(pid) or 0)
 
     def alive(self) -> bool:
-        """Whether this very process still runs; a zombie does not."""
+        """Return True if exactly this process still runs; a zombie does not."""
         if _PROC.joinpath("self").exists():
             return _start_time(self.pid) == self.started
         try:
@@ -42,15 +42,15 @@ class HostProcess:
 
 
 def runner_label() -> str:
-    """This process as `host:pid:start time`, for things that outlive it."""
+    """Return this process as `host:pid:start time`, for resources that outlive it."""
     current = HostProcess.current()
     return f"{host_name()}:{current.pid}:{current.started}"
 
 
 def runner_is_dead(label: str) -> bool:
-    """Whether the process that `runner_label` named is of this host and gone.
+    """Return True if the process that `runner_label` named is of this host and gone.
 
-    A label of another host is not ours to judge.
+    It is False for a label of another host.
     """
     try:
         host, pid, started = label.rsplit(":", 2)
@@ -61,14 +61,14 @@ def runner_is_dead(label: str) -> bool:
 
 
 def host_name() -> str:
-    """How this host is called in labels; each namespace of process numbers needs a name of its own."""
+    """Return the name of this host in labels; each namespace of process numbers needs its own name."""
     return os.environ.get("GAUNTLET_HOST") or socket.gethostname()
 
 
 def kill_marked(mark: str) -> None:
-    """Kill every process that has `mark` ("NAME=value") in its environment, and the children they make meanwhile.
+    """Kill every process that has `mark` ("NAME=value") in its environment, and the children they start meanwhile.
 
-    Finds what a process group does not: children that made themselves a session of their own.
+    Unlike a process group, this finds children that started their own session.
     """
     for _ in range(_ROUNDS):
         marked = _marked(mark)
@@ -94,9 +94,9 @@ def _marked(mark: str) -> list[int]:
 
 
 def _start_time(pid: int) -> int | None:
-    """The 22nd field of /proc/PID/stat (proc(5)); None where there is no such process, or only its zombie."""
+    """Return the 22nd field of /proc/PID/stat (proc(5)); None if there is no such process, or only its zombie."""
     try:
-        # the second field, the name, is in brackets and may itself hold spaces and brackets
+        # the second field, the name, is in brackets and may contain spaces and brackets
         fields = (_PROC / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()
     except OSError:
         return None

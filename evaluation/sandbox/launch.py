@@ -1,8 +1,8 @@
-"""Run as a script: limit this process, tie it to its parent, become the command.
+"""Script that limits its process, ends with its parent, and becomes the player's command.
 
     python -I -S launch.py PARENT-PID DATA-BYTES FILE-BYTES COMMAND...
 
-A script of its own rather than code between fork and exec, which is not safe in a runner that has threads.
+It is a script because code between fork and exec is not safe in a runner with threads.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ def main() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:  # it died before the call above
             sys.exit(1)
-    # DATA and not AS: torch reserves far more addresses than it ever uses
+    # DATA, not AS: torch reserves far more addresses than it uses
     _lower(resource.RLIMIT_DATA, data_bytes)
     _lower(resource.RLIMIT_FSIZE, file_bytes)
     _lower(resource.RLIMIT_NOFILE, _OPEN_FILES)
     _lower(resource.RLIMIT_CORE, 0)
     try:
-        os.execvp(sys.argv[4], sys.argv[4:])  # noqa: S606 - no shell is wanted
+        os.execvp(sys.argv[4], sys.argv[4:])  # noqa: S606 - without a shell
     except OSError as error:
-        sys.exit(f"{sys.argv[4]} could not be started: {error.strerror}")
+        sys.exit(f"cannot start {sys.argv[4]}: {error.strerror}")
 
 
 def _lower(kind: int, limit: int) -> None:

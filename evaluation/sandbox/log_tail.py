@@ -1,4 +1,4 @@
-"""The last bytes of an endless output."""
+"""Buffer of the last bytes of a long output."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ class LogTail:
         self._limit = limit
         self._kept = bytearray()
         self._follower: Callable[[bytes], None] | None = None
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._read, name="player log", daemon=True)
         self._thread.start()
 
     def follow(self, on_output: Callable[[bytes], None]) -> None:
-        """Pass what is kept to `on_output`, now, and all that is read later, from the thread."""
-        with self._turn:
+        """Pass the kept bytes to `on_output` now, and later all that the thread reads."""
+        with self._lock:
             on_output(bytes(self._kept))
             self._follower = on_output
 
     def text(self, *, patience: float) -> str:
-        """What is kept, once the writers are gone or `patience` seconds are over; what is no UTF-8 is replaced."""
+        """Return the kept text once the writers are gone or `patience` seconds have passed; replace invalid UTF-8."""
         self._thread.join(patience)
         kept = bytes(self._kept)
         return kept[max(0, len(kept) - self._limit) :].decode("utf-8", errors="replace")
@@ -37,7 +37,7 @@ class LogTail:
     def _read(self) -> None:
         try:
             while chunk := os.read(self._descriptor, _CHUNK):
-                with self._turn:
+                with self._lock:
                     self._kept += chunk
                     if len(self._kept) > 2 * self._limit:
                         del self._kept[: len(self._kept) - self._limit]

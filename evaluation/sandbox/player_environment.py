@@ -1,4 +1,4 @@
-"""The environment variables that every player gets, in either sandbox, and nothing of ours besides."""
+"""Environment variables of every player, in both sandboxes; nothing else of the host's environment."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS
 
 
 def player_environment(resources: Resources, *, socket: str, home: str) -> dict[str, str]:
-    """The variables of a player that finds its socket at `socket` and may write below `home`.
+    """Return the variables of a player whose socket is `socket` and that may write below `home`.
 
-    Thread pools get as many threads as whole CPUs, and string hashing is fixed: the same player gives the same labels
-    wherever it runs.
+    Thread pools get one thread per whole CPU, and string hashing is fixed, so that a player gives the same labels
+    on every host.
     """
     threads = str(max(1, math.floor(resources.cpus)))
     return {
@@ -25,7 +25,7 @@ def player_environment(resources: Resources, *, socket: str, home: str) -> dict[
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
         "PYTHONNOUSERSITE": "1",
-        # foolbox imports GitPython, which refuses to load where there is no git
+        # foolbox imports GitPython, which fails to load without git
         "GIT_PYTHON_REFRESH": "quiet",
         **dict.fromkeys(_THREAD_VARIABLES, threads),
     }

@@ -1,4 +1,4 @@
-"""What of the host's files a player in bubblewrap finds in its root, which is empty otherwise."""
+"""Files of the host that a player in bubblewrap sees in its root, which is empty otherwise."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 from evaluation.sandbox.state_directory import state_directory, write_atomically
 
 DEVICES = ("nvidia*", "dri", "kfd", "dxg")
-"""The GPUs below /dev, by the names that drivers give them."""
+"""The names of GPU devices below /dev."""
 
 _SYSTEM = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store")))
 _LINKS = tuple(place for place in _SYSTEM if place.is_symlink())
-"""On most systems /bin and its like are links into /usr."""
+"""On most systems /bin and similar directories are links into /usr."""
 
 _CONFIGURATION = tuple(
     Path("/etc") / name
@@ -24,22 +24,22 @@ _CONFIGURATION = tuple(
     )
 )
 _PROCESSORS = (Path("/sys/devices/system/cpu"), Path("/sys/devices/system/node"))
-"""Where libraries read how many processors there are, and of which kind."""
+"""Where libraries read the number and type of processors."""
 
 _FOR_GPUS = (Path("/sys"),)
-"""Where drivers find them."""
+"""Where drivers find GPUs."""
 
 _ENGINE = Path(__file__).resolve().parent.parent
 
 Mount = tuple[Path, Path | None]
-"""A place in a player's root, and what of the host is there, read-only; None: an empty directory."""
+"""A path in a player's root, and the host path mounted there read-only; None: an empty directory."""
 
 
 def mounts(visible: Iterable[Path], hidden: Iterable[Path], *, devices: bool = False) -> list[Mount]:
-    """What a player finds, outer places first: the system, the interpreter and `visible`.
+    """Return the mounts of a player, outer paths first: the system, the interpreter and `visible`.
 
-    Of two that contain a file the inner one decides whether it is there: so a checkout in a `hidden` state folder is
-    shown, and a state folder in a shown one is not. Our own source is hidden always.
+    If two of them contain a file, the inner one decides: a visible checkout in a `hidden` folder is shown, and a hidden
+    folder in a visible one is not. The engine's own source is always hidden.
     """
     named = [*_SYSTEM, *_CONFIGURATION, *(_FOR_GPUS if devices else _PROCESSORS), *_interpreter()]
     shown = {place: place.resolve() for place in named if place.exists() and place not in _LINKS}
@@ -51,17 +51,17 @@ def mounts(visible: Iterable[Path], hidden: Iterable[Path], *, devices: bool = F
 
 
 def system_links() -> list[str]:
-    """The arguments that make links where the host has them, as /bin to usr/bin."""
+    """Return the arguments for the links that the host has, such as /bin to usr/bin."""
     return [word for place in _LINKS for word in ("--symlink", str(place.readlink()), str(place))]
 
 
 def _is_below(place: Path, shown: Iterable[Path]) -> bool:
-    """Whether `place`, a link, is in sight already: what it leads to is shown by its own name."""
+    """Return True if `place`, a link, is visible already under a directory in `shown`."""
     return any(place != outer and place.is_relative_to(outer) for outer in shown)
 
 
 def _inside(shown: dict[Path, Path], hidden: Iterable[Path]) -> Iterator[Mount]:
-    """Where what is hidden would be seen."""
+    """Yield the mounts that cover hidden paths."""
     for path in dict.fromkeys(path.resolve() for path in hidden):
         for place, source in shown.items():
             if path.is_relative_to(source) and path.exists():
@@ -69,7 +69,7 @@ def _inside(shown: dict[Path, Path], hidden: Iterable[Path]) -> Iterator[Mount]:
 
 
 def _interpreter() -> Sequence[Path]:
-    """The installations that the running interpreter is made of, by each name under which it looks for them."""
+    """Return the installations of the current interpreter, under each path that it uses."""
     program, found = Path(sys.executable), [Path(sys.prefix), Path(sys.base_prefix)]
     found.append(program.parent.parent)
     while program.is_symlink():  # a virtual environment's python is a link into another installation
@@ -81,7 +81,7 @@ def _interpreter() -> Sequence[Path]:
 
 
 def _identity() -> dict[Path, Path]:
-    """Files that give the player's user a name and know no other, and this host the name localhost."""
+    """Return files that define only the player's user and the host name localhost."""
     folder = state_directory("player-etc")
     files = {
         "passwd": f"player:x:{os.getuid()}:{os.getgid()}::/tmp:/bin/sh\n",

@@ -1,10 +1,10 @@
-"""The player of the self-tests: tries to break out and prints, as JSON, how far it came. Standard library only.
+"""Player of the self-tests: it tries to break out and prints the result as JSON. Standard library only.
 
 python -c "$(cat probe.py)" look                  what it sees, and where it can write
 python -c "$(cat probe.py)" read PATH...          which of the files it can open
 python -c "$(cat probe.py)" fill BYTES            write up to BYTES of files
 python -c "$(cat probe.py)" fork COUNT            start up to COUNT children that wait
-python -c "$(cat probe.py)" spin SECONDS          use two CPUs; the CPUs it really got
+python -c "$(cat probe.py)" spin SECONDS          use two CPUs; print the CPUs that it got
 python -c "$(cat probe.py)" eat BYTES             touch BYTES of memory
 python -c "$(cat probe.py)" shout BYTES           print BYTES
 python -c "$(cat probe.py)" wait                  sleep
@@ -22,15 +22,15 @@ import time
 from typing import Any
 
 _CHUNK = bytes(1 << 20)
-_SCRATCH = ("/tmp", "/dev/shm")  # noqa: S108 - the places that a sandbox gives
+_SCRATCH = ("/tmp", "/dev/shm")  # noqa: S108 - the scratch space of a sandbox
 _KERNEL = ("/proc", "/sys", "/dev/mqueue", "/dev/pts")
 """File systems that hold no files; /dev/mqueue is a name space of messages, private to the player."""
 
 
 def look() -> dict[str, Any]:
-    """What of the host a player sees."""
+    """Return what a player sees of the host."""
     mounts = _mounts()
-    socket_directory = os.path.dirname(os.environ["GAUNTLET_SOCKET"])  # noqa: PTH120 - strings suffice here
+    socket_directory = os.path.dirname(os.environ["GAUNTLET_SOCKET"])  # noqa: PTH120 - strings are enough here
     return {
         "interfaces": [name for _, name in socket.if_nameindex() if name != "lo"],
         "route": _route(),
@@ -44,12 +44,12 @@ def look() -> dict[str, Any]:
 
 
 def read(*paths: str) -> dict[str, Any]:
-    """Which of the files can be opened."""
+    """Return the files that can be opened."""
     return {"read": [path for path in paths if _can_read(path)]}
 
 
 def fill(most: int) -> dict[str, Any]:
-    """How many bytes went into files of a MiB each below the home, and which error ended it."""
+    """Write files of one MiB below the home. Return the number of bytes, and the error that stopped it."""
     written, failure = 0, ""
     try:
         while written < most:
@@ -61,7 +61,7 @@ def fill(most: int) -> dict[str, Any]:
 
 
 def fork(most: int) -> dict[str, Any]:
-    """How many children could live at once, and which error ended it."""
+    """Start up to `most` children. Return their number, and the error that stopped it."""
     children: list[int] = []
     failure = ""
     try:
@@ -80,7 +80,7 @@ def fork(most: int) -> dict[str, Any]:
 
 
 def spin(seconds: float) -> dict[str, Any]:
-    """CPU time over wall time of two busy processes."""
+    """Return the CPU time over wall time of two busy processes."""
     began = time.monotonic()
     children = []
     for _ in range(2):
@@ -97,7 +97,7 @@ def spin(seconds: float) -> dict[str, Any]:
 
 
 def eat(most: int) -> dict[str, Any]:
-    """Whether `most` bytes of memory could be touched."""
+    """Touch `most` bytes of memory."""
     held: list[bytearray] = []
     while len(held) * len(_CHUNK) < most:
         held.append(bytearray(b"x" * len(_CHUNK)))
@@ -105,21 +105,21 @@ def eat(most: int) -> dict[str, Any]:
 
 
 def shout(most: int) -> dict[str, Any]:
-    """Print `most` bytes in lines, then the answer."""
+    """Print `most` bytes in lines, then the result."""
     line = "x" * 1023
     for _ in range(most // 1024):
-        print(line)  # noqa: T201 - it is what is tested
+        print(line)  # noqa: T201 - this is tested
     return {"printed": most}
 
 
 def wait() -> dict[str, Any]:
-    """Stay until killed, for an hour at most."""
+    """Sleep for at most an hour."""
     time.sleep(3600)
     return {}
 
 
 def _route() -> str:
-    # 192.0.2.1 is a documentation address (RFC 5737), and connecting a datagram socket sends nothing
+    # 192.0.2.1 is a documentation address (RFC 5737), and a datagram socket sends nothing when it connects
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))
@@ -145,7 +145,7 @@ def _can_write(place: str) -> bool:
     try:
         if not os.path.isdir(place):  # noqa: PTH112
             os.close(os.open(place, os.O_WRONLY | os.O_APPEND))
-            return not place.startswith("/dev/")  # /dev/null and its like swallow what they are given
+            return not place.startswith("/dev/")  # /dev/null and similar devices store nothing
         name = f"{place}/gauntlet-probe"
         os.close(os.open(name, os.O_WRONLY | os.O_CREAT, 0o600))
         os.unlink(name)  # noqa: PTH108
@@ -172,4 +172,4 @@ if __name__ == "__main__":
         "shout": lambda most: shout(int(most)),
         "wait": wait,
     }
-    print(json.dumps(acts[act](*arguments)))  # noqa: T201 - its answer
+    print(json.dumps(acts[act](*arguments)))  # noqa: T201 - the result

@@ -1,8 +1,8 @@
-"""Players as processes of this host, with the current interpreter: for trusted code on a laptop.
+"""Sandbox that runs players as processes of this host, with the current interpreter: for trusted code.
 
-With bubblewrap the player sees no network, no other process, of the host's files programs and libraries alone, and no
-file it could write except in a small /tmp of its own. Without bubblewrap it is a plain process that can do whatever the
-user can; `what_it_does_not_stop` says so.
+With bubblewrap the player sees no network, no other process, and of the host's files only programs and libraries; it
+can write only to a small private /tmp. Without bubblewrap it is a plain process with all rights of the user;
+`limitations` says so.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from evaluation.sandbox.state_directory import state_directory
 
 _PYTHON_NAMES = ("python", "python3")
 _LAUNCHER = Path(__file__).with_name("launch.py")
-_MEMORY_COMPLAINTS = ("MemoryError", "std::bad_alloc", "can't allocate memory", "Cannot allocate memory")
+_MEMORY_MESSAGES = ("MemoryError", "std::bad_alloc", "can't allocate memory", "Cannot allocate memory")
 _PATIENCE = 5.0
 _KILLED = 137  # 128 + SIGKILL
 _REPORT_BYTES = 1 << 16
 _QUOTED_CHARACTERS = 300
-_CONTROL = ControlProof(modules=("gauntlet",))  # with numpy: players here share both with us
+_CONTROL = ControlProof(modules=("gauntlet",))  # players here use the same SDK and numpy as the engine
 _starters: dict[int, ThreadPoolExecutor] = {}
 _starters_lock = threading.Lock()
 
@@ -55,10 +55,10 @@ class ProcessSandbox(Sandbox):
     for_untrusted_code: ClassVar[bool] = False
 
     def __init__(self, *, bubblewrapped: bool | None = None, hidden: Iterable[Path] = ()) -> None:
-        """Use bubblewrap where it works; True or False decides it by hand.
+        """Use bubblewrap if it works; `bubblewrapped` overrides this.
 
-        What is `hidden` no player sees in bubblewrap, also where it lies in a directory that players share, such as
-        /usr or that of the interpreter.
+        In bubblewrap players do not see the paths in `hidden`, also inside visible directories such as /usr or that of
+        the interpreter.
         """
         self.bubblewrapped = bubblewrap.bubblewrap_works() if bubblewrapped is None else bubblewrapped
         self._hidden = tuple(hidden)
@@ -120,23 +120,23 @@ class ProcessSandbox(Sandbox):
     def self_test(self) -> list[Guard]:
         return examine_process(self, bubblewrapped=self.bubblewrapped)
 
-    def what_it_does_not_stop(self) -> str:
-        """What this sandbox does not protect against, in words for whoever starts it."""
+    def limitations(self) -> str:
+        """Return a text for the user that says what this sandbox does not protect against."""
         if self.bubblewrapped:
             return (
                 "The process sandbox (with bubblewrap) is for code you trust. It does not stop: a fork bomb, which"
-                " lasts until the match ends; use of all CPUs; several processes that each take the memory of one;"
+                " lasts until the match ends; use of all CPUs; several processes that each use the memory limit of one;"
                 " reading the programs and libraries of this host; attacks on the kernel."
             )
         return (
-            "The process sandbox (without bubblewrap) is for code you trust. It does not stop anything but a single"
-            " process that takes too much memory, files that grow too large, and endless output. A player can read"
-            " and write all that you can, use the network, and see other processes. Install bubblewrap for more."
+            "The process sandbox (without bubblewrap) is for code you trust. It stops only a single process that"
+            " uses too much memory, files that grow too large, and endless output. A player can read and write all of"
+            " your files, use the network, and see other processes. Install bubblewrap for more protection."
         )
 
 
 class ProcessRun(Run):
-    """One started process, its children, and what was made for them."""
+    """One started process, its children, and the directories made for them."""
 
     def __init__(
         self,
@@ -148,7 +148,7 @@ class ProcessRun(Run):
         memory: HostMemory,
         report: int | None,
     ) -> None:
-        """`report`: where bubblewrap reports, a descriptor that is closed at the end; None where it does not wrap."""
+        """Register the run; `report` is the descriptor of bubblewrap's status, closed at the end, None without it."""
         self._process = process
         self._log = log
         self._scratch = scratch
@@ -173,7 +173,7 @@ class ProcessRun(Run):
 
     @property
     def pid(self) -> int:
-        """The number of its first process, as the host sees it."""
+        """The process number of its first process on the host."""
         return self._process.pid
 
     def ended(self) -> bool:
@@ -188,32 +188,32 @@ class ProcessRun(Run):
             self._kill()
             log = self._log.text(patience=_PATIENCE)
             shutil.rmtree(self._scratch, ignore_errors=True)
-            self._entry.strike()
-            # a shell's convention, and bubblewrap's: 128 + signal
+            self._entry.remove()
+            # the convention of shells and bubblewrap: 128 + signal
             status = 128 - exit_code if exit_code is not None and exit_code < 0 else exit_code
-            complained = any(complaint in log for complaint in _MEMORY_COMPLAINTS)
-            trouble, starved = "", self._memory.trouble() if status == _KILLED else ""
-            certain = self._begun()
-            if self._report is not None and not certain and not log.startswith(bubblewrap.NO_SUCH_COMMAND):
-                trouble = f"bubblewrap ended before the player began (exit status {status}): {_last_line(log)}"
-            self._ending = Ending(status, bool(status) and complained, log, trouble, starved, certain or not status)
+            out_of_memory = bool(status) and any(message in log for message in _MEMORY_MESSAGES)
+            host_failure, shortage = "", self._memory.shortage() if status == _KILLED else ""
+            confirmed = self._start_reported()
+            if self._report is not None and not confirmed and not log.startswith(bubblewrap.NO_SUCH_COMMAND):
+                host_failure = f"bubblewrap ended before the player started (exit status {status}): {_last_line(log)}"
+            self._ending = Ending(status, out_of_memory, log, host_failure, shortage, confirmed or not status)
         return self._ending
 
-    def _begun(self) -> bool:
-        """Whether bubblewrap reported that it began the player. Its processes are gone."""
+    def _start_reported(self) -> bool:
+        """Return True if bubblewrap reported that it started the player. Its processes are gone."""
         if self._report is None:
             return False
         with os.fdopen(self._report, "rb", buffering=0) as file:
             os.set_blocking(self._report, False)
-            return bubblewrap.began(file.read(_REPORT_BYTES) or b"")
+            return bubblewrap.command_started(file.read(_REPORT_BYTES) or b"")
 
     def _kill(self) -> None:
-        # children first: of a wrapped player this is the first process of its namespace, and with it go all others
+        # children first: in bubblewrap this is the first process of the namespace, and all others end with it
         children = _children(self._process.pid)
         for child in children:
             _kill_quietly(child)
         if self._report is not None and children:
-            with contextlib.suppress(subprocess.TimeoutExpired):  # what it reports now tells whether the player began
+            with contextlib.suppress(subprocess.TimeoutExpired):  # it may still report whether the player started
                 self._process.wait(_PATIENCE)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
@@ -228,7 +228,7 @@ def _last_line(log: str) -> str:
 def _start(
     command: list[str], environment: dict[str, str], directory: Path, keep: int | None
 ) -> tuple[subprocess.Popen[bytes], int]:
-    """Start `command` in a session of its own, with the descriptor `keep`; it and the reading end of its output."""
+    """Start `command` in a new session, with the descriptor `keep`. Return it and the reading end of its output."""
 
     def start() -> tuple[subprocess.Popen[bytes], int]:
         reading, writing = os.pipe()
@@ -245,7 +245,7 @@ def _start(
             )
         except BaseException as failure:
             os.close(reading)
-            raise Fault(f"{command[0]} could not be started: {failure}") from failure
+            raise Fault(f"cannot start {command[0]}: {failure}") from failure
         finally:
             os.close(writing)
         return process, reading
@@ -253,7 +253,7 @@ def _start(
     future = _starter().submit(start)
     try:
         return future.result()
-    except BaseException:  # Ctrl-C while it was being started
+    except BaseException:  # Ctrl-C during the start
         future.add_done_callback(_abandon)
         raise
 
@@ -267,9 +267,9 @@ def _abandon(future: Future[tuple[subprocess.Popen[bytes], int]]) -> None:
 
 
 def _starter() -> ThreadPoolExecutor:
-    """The thread that starts all players of this process.
+    """Return the thread that starts all players of this process.
 
-    "Die with your parent" means the parent's thread (prctl(2)): a player started by a thread that ends would die early.
+    A player ends with the thread that started it (PR_SET_PDEATHSIG, prctl(2)), so that thread must not end early.
     """
     with _starters_lock:
         if os.getpid() not in _starters:
@@ -278,7 +278,7 @@ def _starter() -> ThreadPoolExecutor:
 
 
 def _sdk_tree() -> Path:
-    """A directory that holds the SDK of this version; made once."""
+    """Return the directory with this version of the SDK; write it once."""
     directory = state_directory("sdk") / sdk_digest()[:16]
     if not directory.exists():
         fresh = Path(tempfile.mkdtemp(dir=directory.parent))

@@ -1,4 +1,4 @@
-"""The guards of the process sandbox, proved on this host."""
+"""Guards of the process sandbox, proved on this host."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from evaluation.sandbox.guard_trials import GuardTrials
 
 
 def examine_process(sandbox: Sandbox, *, bubblewrapped: bool) -> list[Guard]:
-    """Try to break out of `sandbox`. Without bubblewrap most guards are not required, since nobody is promised them."""
+    """Try to break out of `sandbox`. Without bubblewrap most guards are not required."""
     probes = GuardTrials(sandbox.start)
     seen = probes.answer("look")
     return [
@@ -23,8 +23,8 @@ def examine_process(sandbox: Sandbox, *, bubblewrapped: bool) -> list[Guard]:
         guard_trials.memory_guard(probes),
         guard_trials.log_guard(probes),
         _nothing_left(probes, sandbox),
-        Guard("process limit", False, "not offered by this sandbox", required=False),
-        Guard("CPU limit", False, "not offered by this sandbox", required=False),
+        Guard("process limit", False, "not available in this sandbox", required=False),
+        Guard("CPU limit", False, "not available in this sandbox", required=False),
         Guard("unprivileged user", False, f"runs as user {seen['user'][0]}", required=False),
     ]
 
@@ -35,4 +35,4 @@ def _nothing_left(probes: GuardTrials, sandbox: Sandbox) -> Guard:
         run.end()
         held = not before and run.ended()
     leftovers = sandbox.sweep()
-    return Guard("nothing left behind", held, f"ended: {held}; swept {leftovers} of runners that died earlier")
+    return Guard("nothing left behind", held, f"ended: {held}; removed {leftovers} leftovers of dead runners")

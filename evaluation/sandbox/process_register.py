@@ -1,4 +1,4 @@
-"""The register of started processes: what a sweep reads to find what dead runners have left behind."""
+"""Register of started processes, from which a sweep finds the leftovers of dead runners."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ class Entry:
     socket_directory: str
 
     def write(self) -> None:
-        """Put it into the register."""
+        """Write it to the register."""
         write_atomically(_file(self.mark), json.dumps(asdict(self)))
 
-    def strike(self) -> None:
-        """Take it out of the register."""
+    def remove(self) -> None:
+        """Remove it from the register."""
         _file(self.mark).unlink(missing_ok=True)
 
     def kill(self) -> None:
-        """Kill what still runs of it, as far as it kept its environment."""
+        """Kill its remaining processes, if they kept the environment variable."""
         kill_marked(f"{MARK}={self.mark}")
 
 
 def sweep_register() -> int:
-    """End the runs whose runner is dead and remove what they left; how many there were."""
+    """End the runs of dead runners and remove their leftovers. Return the number of runs."""
     swept = 0
     for file in sorted(state_directory("processes").glob("*.json")):
         try:
             entry = Entry(**json.loads(file.read_text(encoding="utf-8")))
-        except FileNotFoundError:  # ended, or swept by another, meanwhile
+        except FileNotFoundError:  # ended, or swept by another process, meanwhile
             continue
-        except (ValueError, TypeError):  # of another version of ours
+        except (ValueError, TypeError):  # from another version of Gauntlet
             file.unlink(missing_ok=True)
             continue
         if HostProcess(entry.runner_pid, entry.runner_started).alive():
@@ -56,7 +56,7 @@ def sweep_register() -> int:
         entry.kill()
         shutil.rmtree(entry.scratch, ignore_errors=True)
         remove_socket_directory(entry.socket_directory)
-        entry.strike()
+        entry.remove()
         swept += 1
     return swept
 
@@ -67,7 +67,7 @@ def remove_socket_directory(directory: str) -> None:
     try:
         (path / SOCKET_NAME).unlink(missing_ok=True)
         path.rmdir()
-    except OSError:  # gone already, or something of somebody else's is in it
+    except OSError:  # already gone, or not empty
         return
 
 

@@ -1,4 +1,4 @@
-"""Guards that were proved on this host not long ago, so that they need not be proved before every match."""
+"""Record of guards proved on this host, so that they need no proof before every match."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 class ProvedGuards:
-    """What the last self-test of one engine found; kept in a file until the host boots anew or hours have passed."""
+    """The result of the last self-test of one engine; stored in a file until the host restarts or hours have passed."""
 
     def __init__(self, engine: str) -> None:
         boot = _BOOT.read_text(encoding="ascii") if _BOOT.exists() else ""
-        # another way of making containers is proved anew
+        # changed code is proved again
         code = "".join(path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parent.glob("*.py")))
         name = hashlib.sha256(f"{engine}\0{boot}\0{code}".encode()).hexdigest()[:24]
         self._file = state_directory("guards") / f"{name}.json"
         self._satisfied = False
 
     def remember(self, guards: Iterable[Guard]) -> None:
-        """Keep what a self-test found."""
+        """Store the result of a self-test."""
         write_atomically(self._file, json.dumps([asdict(guard) for guard in guards]))
 
     def forget(self) -> None:
-        """Have the guards proved again before they are next relied upon."""
+        """Discard the stored result, so that the guards are proved again before the next use."""
         self._satisfied = False
         self._file.unlink(missing_ok=True)
 
     def require(self, prove: Callable[[], list[Guard]]) -> None:
-        """Raise `HostRefusal` where a required guard did not hold; `prove` is asked when nothing recent is known.
+        """Raise `HostRefusal` if a required guard did not hold; call `prove` if no recent result is stored.
 
-        A guard that was missing is always tried again: somebody may have mended the host.
+        A missing guard is always tried again: the host may be repaired by now.
         """
         if self._satisfied:
             return
@@ -48,9 +48,9 @@ class ProvedGuards:
             missing = _missing(prove())
             if missing:
                 raise HostRefusal(
-                    "this host lacks guards that untrusted code needs: "
+                    "this host lacks guards that untrusted code requires: "
                     + "; ".join(f"{guard.name} ({guard.seen})" for guard in missing or []),
-                    fix="mend the Docker engine until `gauntlet doctor` shows every required guard as held",
+                    fix="correct the Docker engine until `gauntlet doctor` shows that every required guard holds",
                 )
         self._satisfied = True
 

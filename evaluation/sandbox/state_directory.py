@@ -1,4 +1,4 @@
-"""Where sandboxes remember, across processes of this user, what they have started and what they have proved."""
+"""Directory of state that processes of this user share: started runs and proved guards."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from pathlib import Path
 
 
 def state_directory(name: str) -> Path:
-    """The directory `name` of ours, made when missing: below $XDG_STATE_HOME, the home, or else the temporary files."""
+    """Return Gauntlet's directory `name`, created below $XDG_STATE_HOME, the home, or else the temporary files."""
     for base in _candidates():
         directory = base / "gauntlet" / name
         try:
             directory.mkdir(parents=True, exist_ok=True)
         except OSError:
             continue
-        # below the shared temporary files somebody else may have made it first
+        # another user may have created it below the shared temporary files
         if directory.stat().st_uid == os.getuid() and os.access(directory, os.W_OK):
             return directory
     return Path(tempfile.mkdtemp(prefix=f"gauntlet-{name}-"))
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write `text` so that a reader finds the old file or the new one, never half of it."""
+    """Write `text` atomically: a reader finds the old file or the new one."""
     with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
         file.write(text)
     Path(file.name).replace(path)

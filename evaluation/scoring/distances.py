@@ -1,4 +1,4 @@
-"""Distances between images: L2 over pixels / 255 in float64 (seed 000, eq. 1, in the units of the AVC's code)."""
+"""Distances between images: L2 over pixels / 255 in float64 (Brendel et al. 2020, eq. 1, in the AVC code's units)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def l2_each(first: Images, second: Images) -> Distances:
 
 
 def worst_case(clean: Image) -> float:
-    """The distance to the uniform grey image (seed 000, 4.2): what a failure gets, and the most any sample gets."""
+    """The distance to the uniform grey image (Brendel et al. 2020, section 4.2), the cap of every distance."""
     return l2(clean, np.full_like(clean, GREY))
 
 

@@ -1,4 +1,4 @@
-"""Scores under version 1 of the rules: the medians of seed 000, eq. 2 to 5, with intervals beside them.
+"""Scores under version 1 of the rules: the medians of Brendel et al. 2020, eq. 2 to 5, with intervals.
 
 All arrays are (opponents, samples): row k holds what opponent k meant for each sample, in the order of their numbers.
 Distances are scored distances (`evaluation.scoring.distances.scored_distance`).

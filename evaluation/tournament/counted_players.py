@@ -1,4 +1,4 @@
-"""Who counts: the recursive top five of seed 000, 3.3, with a rule for its loops.
+"""Counted players: the recursive top five of Brendel et al. 2020, section 3.3, with a rule for its loops.
 
 Models are measured by the five best attacks, and these by the five best models. Starting from all attacks, the five
 best models and the five best attacks are taken in turn, until the five attacks are a set that was there before. Mostly

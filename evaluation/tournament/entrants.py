@@ -13,7 +13,7 @@ Played: TypeAlias = NDArray[np.float64]
 """(models, attacks, samples): scored distances, NaN where a triple was not played."""
 
 TOP = 5
-"""How many of a side count in the end, and whom a panel is built around (seed 000, 3.3)."""
+"""The number of counted players of a side, and the core of a panel (Brendel et al. 2020, section 3.3)."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,7 @@ class Field:
         """(models, attacks): whether both are of one team. Such a pair is played, and counts for the model alone.
 
         In the model's minimum an attack can only hurt, so nobody gains by owning one; an attack could be spared or
-        favoured by its own model, so it is scored without it. The paper (seed 000, 3.3.1 and 4.1.4) counts all pairs.
+        favoured by its own model, so it is scored without it. Brendel et al. 2020
+        (sections 3.3.1 and 4.1.4) count all pairs.
         """
         return np.array([[bool(model.teams & attack.teams) for attack in self.attacks] for model in self.models])

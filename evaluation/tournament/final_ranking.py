@@ -54,7 +54,7 @@ class Place:
 def places(track: Track, field: Field, plan: Plan, played: Played, failed: NDArray[np.bool_]) -> tuple[Place, ...]:
     """The places of one track, best first, once `plan` has its result.
 
-    Scores are eq. 2 to 5 of seed 000 over all samples, against the counted opponents of the last stage; those of an
+    Scores: eq. 2 to 5 of Brendel et al. 2020 over all samples against the last stage's counted opponents; those of an
     attack are without the models of its own team. `failed` says which of the `played` triples found no adversarial.
     """
     if plan.result is None:

@@ -1,4 +1,4 @@
-"""The paper's protocol (seed 000, 4.1.3): everybody meets everybody on ever more samples, the better half stays.
+"""Halving schedule (Brendel et al. 2020, section 4.1.3): all play all on more samples each time; the better half stays.
 
 10, 20, 40, ... samples until ten of each side are left; those ten meet on all samples. After each round the recursive
 top five (`counting`) is taken of everybody still in, and each side is ordered by the paper's medians against it. The

@@ -54,7 +54,8 @@ class Matrix:
 def boards(matches: Sequence[MatchResult], seed: int = 0) -> tuple[Board, ...]:
     """The boards that `matches` allow: models (against the untargeted attacks), untargeted and targeted attacks.
 
-    Eq. 2 to 5 of seed 000 over all given opponents; a track without players has no board. `seed` draws the intervals.
+    Eq. 2 to 5 of Brendel et al. 2020 over all opponents; a track without players has no board. `seed` is for the
+    intervals.
     """
     models = _models(matches)
     untargeted = _grid(matches, Track.UNTARGETED, models)

@@ -48,7 +48,7 @@ def ranked(side: Side, players: Sequence[int], seen: Seen, by: OrderedBy) -> Ran
     """The order of `players` (positions in order of entry), whose distances stand in the rows of `seen`.
 
     The values are mean ranks (from 1, ties share their places) or medians. A model is measured on each sample by its
-    smallest distance (seed 000, eq. 2 and 3), an attack on all samples and opponents together (eq. 4 and 5).
+    smallest distance (Brendel et al. 2020, eq. 2 and 3), an attack on all samples and opponents together (eq. 4 and 5).
     """
     observed = _observations(side, seen)
     better = -1 if side is Side.MODEL else 1

@@ -59,5 +59,5 @@ class _Compared:
 
     def _value(self, name: str, opponents: Sequence[int]) -> float:
         distances = self._distances[self._rows[name], opponents]
-        # eq. 2 and 3 of seed 000 for a model, 4 and 5 for an attack
+        # eq. 2 and 3 of Brendel et al. 2020 for a model, 4 and 5 for an attack
         return float(np.median(distances.min(axis=0) if self._side is Side.MODEL else distances))

@@ -36,7 +36,7 @@ CANDIDATES = 40
 """The truth is among so many of each side, the best on the samples played, and whoever a schedule found."""
 
 GPU_DAYS_PER_TRIPLE = 40 / 86_400
-"""A triple is 1,000 queries of 40 ms (seed 000, 4.1.3)."""
+"""A triple is 1,000 queries of 40 ms (Brendel et al. 2020, section 4.1.3)."""
 
 _CHUNK = 250
 """Samples that are drawn at a time for the truth, so that memory stays flat."""

@@ -1,1 +1,1 @@
-"""How the weights of the bundled models were made."""
+"""Training of the bundled models."""

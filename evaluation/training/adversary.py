@@ -1,4 +1,4 @@
-"""The white-box adversary of adversarial training: projected gradient descent in an L2 ball."""
+"""White-box adversary of adversarial training: projected gradient descent in an L2 ball."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from torch.nn import functional
 
 
 def l2_pgd(network: nn.Module, images: Tensor, labels: Tensor, *, radius: float, steps: int) -> Tensor:
-    """Images (n, c, h, w) in 0..1 that raise the loss, each within L2 distance `radius` of its original.
+    """Return images (n, c, h, w) in 0..1 that raise the loss, each within L2 distance `radius` of its original.
 
     Madry et al. 2018 with the L2 norm: a random start in the ball, then `steps` normalised gradient steps of
-    2 * radius / steps, each followed by projection onto the ball and the pixel range. The network is used in
-    evaluation mode, as an attacker meets it, and left in the mode it was in.
+    2 * radius / steps, each followed by projection onto the ball and the pixel range. The network runs in
+    evaluation mode, as in an attack; its mode is restored afterwards.
     """
     was_training = network.training
     network.eval()
@@ -32,6 +32,6 @@ def l2_pgd(network: nn.Module, images: Tensor, labels: Tensor, *, radius: float,
 
 
 def _norms(tensors: Tensor) -> Tensor:
-    """L2 norm of each of (n, c, h, w), as (n, 1, 1, 1) and never zero."""
+    """Return the L2 norm of each of (n, c, h, w), as (n, 1, 1, 1) and never zero."""
     norms: Tensor = tensors.flatten(1).norm(dim=1).clamp(min=1e-12).view(-1, 1, 1, 1)
     return norms

@@ -1,4 +1,4 @@
-"""Random shifts, turns and scales: the variety that a few hundred training images lack."""
+"""Augmentation by random shifts, rotations and scales, for variety with a few hundred training images."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch.nn import functional
 
 @dataclass(frozen=True)
 class Augmentation:
-    """How far images are moved at random: shift as a share of the side, turn in degrees, scale as a share."""
+    """The largest random changes: shift as a share of the side, rotation in degrees, scale as a share."""
 
     shift: float = 0.09
     turn: float = 12.0
@@ -20,7 +20,7 @@ class Augmentation:
     mirror: bool = False
 
     def __call__(self, images: Tensor) -> Tensor:
-        """Move each image (n, c, h, w) by its own draw from torch's global generator; edges are repeated."""
+        """Transform each image (n, c, h, w) by its own draw from torch's global generator; edges are repeated."""
         count = len(images)
         angle = _between(count, math.radians(self.turn))
         zoom = 1 + _between(count, self.scale)
@@ -33,5 +33,5 @@ class Augmentation:
 
 
 def _between(count: int, limit: float) -> Tensor:
-    """Uniform draws (count,) from -limit to limit; on the CPU, so that every device draws the same."""
+    """Return uniform draws (count,) from -limit to limit, on the CPU, so that every device draws the same."""
     return (2 * torch.rand(count) - 1) * limit

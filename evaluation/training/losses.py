@@ -1,4 +1,4 @@
-"""What a batch costs, for each recipe that trains a network."""
+"""Losses of a batch, for each recipe that trains a network."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from evaluation.training.adversary import l2_pgd
 
 @dataclass(frozen=True)
 class PlainLoss:
-    """Cross-entropy of the images as they are."""
+    """Cross-entropy of the unchanged images."""
 
     def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float) -> Tensor:
-        """The loss of a batch; `done` is the share of the training that lies behind."""
+        """Return the loss of a batch; `done` is the completed share of the training."""
         return functional.cross_entropy(network(images), labels)
 
 
@@ -26,7 +26,7 @@ class LogitPairingLoss:
 
     Cross-entropy over a mixed batch, half clean and half adversarial, plus `pairing` times the mean squared
     difference between the logits of each clean image and of its adversarial. The adversary's L2 radius (pixels in
-    0..1) grows from nothing to `radius` over the first `warm_up` share of the training.
+    0..1) grows from zero to `radius` over the first `warm_up` share of the training.
     """
 
     radius: float
@@ -35,7 +35,7 @@ class LogitPairingLoss:
     warm_up: float = 0.3
 
     def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float) -> Tensor:
-        """The loss of a batch; `done` is the share of the training that lies behind."""
+        """Return the loss of a batch; `done` is the completed share of the training."""
         radius = self.radius * min(1.0, done / self.warm_up + 1e-3)
         adversarial = l2_pgd(network, images, labels, radius=radius, steps=self.steps)
         logits = network(torch.cat([images, adversarial]))

@@ -26,7 +26,7 @@ from evaluation.training.training_data import TrainingData
 Loss: TypeAlias = Callable[[nn.Module, Tensor, Tensor, float], Tensor]
 
 THREADS = 1
-"""Torch threads of a run: sums depend on their number, and equal seeds promise equal weights. More hardly help."""
+"""Torch threads of a run: sums depend on their number, and equal seeds must give equal weights. More help little."""
 
 NOISE_LEVEL = 0.5
 """Standard deviation of the noise that the recipe `noise` adds to activations."""
@@ -36,7 +36,7 @@ WEIGHTS = "weights.safetensors"
 
 @dataclass(frozen=True)
 class NetworkRecipe:
-    """How one kind of network is trained: SGD with Nesterov momentum under a one-cycle learning rate."""
+    """Training parameters of a network: SGD with Nesterov momentum under a one-cycle learning rate."""
 
     loss: Loss
     epochs: int
@@ -48,7 +48,7 @@ class NetworkRecipe:
 
 
 def small_recipe(name: str) -> NetworkRecipe:
-    """The recipe of this name for the small network on digits: minutes on two cores."""
+    """Return the recipe of this name for the small network on digits: minutes on two cores."""
     if name == "plain":
         return NetworkRecipe(PlainLoss(), 80, Augmentation())
     if name == "noise":
@@ -57,18 +57,18 @@ def small_recipe(name: str) -> NetworkRecipe:
 
 
 def large_recipe(name: str) -> NetworkRecipe:
-    """The recipe of this name for ResNet-18 or -50 on photographs: hours on one GPU."""
+    """Return the recipe of this name for ResNet-18 or -50 on photographs: hours on one GPU."""
     photographs = Augmentation(shift=0.06, turn=5.0, mirror=True)
     if name == "plain":
         return NetworkRecipe(PlainLoss(), 60, photographs, batch=256, learning_rate=0.2)
     if name == "adversarial":
         loss = LogitPairingLoss(radius=1.0, steps=5)
         return NetworkRecipe(loss, 60, photographs, batch=256, learning_rate=0.2)
-    raise Refusal("the recipe noise is made for --arch small", fix="leave --arch out")
+    raise Refusal("the recipe noise is available only for --arch small", fix="remove --arch")
 
 
 def build_network(arch: str, classes: int, noise_level: float) -> nn.Module:
-    """An untrained network: `small`, `resnet18` or `resnet50`."""
+    """Return an untrained network: `small`, `resnet18` or `resnet50`."""
     if arch == "small":
         return SmallResNet(classes, noise_level)
     return {"resnet18": resnet18, "resnet50": resnet50}[arch](classes)
@@ -103,19 +103,19 @@ def _fit(
                 group["lr"] = recipe.learning_rate * one_cycle(done / steps)
             loss = recipe.loss(network, images, labels, done / steps)
             optimiser.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+            loss.backward()  # type: ignore[no-untyped-call]  # untyped in torch
             optimiser.step()
             done += 1
             progress(done, steps, f"loss {loss.item():.3f}")
 
 
 def one_cycle(done: float) -> float:
-    """Share of the highest learning rate at a share of the training: up in the first fifth, then down to nothing."""
+    """Return the share of the highest learning rate at a share of the training: up in the first fifth, then to zero."""
     return (done + 0.01) / 0.21 if done < 0.2 else 0.5 * (1 + float(np.cos(np.pi * (done - 0.2) / 0.8)))
 
 
 def accuracy(network: nn.Module, images: Images, labels: NDArray[np.int64]) -> float:
-    """Share of the images (n, h, w, 3) that the network labels right."""
+    """Return the share of the images (n, h, w, 3) that the network labels right."""
     right = [
         predict_labels(network, images[start : start + 256]) == labels[start : start + 256]
         for start in range(0, len(images), 256)
@@ -124,7 +124,7 @@ def accuracy(network: nn.Module, images: Images, labels: NDArray[np.int64]) -> f
 
 
 def save_network(network: nn.Module, folder: Path) -> int:
-    """Write the weights as float32 safetensors; how many numbers they hold."""
+    """Write the weights as float32 safetensors. Return the number of values."""
     state = {
         name: tensor.contiguous()
         for name, tensor in network.state_dict().items()
@@ -136,7 +136,7 @@ def save_network(network: nn.Module, folder: Path) -> int:
 
 @contextmanager
 def _seeded(seed: int) -> Iterator[None]:
-    """Torch with this seed and a fixed number of threads; both are put back afterwards."""
+    """Run torch with this seed and a fixed number of threads; restore both afterwards."""
     threads = torch.get_num_threads()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)

@@ -1,4 +1,4 @@
-"""Training a perceptron with numpy alone: the recipe numpy."""
+"""Training of a perceptron with numpy only: the recipe numpy."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _BATCH = 50
 _LEARNING_RATE = 2e-3
 _WEIGHT_DECAY = 1e-4
 _SHIFT = 5
-"""Images are shifted by up to this many pixels while training."""
+"""The largest shift in pixels of training images."""
 
 
 def features(images: Images) -> Floats:
-    """What the perceptron reads of images (n, h, w, 3): mean brightness of each 4 x 4 cell, 0..1, as (n, cells)."""
+    """Return the mean brightness of each 4 x 4 cell of images (n, h, w, 3), in 0..1, as (n, cells)."""
     n, height, width, channels = images.shape
     cells = images.reshape(n, height // POOL, POOL, width // POOL, POOL * channels).sum(axis=(2, 4), dtype=np.float32)
     flat: Floats = (cells / np.float32(255 * POOL * POOL * channels)).reshape(n, -1)
@@ -35,7 +35,7 @@ def features(images: Images) -> Floats:
 
 
 def train_perceptron(data: TrainingData, *, seed: int, epochs: int, progress: Progress) -> dict[str, Floats]:
-    """Weights of one hidden layer of rectified units, learnt by Adam on cross-entropy; equal seeds, equal weights."""
+    """Train one hidden layer of rectified units by Adam on cross-entropy. Equal seeds give equal weights."""
     rng = np.random.default_rng(seed)
     inputs = features(data.images[:1]).shape[1]
     weights = {
@@ -60,25 +60,25 @@ def train_perceptron(data: TrainingData, *, seed: int, epochs: int, progress: Pr
 
 
 def logits(weights: dict[str, Floats], inputs: Floats) -> Floats:
-    """Class scores (n, classes) of features (n, cells)."""
+    """Return class scores (n, classes) of features (n, cells)."""
     hidden = np.maximum(inputs @ weights["hidden"] + weights["hidden_bias"], 0)
     scores: Floats = hidden @ weights["output"] + weights["output_bias"]
     return scores
 
 
 def accuracy(weights: dict[str, Floats], images: Images, labels: Labels) -> float:
-    """Share of the images (n, h, w, 3) that are labelled right."""
+    """Return the share of the images (n, h, w, 3) that are labelled right."""
     return float((logits(weights, features(images)).argmax(axis=1) == labels).mean())
 
 
 def save_perceptron(weights: dict[str, Floats], folder: Path) -> int:
-    """Write the weights; how many numbers they hold."""
+    """Write the weights. Return the number of values."""
     np.savez(folder / WEIGHTS, allow_pickle=False, **weights)
     return sum(array.size for array in weights.values())
 
 
 def _gradients(weights: dict[str, Floats], inputs: Floats, labels: Labels) -> tuple[float, dict[str, Floats]]:
-    """Mean cross-entropy of a batch and its gradient for each array of weights."""
+    """Return the mean cross-entropy of a batch and its gradient for each array of weights."""
     hidden = np.maximum(inputs @ weights["hidden"] + weights["hidden_bias"], 0)
     scores = hidden @ weights["output"] + weights["output_bias"]
     exponents = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -97,7 +97,7 @@ def _gradients(weights: dict[str, Floats], inputs: Floats, labels: Labels) -> tu
 
 
 def _adam(weights: dict[str, Floats]) -> Callable[[dict[str, Floats], float], None]:
-    """Adam (Kingma and Ba 2015, algorithm 1): a function that changes `weights` in place."""
+    """Return Adam (Kingma and Ba 2015, algorithm 1) as a function that updates `weights` in place."""
     first = {name: np.zeros_like(array) for name, array in weights.items()}
     second = {name: np.zeros_like(array) for name, array in weights.items()}
     step = 0
@@ -116,7 +116,7 @@ def _adam(weights: dict[str, Floats]) -> Callable[[dict[str, Floats], float], No
 
 
 def _shifted(images: Images, rng: np.random.Generator) -> Images:
-    """Each image moved by its own whole number of pixels, edges repeated."""
+    """Return each image shifted by a random whole number of pixels, with repeated edges."""
     height, width = images.shape[1:3]
     padded = np.pad(images, ((0, 0), (_SHIFT, _SHIFT), (_SHIFT, _SHIFT), (0, 0)), mode="edge")
     corners = rng.integers(0, 2 * _SHIFT + 1, (len(images), 2))

@@ -1,4 +1,4 @@
-"""What a training run tells of itself."""
+"""Progress and report of a training run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 Progress: TypeAlias = Callable[[int, int, str], None]
-"""Called with steps done, steps in all, and a short text (the loss so far)."""
+"""Called with completed steps, total steps, and a short text (the loss so far)."""
 
 
 @dataclass(frozen=True)
@@ -28,5 +28,5 @@ class TrainingReport:
     weights: str
 
     def write(self, folder: Path) -> None:
-        """Write `training.json` beside the weights; it holds no clock time, so equal runs write equal files."""
+        """Write `training.json` next to the weights; without clock time, so that equal runs write equal files."""
         (folder / "training.json").write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")

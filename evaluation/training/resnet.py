@@ -1,4 +1,4 @@
-"""ResNet-18 and ResNet-50 in full (He et al. 2016, table 1), for Tiny ImageNet and a GPU."""
+"""Complete ResNet-18 and ResNet-50 (He et al. 2016, table 1), for Tiny ImageNet and a GPU."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 
 class _Basic(nn.Module):
-    """Two 3 x 3 convolutions beside a shortcut."""
+    """Two 3 x 3 convolutions with a shortcut."""
 
     expansion = 1
 
@@ -28,7 +28,7 @@ class _Basic(nn.Module):
 
 
 class _Bottleneck(nn.Module):
-    """A 3 x 3 convolution between two of 1 x 1, beside a shortcut; four times as wide at its ends."""
+    """A 3 x 3 convolution between two of 1 x 1, with a shortcut; four times as wide at its ends."""
 
     expansion = 4
 
@@ -82,10 +82,10 @@ class ResNet(nn.Module):
 
 
 def resnet18(classes: int) -> ResNet:
-    """ResNet-18: 11.2 million weights and the head."""
+    """Return ResNet-18: 11.2 million weights and the head."""
     return ResNet(_Basic, (2, 2, 2, 2), classes)
 
 
 def resnet50(classes: int) -> ResNet:
-    """ResNet-50: 23.5 million weights and the head."""
+    """Return ResNet-50: 23.5 million weights and the head."""
     return ResNet(_Bottleneck, (3, 4, 6, 3), classes)

@@ -1,4 +1,4 @@
-"""Start images for targeted attacks: a few public ones of each class."""
+"""Start images for targeted attacks: a few public images of each class."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SPLIT = "dev"
 
 
 def write_starts(file: Path, *, dataset: str = "digits", per_class: int = 5) -> int:
-    """Write the first `per_class` dev images of each class as arrays `images` and `labels`; how many there are."""
+    """Write the first `per_class` dev images of each class as arrays `images` and `labels`. Return their number."""
     source = load_dataset(dataset)
     samples = source.samples(SPLIT)
     chosen = [

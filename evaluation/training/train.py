@@ -1,4 +1,4 @@
-"""One training run from start to end: what `gauntlet train` calls."""
+"""Training run of `gauntlet train`."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def train(
     progress: Progress,
     arch: str = "small",
 ) -> TrainingReport:
-    """Train a model and write its weights and `training.json` into the folder `out`, which is made if need be.
+    """Train a model and write its weights and `training.json` into the folder `out`, created if necessary.
 
-    `epochs` None takes the recipe's own number. Raises `Refusal` for a recipe, architecture, device or number of
-    epochs that cannot be had, `DatasetRefusal` where the data set cannot be read.
+    With `epochs` None the recipe's number applies. Raise `Refusal` for an invalid recipe, architecture, device or
+    number of epochs, `DatasetRefusal` for an unreadable data set.
     """
     _check(recipe, arch, device, epochs)
     data = read_training_data(dataset)
@@ -79,14 +79,14 @@ def _train_perceptron(
 
 def _check(recipe: str, arch: str, device: str, epochs: int | None) -> None:
     if recipe not in RECIPES:
-        raise Refusal(f"there is no recipe {recipe!r}", fix=f"choose one of {', '.join(RECIPES)}")
+        raise Refusal(f"unknown recipe {recipe!r}", fix=f"choose one of {', '.join(RECIPES)}")
     if arch not in ARCHS:
-        raise Refusal(f"there is no architecture {arch!r}", fix=f"choose one of {', '.join(ARCHS)}")
+        raise Refusal(f"unknown architecture {arch!r}", fix=f"choose one of {', '.join(ARCHS)}")
     if epochs is not None and epochs < 1:
-        raise Refusal(f"{epochs} epochs train nothing", fix="give at least 1")
+        raise Refusal(f"{epochs} epochs are not enough", fix="train for at least 1 epoch")
     try:
-        known = torch.device(device)
+        torch_device = torch.device(device)
     except RuntimeError as error:
-        raise Refusal(f"there is no device {device!r}", fix="give cpu, cuda or cuda:0") from error
-    if known.type == "cuda" and not torch.cuda.is_available():
-        raise Refusal("this host has no CUDA device that torch can use", fix="give --device cpu")
+        raise Refusal(f"unknown device {device!r}", fix="use cpu, cuda or cuda:0") from error
+    if torch_device.type == "cuda" and not torch.cuda.is_available():
+        raise Refusal("this host has no CUDA device that torch can use", fix="use --device cpu")

@@ -16,7 +16,7 @@ Labels: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """Images uint8 (n, h, w, 3) and labels (n,) to learn from, and those that measure what was learnt."""
+    """Images uint8 (n, h, w, 3) and labels (n,) for training, and those for validation."""
 
     images: Images
     labels: Labels
@@ -26,7 +26,7 @@ class TrainingData:
 
 
 def read_training_data(dataset: str) -> TrainingData:
-    """The splits `train` and `validation` of a data set; raises `DatasetRefusal` where it has none."""
+    """Return the splits `train` and `validation` of a data set. Raise `DatasetRefusal` if they are missing."""
     source = load_dataset(dataset)
     splits = []
     for name in ("train", "validation"):

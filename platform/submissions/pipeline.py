@@ -48,7 +48,7 @@ def advance(rung: int) -> None:
 
 
 def _advance(build: Build) -> None:
-    writer = LogWriter(build, player_builds.host_paths(build.submission).hidden)
+    writer = LogWriter(build, player_builds.host_paths(build.submission).shorten)
     ids = log_ids(submission=build.submission_id, build=build.pk)
     with ids, _Keeper(build, writer) as keeper:
         try:
@@ -130,11 +130,11 @@ def _work(build: Build, writer: LogWriter, keeper: _Keeper) -> None:
         _check(build, player, stage, writer, keeper)
     except Refusal as refusal:
         close_old_connections()
-        hidden = player_builds.host_paths(submission).hidden
-        problem = _clean_text(hidden(refusal.problem))
+        shorten = player_builds.host_paths(submission).shorten
+        problem = _clean_text(shorten(refusal.problem))
         writer.write(f"refused: {problem.splitlines()[0]}")
         writer.close()
-        if not build_queue.refuse(build, _reason_of(refusal), problem, hidden(refusal.fix)):
+        if not build_queue.refuse(build, _reason_of(refusal), problem, shorten(refusal.fix)):
             raise _NoLongerOursError from refusal
 
 

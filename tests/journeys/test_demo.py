@@ -103,7 +103,7 @@ def test_a_season_is_played_published_released_and_verified(make_site: MakeSite,
     assert before[1] != after[1], "the round made no new pool"
     assert "The final is applied" in output
     assert re.findall(r"validation set: (validation-\d), 6 images", output) == ["validation-2", "validation-3"]
-    assert "is what was signed, and its results follow from its rows" in output
+    assert "the signature is valid, and its results follow from its rows" in output
     forged = re.search(r"one digit changed in line (\d+)", output)
     assert forged is not None
     assert f"line {forged[1]}: it is not the line that was signed" in output
@@ -112,7 +112,7 @@ def test_a_season_is_played_published_released_and_verified(make_site: MakeSite,
     again = site.run("--full")
     assert "planned" not in again
     assert "released:" not in again
-    assert "is what was signed" in again
+    assert "the signature is valid" in again
 
 
 @pytest.mark.slow(120)

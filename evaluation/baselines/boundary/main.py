@@ -1,4 +1,4 @@
-"""The Boundary Attack (Brendel, Rauber and Bethge 2018), cut to the budget."""
+"""Boundary Attack (Brendel, Rauber and Bethge 2018), limited to the budget."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from gauntlet.foolbox_adapter import FoolboxModel
 
 NOISE_STARTS = 10
 BISECTIONS = 10
-STEPS = 1000  # the budget ends the attack before that
+STEPS = 1000  # the budget ends the attack earlier
 
 
 def attack(model, image, label, *, target, rng):
-    """Start on the boundary and walk along it towards the image until the budget is spent."""
+    """Start on the boundary and walk along it towards the image until the budget is used up."""
     start = starting_point(model, image.astype(np.float64), rng)
     if start is None:
         return None
@@ -31,7 +31,7 @@ def attack(model, image, label, *, target, rng):
 
 
 def starting_point(model, image, rng):
-    """An adversarial near the boundary, on the line from the image to noise or to a changed copy of it, or None."""
+    """Return an adversarial near the boundary, on a line from the image to noise or to a changed copy, or None."""
     far = [rng.uniform(0, 255, image.shape) for _ in range(NOISE_STARTS)]
     turned = [np.rot90(image, turns) for turns in (1, 2, 3)]
     moved = [np.roll(image, len(image) // 2, axis) for axis in (0, 1)]

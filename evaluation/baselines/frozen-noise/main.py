@@ -1,4 +1,4 @@
-"""Serves the network whose weights lie beside this file."""
+"""Model server for the network with the weights next to this file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NETWORK = load_network(Path(__file__).with_name("weights.safetensors"), noise_le
 
 
 def predict(images: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """The label of each image; images are (n, 64, 64, 3)."""
+    """Return the label of each image; images are (n, 64, 64, 3)."""
     return predict_labels(NETWORK, images)
 
 

@@ -1,6 +1,6 @@
 """A small residual network for 64 x 64 pixel images, fast on one CPU thread.
 
-The file needs torch and safetensors and nothing of Gauntlet: the bundled submissions carry it as `network.py`.
+The file needs torch and safetensors, and nothing from Gauntlet: the bundled submissions contain it as `network.py`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from torch.nn import functional
 
 
 class FrozenNoise(nn.Module):
-    """Adds noise to activations: fresh at every training step, one fixed draw (a buffer) ever after.
+    """Adds noise to activations: a new draw at every training step, later one fixed draw (a buffer).
 
-    The fixed draw keeps the network a deterministic, stateless function of one image, as the rules demand.
+    The fixed draw keeps the network a deterministic, stateless function of one image, as the rules require.
     `level` is the standard deviation; `shape` is (channels, height, width).
     """
 
@@ -36,7 +36,7 @@ class FrozenNoise(nn.Module):
 
 
 class Block(nn.Module):
-    """Two 3 x 3 convolutions beside a shortcut (He et al. 2016, figure 2)."""
+    """Two 3 x 3 convolutions with a shortcut (He et al. 2016, figure 2)."""
 
     def __init__(self, channels_in: int, channels_out: int, stride: int) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class Block(nn.Module):
 
 
 class SmallResNet(nn.Module):
-    """Logits of images (n, 3, 64, 64) in 0..1; about 92,000 weights, 3 million multiplications an image.
+    """Logits of images (n, 3, 64, 64) in 0..1; about 92,000 weights, 3 million multiplications per image.
 
     Patches of 4 x 4 pixels become 16 channels at 16 x 16, then two residual stages work at 8 x 8 and 4 x 4.
     """
@@ -80,12 +80,12 @@ class SmallResNet(nn.Module):
 
 
 def as_input(images: NDArray[np.uint8]) -> Tensor:
-    """Images (n, h, w, 3) of 0..255 as the tensor (n, 3, h, w) of 0..1 that the networks read."""
+    """Return images (n, h, w, 3) of 0..255 as a tensor (n, 3, h, w) of 0..1, the input of the networks."""
     return torch.from_numpy(np.array(images)).permute(0, 3, 1, 2).float().div_(255.0)
 
 
 def load_network(weights: Path, *, noise_level: float = 0.0) -> SmallResNet:
-    """The trained network, ready to classify; the number of classes is read from the weights."""
+    """Return the trained network in evaluation mode; the weights give the number of classes."""
     state = load_file(weights)
     network = SmallResNet(classes=len(state["head.bias"]), noise_level=noise_level)
     network.load_state_dict(state)
@@ -93,7 +93,7 @@ def load_network(weights: Path, *, noise_level: float = 0.0) -> SmallResNet:
 
 
 def predict_labels(network: nn.Module, images: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """The label of each image (n, h, w, 3)."""
+    """Return the label of each image (n, h, w, 3)."""
     with torch.inference_mode():
         labels: NDArray[np.int64] = network(as_input(images)).argmax(1).numpy()
     return labels

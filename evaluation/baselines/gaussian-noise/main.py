@@ -1,4 +1,4 @@
-"""Additive Gaussian noise: the smallest size at which some draw out of many fools the model."""
+"""Additive Gaussian noise of the smallest size at which one of many draws is adversarial."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from foolbox.criteria import Misclassification
 from gauntlet import serve_attack
 from gauntlet.foolbox_adapter import FoolboxModel
 
-DRAWS = 40  # for each size that is tried
-ROUNDS = 12  # of bisection: at most 480 queries in all
-LARGEST = 100.0  # L2 before clipping, for the values of REFERENCE; there the image has all but vanished in the noise
+DRAWS = 40  # per noise size
+ROUNDS = 12  # of bisection: at most 480 queries in total
+LARGEST = 100.0  # L2 before clipping, for REFERENCE values; at this size the image is almost pure noise
 REFERENCE = 64 * 64 * 3
 
 
 def attack(model, image, label, *, target, rng):
-    """Bisect the size of the noise. The closest adversarial that was seen counts, so nothing is returned."""
+    """Bisect the size of the noise. The referee keeps the closest adversarial, so nothing is returned."""
     foolbox_model = FoolboxModel(model)
     clean = image[np.newaxis].astype(np.float32) / 255
     criterion = Misclassification(np.array([label]))

@@ -1,4 +1,4 @@
-"""Iterative transfer: the basic iterative method on two surrogates, at growing sizes, then a line search."""
+"""Iterative transfer: the basic iterative method on two surrogates, at increasing sizes, then a line search."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from gauntlet import serve_attack
 HERE = Path(__file__).parent
 ROBUST = load_network(HERE / "surrogate-robust.safetensors").requires_grad_(False)
 PLAIN = load_network(HERE / "surrogate-plain.safetensors").requires_grad_(False)
-# L2 balls in which a surrogate is attacked: each gives one direction
+# radii of the L2 balls in which a surrogate is attacked: each gives one direction
 DIRECTIONS = [(ROBUST, radius) for radius in (2, 4, 6.5, 9, 13, 18)] + [(PLAIN, radius) for radius in (1.5, 2.5, 4, 6)]
 GRADIENT_STEPS = 10
-LINE = np.geomspace(0.3, 60, 28)  # L2 distances that are tried along a direction, smallest first
+LINE = np.geomspace(0.3, 60, 28)  # L2 distances along a direction, smallest first
 BISECTIONS = 10
 
 
 def attack(model, image, label, *, target, rng):
-    """Search along each direction. The closest adversarial that was seen counts, so nothing is returned."""
+    """Search along each direction. The referee keeps the closest adversarial, so nothing is returned."""
     clean = image.astype(np.float64)
     for network, radius in DIRECTIONS:
         search_line(model, clean, direction(network, image, label, radius))
 
 
 def direction(network, image, label, radius):
-    """The unit vector from the image to its adversarial for a surrogate in a ball of this radius."""
+    """Return the unit vector from the image to its adversarial for a surrogate in a ball of this radius."""
     surrogate = PyTorchModel(network, bounds=(0, 1), device="cpu")
     method = L2BasicIterativeAttack(rel_stepsize=2 / GRADIENT_STEPS, steps=GRADIENT_STEPS)
     images = as_input(image[np.newaxis])
@@ -41,7 +41,7 @@ def direction(network, image, label, radius):
 
 
 def search_line(model, clean, unit):
-    """Find the boundary along `unit`, as far as that comes closer than what is known."""
+    """Find the boundary along `unit`, if it is closer than the best known adversarial."""
 
     def errs_at(size):
         return model.is_adversarial(model(clean + 255 * size * unit))

@@ -1,4 +1,4 @@
-"""A perceptron with one hidden layer, in numpy alone: a small model to start your own from."""
+"""Perceptron with one hidden layer, in numpy only: a small model as a starting point."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ WEIGHTS = dict(np.load(Path(__file__).with_name("weights.npz"), allow_pickle=Fal
 
 
 def features(images: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """Mean brightness of each 4 x 4 cell, from 0 to 1; (n, 64, 64, 3) becomes (n, 256)."""
+    """Return the mean brightness of each 4 x 4 cell, from 0 to 1; (n, 64, 64, 3) becomes (n, 256)."""
     n, height, width, channels = images.shape
     cells = images.reshape(n, height // POOL, POOL, width // POOL, POOL * channels).sum(axis=(2, 4), dtype=np.float32)
     return (cells / np.float32(255 * POOL * POOL * channels)).reshape(n, -1)
 
 
 def predict(images: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """The label of each image; images are (n, 64, 64, 3)."""
+    """Return the label of each image; images are (n, 64, 64, 3)."""
     hidden = np.maximum(features(images) @ WEIGHTS["hidden"] + WEIGHTS["hidden_bias"], 0)
     return (hidden @ WEIGHTS["output"] + WEIGHTS["output_bias"]).argmax(axis=1)
 

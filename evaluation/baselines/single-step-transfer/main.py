@@ -1,4 +1,4 @@
-"""Single-step transfer: one gradient of a robust surrogate, followed until the model errs."""
+"""Single-step transfer: steps along one gradient of a robust surrogate until the model's label is wrong."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from network import as_input, load_network
 from gauntlet import serve_attack
 
 SURROGATE = load_network(Path(__file__).with_name("surrogate-robust.safetensors")).requires_grad_(False)
-SIZES = np.geomspace(0.3, 60, 28)  # L2 distances that are tried, smallest first
+SIZES = np.geomspace(0.3, 60, 28)  # L2 distances, smallest first
 BISECTIONS = 10
 
 
 def attack(model, image, label, *, target, rng):
-    """Search along the gradient. The closest adversarial that was seen counts, so nothing is returned."""
+    """Search along the gradient. The referee keeps the closest adversarial, so nothing is returned."""
     low = 0.0
     for size in SIZES:
         if errs_at(model, image, label, size):
@@ -35,7 +35,7 @@ def attack(model, image, label, *, target, rng):
 
 
 def errs_at(model, image, label, size):
-    """Whether the image, moved by `size` along the surrogate's gradient, fools the model."""
+    """Return True if the image, moved by `size` along the surrogate's gradient, is adversarial."""
     surrogate = PyTorchModel(SURROGATE, bounds=(0, 1), device="cpu")
     criterion = Misclassification(torch.tensor([label]))
     moved = L2FastGradientAttack().run(surrogate, as_input(image[np.newaxis]), criterion, epsilon=float(size))

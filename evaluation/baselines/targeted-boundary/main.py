@@ -1,4 +1,4 @@
-"""The Boundary Attack (Brendel, Rauber and Bethge 2018) from an image of the target class, cut to the budget."""
+"""Boundary Attack (Brendel, Rauber and Bethge 2018) from an image of the target class, limited to the budget."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gauntlet.foolbox_adapter import FoolboxModel
 
 STARTS = dict(np.load(Path(__file__).with_name("starts.npz"), allow_pickle=False))
 BISECTIONS = 10
-STEPS = 1000  # the budget ends the attack before that
+STEPS = 1000  # the budget ends the attack earlier
 
 
 def attack(model, image, label, *, target, rng):
-    """Start on the boundary and walk along it towards the image until the budget is spent."""
+    """Start on the boundary and walk along it towards the image until the budget is used up."""
     start = starting_point(model, image.astype(np.float64), target)
     if start is None:
         return None
@@ -33,7 +33,7 @@ def attack(model, image, label, *, target, rng):
 
 
 def starting_point(model, image, target):
-    """The closest point on the lines to known images of the target class that the model takes for it, or None."""
+    """Return the closest point on lines to known target images that the model labels as the target, or None."""
     far = STARTS["images"][STARTS["labels"] == target].astype(np.float64)
     far = [point for point, found in zip(far, model.many(far), strict=True) if model.is_adversarial(found)]
     for point in far:

@@ -1,4 +1,4 @@
-"""Interpolation: from known images of the target class along straight lines towards the image."""
+"""Interpolation along straight lines from known images of the target class towards the image."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BISECTIONS = 12
 
 
 def attack(model, image, label, *, target, rng):
-    """Search every line. The closest adversarial that was seen counts, so nothing is returned."""
+    """Search every line. The referee keeps the closest adversarial, so nothing is returned."""
     clean = image.astype(np.float64)
     for start in starts_of(model, target):
         low, high = 0.0, 1.0
@@ -26,7 +26,7 @@ def attack(model, image, label, *, target, rng):
 
 
 def starts_of(model, target):
-    """Images of the target class that the model takes for it, float64."""
+    """Return images of the target class that the model labels as such, float64."""
     images = STARTS["images"][STARTS["labels"] == target].astype(np.float64)
     return [image for image, found in zip(images, model.many(images), strict=True) if model.is_adversarial(found)]
 

@@ -17,15 +17,15 @@ HERE = Path(__file__).parent
 ROBUST = load_network(HERE / "surrogate-robust.safetensors").requires_grad_(False)
 PLAIN = load_network(HERE / "surrogate-plain.safetensors").requires_grad_(False)
 STARTS = dict(np.load(HERE / "starts.npz", allow_pickle=False))
-# L2 balls in which a surrogate is attacked: each gives one direction
+# radii of the L2 balls in which a surrogate is attacked: each gives one direction
 DIRECTIONS = [(ROBUST, radius) for radius in (4, 7, 11, 15, 20)] + [(PLAIN, radius) for radius in (2.5, 4, 6, 10)]
 GRADIENT_STEPS = 10
-SHARES = (0.2, 0.35, 0.5, 0.65, 0.8, 0.95)  # of the distance that is known, tried along a direction
+SHARES = (0.2, 0.35, 0.5, 0.65, 0.8, 0.95)  # of the best known distance, along a direction
 BISECTIONS = 10
 
 
 def attack(model, image, label, *, target, rng):
-    """Search lines to known images of the class, then the surrogates' directions. The closest one seen counts."""
+    """Search lines to known target images, then the surrogates' directions. The referee keeps the closest result."""
     clean = image.astype(np.float64)
     far = STARTS["images"][STARTS["labels"] == target].astype(np.float64)
     for point, found in zip(far, model.many(far), strict=True):
@@ -36,7 +36,7 @@ def attack(model, image, label, *, target, rng):
 
 
 def direction(network, image, target, radius):
-    """The unit vector from the image to what a surrogate holds most for the target in a ball of this radius."""
+    """Return the unit vector from the image to a surrogate's best target image in a ball of this radius."""
     surrogate = PyTorchModel(network, bounds=(0, 1), device="cpu")
     method = L2BasicIterativeAttack(rel_stepsize=2 / GRADIENT_STEPS, steps=GRADIENT_STEPS)
     images = as_input(image[np.newaxis])
@@ -46,7 +46,7 @@ def direction(network, image, target, radius):
 
 
 def search_line(model, clean, unit, radius):
-    """Find the boundary of the target class along `unit`, as far as that comes closer than what is known."""
+    """Find the boundary of the target class along `unit`, if it is closer than the best known adversarial."""
     known = model.best_distance if np.isfinite(model.best_distance) else 3.0 * radius
     low = 0.0
     for size in known * np.array(SHARES):
@@ -57,7 +57,7 @@ def search_line(model, clean, unit, radius):
 
 
 def bisect(model, clean, line, low, high):
-    """Halve the stretch between a share of `line` that is not adversarial and one that is."""
+    """Bisect between a share `low` of `line` that is not adversarial and a share `high` that is."""
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
         if model.is_adversarial(model(clean + 255 * middle * line)):

@@ -1,4 +1,4 @@
-"""The Pointwise attack (Schott et al. 2019) on blocks of pixels, from an image of the target class."""
+"""Pointwise attack (Schott et al. 2019) on blocks of pixels, from an image of the target class."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gauntlet import serve_attack
 from gauntlet.foolbox_adapter import FoolboxModel
 
 STARTS = dict(np.load(Path(__file__).with_name("starts.npz"), allow_pickle=False))
-BLOCKS = 16  # along each side: one value at a time would need many times the budget for 12,288 of them
+BLOCKS = 16  # per side: the 12,288 single values would need many times the budget
 
 
 class BlockModel(Model):
-    """The model as a function of (n, 16, 16, 1) mixing shares: 0 leaves a block clean, 1 takes it from the start."""
+    """The model as a function of (n, 16, 16, 1) mixing shares: 0 is the clean block, 1 that of the start image."""
 
     def __init__(self, model, clean, start):
         self._model = FoolboxModel(model)
@@ -36,7 +36,7 @@ class BlockModel(Model):
 
 
 def attack(model, image, label, *, target, rng):
-    """Reset block after block, until the budget is spent or nothing is left to gain."""
+    """Reset block after block, until the budget is used up or no block can be reset."""
     start = closest_start(model, image.astype(np.float64), target)
     if start is None:
         return
@@ -50,7 +50,7 @@ def attack(model, image, label, *, target, rng):
 
 
 def closest_start(model, image, target):
-    """The known image of the target class nearest to `image` among those that the model takes for it, or None."""
+    """Return the nearest known image of the target class that the model labels as such, or None."""
     images = STARTS["images"][STARTS["labels"] == target].astype(np.float64)
     found = [start for start, label in zip(images, model.many(images), strict=True) if model.is_adversarial(label)]
     return min(found, key=lambda start: np.linalg.norm(start - image), default=None)

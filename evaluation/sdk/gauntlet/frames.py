@@ -1,7 +1,7 @@
 """The frames of the protocol: their header, types and payloads. The referee uses this module, too.
 
 Every frame is a 16-byte little-endian header (payload length u32, type u16, count u16, sequence u64) and a payload
-whose length follows from type and count. `docs/protocol.md` tells the whole conversation.
+whose length follows from type and count. `docs/protocol.md` describes the whole protocol.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ HEADER = struct.Struct("<IHHQ")
 """Payload length in bytes, type, count, sequence."""
 
 MAX_COUNT = 64
-"""The most images one frame carries."""
+"""The most images of one frame."""
 
 # player -> referee
 HELLO = 1
@@ -39,16 +39,16 @@ PREDICT = 19
 REJECTED = 20
 """To a player that broke the protocol, before the connection closes. Payload: an ASCII sentence."""
 BYE = 21
-"""The match is over. No payload."""
+"""The match has ended. No payload."""
 
 HELLO_PAYLOAD = struct.Struct("<4sHH")
 """Magic, protocol version, role."""
 WELCOME_PAYLOAD = struct.Struct("<8HI")
-"""Version, role, height, width, channels, classes, most images a frame, flags, query budget of each sample."""
+"""Version, role, height, width, channels, classes, most images per frame, flags, query budget of each sample."""
 PIECE_PAYLOAD = struct.Struct("<QII")
 """Seed of the piece, milliseconds for the whole piece, zero."""
 PIECE_SAMPLE = struct.Struct("<HhhH")
-"""Sample number, true label or -1 where the rules hide it, target label or -1 when untargeted, zero."""
+"""Sample number, true label or -1 if the rules hide it, target label or -1 when untargeted, zero."""
 FINISH_SAMPLE = struct.Struct("<HH")
 """Sample number, status."""
 
@@ -58,9 +58,9 @@ ROLE_ATTACK = 2
 FLAG_TARGETED = 1
 
 UNCLASSIFIED = -1
-"""The label of an image that the model gave no valid label for. It counts as adversarial."""
+"""The label of an image without a valid label from the model. It counts as adversarial."""
 EXHAUSTED = -2
-"""In ANSWERS: the budget of this sample is spent; the image was not forwarded."""
+"""In ANSWERS: the budget of this sample is used up; the image was not forwarded."""
 
 STATUS_DONE = 0
 STATUS_RAISED = 1

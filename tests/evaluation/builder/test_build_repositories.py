@@ -178,7 +178,7 @@ def test_docker_names_a_missing_base_image() -> None:
         ({"requirements.txt": "numpy[no-such-extra]\n"}, ""),
         ({"requirements.txt": 'numpy; python_version < "3"\nno-such-package; sys_platform == "other"\n'}, ""),
         ({"requirements.txt": "--index-url https://mirror.example\nnumpy \\\n  >=1 --hash=sha256:00  # why\n"}, ""),
-        ({"requirements.txt": "numpy @ https://mirror.example/numpy.whl\n"}, "no package by name"),
+        ({"requirements.txt": "numpy @ https://mirror.example/numpy.whl\n"}, "not a package name"),
         ({"requirements.txt": "numpy\n\n-e .\n"}, "requirements.txt, line 3: '-e .'"),
         ({"requirements.txt": "--find-links wheels\n"}, "requirements.txt, line 1"),
         ({"pyproject.toml": '[project]\ndependencies = ["no-such-package"]\n'}, "pyproject.toml: the requirement"),
@@ -231,7 +231,7 @@ def test_a_build_reads_no_other_teams_image(fresh: Path, tmp_path: Path) -> None
         (thief / "Dockerfile").write_text(f"{dockerfile}RUN exit 1 # {uuid.uuid4().hex}\n")
         log: list[str] = []
 
-        with pytest.raises(BuildRefusal, match="not allowed here"):
+        with pytest.raises(BuildRefusal, match="not allowed"):
             DockerBuilder().build(thief, on_log=log.append)
 
         assert log == []  # nothing was built
@@ -255,9 +255,9 @@ def test_an_engine_that_goes_away_in_mid_build_is_the_hosts_cause_although_it_co
     def log(line: str) -> None:
         if "the step has begun" in line and "sleep" not in line:
             engine_proxy.cut()
-            engine_proxy.mend()
+            engine_proxy.repair()
 
-    with pytest.raises(Fault, match=r"engine (failed in the middle of a build|says)"):
+    with pytest.raises(Fault, match=r"engine (failed during a build|says)"):
         DockerBuilder().build(source, on_log=log)
 
 

@@ -59,7 +59,7 @@ def test_it_works() -> None:
 
 @pytest.mark.parametrize(
     ("config", "problem"),
-    [({"Volumes": {"/data": {}}}, "VOLUME /data"), ({"Env": ["X=" + "x" * 70_000]}, "more than 64 KiB")],
+    [({"Volumes": {"/data": {}}}, "VOLUME /data"), ({"Env": ["X=" + "x" * 70_000]}, "larger than 64 KiB")],
 )
 def test_it_refuses_what_no_player_may_have(config: dict[str, object], problem: str) -> None:
     with pytest.raises(BuildRefusal, match=problem):

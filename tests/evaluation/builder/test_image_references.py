@@ -74,7 +74,7 @@ def test_a_base_image_of_another_registry_goes_by_its_own_name() -> None:
 
 @pytest.mark.parametrize("entry", ["", "/", "https://ghcr.io/", "Python", "a b", "$X"])
 def test_a_list_of_the_operator_holds_names_of_images(entry: str) -> None:
-    with pytest.raises(ValueError, match="is no name of an image"):
+    with pytest.raises(ValueError, match="is not an image name"):
         image_entry(entry)
 
 
@@ -98,5 +98,5 @@ def test_the_plan_and_the_recipe_refuse_it_alike(make_repository: Make, file: st
 def test_a_dockerfile_behind_a_link_is_refused(make_repository: Make, linked: str) -> None:
     source = make_repository(files={"more/Dockerfile": "FROM gauntlet-base\n"})
     (source / linked).symlink_to("more/Dockerfile" if linked == "Dockerfile" else "more")
-    with pytest.raises(BuildRefusal, match="Dockerfile is no file"):
+    with pytest.raises(BuildRefusal, match="Dockerfile is not a plain file"):
         make_recipe(source, BuildSettings(), base_id="sha256:base", sdk_digest="sdk")

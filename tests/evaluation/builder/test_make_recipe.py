@@ -115,13 +115,13 @@ def test_it_keeps_the_operators_settings_out_of_the_recipe(make_repository: Make
 @pytest.mark.parametrize(
     ("files", "problem"),
     [
-        ({"apt.txt": "file\nsl; rm -rf x\n"}, "apt.txt, line 2: 'sl; rm -rf x' is no package name"),
-        ({"apt.txt": "--purge\n"}, "apt.txt, line 1: '--purge' is no package name"),
-        ({"binder/Dockerfile/x": ""}, "binder/Dockerfile is no file"),
+        ({"apt.txt": "file\nsl; rm -rf x\n"}, "apt.txt, line 2: 'sl; rm -rf x' is not a package name"),
+        ({"apt.txt": "--purge\n"}, "apt.txt, line 1: '--purge' is not a package name"),
+        ({"binder/Dockerfile/x": ""}, "binder/Dockerfile is not a plain file"),
         ({"pyproject.toml": "[project\n"}, "cannot read the configuration files"),
         ({"environment.yml": "dependencies: [\n"}, "cannot read the configuration files"),
         ({"runtime.txt": "three"}, "cannot read the configuration files"),
-        ({"runtime.txt": "cobol-85"}, "runtime.txt: nothing here builds 'cobol'"),
+        ({"runtime.txt": "cobol-85"}, "runtime.txt: 'cobol' is not supported"),
         ({"binder/x": "", ".binder/x": ""}, "both"),
     ],
 )

@@ -146,7 +146,7 @@ def test_the_proxy_refuses_what_is_no_mirror_and_says_so_once(index: str, reques
         ask(proxy, request_line)
 
         assert status == 403
-        assert "not among the package mirrors" in text
+        assert "is not a package mirror" in text
         assert len(list(proxy.notices())) == 1
 
 
@@ -154,10 +154,10 @@ def test_a_mirror_that_is_away_is_named_without_its_address(tmp_path: Path) -> N
     settings = BuildSettings(index_url="http://site:s3cr3t@127.0.0.1:9/team/simple")
     with MirrorProxy(settings.reach()[1]) as proxy:
         status, text = ask(proxy, "GET /mirror/0/team/simple/")
-        assert proxy.mirrors_away() == ["http://127.0.0.1:9"]
+        assert proxy.unreachable_mirrors() == ["http://127.0.0.1:9"]
 
     assert status == 502
-    assert text == "the mirror cannot be reached (ConnectionError)\n"
+    assert text == "the mirror is unreachable (ConnectionError)\n"
 
 
 def test_a_mirror_that_answers_is_not_away_whatever_a_build_asks_it(index: str) -> None:
@@ -165,7 +165,7 @@ def test_a_mirror_that_answers_is_not_away_whatever_a_build_asks_it(index: str) 
     with MirrorProxy(settings.reach()[1]) as proxy:
         status, _ = ask(proxy, "GET /mirror/0/team/simple/odd")
         assert status == 500
-        assert proxy.mirrors_away() == []
+        assert proxy.unreachable_mirrors() == []
 
 
 def test_tunnels_lead_to_allowed_hosts(monkeypatch: pytest.MonkeyPatch) -> None:

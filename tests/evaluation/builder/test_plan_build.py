@@ -40,10 +40,10 @@ def test_it_counts_what_this_interpreter_meets(make_repository: MakeRepository) 
     ("sandbox", "files", "problem"),
     [
         ("docker", {"apt.txt": "not; a package\n"}, "apt.txt, line 1"),
-        ("docker", {"runtime.txt": "cobol-3"}, "runtime.txt: nothing here builds 'cobol'"),
+        ("docker", {"runtime.txt": "cobol-3"}, "runtime.txt: 'cobol' is not supported"),
         ("docker", {"binder/a": "", ".binder/a": ""}, "both"),
         ("process", {"requirements.txt": "no-such-package-at-all\n"}, "requirements.txt, line 1"),
-        ("process", {"Dockerfile": "FROM scratch\n"}, "Dockerfile: asks for an image of its own"),
+        ("process", {"Dockerfile": "FROM scratch\n"}, "Dockerfile: asks for a separate image"),
     ],
 )
 def test_it_refuses_what_the_builder_would(

@@ -98,5 +98,5 @@ def test_a_builder_refuses_it(tmp_path: Path) -> None:
     (tmp_path / "submission.toml").write_text(
         '[submission]\ntrack = "model"\nrun = "python mian.py"\ntitle = "A"\nlicence = "MIT"\n'
     )
-    with pytest.raises(ManifestRefusal, match=r"'mian\.py'.*no such file"):
+    with pytest.raises(ManifestRefusal, match=r"'mian\.py'.*not in the commit"):
         ProcessBuilder().build(tmp_path, on_log=lambda line: None)

@@ -24,12 +24,12 @@ def test_it_works(signed: bytes, seed: bytes, tmp_path: Path, capsys: pytest.Cap
     for given in (public_key(seed), key):
         status, out, err = command(capsys, bundle, "--key", given)
         assert (status, err) == (0, "")
-        assert out.splitlines()[-1] == f"{bundle} is what was signed, and its results follow from its rows"
+        assert out.splitlines()[-1] == f"{bundle}: the signature is valid, and its results follow from its rows"
         assert any(line.startswith("commitment to the samples 0892ec6a0b2d83bf") for line in out.splitlines())
     assert json.loads(command(capsys, bundle, "--key", key, "--json")[1])["key_given"] is True
 
     status, out, _ = command(capsys, bundle)
-    assert (status, "signed by the key that the bundle names itself: compare it" in out.splitlines()[-1]) == (0, True)
+    assert (status, "signed by the key inside the bundle: compare that key" in out.splitlines()[-1]) == (0, True)
     assert json.loads(command(capsys, bundle, "--json")[1])["key_given"] is False
 
     bundle.write_bytes(signed.replace(b'"nearer":8', b'"nearer":7'))
@@ -58,10 +58,10 @@ def test_it_counts_what_it_does_not_print(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("nowhere.jsonl",), "cannot be read"),
+        (("nowhere.jsonl",), "is not readable"),
         (("empty",), "the file is empty"),
-        (("empty", "--key", "nowhere"), "neither 64 hexadecimal digits nor a file"),
-        (("empty", "--key", "empty"), "does not hold one public key"),
+        (("empty", "--key", "nowhere"), "neither 64 hexadecimal digits nor a readable text file"),
+        (("empty", "--key", "empty"), "does not contain exactly one public key"),
     ],
 )
 def test_it_rejects(

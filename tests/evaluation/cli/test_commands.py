@@ -29,7 +29,7 @@ def test_a_new_submission_passes_its_check(gauntlet: Callable[..., Any], tmp_pat
     assert gauntlet("new", side, tmp_path / "mine")[0] == 0
     status, out, err = gauntlet("check", tmp_path / "mine", "--samples", 6, "--budget", 300)
     assert status == 0, out + err
-    assert "The arena would take it." in out
+    assert "The site would accept it." in out
 
 
 def test_new_keeps_what_is_there(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_check_names_an_attack_that_finds_nothing(gauntlet: Callable[..., Any], 
     failed = [check for check in json.loads(out)["checks"] if not check["passed"]]
     assert status == 3
     assert [check["name"] for check in failed] == ["success"]
-    assert failed[0]["seen"] == "0 of 3 samples broken: the attack found no adversarial"
+    assert failed[0]["seen"] == "adversarials for 0 of 3 samples: the attack found no adversarial"
 
 
 def test_check_says_where_a_model_crashed_and_reaches_no_further_check(
@@ -76,7 +76,7 @@ def test_check_says_where_a_model_crashed_and_reaches_no_further_check(
     )
     status, out, _ = gauntlet("check", tmp_path / "mine", "--samples", 3)
     assert status == 3
-    verdict = out.split("The arena would refuse it: ")[1].splitlines()
+    verdict = out.split("The site would reject it: ")[1].splitlines()
     assert verdict[0] == "ZeroDivisionError: division by zero (main.py, line 4)"
     assert verdict[1:] == ["  fix: correct `main.py` at line 4"]
     for name in ("accuracy", "time", "stateless"):
@@ -91,7 +91,7 @@ def test_check_says_where_an_attack_raised(gauntlet: Callable[..., Any], tmp_pat
     )
     status, out, _ = gauntlet("check", tmp_path / "mine", "--samples", 2)
     assert status == 3
-    assert "The arena would refuse it: KeyError: 'epsilon' (main.py, line 4)" in out
+    assert "The site would reject it: KeyError: 'epsilon' (main.py, line 4)" in out
     assert "the attack raised an exception on this sample" in out
 
 
@@ -157,7 +157,7 @@ def test_check_takes_any_data_set(gauntlet: Callable[..., Any], tmp_path: Path) 
     status, out, err = gauntlet("check", tmp_path / "mine", "--dataset", f"folder:{folder}", "--budget", 200)
     assert status == 0, out + err
     assert "opponent: a nearest-mean model of the split 'all'" in err
-    assert "3 of 6 samples broken" in out, "noise makes dark images lighter"
+    assert "adversarials for 3 of 6 samples" in out, "noise makes dark images lighter"
 
 
 def test_a_split_is_asked_for_where_there_are_several(gauntlet: Callable[..., Any], tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_it_prints_the_result_as_json(
         (("--track", "untargeted", "--samples", "0"), "at least 1"),
         (("--track", "untargeted", "--sandbox", "chroot"), "invalid choice"),
         (("--track", "untargeted", "--budget", "many"), "invalid"),
-        (("--track", "untargeted", "--model", "nowhere"), "nowhere is no directory"),
+        (("--track", "untargeted", "--model", "nowhere"), "nowhere is not a directory"),
         (("--track", "untargeted", "--dataset", "nonsense"), "nonsense"),
         (("--track", "untargeted", "--split", "secret"), "no split 'secret'"),
         (("--track", "untargeted", "--samples", "201"), "holds 200"),
@@ -149,7 +149,7 @@ def test_it_refuses_a_place_where_nothing_can_be_written_before_it_plays(
         "play", "--model", model, "--attack", attack, "--track", "untargeted", "--out", tmp_path / "taken"
     )
     assert status == 2
-    assert "no results can be written" in err
+    assert "cannot write results" in err
     assert (tmp_path / "taken").read_text() == "a file of mine"
 
 

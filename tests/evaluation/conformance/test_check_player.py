@@ -60,7 +60,7 @@ def test_players_of_the_sdk_pass(code: str) -> None:
 
 def test_it_says_that_an_attack_raised() -> None:
     checks = check_player([sys.executable, "-c", SDK_ATTACK_RAISING], rules=RULES)
-    assert "raised on 10 samples" in {check.name: check.seen for check in checks}["plays a piece of 10 samples"]
+    assert "exceptions on 10 samples" in {check.name: check.seen for check in checks}["plays a piece of 10 samples"]
 
 
 @pytest.mark.parametrize("kind", ["model", "attack"])
@@ -86,16 +86,16 @@ BROKEN_MODELS = [
     ("labels of four bytes", "answers 1 image", "bad_length"),
     ("one byte too many", "answers 1 image", "bad_length"),
     ("says 4 GiB", "answers 1 image", "4294967295"),
-    ("stops in mid-frame", "answers 1 image", "disconnected"),
+    ("stops within a frame", "answers 1 image", "disconnected"),
     ("wrong type", "answers 1 image", "bad_type"),
     ("one image at a time", "answers 10 images", "1 labels for 10 images"),
     ("hangs at the second frame", "answers 10 images", "too_slow"),
     ("crashes at the second frame", "answers 10 images", "RuntimeError: out of ideas"),
     ("label out of range", "labels in range", "the classes are 0 to 9"),
-    ("counts its calls", "same label when asked again", "one image got label"),
-    ("looks at the batch size", "same label alone", "one image got label"),
-    ("looks at the batch", "same label in other company", "one image got label"),
-    ("speaks unasked", "silent until asked", "unexpected_bytes"),
+    ("counts its calls", "same label when queried again", "one image had label"),
+    ("looks at the batch size", "same label alone", "one image had label"),
+    ("looks at the batch", "same label in other batches", "one image had label"),
+    ("speaks unasked", "silent without a query", "unexpected_bytes"),
     ("own sequence numbers", "any sequence numbers", "sequence 1, expected 5"),
     ("stays after BYE", "ends after BYE", "still running"),
     ("stays when the connection closes", "ends when the connection closes", "still running"),
@@ -112,7 +112,7 @@ BROKEN_ATTACKS = [
     ("only plays one sample", "plays a piece of 10 samples", "I take one sample"),
     ("plays one piece only", "plays a piece of 10 samples", "disconnected"),
     ("restarts the sequence", "plays a piece of 10 samples", "bad_sequence"),
-    ("dies of a missing label", "copes with images without a label", "KeyError: -1"),
+    ("dies of a missing label", "handles images without a label", "KeyError: -1"),
     ("speaks after FINISH", "silent between pieces", "unexpected_bytes"),
     ("stays after BYE", "ends after BYE", "still running"),
     ("dies of a spent budget", "plays a targeted piece", "KeyError: -2"),

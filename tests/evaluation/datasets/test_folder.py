@@ -58,7 +58,7 @@ def test_it_rejects_bad_files_all_at_once(tree: Path, write_image: Callable[...,
         load(tree).samples("validation")
     problem = caught.value.problem
     assert "6 problems" in problem
-    assert "validation/ant/notes.txt: corrupt or no image" in problem
+    assert "validation/ant/notes.txt: corrupt, or not an image" in problem
     assert "validation/bee/wide.png: is 20 x 20 pixels, not 16 x 16" in problem
     assert "validation/stray.png: unlabelled" in problem
     assert "lost.png: unlabelled" in problem
@@ -79,5 +79,5 @@ def test_it_rejects_a_path_that_is_no_folder(tree: Path) -> None:
 
 
 def test_it_rejects_fewer_than_two_classes(tree: Path) -> None:
-    with pytest.raises(DatasetRefusal, match="holds 0 class folders"):
+    with pytest.raises(DatasetRefusal, match="has 0 class folders"):
         load(tree / "dev" / "ant")

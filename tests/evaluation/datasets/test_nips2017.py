@@ -63,9 +63,9 @@ def test_it_rejects_bad_files_all_at_once(tree: Path, write_image: Callable[...,
         assert f"images/{name}.png: unlabelled" in problem
     assert "images/lost.png: missing" in problem
     assert "images/same.png: its target is its true label" in problem
-    assert "images/45986a5dfaba4d2c.png: images.csv names it more than once" in problem
+    assert "images/45986a5dfaba4d2c.png: listed more than once in images.csv" in problem
     assert "images/f43fbfe8a9ea876c.png: is 300 x 300 pixels, not 299 x 299" in problem
-    assert "images/0c7ac4a8c9dfa802.png: corrupt or no image" in problem
+    assert "images/0c7ac4a8c9dfa802.png: corrupt, or not an image" in problem
 
 
 def test_it_rejects_another_mode(tree: Path, write_image: Callable[..., None]) -> None:
@@ -84,7 +84,7 @@ def test_it_rejects_an_empty_table(tree: Path) -> None:
     (tree / "images.csv").write_text(HEADER + "\n")
     for path in (tree / "images").iterdir():
         path.unlink()
-    with pytest.raises(DatasetRefusal, match="holds no image"):
+    with pytest.raises(DatasetRefusal, match="contains no image"):
         load(tree).samples("dev")
 
 
@@ -96,10 +96,10 @@ def test_the_table_may_have_the_name_that_the_competition_gave_it(tree: Path) ->
 def test_a_problem_names_the_table_that_was_read(tree: Path, write_image: Callable[..., None]) -> None:
     (tree / "images.csv").rename(tree / "dev_dataset.csv")
     write_image(tree / "images" / "stray.png", side=299)
-    with pytest.raises(DatasetRefusal, match=r"stray\.png: unlabelled, dev_dataset\.csv does not name it"):
+    with pytest.raises(DatasetRefusal, match=r"stray\.png: unlabelled, not listed in dev_dataset\.csv"):
         load(tree).samples("dev")
 
 
 def test_it_rejects_a_folder_without_a_table(tmp_path: Path) -> None:
-    with pytest.raises(DatasetRefusal, match=r"neither images\.csv nor dev_dataset\.csv is there"):
+    with pytest.raises(DatasetRefusal, match=r"neither images\.csv nor dev_dataset\.csv exists"):
         load(tmp_path)

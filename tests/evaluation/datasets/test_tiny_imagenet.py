@@ -116,5 +116,5 @@ def test_it_rejects_classes_without_words(tree: Path) -> None:
 
 def test_it_rejects_a_class_named_twice(tree: Path) -> None:
     (tree / "wnids.txt").write_text("n02124075\nn01443537\nn01443537\n")
-    with pytest.raises(DatasetRefusal, match="n01443537 is there more than once"):
+    with pytest.raises(DatasetRefusal, match="n01443537 is listed more than once"):
         load(tree)

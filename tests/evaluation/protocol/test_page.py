@@ -39,7 +39,7 @@ def table_after(page: str, start: str) -> list[list[str]]:
 
 
 def test_types_are_those_of_the_code(page: str) -> None:
-    rows = table_after(page, "before it is understood.")
+    rows = table_after(page, "before parsing it.")
     assert {row[1]: int(row[0]) for row in rows} == {name: getattr(frames, name) for name in TYPES}
     for row in rows:
         assert (row[2] == "referee") is (int(row[0]) >= frames.WELCOME)
@@ -57,7 +57,7 @@ def test_layouts_are_those_of_the_code(page: str, name: str) -> None:
 
 
 def test_reasons_are_those_of_the_code(page: str) -> None:
-    rows = table_after(page, "The next piece begins without any of this.")
+    rows = table_after(page, "next piece starts normally.")
     assert rows == [[f"`{reason}`", reason.text] for reason in Reason]
 
 
@@ -70,16 +70,16 @@ def test_constants_are_those_of_the_code(page: str) -> None:
         f"**{frames.UNCLASSIFIED}** (UNCLASSIFIED",
         f"**{frames.EXHAUSTED}** (EXHAUSTED",
         f"status: {frames.STATUS_DONE} done, {frames.STATUS_RAISED} the attack raised",
-        f"the most images that a frame carries: {frames.MAX_COUNT}",
+        f"the most images of a frame: {frames.MAX_COUNT}",
         f"| set-up | {rules.setup_seconds:g} s |",
-        f"a bank: {MODEL_GRACE_SECONDS:g} s,",
-        f"less than {rules.model_seconds_per_image * 1000:g} ms an image",
+        f"a reserve of {MODEL_GRACE_SECONDS:g} s:",
+        f"under {rules.model_seconds_per_image * 1000:g} ms per image",
         f"{rules.attack_seconds_per_sample:g} s for each sample of the piece",
         f"{frames.MAX_COUNT * (2 + rules.shape.size):,} bytes",
         f"{rules.piece_samples} under the rules `{rules.name}`",
     ):
         assert words in page
-    assert (RESTARTS, "twice at the most" in page) == (2, True)
+    assert (RESTARTS, "at most twice" in page) == (2, True)
 
 
 def example(page: str, kind: str) -> list[tuple[str, bytes]]:

@@ -116,7 +116,7 @@ def test_it_rejects_a_peer_that_hangs_up(pair: tuple[Channel, socket.socket], se
     with pytest.raises(ChannelError) as raised:
         channel.receive(DUE, soon())
     assert raised.value.reason is Reason.DISCONNECTED
-    assert raised.value.detail == ("in mid-frame" if sent else "")
+    assert raised.value.detail == ("within a frame" if sent else "")
 
 
 @pytest.mark.parametrize("sent", [b"", query(1)[:7], query(1)[:20]], ids=len)

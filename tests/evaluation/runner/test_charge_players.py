@@ -86,9 +86,11 @@ def make_player(tmp_path: Path) -> Callable[..., Player]:
 
 def failure_of(sandbox: Sandbox, player: Player, rules: QueryRules = LONG) -> Any:
     """How the referee names the failure of a player in its first start."""
-    contestant = ConnectedPlayer(Side.MODEL, SandboxedPlayer(sandbox, player, RESOURCES), Track.UNTARGETED, rules, 1.0)
+    connected_player = ConnectedPlayer(
+        Side.MODEL, SandboxedPlayer(sandbox, player, RESOURCES), Track.UNTARGETED, rules, 1.0
+    )
     with pytest.raises(PlayerFailedError) as failed:
-        contestant.channel()
+        connected_player.channel()
     return failed.value.failure
 
 
@@ -137,10 +139,12 @@ def test_no_control_player_is_started_for_a_player_that_is_just_sent_away(
 
 def broken(sandbox: Sandbox, player: Player, rules: QueryRules = LONG) -> str:
     """What is said of the host on which a player cannot start."""
-    contestant = ConnectedPlayer(Side.MODEL, SandboxedPlayer(sandbox, player, RESOURCES), Track.UNTARGETED, rules, 1.0)
+    connected_player = ConnectedPlayer(
+        Side.MODEL, SandboxedPlayer(sandbox, player, RESOURCES), Track.UNTARGETED, rules, 1.0
+    )
     with pytest.raises(Fault) as fault:
-        contestant.channel()
-    assert contestant.failures == []
+        connected_player.channel()
+    assert connected_player.failures == []
     return str(fault.value)
 
 
@@ -150,7 +154,7 @@ def test_a_sandbox_program_that_is_gone_is_the_hosts_cause(
     sandbox = ProcessSandbox(bubblewrapped=True)
     sandbox.prove(RESOURCES)
     sandbox_program.remove()
-    assert "bwrap could not be started: No such file" in broken(sandbox, make_player(sandbox, "true"))
+    assert "cannot start bwrap: No such file" in broken(sandbox, make_player(sandbox, "true"))
     with pytest.raises(Fault, match="a control player failed"):
         sandbox.prove(RESOURCES)
 
@@ -161,7 +165,7 @@ def test_a_sandbox_program_that_fails_only_now_is_found_although_control_players
 ) -> None:
     sandbox = ProcessSandbox(bubblewrapped=True)
     sandbox_program.replace(f'[ $COUNT = 1 ] && {{ {script}; }}; exec $REAL "$@"')
-    assert "bubblewrap ended before the player began" in broken(sandbox, make_player(sandbox, "true"))
+    assert "bubblewrap ended before the player started" in broken(sandbox, make_player(sandbox, "true"))
     sandbox.prove(RESOURCES, starts=3)
 
 
@@ -170,7 +174,7 @@ def test_a_sandbox_program_that_hangs_is_the_hosts_cause(
 ) -> None:
     sandbox = ProcessSandbox(bubblewrapped=True)
     sandbox_program.replace('[ $COUNT = 1 ] && exec sleep 60; exec $REAL "$@"')
-    assert "before the player began" in broken(sandbox, make_player(sandbox, "true"), SHORT)
+    assert "before the player started" in broken(sandbox, make_player(sandbox, "true"), SHORT)
 
 
 def test_a_control_player_that_is_not_answered_in_time_is_the_hosts_cause(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from evaluation.domain.players import Side
 from evaluation.domain.results import Failure, Reason
-from evaluation.runner.checks import SmokeCheck, kept_the_rules, not_reached, what_failed
+from evaluation.runner.checks import SmokeCheck, check_rules, not_reached, what_failed
 
 HOME = Path("/srv/checkouts/7-abc")
 CRASH = f'Traceback (most recent call last):\n  File "{HOME}/main.py", line 5, in f\n    1/0\nZeroDivisionError: oh\n'
@@ -14,32 +14,32 @@ CRASHED = Failure(Side.MODEL, Reason.CRASHED, "exit status 1")
 
 
 def test_it_works() -> None:
-    check = kept_the_rules([CRASHED, CRASHED, CRASHED], CRASH * 3, HOME)
+    check = check_rules([CRASHED, CRASHED, CRASHED], CRASH * 3, HOME)
     assert (check.passed, check.headline) == (False, "ZeroDivisionError: oh (main.py, line 5)")
     assert check.seen == "its process ended with an error (exit status 1), 3 times"
     assert check.fix == "correct `main.py` at line 5"
 
 
 def test_a_player_that_kept_them_passes() -> None:
-    assert kept_the_rules([], CRASH, HOME).passed
+    assert check_rules([], CRASH, HOME).passed
 
 
 def test_a_failure_that_is_no_crash_is_not_explained_by_an_exception() -> None:
-    check = kept_the_rules([Failure(Side.ATTACK, Reason.TOO_SLOW)], CRASH, HOME)
-    assert check.headline == "The attack failed: its time was used up"
+    check = check_rules([Failure(Side.ATTACK, Reason.TOO_SLOW)], CRASH, HOME)
+    assert check.headline == "The attack failed: it exceeded its time limit"
     assert "make it faster" in check.fix
 
 
 def test_a_process_that_ends_without_an_exception_is_quoted_without_paths_of_this_host() -> None:
     ended = Failure(Side.MODEL, Reason.EXITED_IN_SETUP, "exit status 2", in_setup=True)
-    check = kept_the_rules([ended], f"starting\nsh: {HOME}/run.sh: not found\n", HOME)
-    assert check.headline.endswith("(exit status 2); the last that it printed: sh: run.sh: not found")
+    check = check_rules([ended], f"starting\nsh: {HOME}/run.sh: not found\n", HOME)
+    assert check.headline.endswith("(exit status 2); its last output: sh: run.sh: not found")
     assert "exited_in_setup" not in check.headline + check.seen
 
 
 def test_a_missing_package_belongs_into_the_requirements() -> None:
     output = CRASH.replace("ZeroDivisionError: oh", "ModuleNotFoundError: No module named 'timm'")
-    assert "`requirements.txt`" in kept_the_rules([CRASHED], output, HOME).fix
+    assert "`requirements.txt`" in check_rules([CRASHED], output, HOME).fix
 
 
 def test_each_cause_has_one_fix_and_the_first_the_headline() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.samples import Sample
-from evaluation.runner.sample_disguise import disguised
+from evaluation.runner.sample_disguise import disguise
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def samples() -> list[Sample]:
 
 
 def test_it_works(samples: list[Sample]) -> None:
-    shown = disguised(samples, 1)
+    shown = disguise(samples, 1)
     assert [sample.number for sample in shown] == list(range(20))
     assert sorted(sample.label for sample in shown) == sorted(sample.label for sample in samples)
     assert [sample.label for sample in shown] != [sample.label for sample in samples]
@@ -26,7 +26,7 @@ def test_it_works(samples: list[Sample]) -> None:
 
 def test_equal_seeds_give_equal_images(samples: list[Sample]) -> None:
     def images(seed: int) -> list[bytes]:
-        return [sample.image.tobytes() for sample in disguised(samples, seed)]
+        return [sample.image.tobytes() for sample in disguise(samples, seed)]
 
     assert images(1) == images(1)
     assert not set(images(1)) & set(images(2))
@@ -35,6 +35,6 @@ def test_equal_seeds_give_equal_images(samples: list[Sample]) -> None:
 @pytest.mark.parametrize("shape", [(1, 2, 1), (32, 32, 3), (299, 299, 3)])
 def test_images_of_any_shape_stay_what_they_are(shape: tuple[int, int, int]) -> None:
     image = np.full(shape, 250, np.uint8)
-    (shown,) = disguised([Sample(7, image, 3, None)], 0)
+    (shown,) = disguise([Sample(7, image, 3, None)], 0)
     assert (shown.image.shape, str(shown.image.dtype), shown.label) == (shape, "uint8", 3)
     assert np.abs(shown.image.astype(int) - 250).max() <= 2

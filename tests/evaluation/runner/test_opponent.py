@@ -93,6 +93,6 @@ def test_it_can_be_broken(track: Track) -> None:
 def test_it_rejects_images_of_which_it_cannot_tell_two_classes(alike: bool) -> None:
     one = noise((32, 32, 3), 2, 1)[0]
     other = replace(one, number=1, label=1) if alike else replace(one, number=1, image=255 - one.image)
-    with pytest.raises(DatasetRefusal, match="fewer than two classes right") as caught:
+    with pytest.raises(DatasetRefusal, match="fewer than two classes correctly") as caught:
         nearest_mean_opponent([one, other])
     assert "smoke_opponent" in caught.value.fix

@@ -32,7 +32,7 @@ def sandbox(engine_proxy: Any) -> Iterator[DockerSandbox]:
     sandbox = DockerSandbox()
     sandbox.prove(RESOURCES)
     yield sandbox
-    engine_proxy.mend()
+    engine_proxy.repair()
     sandbox.sweep()
     sandbox.client.close()
 
@@ -67,7 +67,7 @@ def test_an_engine_that_is_gone_when_the_player_has_failed_is_the_hosts_cause(
         waiting.dismiss()
     with pytest.raises(Fault, match="control player"):
         sandbox.prove(RESOURCES)
-    engine_proxy.mend()
+    engine_proxy.repair()
     sandbox.prove(RESOURCES)
     assert len(containers(sandbox, digest)) == 1
     assert sandbox.sweep() == 1
@@ -81,8 +81,8 @@ def test_an_engine_that_was_gone_for_a_moment_does_not_cost_the_player_anything(
     engine_proxy.cut_at(b"/wait", 0)
     with pytest.raises(ChannelError):
         waiting.open(30.0)  # its end was waited for on a connection that broke: it looks as if it had exited
-    engine_proxy.mend()
-    with pytest.raises(Fault, match="the engine went away while it ran"):
+    engine_proxy.repair()
+    with pytest.raises(Fault, match="the engine became unreachable during the run"):
         waiting.dismiss()
 
 
@@ -118,7 +118,7 @@ def test_it_rejects_an_image_that_no_engine_can_start(
     connection: Callable[..., SandboxedPlayer], image_with: Callable[[str], str]
 ) -> None:
     cannot = connection("true", image=image_with("mkdir -p /run && rm -rf /run/gauntlet && touch /run/gauntlet"))
-    with pytest.raises(BuildRefusal, match="cannot be started as a player is"):
+    with pytest.raises(BuildRefusal, match="does not start as a player"):
         cannot.open(30.0)
 
 

@@ -28,9 +28,9 @@ HOME = Path("/srv/checkouts/7-abc")
     ],
 )
 def test_it_works(text: str, shown: str) -> None:
-    assert HostPaths(HOME).hidden(text) == shown
+    assert HostPaths(HOME).shorten(text) == shown
 
 
 def test_the_sdk_is_named_from_its_top() -> None:
-    shown = HostPaths(HOME).hidden(f"{state_directory('sdk')}/0a1b2c3d/gauntlet/model.py")
+    shown = HostPaths(HOME).shorten(f"{state_directory('sdk')}/0a1b2c3d/gauntlet/model.py")
     assert shown == "gauntlet/model.py"

@@ -37,7 +37,7 @@ def test_without_bubblewrap_it_says_what_does_not_hold() -> None:
     assert not guards["own process namespace"].held
     assert guards["memory limit"].held
     assert guards["log limit"].held
-    assert "Install bubblewrap" in sandbox.what_it_does_not_stop()
+    assert "Install bubblewrap" in sandbox.limitations()
 
 
 @pytest.mark.usefixtures("_own_state")

@@ -97,7 +97,7 @@ def test_a_sandbox_program_that_is_removed_costs_nobody_anything(
     game.play()
     sandbox_program.remove()
     game.play(4)
-    game.require_outage("bwrap could not be started: No such file")
+    game.require_outage("cannot start bwrap: No such file")
     assert [line.name for line in caplog.records if line.levelno == logging.ERROR].count("submissions.host_checks") == 1
     sandbox_program.restore()
     game.play(2)
@@ -111,7 +111,7 @@ def test_a_sandbox_program_that_vanishes_while_a_piece_is_played_costs_nobody_an
     game.play()
     sandbox_program.replace('[ $COUNT = 1 ] && exec $REAL "$@"; rm "$0"; exit 1')  # the model starts, the attack not
     game.play()
-    game.require_outage("bwrap could not be started: No such file")
+    game.require_outage("cannot start bwrap: No such file")
     sandbox_program.restore()
     game.play(2)
     game.require_same_outcome()
@@ -122,7 +122,7 @@ def test_a_sandbox_program_that_fails_half_of_the_time_costs_nobody_anything(gam
     game.play()
     sandbox_program.replace('[ $(($COUNT % 6)) -lt 4 ] && [ $(($COUNT % 6)) -gt 0 ] && exit 1; exec $REAL "$@"')
     game.play(4)
-    game.require_outage("bubblewrap ended before the player began")
+    game.require_outage("bubblewrap ended before the player started")
     sandbox_program.restore()
     game.play(2)
     game.require_same_outcome()
@@ -302,7 +302,7 @@ def test_an_engine_that_stops_costs_nobody_anything(docker_site: Any, request: p
     docker_site.cut_at(b"/start HTTP", 1)  # the model of the second piece has started, the attack has not
     game.play(3)
     game.require_outage("the Docker engine says")
-    docker_site.mend()
+    docker_site.repair()
     game.play(2)
     game.require_same_outcome()
     (sandbox,) = sandboxes.opened_sandboxes()

@@ -82,7 +82,7 @@ def test_it_works(submit: Submit, notifications: Rings, root: Path) -> None:
         "time": True,
         "stateless": True,
     }
-    assert "nothing was installed" in log_of(build)
+    assert "nothing is installed" in log_of(build)
     assert notifications == [("leaderboards.evaluate", {"submission": submission.pk})]
     assert slot_of(submission) == QuotaSlot.State.USED
     assert player_builds.ready_player(player, print).digest == player.digest
@@ -155,7 +155,7 @@ def test_it_rejects_to_start_a_player_that_would_be_another_today(submit: Submit
         (
             scripted("model", "from gauntlet import serve_model\nserve_model(lambda images: [9] * len(images))"),
             "check_failed",
-            "clean images right",
+            "clean images labelled right",
         ),
         (scripted("model", "import sys\nprint('no weights')\nsys.exit(3)"), "check_failed", "exit status 3"),
     ],

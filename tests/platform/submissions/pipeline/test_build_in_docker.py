@@ -86,7 +86,7 @@ def test_a_player_whose_image_is_lost_is_a_platform_error_and_never_another_play
     sandbox.client.images.remove(first.image, force=True)
     object_store.remove(first.image.removeprefix("sha256:"))
 
-    with pytest.raises(Fault, match="neither on this engine nor in the store"):
+    with pytest.raises(Fault, match="neither on this engine nor in the layer store"):
         player_builds.ready_player(first, lambda line: None)
     second = player_builds.build(submission, lambda line: None)
 

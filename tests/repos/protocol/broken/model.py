@@ -75,7 +75,7 @@ def answer(referee, calls, count, sequence, images) -> None:
         payload += b"\0"
     if WRONG == "says 4 GiB":
         referee.sendall(HEADER.pack(0xFFFFFFFF, 4, count, sequence))
-    if WRONG == "stops in mid-frame":
+    if WRONG == "stops within a frame":
         referee.sendall(HEADER.pack(len(payload), 4, count, sequence) + payload[:1])
         os._exit(0)
     if WRONG == "wrong type":
