@@ -109,7 +109,10 @@ def refuse(build: Build, reason: str, problem: str, fix: str, checks: Sequence[d
 
 
 def release_claim(build: Build, outcome: str, detail: str) -> None:
-    """Finish the build after a platform error: retry, or refuse after `MAX_FAULTS` in a row. `detail` stays internal."""
+    """Finish the build after a platform error; refuse the submission after `MAX_FAULTS` in a row, else retry it.
+
+    `detail` is not shown to the team.
+    """
     with _locked(build) as submission:
         if submission is None:
             return
