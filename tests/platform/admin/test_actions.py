@@ -46,7 +46,7 @@ def test_it_works(as_organiser: Client, olga: User, rows: Any) -> None:
     asked = as_organiser.post(SUBMISSIONS, chosen("disqualify", first, second))
     page = asked.content.decode()
     assert "Disqualify: 2 submissions" in page
-    assert "its team reads the reason" in page
+    assert "Its team sees the reason" in page
     assert not Submission.objects.exclude(disqualified_at=None).exists()
 
     done = as_organiser.post(SUBMISSIONS, confirmed("disqualify", first, second))
@@ -80,7 +80,7 @@ def test_a_refused_submission_is_retried(as_superuser: Client, rows: Any) -> Non
     submission = rows.more()
     Submission.objects.update(state="refused", player=None)
     done = as_superuser.post(SUBMISSIONS, confirmed("retry", submission))
-    assert told(done) == ["1 of 1 sent to be built again."]
+    assert told(done) == ["1 of 1 queued for a new build."]
     assert Submission.objects.get().state == Submission.State.RECEIVED
 
 
@@ -97,7 +97,7 @@ def test_a_failed_match_is_replayed(as_organiser: Client, olga: User, rows: Any)
     match = Match.objects.get()
     page = reverse("admin:matches_match_replay", args=[match.pk])
     done = as_organiser.post(page, {"confirmed": "yes", "reason": "The disk has room again."})
-    assert told(done) == ["1 of 1 sent to be played again."]
+    assert told(done) == ["1 of 1 queued for a replay."]
     assert Match.objects.get().state == Match.State.WAITING
     assert Event.objects.get(verb="replay", by=olga).reason == "The disk has room again."
 
@@ -109,7 +109,7 @@ def test_replaying_a_match_leads_to_the_evaluations_that_it_leaves_as_they_are(a
     evaluation = Evaluation.objects.get()
     Evaluation.objects.update(state="void", cause="platform", reason="fault")
     page = as_organiser.get(reverse("admin:matches_match_replay", args=[match.pk])).content.decode()
-    assert "stays without a score until its submission is measured again" in page
+    assert "has no score until its submission is evaluated again" in page
     (link,) = re.findall(r'<p class="font-semibold">.*?<a[^>]* href="([^"]+)">1</a>', page)
     listed = as_organiser.get(html.unescape(link))
     assert list(listed.context["cl"].queryset) == [evaluation]
@@ -212,6 +212,6 @@ def test_an_organiser_gives_back_the_slot_that_waits_after_a_platform_error(
     }
     QuotaSlot.objects.update_or_create(submission=waits, defaults=slot)
     done = as_organiser.post(SUBMISSIONS, confirmed("refund", waits, other))
-    assert any("1 of 2 given their slot back" in each for each in told(done))
+    assert any("1 of 2 refunded" in each for each in told(done))
     assert QuotaSlot.objects.get(submission=waits).state == "refunded"
     assert Event.objects.filter(verb="refund_fault", by=olga, subject=f"submission:{waits.pk}").exists()
