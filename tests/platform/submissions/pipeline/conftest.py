@@ -32,7 +32,7 @@ def notifications(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, 
 
 @pytest.fixture
 def submit(repositories: dict[str, Repository], alice: User, tmp_path: Path) -> Callable[..., Submission]:
-    """Commit a folder or files to the Owls' repository of a track; return the submission as the push gate creates it."""
+    """Commit a folder or files to the Owls' repository of a track; return the submission as created by a push."""
 
     def make(track: str, content: Path | Mapping[str, str]) -> Submission:
         repository = repositories[track]
