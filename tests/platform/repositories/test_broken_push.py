@@ -108,8 +108,8 @@ def test_a_client_killed_during_pre_receive_has_pushed_all_or_nothing(
         soon(lambda: Event.objects.filter(verb="asked").exists())
         push.kill()
     assert arena.settled() == []
-    told = Event.objects.filter(verb="pushed").exists()
-    assert (copy.git("ls-remote", arena.url(token)) != "") or not told
+    recorded = Event.objects.filter(verb="pushed").exists()
+    assert (copy.git("ls-remote", arena.url(token)) != "") or not recorded
 
 
 @pytest.mark.parametrize("victim", ["http-backend", "receive-pack"])

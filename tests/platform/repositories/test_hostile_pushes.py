@@ -159,7 +159,9 @@ def test_it_rejects_hostile_pushes(
     assert {each for each in files_below(arena) - files if "pack/" not in each} == set()
     assert Event.objects.filter(verb="pushed").count() == 1
     if "Gauntlet: refused" in said:
-        assert Event.objects.filter(verb="asked").count() == asked, "it does not come to the door, which reserves slots"
+        assert Event.objects.filter(verb="asked").count() == asked, (
+            "it does not reach the push gate, which reserves slots"
+        )
     copy.git("clone", arena.url(token), str(tmp_path / "clone"))
 
 

@@ -201,9 +201,9 @@ def test_a_crash_is_reported_by_its_exception_with_one_fix_and_no_host_path(subm
     assert [check["passed"] for check in build.checks] == [False, None, None, None]
     log = log_of(build)
     assert 'File "main.py", line 5, in predict' in log
-    told = log + submission.problem + submission.fix + str(build.checks)
+    shown = log + submission.problem + submission.fix + str(build.checks)
     for hidden in (settings.CHECKOUTS, sys.prefix, state_directory("sdk")):
-        assert str(hidden) not in told
+        assert str(hidden) not in shown
 
 
 def test_it_rejects_a_build_that_exceeds_its_time_limit(submit: Submit, build_with: BuildWith) -> None:

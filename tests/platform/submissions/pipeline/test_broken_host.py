@@ -66,7 +66,7 @@ def test_faults_of_a_broken_host_do_not_count_towards_the_limit(
     def fail(on_log: LogLine) -> None:
         if next(breaks):
             sandbox_program.remove()
-        raise Fault("something of ours")
+        raise Fault("a platform error")
 
     build_with(fail)
     submission = submit("model", {"main.py": ""})

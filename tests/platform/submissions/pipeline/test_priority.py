@@ -75,4 +75,4 @@ def test_others_keep_their_order(low_priority: Submission, newcomer: Submission)
     tasks.build(submission=newcomer.pk)
     tasks.build(submission=low_priority.pk)
     assert built() == [low_priority.pk, newcomer.pk]
-    assert place_of(newcomer).before == 1, "both were given back, and wait in the order in which they came"
+    assert place_of(newcomer).before == 1, "both returned to the queue, in their order of arrival"

@@ -101,7 +101,7 @@ def test_a_submission_without_a_builder_stays_in_the_queue_and_is_refunded(
     slot = QuotaSlot.objects.get(submission=submission)
     assert (slot.state, slot.reason) == ("refunded", "overdue")
     assert Event.objects.filter(verb="refund").count() == 1
-    assert [record.levelname for record in caplog.records] == ["ERROR"] * 2, "the operators are told each day"
+    assert [record.levelname for record in caplog.records] == ["ERROR"] * 2, "one error a day for the operators"
     assert list(differing_slots()) == []
     assert advanced(submission).state == Submission.State.READY
 

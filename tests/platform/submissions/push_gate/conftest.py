@@ -85,9 +85,9 @@ def send(copy: Copy, alice: User) -> Callable[..., str]:
         target = target or copy.commit()
         push = copy.push_of(user, target, tag)
         gate = SubmissionPushGate()
-        told = gate.before(push)
+        answer = gate.before(push)
         copy.land(target, tag)
-        return f"{told}\n{gate.after(push)}"
+        return f"{answer}\n{gate.after(push)}"
 
     return through
 

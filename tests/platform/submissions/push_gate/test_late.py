@@ -75,10 +75,10 @@ def test_a_push_that_arrives_in_a_freeze_window_after_its_refund_is_no_submissio
     ask = SubmissionPushGate.before
 
     def slow(gate: SubmissionPushGate, push: Push) -> str:
-        told = ask(gate, push)
+        answer = ask(gate, push)
         the_clock.forward(minutes=31)  # as if git took that long to move the pack
         settle_reservations()
-        return told
+        return answer
 
     monkeypatch.setattr(SubmissionPushGate, "before", slow)
     _, token = issue_token(user=alice, name="laptop", scopes=["read", "submit"], days=1)

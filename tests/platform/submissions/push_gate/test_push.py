@@ -76,7 +76,7 @@ def test_it_rejects_a_bad_manifest_with_its_fix_and_accepts_the_fixed_one(push: 
 
     copy.write({"submission.toml": good})
     assert "then: git commit -a && git tag -f submission-1 && git push origin submission-1" in shown
-    copy.git("commit", "--quiet", "--all", "--message", "Mended")
+    copy.git("commit", "--quiet", "--all", "--message", "Fixed")
     copy.git("tag", "--force", "submission-1")
     content, shown = push("submission-1")
     assert content, shown

@@ -26,7 +26,7 @@ Send = Callable[..., str]
 
 def test_it_works(send: Send, copy: Copy, alice: User, the_clock: FakeClock, notifications: list[object]) -> None:
     commit = copy.commit()
-    told = send("submission-1", commit)
+    answer = send("submission-1", commit)
     submission = Submission.objects.get()
     assert (submission.commit, submission.tag, submission.submitted_by) == (commit, "submission-1", alice)
     assert (submission.title, submission.licence, submission.state) == ("Wise owl", "MIT", "received")
@@ -35,10 +35,10 @@ def test_it_works(send: Send, copy: Copy, alice: User, the_clock: FakeClock, not
     slot = QuotaSlot.objects.get()
     assert (slot.state, slot.submission) == ("used", submission)
     assert notifications == [("submissions.build", {"submission": submission.pk})]
-    assert f"https://arena.example/submissions/{submission.pk}" in told
-    assert "plan: as it is, Python" in told
-    assert "Slots left: 4 of 5 in any 24 hours. The next slot is free at 2026-11-22 12:00 UTC." in told
-    assert len(told.splitlines()) < 10
+    assert f"https://arena.example/submissions/{submission.pk}" in answer
+    assert "plan: as it is, Python" in answer
+    assert "Slots left: 4 of 5 in any 24 hours. The next slot is free at 2026-11-22 12:00 UTC." in answer
+    assert len(answer.splitlines()) < 10
 
 
 def test_an_annotated_tag_submits_its_commit(send: Send, copy: Copy) -> None:
@@ -52,8 +52,8 @@ def test_an_annotated_tag_submits_its_commit(send: Send, copy: Copy) -> None:
 
 def test_a_second_call_for_a_push_changes_nothing(send: Send, copy: Copy, alice: User) -> None:
     commit = copy.commit()
-    told = send("submission-1", commit)
-    assert SubmissionPushGate().after(copy.push_of(alice, commit, "submission-1")) in told
+    answer = send("submission-1", commit)
+    assert SubmissionPushGate().after(copy.push_of(alice, commit, "submission-1")) in answer
     assert Submission.objects.count() == QuotaSlot.objects.count() == 1
 
 
