@@ -1,6 +1,6 @@
 """The control player: answers one question of its host and ends. Standard library only.
 
-python3 -c "$(cat control.py)" MODULE...
+python3 -c "$(cat control_player.py)" MODULE...
 
 It does what every player needs: imports MODULEs, writes and reads a file of its own, connects to its socket, answers.
 """

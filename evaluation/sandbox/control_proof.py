@@ -17,7 +17,7 @@ from evaluation.protocol.handshake import Listener
 from evaluation.sandbox.base import SOCKET_NAME, Resources, Run
 from evaluation.sandbox.guard_trials import Starts
 
-_CONTROL = Path(__file__).with_name("control.py")
+_CONTROL = Path(__file__).with_name("control_player.py")
 _SECONDS = 30.0
 _QUESTION_BYTES = 32
 _FILE_BYTES = 1 << 16

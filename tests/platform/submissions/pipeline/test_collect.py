@@ -90,8 +90,8 @@ def test_pools_and_unfinished_matches_need_their_players(
         "attack waiting",
         "model playing",
         "attack playing",
-        "model held",
-        "attack held",
+        "model suspended",
+        "attack suspended",
     }
 
 

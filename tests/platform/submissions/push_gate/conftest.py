@@ -67,7 +67,7 @@ class Copy:
 def notifications(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, int]]]:
     """The notifications sent, with their keys; there is no broker."""
     sent: list[tuple[str, dict[str, int]]] = []
-    monkeypatch.setattr(notify, "_send", lambda task, keys: sent.append((task, keys)))
+    monkeypatch.setattr(notify, "notify", lambda task, **keys: sent.append((task, keys)))
     return sent
 
 

@@ -75,7 +75,7 @@ def test_a_tag_that_arrives_after_its_refund_takes_another_slot(copy: Copy, alic
     the_clock.forward(seconds=60)
     settle_reservations()
     copy.land(commit, "submission-1")
-    assert "is received" in SubmissionPushGate().after(push)
+    assert " received: " in SubmissionPushGate().after(push)
     assert sorted(QuotaSlot.objects.values_list("state", flat=True)) == ["refunded", "used"]
 
 

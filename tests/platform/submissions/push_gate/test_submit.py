@@ -42,7 +42,7 @@ def test_it_rejects_what_the_push_gate_rejects(
     copy: Copy, alice: User, charlie: User, take_slots: Callable[[int], None]
 ) -> None:
     commit = copy.commit()
-    with pytest.raises(Refusal, match="no member"):
+    with pytest.raises(Refusal, match="not a member"):
         submit(repository=copy.repository, commit=commit, by=charlie)
     copy.write({"submission.toml": ""})
     with pytest.raises(Refusal, match=r"submission\.toml"):

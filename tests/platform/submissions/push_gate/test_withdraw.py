@@ -61,7 +61,7 @@ def test_a_later_withdrawal_does_not_refund_the_slot(submission: Submission, bob
 @pytest.mark.parametrize("state", ["refused", "withdrawn"])
 def test_it_rejects_withdrawing_a_final_submission(submission: Submission, bob: User, state: str) -> None:
     _put(submission, state)
-    with pytest.raises(Refusal, match=f"is {state} already"):
+    with pytest.raises(Refusal, match=f"is already {state}"):
         withdraw(submission=submission, by=bob)
 
 
