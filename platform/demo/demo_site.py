@@ -76,7 +76,7 @@ class DemoSite:
             address = self.address(team, entry)
             if TAG not in pushed_tags(address):
                 pushed = push_copy(entry.like, address, author=team.slug, changes=entry.changes)
-                answer = next((line for line in pushed.output.splitlines() if "is received" in line), "")
+                answer = next((line for line in pushed.output.splitlines() if " received: " in line), "")
                 self._say(f"{team.name} pushed to {entry.track}: {answer.removeprefix('remote:').strip()}")
 
     def prepare_reader(self) -> str:

@@ -1,1 +1,1 @@
-"""Matches: the claim queue, the workers that play pieces, and what comes of them."""
+"""Matches: the queue of pieces, the workers that play them, and the results."""

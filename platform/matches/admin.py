@@ -26,20 +26,20 @@ STATE_COLOURS = {
 
 
 def _before_replay(row: Any) -> list[str]:
-    """What a replay leaves to do, with a link to the rows that it concerns; `row` comes with its counts."""
+    """Return what an organiser must still do after a replay, with a link; `row` has its counts annotated."""
     if not row.evaluations_count:
         return []
     words = (
-        "An evaluation that ended because of it stays without a score until its submission is measured again. "
-        "The site does that once by itself, an hour after it ended; to do it at once, use Re-evaluate, which replays "
-        "the failed matches, too. Evaluations with this match: {}"
+        "An evaluation that this match stopped has no score until its submission is evaluated again. "
+        "The site does this once, an hour after the evaluation ended. Use Re-evaluate to do it now; it also replays "
+        "the failed matches. Evaluations with this match: {}"
     )
     return [format_html(words, count_column(Match, "evaluations")(row))]
 
 
 @admin.register(Worker)
 class WorkerAdmin(ReadOnlyAdmin):
-    """Processes that play, as they last reported themselves."""
+    """Worker processes that play, as last reported."""
 
     counts = ("pieces",)
     list_display = ("name", "worker_class", "device", "calibration", "clock_skew", "started_at", "last_seen_at")
@@ -49,7 +49,7 @@ class WorkerAdmin(ReadOnlyAdmin):
 
 @admin.register(Match)
 class MatchAdmin(ReadOnlyAdmin):
-    """Every attack against every model that it met."""
+    """Matches of attacks against models."""
 
     organised_by = "rules__competition__organisers"
     counts = ("pieces", "sample_results", "evaluations")
@@ -75,9 +75,9 @@ class MatchAdmin(ReadOnlyAdmin):
     replay = confirmed_action(
         AdminAction(
             "Replay",
-            "The failed pieces of each failed match are played again; what is played stays. "
-            "A round that it stopped then goes on by itself; one that is paused, when it is resumed.",
-            "sent to be played again",
+            "Plays the failed pieces of each failed match again. Played pieces are kept. "
+            "A round that this match stopped continues. A paused round continues when it is resumed.",
+            "queued for a replay",
             lambda row, by, reason: services.replay_failed(row, by, reason),
             notes=_before_replay,
         )
@@ -113,7 +113,7 @@ class PieceAdmin(ReadOnlyAdmin):
 
 @admin.register(SampleResult)
 class SampleResultAdmin(ReadOnlyAdmin):
-    """One row for each sample of a match. The label that was found is kept back: it can tell the secret target."""
+    """One row per sample of a match. The found label is not shown: it can reveal the secret target."""
 
     organised_by = "match__rules__competition__organisers"
     list_display = (
@@ -136,7 +136,7 @@ class SampleResultAdmin(ReadOnlyAdmin):
 
 @admin.register(WorkerTime)
 class WorkerTimeAdmin(ReadOnlyAdmin):
-    """How many seconds workers played for each team, by the hour: what a team's share of a day is counted from."""
+    """Seconds that workers played for each team, by hour: the basis of a team's daily share."""
 
     organised_by = "entry__competition__organisers"
     list_display = ("__str__", linked("entry"), "hour", "seconds")

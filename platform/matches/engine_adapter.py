@@ -1,4 +1,4 @@
-"""Adapter: a match in the engine's hands, with both players kept warm from one piece to the next."""
+"""Adapter: plays matches with the engine, and keeps both players running from one piece to the next."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 IMAGES = "perturbed"
 FOUND = "found_label"
-"""Names in an artefact, beside `sample` and the columns of the trace (`trace_sample`, `trace_query`, ...)."""
+"""Names in an artefact, in addition to `sample` and the columns of the trace (`trace_sample`, `trace_query`, ...)."""
 
 _FOUND_NOTHING = -1
 
@@ -41,10 +41,10 @@ _MARGIN_SECONDS = 3600.0
 
 
 class Session:
-    """A match whose players stay up over all pieces that one worker plays in a row. A context manager."""
+    """A match whose players keep running over all pieces that one worker plays in a row. A context manager."""
 
     def __init__(self, match: Match, worker: Worker) -> None:
-        """Make both players ready on this host (they are started with the first piece); raises `Fault`."""
+        """Prepare both players on this host; they start with the first piece. Raise `Fault`."""
         model, attack = (ready_player(player, log.debug) for player in (match.model, match.attack))
         self._samples = samples_of(match.sample_set)
         sandbox, share = open_sandbox(), resources(worker.device or None)
@@ -55,7 +55,7 @@ class Session:
             attack=SandboxedPlayer(sandbox, attack, share),
             seed=match.seed,
             calibration=worker.calibration,
-            # what is bundled with us is known to be stateless: tests compare it with fresh instances
+            # bundled submissions are known to be stateless: tests compare them with fresh instances
             fresh_audit=not match.model.baseline,
             reuse_attack=bool(match.attack.baseline),
         )
@@ -69,13 +69,13 @@ class Session:
         self._refereed.close()
 
     def play(self, piece: Piece) -> PieceResult:
-        """Play `piece`; what players do wrong is in the result, what we do wrong is raised."""
+        """Play `piece`. Errors of players are in the result; platform errors are raised."""
         samples = list(self._samples[piece.first : piece.first + piece.count])
         waiting = Piece.objects.filter(match=piece.match_id, state=Piece.State.WAITING)
         return self._refereed.play_piece(samples, more=waiting.exists())
 
     def settle(self, result: PieceResult) -> PlayedPiece:
-        """Keep the images and the trace, and give what is to be committed of the piece just played."""
+        """Store the images and the trace; return what to commit of the piece just played."""
         return PlayedPiece(
             samples=result.samples,
             seconds=result.seconds,
@@ -96,10 +96,10 @@ def _failure(failure: Failure) -> dict[str, Any]:
 
 
 def longest_seconds(rules: QueryRules, samples: int, calibration: float) -> float:
-    """How long a piece of `samples` may be in a worker's hands: whoever holds it longer hangs.
+    """Return the maximum time that a worker may hold a piece of `samples`: beyond it the worker hangs.
 
-    Both players may use every start and all their time; twice that, with an hour, covers the referee's own questions,
-    the restarts of the audit, and players that have to be built again on this host.
+    Both players may use every start and all their time. Twice that and an hour cover the referee's own queries, the
+    restarts of the audit, and players that must be rebuilt on this host.
     """
     starts = (2 * (1 + RESTARTS) + AUDIT_STARTS) * rules.setup_seconds
     model = samples * (rules.query_budget + 1) * rules.model_seconds_per_image + (1 + RESTARTS) * MODEL_GRACE_SECONDS
@@ -109,12 +109,12 @@ def longest_seconds(rules: QueryRules, samples: int, calibration: float) -> floa
 
 @cache
 def calibration() -> float:
-    """How much slower than the reference machine this worker is, at least 1; measured once per process."""
+    """Return how much slower this worker is than the reference machine, at least 1; measured once per process."""
     return referee_clock.calibrate()
 
 
 def pack(result: PieceResult) -> bytes:
-    """The artefact of a piece, an .npz: equal results give equal bytes, whatever the clock."""
+    """Return the artefact of a piece, an .npz: equal results give equal bytes at any time."""
     found = [_FOUND_NOTHING if row.found_label is None else row.found_label for row in result.samples]
     columns: dict[str, NDArray[Any]] = {
         "sample": np.array([row.sample for row in result.samples], np.uint16),
@@ -131,6 +131,6 @@ def pack(result: PieceResult) -> bytes:
         for name, column in columns.items():
             part = io.BytesIO()
             np.lib.format.write_array(part, column, allow_pickle=False)
-            # a ZipInfo of its own carries no time of day
+            # an explicit ZipInfo stores no time
             archive.writestr(zipfile.ZipInfo(f"{name}.npy"), part.getvalue(), zipfile.ZIP_DEFLATED)
     return file.getvalue()

@@ -1,4 +1,4 @@
-"""Signs of life of a worker process: for itself, and for the pieces in its hands."""
+"""Heartbeats of a worker process, for itself and for the pieces that it holds."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from matches.models import Worker
 from matches.queue import Claim
 
 BEAT_SECONDS = 5.0
-"""A sixth of the lease: a few beats may be missed."""
+"""A sixth of the lease, so that a few beats may be missed."""
 
 log = logging.getLogger(__name__)
 
 
 class Heartbeat:
-    """A thread that beats while the process lives, or as a context manager for a while."""
+    """A thread that sends heartbeats while the process lives, or within a `with`."""
 
     def __init__(self, worker: Worker, seconds: float = BEAT_SECONDS) -> None:
         self._worker = worker
         self._seconds = seconds
         self._held: dict[int, tuple[Claim, datetime]] = {}
-        self._over = threading.Event()
+        self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
 
     def start(self) -> None:
-        """Begin to beat."""
+        """Start the thread."""
         self._thread.start()
 
     def __enter__(self) -> Self:
@@ -44,11 +44,11 @@ class Heartbeat:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._over.set()
+        self._stopped.set()
         self._thread.join()
 
     def hold(self, claim: Claim | None) -> Claim | None:
-        """Prolong the lease of `claim` from now on, as long as playing it can take; gives it back."""
+        """Renew the lease of `claim` from now on, for as long as playing it may take; return `claim`."""
         if claim is not None:
             match = claim.piece.match
             rules = query_rules(match.rules.values, match.rules.version)
@@ -57,25 +57,25 @@ class Heartbeat:
         return claim
 
     def drop(self, claim: Claim) -> None:
-        """Care for `claim` no more."""
+        """Stop renewing the lease of `claim`."""
         self._held.pop(claim.piece.pk, None)
 
     def beat(self) -> None:
-        """Give one sign of life, also for what is held; a play that hangs gets none, so that its lease runs out."""
+        """Send one heartbeat, also for held pieces; a play that hangs gets none, so that its lease expires."""
         try:
-            now = services.record_sign_of_life(self._worker)
+            now = services.record_heartbeat(self._worker)
             for claim, hangs_at in list(self._held.values()):
                 if now >= hangs_at:
-                    log.error("%s is held longer than playing it can take", claim.piece)
+                    log.error("%s is held longer than playing it may take", claim.piece)
                     self.drop(claim)
                 elif not queue.heartbeat(claim):
                     self.drop(claim)
-        except DatabaseError:  # it may be back at the next beat
+        except DatabaseError:  # tried again with the next beat
             log.warning("a heartbeat was missed", exc_info=True)
 
     def _run(self) -> None:
         try:
-            while not self._over.wait(self._seconds):
+            while not self._stopped.wait(self._seconds):
                 close_old_connections()
                 self.beat()
         finally:

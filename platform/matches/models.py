@@ -1,4 +1,4 @@
-"""Workers, matches, their pieces, and one row for each sample."""
+"""Workers, matches, their pieces and sample results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from submissions.models import Player
 
 
 class Worker(models.Model):
-    """A process that plays pieces, as it last reported itself."""
+    """A process that plays pieces, as last reported."""
 
     class Class(models.TextChoices):
         CPU = "cpu", "CPU"
@@ -25,7 +25,7 @@ class Worker(models.Model):
     started_at = models.DateTimeField()
     last_seen_at = models.DateTimeField()
     clock_skew = models.FloatField(default=0.0)
-    """By how many seconds its host's clock was ahead of the database's when it was last seen; negative: behind."""
+    """Seconds by which its host's clock was ahead of the database's when it was last seen; negative: behind."""
 
     class Meta:
         ordering = ["name"]
@@ -35,10 +35,10 @@ class Worker(models.Model):
 
 
 class Match(models.Model):
-    """One attack against one model over a sample set under one version of the rules. Played once, for everyone.
+    """One attack against one model over a sample set under one version of the rules. Played once, for everybody.
 
-    Its pieces cover the samples that were requested so far. `repetition` is 0, or the number of the rejudging that
-    plays it once more. No worker claims pieces of a suspended match.
+    Its pieces cover the samples requested so far. `repetition` is 0, or the number of the rejudging that plays it
+    again. No worker claims pieces of a suspended match.
     """
 
     class State(models.TextChoices):
@@ -60,11 +60,11 @@ class Match(models.Model):
     created_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)
     audit = models.JSONField(default=dict, blank=True)
-    """The counts of `AuditReport`, summed over the workers that played; `passed` beside them."""
+    """The counts of `AuditReport`, summed over its pieces, and `passed`."""
     fault = models.TextField(blank=True)
-    """What of ours went wrong where the state is `failed`."""
+    """The platform error of a match in state `failed`."""
     suspended_when_replayed = models.BooleanField(default=False, editable=False)
-    """It was held when it had failed already: a replay has it played when it is let go."""
+    """It was suspended after it had failed: a replay leaves it suspended until it is resumed."""
 
     class Meta:
         verbose_name_plural = "matches"
@@ -80,7 +80,7 @@ class Match(models.Model):
 class Piece(models.Model):
     """A batch of a match's samples, claimed, played and committed as one.
 
-    Whoever claims it raises `fence`; only the holder of the newest fence may write a result or prolong the lease.
+    Each claim raises `fence`; only the holder of the newest fence may write a result or renew the lease.
     """
 
     class State(models.TextChoices):
@@ -96,20 +96,20 @@ class Piece(models.Model):
     match = models.ForeignKey(Match, on_delete=models.CASCADE, related_name="pieces")
     number = models.PositiveIntegerField()
     first = models.PositiveIntegerField()
-    """The place of its first sample in the sample set."""
+    """Index of its first sample in the sample set."""
     count = models.PositiveSmallIntegerField()
     state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
     queued_at = models.DateTimeField(default=clock.now)
-    """Its place in the queue: when it was asked for, or later where it may wait for what others ask for meanwhile."""
+    """Its place in the queue: the time of its request, or later if other requests may go first meanwhile."""
     priority = models.PositiveSmallIntegerField(choices=Priority.choices, default=Priority.BOARD)
     entry = models.ForeignKey(Entry, null=True, blank=True, on_delete=models.PROTECT, related_name="pieces")
-    """The team whose share of the workers it is played on; None for rounds and rejudgings, which are no team's."""
+    """The team whose share of the workers it uses; None for rounds and rejudgings."""
     worker = models.ForeignKey(Worker, null=True, blank=True, on_delete=models.SET_NULL, related_name="pieces")
     claimed_at = models.DateTimeField(null=True, blank=True)
     fence = models.PositiveIntegerField(default=0)
     lease_until = models.DateTimeField(null=True, blank=True)
     faults = models.PositiveSmallIntegerField(default=0)
-    """How often our side failed on it: a fault raised, or a lease that ran out."""
+    """Number of platform errors on it: faults raised and expired leases."""
     played_at = models.DateTimeField(null=True, blank=True)
     seconds = models.FloatField(null=True, blank=True)
     worker_class = models.CharField(max_length=3, choices=Worker.Class.choices, blank=True)
@@ -132,7 +132,7 @@ class Piece(models.Model):
 
 
 class SampleResult(models.Model):
-    """How one sample of a match ended. Distances are L2 over pixels / 255; the label stays with the sample set."""
+    """The result of one sample of a match. Distances are L2 over pixels / 255; the label stays with the sample set."""
 
     match = models.ForeignKey(Match, on_delete=models.CASCADE, related_name="sample_results")
     piece = models.ForeignKey(Piece, on_delete=models.CASCADE, related_name="sample_results")
@@ -154,9 +154,9 @@ class SampleResult(models.Model):
 
 
 class WorkerTime(models.Model):
-    """How many seconds workers spent in one hour on pieces of leaderboards that they committed, for one team.
+    """Seconds that workers spent in one hour on committed leaderboard pieces of one team.
 
-    `entry` is None for what is played for no team.
+    `entry` is None for pieces of no team.
     """
 
     entry = models.ForeignKey(Entry, null=True, blank=True, on_delete=models.PROTECT, related_name="worker_times")

@@ -1,4 +1,4 @@
-"""What comes of a piece, as values: between the engine that plays it and the queue that commits it."""
+"""Results of a piece as values, between the engine that plays it and the queue that commits it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evaluation.domain.results import AuditReport, SampleResult, sum_reports
 
 @dataclass(frozen=True, eq=False)
 class PlayedPiece:
-    """What is committed of a piece; nothing of a player's output.
+    """The part of a piece's result that is committed; no output of a player.
 
     `artefact` is the digest, in the object store, of the scored images and the trace.
     """
@@ -24,6 +24,6 @@ class PlayedPiece:
 
 
 def sum_audits(audits: Iterable[Mapping[str, int]]) -> dict[str, int | bool]:
-    """The audit of a match from those of its pieces: its counts, and what follows from them by these names."""
+    """Return the audit of a match: the sums over its pieces, and what follows from them."""
     report = sum_reports(AuditReport(**counts) for counts in audits)
     return {**asdict(report), "passed": report.passed, "open": report.open, "stateful": report.stateful}

@@ -1,4 +1,4 @@
-"""Which team's pieces come next, and what each team had of the workers. Part of the queue."""
+"""Order of the teams in the queue, and their use of the workers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from matches.models import Piece, WorkerTime
 
 
 class Held(NamedTuple):
-    """A piece that a worker plays now: for which team (None: for no team's leaderboard), and since when."""
+    """A piece that a worker plays now: its team (None for no team's leaderboard), and since when."""
 
     match: int
     priority: int
@@ -25,33 +25,33 @@ class Held(NamedTuple):
 
 
 class _Team(TypedDict):
-    """The columns of pieces by which those of one team are found; the entry is None for rejudgings."""
+    """Column values that select the pieces of one team; the entry is None for rejudgings."""
 
     priority: Piece.Priority
     entry: int | None
 
 
 class _First(NamedTuple):
-    """A team (None: no team's work) with pieces that may be claimed, and when the first of them was queued."""
+    """A team (None for no team) with pieces that may be claimed, and the time at which the first was queued."""
 
     entry: int | None
     queued_at: datetime
 
 
 IN_ORDER = ("entry_id", "queued_at", "match_id", "number")
-"""The order of pieces of one priority and team, as the index has it: sorting would look at all that waits."""
+"""Order of the pieces of one priority and team, as in the index: sorting would read all waiting pieces."""
 
 
 def held_pieces() -> list[Held]:
-    """The pieces that workers play now; there are no more of them than workers."""
+    """Return the pieces that workers play now; at most one per worker."""
     claimed = Piece.objects.filter(state=Piece.State.CLAIMED).order_by()
     return [Held(*row) for row in claimed.values_list("match_id", "priority", "entry_id", "claimed_at")]
 
 
 def uses(teams: Collection[int | None], held: Sequence[Held], now: datetime) -> dict[int | None, Use]:
-    """What each of `teams` has of the workers at `now`: what it committed, and the pieces that are played for it.
+    """Return each team's use of the workers at `now`: committed pieces, and pieces that are played now.
 
-    Hours are counted whole, so "the last hour" is up to two, and "the last day" as little as 23.
+    Whole hours count: "the last hour" is up to two hours, and "the last day" at least 23.
     """
     hour = now.replace(minute=0, second=0, microsecond=0)
     of_them = Q(entry__in=[team for team in teams if team is not None])
@@ -71,9 +71,9 @@ def uses(teams: Collection[int | None], held: Sequence[Held], now: datetime) -> 
 
 
 def fair_order(pieces: QuerySet[Piece], held: Sequence[Held], now: datetime) -> list[_Team]:
-    """The teams with some of `pieces`, which may be claimed, in the order in which they are served.
+    """Return the teams with some of `pieces` (which may be claimed) in the order in which they are served.
 
-    One probe of the index for each team, however many pieces wait. `held` as `held_pieces` gives it.
+    Takes one index probe per team, however many pieces wait. `held` as returned by `held_pieces`.
     """
     board = pieces.filter(priority=Piece.Priority.BOARD).order_by(*IN_ORDER)
     own = board.filter(entry=OuterRef("pk")).values("queued_at")[:1]
@@ -92,7 +92,7 @@ def fair_order(pieces: QuerySet[Piece], held: Sequence[Held], now: datetime) -> 
 
 
 def charge(piece: Piece, now: datetime) -> None:
-    """Count the time from the claim to the commit of `piece`. Last in its transaction, whose end frees the row."""
+    """Count the time from the claim to the commit of `piece`. Last in its transaction, to lock the row briefly."""
     if piece.priority != Piece.Priority.BOARD:
         return
     hour = now.replace(minute=0, second=0, microsecond=0)
@@ -101,7 +101,7 @@ def charge(piece: Piece, now: datetime) -> None:
 
 
 def over_limit(entries: Collection[int | None], now: datetime) -> set[int | None]:
-    """Those of the teams that used more of the workers in the last day than their share: others are served first."""
+    """Return the teams that used more than their daily share of the workers: others are served first."""
     teams = set(entries) - {None}
     return {team for team, use in uses(teams, held_pieces(), now).items() if use.day >= settings.TEAM_WORKER_SECONDS}
 

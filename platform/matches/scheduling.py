@@ -1,4 +1,4 @@
-"""Matches and the pieces that they lack, however many at once. Part of the services."""
+"""Creation of matches, and of the pieces that they lack, for many pairs in one call."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from matches.seeds import match_seed
 from submissions.models import Player
 
 
-class _Asked(NamedTuple):
-    """What the match of a pair is asked for under: with the pair, its key."""
+class _Request(NamedTuple):
+    """The key of a requested match, together with its pair of players."""
 
     rules: RulesVersion
     sample_set: SampleSet
@@ -29,7 +29,7 @@ class _Asked(NamedTuple):
 
 
 class _Share(NamedTuple):
-    """The columns of a piece that say when it is played."""
+    """The columns of a piece that decide when it is played."""
 
     priority: Piece.Priority
     entry: Entry | None
@@ -48,35 +48,36 @@ def request_matches(
     entry: Entry | None = None,
     priority: Piece.Priority = Piece.Priority.BOARD,
 ) -> list[Match]:
-    """The matches of `pairs` (model, attack), in their order, with pieces for the first `upto` samples at least.
+    """Return the matches of `pairs` (model, attack), in order, with pieces for at least the first `upto` samples.
 
-    Pieces end where the rules' size says, at each number of `ends` and at `upto`; what has a piece keeps it, so that
-    nothing is played twice. A match that was over and gets pieces is played on, and one that was cancelled is taken up
-    again; one that failed waits for its replay, one that is held for being let go. Pieces queue up behind those that
-    are asked for within the next `delay`, unless somebody else wants them sooner. They are played on the share of
-    `entry`, or on no team's; what waits for another team goes to the one of both that used less of the workers.
-    Safe to call at once from anywhere.
+    Pieces end at multiples of the rules' piece size, at each number of `ends` and at `upto`. Existing pieces stay, so
+    that nothing is played twice. A finished match that gets pieces is played on, and a cancelled one is opened again;
+    a failed one waits for its replay, a suspended one until it is resumed.
 
-    Raises `ValueError` where `upto` is no number of samples of the set, or a pair is none of its competition.
+    Pieces wait behind those that are requested within the next `delay`, unless another request needs them sooner. They
+    use the share of `entry`, or of no team; what already waits for another team goes to the one that used less of the
+    workers. Safe under concurrent calls.
+
+    Raise `ValueError` if the set has no `upto` samples, or a pair does not fit or belongs to another competition.
     """
     if not 1 <= upto <= sample_set.count:
         raise ValueError(f"{upto} samples of a set of {sample_set.count}")
     for model, attack in pairs:
         _check_sides(rules, sample_set, model, attack)
-    asked = _Asked(rules, sample_set, repetition)
+    request = _Request(rules, sample_set, repetition)
     with transaction.atomic():
         now = clock.database_now()
-        matches = _locked_matches(asked, pairs, now)
+        matches = _locked_matches(request, pairs, now)
         cancelled = [match for match in matches.values() if match.state == Match.State.CANCELLED]
         at = now + delay
-        _take_up_again(cancelled, at)
+        _reopen(cancelled, at)
         size = query_rules(rules.values, rules.version).piece_samples
         stops = sorted({*range(size, upto, size), *(end for end in ends if 0 < end < upto), upto})
         share = _Share(priority, entry, at)
-        _advance([match.pk for match in matches.values()], share, now)
+        _move_up([match.pk for match in matches.values()], share, now)
         if _add_pieces(list(matches.values()), stops, share) or cancelled:
             notify.notify("matches.play")
-        _end_if_played(cancelled)
+        _finish_if_played(cancelled)
     return [matches[model.pk, attack.pk] for model, attack in pairs]
 
 
@@ -89,9 +90,9 @@ def ensure_match(
     delay: timedelta = timedelta(0),
     entry: Entry | None = None,
 ) -> Match:
-    """The match of `attack` against `model` over the whole set, made where it was never asked for before.
+    """Return the match of `attack` against `model` over the whole set; create it if it was never requested.
 
-    One that is played already is returned as it is: nothing is played twice. Safe to call at once from anywhere.
+    A played match is returned as it is. Safe under concurrent calls.
     """
     (match,) = request_matches(
         rules=rules, sample_set=sample_set, pairs=[(model, attack)], upto=sample_set.count, delay=delay, entry=entry
@@ -100,50 +101,50 @@ def ensure_match(
 
 
 def _locked_matches(
-    asked: _Asked, pairs: Sequence[tuple[Player, Player]], now: datetime
+    request: _Request, pairs: Sequence[tuple[Player, Player]], now: datetime
 ) -> dict[tuple[int, int], Match]:
-    """The match of each pair by the keys of its players, made where it was not there. Locked until all is committed.
+    """Return the match of each pair by the keys of its players, created if missing, locked until the commit.
 
-    Locked, or who ends a match would miss the pieces that it gets this very moment. Made and locked in one order, so
-    that of two callers at once one waits for the other.
+    Locked: otherwise a call that finishes a match misses the pieces that it gets concurrently. Created and locked in
+    one order, so that concurrent callers wait for each other.
     """
     players = {(model.pk, attack.pk): (model, attack) for model, attack in sorted(pairs, key=_keys)}
-    known = _known(asked, players)
+    known = _known(request, players)
     if missing := players.keys() - known.keys():
-        played = _seeds(asked._replace(repetition=0), missing) if asked.repetition else {}
+        played = _seeds(request._replace(repetition=0), missing) if request.repetition else {}
         Match.objects.bulk_create(
-            (_new(asked, *pair, played.get(keys), now) for keys, pair in players.items() if keys in missing),
+            (_new(request, *pair, played.get(keys), now) for keys, pair in players.items() if keys in missing),
             ignore_conflicts=True,
         )
-        known = _known(asked, players)
-    wanted = [known[keys] for keys in players]
+        known = _known(request, players)
+    requested = [known[keys] for keys in players]
     found = {}
-    for match in Match.objects.filter(pk__in=wanted).order_by("pk").select_for_update(no_key=True):
+    for match in Match.objects.filter(pk__in=requested).order_by("pk").select_for_update(no_key=True):
         keys = match.model_id, match.attack_id
-        match.rules, match.sample_set, (match.model, match.attack) = asked.rules, asked.sample_set, players[keys]
+        match.rules, match.sample_set, (match.model, match.attack) = request.rules, request.sample_set, players[keys]
         found[keys] = match
     return found
 
 
-def _known(asked: _Asked, keys: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
-    return _of_pairs(asked, keys, "pk")
+def _known(request: _Request, keys: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
+    return _of_pairs(request, keys, "pk")
 
 
-def _seeds(asked: _Asked, keys: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
-    return _of_pairs(asked, keys, "seed")
+def _seeds(request: _Request, keys: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
+    return _of_pairs(request, keys, "seed")
 
 
-def _of_pairs(asked: _Asked, keys: Iterable[tuple[int, int]], column: str) -> dict[tuple[int, int], int]:
+def _of_pairs(request: _Request, keys: Iterable[tuple[int, int]], column: str) -> dict[tuple[int, int], int]:
     models, attacks = map(set, zip(*keys, strict=True)) if keys else (set(), set())
-    rows = Match.objects.filter(**asked._asdict(), model__in=models, attack__in=attacks)
+    rows = Match.objects.filter(**request._asdict(), model__in=models, attack__in=attacks)
     return {(model, attack): value for model, attack, value in rows.values_list("model", "attack", column)}
 
 
-def _new(asked: _Asked, model: Player, attack: Player, seed: int | None, now: datetime) -> Match:
-    """A match of the pair; `seed` is that of the match that it plays once more, None where there is none."""
-    fresh = match_seed(rules=asked.rules, sample_set=asked.sample_set, model=model, attack=attack)
+def _new(request: _Request, model: Player, attack: Player, seed: int | None, now: datetime) -> Match:
+    """Return a new match of the pair; `seed` is that of the match that it repeats, None if there is none."""
+    fresh = match_seed(rules=request.rules, sample_set=request.sample_set, model=model, attack=attack)
     return Match(
-        **asked._asdict(),
+        **request._asdict(),
         model=model,
         attack=attack,
         seed=fresh if seed is None else seed,
@@ -152,8 +153,8 @@ def _new(asked: _Asked, model: Player, attack: Player, seed: int | None, now: da
     )
 
 
-def _advance(matches: Sequence[int], share: _Share, now: datetime) -> None:
-    """Have the pieces of `matches` that wait played sooner, where `share` gives them a better place."""
+def _move_up(matches: Sequence[int], share: _Share, now: datetime) -> None:
+    """Play the waiting pieces of `matches` sooner if `share` gives them a better place."""
     waiting = Piece.objects.filter(match__in=matches, state=Piece.State.WAITING)
     waiting.filter(queued_at__gt=share.queued_at).update(queued_at=share.queued_at)
     if share.priority < Piece.Priority.BOARD:
@@ -170,15 +171,15 @@ def _advance(matches: Sequence[int], share: _Share, now: datetime) -> None:
 
 
 def _add_pieces(matches: Sequence[Match], stops: Sequence[int], share: _Share) -> int:
-    """Give each match the pieces that it lacks up to the last stop; how many pieces."""
+    """Create the pieces that each match lacks up to the last stop; return how many."""
     rows = Piece.objects.filter(match__in=[match.pk for match in matches]).values("match")
-    there = {
+    existing = {
         row["match"]: (row["newest"] + 1, row["covered"])
         for row in rows.annotate(newest=Max("number"), covered=Max(F("first") + F("count"))).order_by()
     }
-    pieces, over = [], []
+    pieces, reopened = [], []
     for match in matches:
-        number, covered = there.get(match.pk, (0, 0))
+        number, covered = existing.get(match.pk, (0, 0))
         edges = [covered, *(stop for stop in stops if stop > covered)]
         pieces += [
             Piece(match=match, number=number + step, first=first, count=end - first, **share._asdict())
@@ -186,14 +187,14 @@ def _add_pieces(matches: Sequence[Match], stops: Sequence[int], share: _Share) -
         ]
         if match.state == Match.State.PLAYED and len(edges) > 1:
             match.state, match.audit, match.finished_at = Match.State.PLAYING, {}, None
-            over.append(match.pk)
+            reopened.append(match.pk)
     Piece.objects.bulk_create(pieces)
-    Match.objects.filter(pk__in=over).update(state=Match.State.PLAYING, audit={}, finished_at=None)
+    Match.objects.filter(pk__in=reopened).update(state=Match.State.PLAYING, audit={}, finished_at=None)
     return len(pieces)
 
 
-def _take_up_again(cancelled: Sequence[Match], at: datetime) -> None:
-    """Open matches that were cancelled, with what is played of them; what had failed is tried again."""
+def _reopen(cancelled: Sequence[Match], at: datetime) -> None:
+    """Open cancelled matches again, with their played pieces; failed pieces are tried again."""
     keys = [match.pk for match in cancelled]
     Piece.objects.filter(match__in=keys, state=Piece.State.FAILED).update(state=Piece.State.WAITING, faults=0)
     Piece.objects.filter(match__in=keys, state=Piece.State.WAITING).update(queued_at=at)
@@ -205,8 +206,8 @@ def _take_up_again(cancelled: Sequence[Match], at: datetime) -> None:
     Match.objects.bulk_update(cancelled, ["state", "finished_at"])
 
 
-def _end_if_played(matches: Sequence[Match]) -> None:
-    """End those whose last pieces were committed after they had been cancelled."""
+def _finish_if_played(matches: Sequence[Match]) -> None:
+    """Finish matches whose last pieces were committed after they had been cancelled."""
     if matches and finish_played(among=[match.pk for match in matches]):
         for match in matches:
             match.refresh_from_db(fields=["state", "audit", "finished_at"])
@@ -220,4 +221,4 @@ def _check_sides(rules: RulesVersion, sample_set: SampleSet, model: Player, atta
     if model.track_name != Track.Name.MODEL or attack.track_name == Track.Name.MODEL:
         raise ValueError(f"a match needs a model and an attack, not {model.track_name} and {attack.track_name}")
     if len({row.competition_id for row in (rules, sample_set, model, attack)}) > 1:
-        raise ValueError("rules, sample set and players are not of one competition")
+        raise ValueError("rules, sample set and players belong to different competitions")

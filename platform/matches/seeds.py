@@ -1,9 +1,9 @@
-"""The seed of a match: what a team could vary for free is no part of it.
+"""Seeds of matches: a team cannot change them without cost.
 
-It follows from the competition's secret salt, the rules, the sample set, and who plays: a bundled baseline by its name,
-a submitted player by the repository that sent it first, that is by entry and track. So a team that sends the same again
-with another comment, tag or title meets each opponent with the randomness that it met before. The salt keeps teams from
-computing seeds; a rejudging takes the seeds of what it plays once more.
+A seed depends on the competition's secret salt, the rules, the sample set and the players: a bundled baseline by its
+name, a submitted player by the repository that submitted it first, i.e. by entry and track. A team that resubmits the
+same content with another comment, tag or title therefore gets the same randomness against each opponent. The salt
+prevents teams from computing seeds. A rejudging uses the seeds of the matches that it repeats.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from submissions.models import Player
 
 
 def match_seed(*, rules: RulesVersion, sample_set: SampleSet, model: Player, attack: Player) -> int:
-    """The seed of a match: 63 bits that are the same for all that one entry sends to a track.
+    """Return the seed of a match: 63 bits, the same for all submissions of one entry to a track.
 
     Equal seeds and equal players give equal rows.
     """
@@ -28,7 +28,7 @@ def match_seed(*, rules: RulesVersion, sample_set: SampleSet, model: Player, att
 
 
 def seed_identity(player: Player) -> str:
-    """Whose a player is, for seeds. A team has one repository for each track."""
+    """Return the identity of a player's owner, for seeds. A team has one repository per track."""
     if player.repository_id is None:
         return f"baseline {player.baseline}"
     return f"repository {player.repository_id}"

@@ -1,4 +1,4 @@
-"""What is known of matches: how far they are, what stands before them, and who plays."""
+"""Queries on matches: progress, place in the queue, and workers."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from matches.models import Match, Piece, Worker
 from matches.queue_order import over_limit
 from submissions.selectors import hosts_out_of_service
 
-SIGN_OF_LIFE = timedelta(seconds=60)
-"""A worker that was not seen for so long does not count as live."""
+HEARTBEAT_TIMEOUT = timedelta(seconds=60)
+"""A worker without a heartbeat for this long is not live."""
 
-LEFT = timedelta(hours=1)
-"""A worker that was not seen for so long is not called any more."""
+GONE_AFTER = timedelta(hours=1)
+"""A worker without a heartbeat for this long is not notified any more."""
 
-MOST_SKEW = 3.0
-"""A host whose clock is further off the database's, in seconds, should be looked at; it decides nothing."""
+MAX_SKEW = 3.0
+"""Difference between the clocks of a host and the database, in seconds, above which the status page warns."""
 
 RECENT_PIECES = 50
-"""How many pieces the estimate of a piece's seconds is drawn from."""
+"""Number of pieces from which the seconds per piece are estimated."""
 
 OPEN_PIECES = Q(
     state__in=[Piece.State.WAITING, Piece.State.CLAIMED],
@@ -35,7 +35,7 @@ OPEN_PIECES = Q(
 
 @dataclass(frozen=True)
 class Progress:
-    """How far some matches are."""
+    """Played pieces of some matches, and all their pieces."""
 
     pieces_played: int
     pieces: int
@@ -43,21 +43,21 @@ class Progress:
 
 @dataclass(frozen=True)
 class QueuePlace:
-    """What stands before some matches: pieces that are played earlier, and seconds until their own last piece is.
+    """Place of some matches in the queue: pieces that are played earlier, and seconds until their own last piece ends.
 
-    Both are estimates; `seconds` is None where nothing is known to draw it from: no piece played yet, no live worker,
-    or held.
+    Both are estimates; `seconds` is None if there is no basis for one: no piece played yet, no live worker, or a
+    suspended match.
     """
 
     pieces_ahead: int
     seconds: float | None
     over_limit: bool = False
-    """Whether the team used more of the workers in a day than its share, so that it comes after the others."""
+    """True if the team used more than its daily share of the workers, so that others are served first."""
 
 
 @dataclass(frozen=True)
 class WorkerStatus:
-    """A worker, whether it was seen lately, the pieces it holds (with their matches), and whether its host plays."""
+    """A worker, whether it is live, the pieces that it holds (with their matches), and the state of its host."""
 
     worker: Worker
     live: bool
@@ -66,12 +66,12 @@ class WorkerStatus:
 
     @property
     def clock_is_off(self) -> bool:
-        """Whether the clock of its host is further off the database's than an NTP server lets it be."""
-        return self.live and abs(self.worker.clock_skew) > MOST_SKEW
+        """True if the clock of its host differs more from the database's than with a working NTP service."""
+        return self.live and abs(self.worker.clock_skew) > MAX_SKEW
 
 
 def progress(matches: Iterable[Match]) -> Progress:
-    """How many pieces of `matches` are played, of how many."""
+    """Return how many pieces of `matches` are played, of how many."""
     counts = Piece.objects.filter(match__in=_keys(matches)).aggregate(
         pieces=Count("pk"), played=Count("pk", filter=Q(state=Piece.State.PLAYED))
     )
@@ -79,10 +79,10 @@ def progress(matches: Iterable[Match]) -> Progress:
 
 
 def queue_of(matches: Iterable[Match]) -> QueuePlace:
-    """Where `matches` stand in the queue; (0, 0.0) where nothing of them is left to play.
+    """Return the place of `matches` in the queue; (0, 0.0) if nothing is left to play.
 
-    What is held stands in no queue: nobody knows when it is played. Teams are served in turn, so as many pieces of each
-    other team are counted as of its own; of a team that used more than its share, all.
+    A suspended match has no place: nobody knows when it is played. Teams are served in turn, so each other team counts
+    with as many pieces as the own one; against a team above its share, all their pieces count.
     """
     keys = _keys(matches)
     own = list(
@@ -107,7 +107,7 @@ def queue_of(matches: Iterable[Match]) -> QueuePlace:
 
 
 def _open_by_team() -> dict[tuple[int, int | None], int]:
-    """How many pieces are to be played of each priority and team."""
+    """Return the number of open pieces of each priority and team."""
     rows = Piece.objects.filter(OPEN_PIECES).order_by().values_list("priority", "entry").annotate(pieces=Count("pk"))
     return {(priority, entry): pieces for priority, entry, pieces in rows}
 
@@ -119,7 +119,7 @@ def _before(
     *,
     with_it: bool,
 ) -> int:
-    """How many pieces are played before `piece`, or up to the last one queued like it (`with_it`)."""
+    """Return how many pieces are played before `piece`, or up to the last one queued like it (`with_it`)."""
     priority, entry, queued_at, match = piece
     same_time = Q(match__lte=match) if with_it else Q(match__lt=match)
     earlier = Q(queued_at__lt=queued_at) | (Q(queued_at=queued_at) & same_time)
@@ -131,7 +131,7 @@ def _before(
 
 
 def worker_is_missing(matches: Iterable[Match]) -> bool:
-    """Whether some of `matches` still has pieces to play that no live worker can play."""
+    """Return True if some of `matches` has open pieces that no live worker can play."""
     still_open = Piece.objects.filter(OPEN_PIECES, match__in=_keys(matches))
     live = set(live_workers().values_list("worker_class", flat=True))
     if Worker.Class.GPU in live:
@@ -140,10 +140,10 @@ def worker_is_missing(matches: Iterable[Match]) -> bool:
 
 
 def workers() -> list[WorkerStatus]:
-    """Every worker that ever played, by name."""
+    """Return every worker that ever played, by name."""
     held = Piece.objects.filter(state=Piece.State.CLAIMED).select_related("match__model", "match__attack")
     rows = Worker.objects.prefetch_related(Prefetch("pieces", held, to_attr="held"))
-    since = clock.database_now() - SIGN_OF_LIFE
+    since = clock.database_now() - HEARTBEAT_TIMEOUT
     out = {host.name for host in hosts_out_of_service()}
     return [
         WorkerStatus(
@@ -157,41 +157,43 @@ def workers() -> list[WorkerStatus]:
 
 
 def waiting(now: datetime | None = None) -> QuerySet[Piece]:
-    """The pieces that may be claimed now (by the database's clock), by workers of the class that they need."""
+    """Return the pieces that may be claimed now (by the database's clock), by workers of the class that they need."""
     rested = Q(lease_until__isnull=True) | Q(lease_until__lte=now or clock.database_now())
     return Piece.objects.filter(OPEN_PIECES, rested, state=Piece.State.WAITING)
 
 
 def waiting_for_live() -> QuerySet[Piece]:
-    """The pieces that some live worker may claim now."""
+    """Return the pieces that some live worker may claim now."""
     if not live_workers().exists():
         return Piece.objects.none()
     return waiting() if gpu_worker_is_live() else waiting().filter(match__needs_gpu=False)
 
 
 def gpu_worker_is_live() -> bool:
-    """Whether a worker with a GPU was seen lately."""
+    """Return True if a worker with a GPU is live."""
     return live_workers().filter(worker_class=Worker.Class.GPU).exists()
 
 
 def live_workers() -> QuerySet[Worker]:
-    """The workers that were seen lately."""
-    return Worker.objects.filter(last_seen_at__gte=clock.database_now() - SIGN_OF_LIFE)
+    """Return the workers with a recent heartbeat."""
+    return Worker.objects.filter(last_seen_at__gte=clock.database_now() - HEARTBEAT_TIMEOUT)
 
 
 def idle_workers() -> int:
-    """How many live workers hold no piece."""
+    """Return how many live workers hold no piece."""
     return live_workers().exclude(pieces__state=Piece.State.CLAIMED).count()
 
 
 def workers_without_heartbeat() -> int:
-    """How many workers were not seen for half the time after which they count as gone, yet in the last hour."""
+    """Return how many workers are late with their heartbeat by half the timeout or more, but by less than an hour."""
     now = clock.database_now()
-    return Worker.objects.filter(last_seen_at__gte=now - LEFT, last_seen_at__lt=now - SIGN_OF_LIFE / 2).count()
+    return Worker.objects.filter(
+        last_seen_at__gte=now - GONE_AFTER, last_seen_at__lt=now - HEARTBEAT_TIMEOUT / 2
+    ).count()
 
 
 def ever_played(sample_set: SampleSet) -> bool:
-    """Whether samples of the set were shown to anybody: on itself, on the set it was drawn from, or on another draw."""
+    """Return True if samples of the set were played: in itself, in the set it was drawn from, or in another draw."""
     source = sample_set.drawn_from_id or sample_set.pk
     return Match.objects.filter(Q(sample_set=source) | Q(sample_set__drawn_from=source)).exists()
 

@@ -1,4 +1,4 @@
-"""Ask for matches, hold and cancel them, have failed ones played again, and note the workers that play."""
+"""Services of matches: request, suspend, resume, cancel and replay them, and record workers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = [
     "cancel",
     "ensure_match",
     "match_seed",
-    "record_sign_of_life",
+    "record_heartbeat",
     "record_worker",
     "replay_failed",
     "request_matches",
@@ -29,10 +29,10 @@ __all__ = [
 
 
 def suspend(matches: QuerySet[Match]) -> int:
-    """Let nobody take up further pieces of those that are open; how many. A piece in hand is committed as ever.
+    """Suspend open matches: workers claim no further pieces; a claimed piece is still committed. Return how many.
 
-    Those that have failed stay so, and are held as soon as they are replayed. Whoever holds, lets go or cancels notes
-    in the event log why.
+    Failed matches stay failed, and are suspended when they are replayed. The caller of `suspend`, `resume` and `cancel`
+    records the reason in the event log.
     """
     with transaction.atomic():
         rows = Match.objects.filter(pk__in=_locked(matches, [*OPEN_MATCH, Match.State.FAILED]))
@@ -41,7 +41,7 @@ def suspend(matches: QuerySet[Match]) -> int:
 
 
 def resume(matches: QuerySet[Match]) -> int:
-    """Have those that are held played on, or end them where all of their pieces were played meanwhile; how many."""
+    """Resume suspended matches, or finish them if all their pieces were played meanwhile; return how many."""
     begun = Exists(Piece.objects.filter(match=OuterRef("pk")).exclude(state=Piece.State.WAITING))
     with transaction.atomic():
         keys = _locked(matches, [Match.State.SUSPENDED, Match.State.FAILED])
@@ -55,8 +55,7 @@ def resume(matches: QuerySet[Match]) -> int:
 
 
 def cancel(matches: QuerySet[Match]) -> int:
-    """Give up those that are not played to their end; how many. What is played of them stays, and who asks for one
-    again has it played on."""
+    """Cancel unfinished matches; return how many. Played pieces are kept: a new request continues the match."""
     unfinished = [*OPEN_MATCH, Match.State.SUSPENDED, Match.State.FAILED]
     with transaction.atomic():
         return Match.objects.filter(pk__in=_locked(matches, unfinished)).update(
@@ -65,19 +64,21 @@ def cancel(matches: QuerySet[Match]) -> int:
 
 
 def _locked(matches: QuerySet[Match], states: list[Match.State]) -> list[int]:
-    """Keys of those in one of `states`, locked in the order in which everybody locks several."""
+    """Lock the matches in one of `states` in the common order; return their keys."""
     chosen = Match.objects.filter(pk__in=matches.order_by().values("pk"), state__in=states)
     return list(chosen.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
 
 
 def replay_failed(match: Match, by: User | None, reason: str = "") -> None:
-    """Have the failed pieces of a failed match played again; what is played stays. One that is held waits until it is
-    let go. Raises `Refusal` for any other."""
+    """Play the failed pieces of a failed match again; played ones are kept. Raise `Refusal` for any other match.
+
+    A suspended match waits until it is resumed.
+    """
     with transaction.atomic():
-        # locked, or a piece that is given up this very moment would be missed, and its match stay open for ever
+        # locked: otherwise a piece that is given up concurrently is missed, and its match stays open
         locked = Match.objects.select_for_update(no_key=True).get(pk=match.pk)
         if locked.state != Match.State.FAILED:
-            raise Refusal(f"{match} has not failed", fix="only a failed match can be replayed")
+            raise Refusal(f"{match} has not failed", fix="choose a failed match; only these can be replayed")
         begun = Match.State.PLAYING if locked.pieces.filter(state=Piece.State.PLAYED).exists() else Match.State.WAITING
         state = Match.State.SUSPENDED if locked.suspended_when_replayed else begun
         Match.objects.filter(pk=match.pk).update(state=state, suspended_when_replayed=False, fault="", finished_at=None)
@@ -88,7 +89,7 @@ def replay_failed(match: Match, by: User | None, reason: str = "") -> None:
 
 
 def record_worker(*, name: str, worker_class: str, device: str, calibration: float, started_at: datetime) -> Worker:
-    """The row of a worker process that plays now, made or brought up to date."""
+    """Create or update the row of a worker process; return it."""
     seen_at, skew = clock.compare()
     worker, _ = Worker.objects.update_or_create(
         name=name,
@@ -104,8 +105,8 @@ def record_worker(*, name: str, worker_class: str, device: str, calibration: flo
     return worker
 
 
-def record_sign_of_life(worker: Worker) -> datetime:
-    """A worker process gives a sign of life, and tells how far its host's clock is off; when, by the database's."""
+def record_heartbeat(worker: Worker) -> datetime:
+    """Record a heartbeat of a worker process and the skew of its host's clock; return the database's time."""
     seen_at, skew = clock.compare()
     Worker.objects.filter(pk=worker.pk).update(last_seen_at=seen_at, clock_skew=skew)
     return seen_at

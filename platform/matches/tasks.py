@@ -1,4 +1,4 @@
-"""The tasks of the players' workers. Messages only wake them: what is to be done stands in the database."""
+"""Celery tasks of the workers that play. Messages only wake them: the work to do is in the database."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from submissions import image_collection
 log = logging.getLogger(__name__)
 
 PLAY_SECONDS = 60.0
-"""A worker that also builds submissions looks up from the board this often."""
+"""Time after which a worker that also builds submissions returns to its queues."""
 
 NOTIFY_AGAIN_SECONDS = 60.0
-"""How often a ring is repeated while no worker is there to hear it."""
+"""Interval of notifications while no worker is live."""
 
 COLLECT_SECONDS = 3600.0
-"""How often a worker that plays removes from its host what no player needs any more."""
+"""Interval at which a worker removes unused images from its host."""
 
 
 @dataclass
 class _Process:
-    """What this process remembers from one task to the next (all but `started_at` in `time.monotonic()`)."""
+    """State of this process between tasks (all but `started_at` in `time.monotonic()`)."""
 
     started_at: datetime | None = None
-    rung_at: float = -NOTIFY_AGAIN_SECONDS
+    notified_at: float = -NOTIFY_AGAIN_SECONDS
     collected_at: float = -COLLECT_SECONDS
 
 
@@ -44,8 +44,8 @@ _process = _Process()
 
 @shared_task(name="matches.play")  # type: ignore[untyped-decorator]
 def play() -> None:
-    """Play waiting pieces for about a minute; others are woken as long as more of them wait."""
-    _collect_now_and_then()
+    """Play waiting pieces for about a minute; notify other workers while more pieces wait."""
+    _collect_if_due()
     worker = register(slot())
     with Heartbeat(worker) as heartbeat:
         play_pieces(worker, heartbeat, seconds=PLAY_SECONDS)
@@ -53,9 +53,9 @@ def play() -> None:
 
 @shared_task(name="matches.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> None:
-    """Take back the pieces of lost workers, end what is over, wake workers that have something to do.
+    """Return the pieces of lost workers, finish matches, notify workers that have something to do.
 
-    Workers that were quiet for a while are called, too: so it is seen which of them still live.
+    Workers without a recent heartbeat are notified, too: the notification shows which of them are live.
     """
     queue.expire()
     queue.finish_played()
@@ -69,27 +69,27 @@ def sweep() -> None:
         notify.notify("matches.play")
 
 
-def _collect_now_and_then() -> None:
-    """Players are built on the hosts that play them, too, where no builder may ever look."""
+def _collect_if_due() -> None:
+    """Remove unused images here too: players are also built on hosts without a builder."""
     if time.monotonic() < _process.collected_at + COLLECT_SECONDS:
         return
     _process.collected_at = time.monotonic()
     try:
         image_collection.collect()
-    except Exception:  # a host that cannot be tidied may still be able to play
-        log.warning("nothing was removed from this host", exc_info=True)
+    except Exception:  # the host may still be able to play
+        log.warning("unused images could not be removed from this host", exc_info=True)
 
 
 def _notify_new_workers() -> int:
-    """1, but not more often than `NOTIFY_AGAIN_SECONDS` says: rings that nobody hears pile up in the broker."""
-    if time.monotonic() < _process.rung_at + NOTIFY_AGAIN_SECONDS:
+    """Return 1, but only once per `NOTIFY_AGAIN_SECONDS`: messages without a receiver pile up in the broker."""
+    if time.monotonic() < _process.notified_at + NOTIFY_AGAIN_SECONDS:
         return 0
-    _process.rung_at = time.monotonic()
+    _process.notified_at = time.monotonic()
     return 1
 
 
 def register(number: int) -> Worker:
-    """The row of the worker process in slot `number`."""
+    """Record the worker process in slot `number`; return its row."""
     _process.started_at = _process.started_at or clock.database_now()
     return services.record_worker(
         name=f"{settings.WORKER_NAME}/{number}",

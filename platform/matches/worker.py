@@ -1,4 +1,4 @@
-"""What a worker does with its time: claim pieces, play them, commit each by itself."""
+"""Worker loop: claim pieces, play them, commit each one separately."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ log = logging.getLogger(__name__)
 
 
 def play_pieces(worker: Worker, heartbeat: Heartbeat, *, seconds: float) -> None:
-    """Play what waits for `worker` until nothing does or `seconds` are over.
+    """Play pieces that wait for `worker` until none is left or `seconds` have passed.
 
-    Ends early after a fault of ours: what is wrong with this host would meet the next piece too. While this host is out
-    of service nothing is claimed.
+    Stop after a platform error: the problem of this host would affect the next piece too. Claim nothing while this
+    host is out of service.
     """
     ends = time.monotonic() + seconds
     if not host_checks.wait_for_service(seconds):
         return
     claim = heartbeat.hold(queue.claim(worker))
     if claim is not None and queue.waiting_for(worker).exists():
-        # heard by another worker that is idle, or else by this one when it is done: rings neither grow nor run out
+        # received by an idle worker, or by this one when it is done: messages neither grow nor run out
         notify.notify("matches.play")
     while claim is not None:
         with log_ids(match=claim.piece.match_id):
@@ -35,7 +35,7 @@ def play_pieces(worker: Worker, heartbeat: Heartbeat, *, seconds: float) -> None
 
 
 def _play_match(claim: Claim, heartbeat: Heartbeat, ends: float) -> Claim | None:
-    """Play the match of `claim` as long as there are pieces and time; the claim on another match that came next."""
+    """Play the match of `claim` while there are pieces and time; return the claim on the next other match, if any."""
     match, following = claim.piece.match, None
     try:
         with engine_adapter.Session(match, claim.worker) as session:
@@ -49,15 +49,15 @@ def _play_match(claim: Claim, heartbeat: Heartbeat, ends: float) -> Claim | None
                 claim, following = following, None
     except queue.LostClaimError:
         with log_ids(piece=claim.piece.pk):
-            log.warning("%s was lost in mid-play; nothing of it was written", claim.piece)
+            log.warning("the claim on %s was lost while it was played; nothing was written", claim.piece)
         _release_claim(claim, following, heartbeat)
-    except Exception as failure:  # whatever it is, it is ours: players fail in the result
+    except Exception as failure:  # always a platform error: errors of players are in the result
         with log_ids(piece=claim.piece.pk):
             faults.report(log, failure, "%s could not be played", claim.piece)
-            # a host that cannot play is no fault of the piece: it must not be given up for that
+            # if this host cannot play, the piece is not to blame and must not be given up
             fault = f"{type(failure).__name__}: {failure}" if host_checks.check_after(failure) else ""
         _release_claim(claim, following, heartbeat, fault=fault)
-    except BaseException:  # told to stop: nobody's fault, and the pieces are free at once
+    except BaseException:  # the worker is stopped: no fault, and the pieces are free immediately
         _release_claim(claim, following, heartbeat)
         raise
     return None

@@ -1,4 +1,4 @@
-"""The files of one commit, laid out in a folder."""
+"""Checkout of one commit into a folder."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from repositories.git_command import git
 
 
 def check_out(path: Path, commit: str, target: Path) -> None:
-    """Lay out `commit` of the bare repository `path` as the folder `target`: whole or not at all, safe to repeat.
+    """Check out `commit` of the bare repository `path` into the folder `target`: completely or not at all.
 
-    Two may do it at once. No clone, no hook and no filter takes part. The commit must have passed
-    `limits.check_files`. Raises `Fault` where git fails.
+    Safe to repeat and under concurrent calls. Uses no clone, hook or filter. The commit must have passed
+    `file_rules.check_files`. Raise `Fault` where git fails.
     """
     if target.exists():
         return
@@ -33,4 +33,4 @@ def _put(fresh: Path, target: Path) -> None:
     except OSError:
         if not target.is_dir():
             raise
-        shutil.rmtree(fresh)  # another was quicker; its files are the same
+        shutil.rmtree(fresh)  # another call was faster, and its files are identical

@@ -1,4 +1,4 @@
-"""What the files of a submission must keep to. Pure: files and limits in, a refusal or nothing out."""
+"""Rules on the files of a submission. Pure."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ LFS_POINTER = b"version https://git-lfs"
 MAX_POINTER_BYTES = 1024
 MAX_LINK_BYTES = 4095
 MAX_PART_BYTES = 255
-"""What file systems take for one name of a path."""
+"""Limit of file systems for one name in a path."""
 MAX_PATH_BYTES = 3072
-"""Kernels take 4,096, with the folder that a commit is checked out into, or the one it has in an image."""
+"""Kernels allow 4,096 with the folder of the checkout, or of the image, in front."""
 MAX_LINK_STEPS = 256
-"""Names on the way of one link and of those that it leads through: what a push of many links can cost is bounded."""
+"""Limit of names on the path of one link, with the links that it leads through: bounds the cost of a push."""
 
 SUBMODULE, LINK = "160000", "120000"
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How large one file may be, in bytes, and how many there may be."""
+    """Maximum size of one file, in bytes, and maximum number of files."""
 
     file_bytes: int
     files: int
 
 
 class Contents(Protocol):
-    """Gives the first bytes of an object, as `GitReader` does."""
+    """Reader of the first bytes of an object, as `GitReader`."""
 
     def content(self, name: str, limit: int) -> bytes:
-        """The first `limit` bytes of the object `name`."""
+        """Return the first `limit` bytes of the object `name`."""
 
 
 def limits_in_force() -> Limits:
-    """The limits of this site."""
+    """Return the limits of this site."""
     return Limits(file_bytes=settings.MAX_FILE_BYTES, files=settings.MAX_FILES)
 
 
 def check_files(files: Sequence[TreeFile], contents: Contents, limits: Limits | None = None) -> None:
-    """Raise `Refusal` for the first thing that no submission may hold; `limits` default to those in force."""
+    """Raise `Refusal` for the first file that is not allowed; `limits` default to the site's."""
     allowed = limits or limits_in_force()
     if len(files) > allowed.files:
         raise Refusal(
-            f"the commit has {len(files):,} files, and at most {allowed.files:,} are taken",
+            f"the commit has {len(files):,} files; at most {allowed.files:,} are allowed",
             fix="commit only what your player needs when it runs",
         )
     links: dict[str, str] = {}
@@ -59,8 +59,8 @@ def check_files(files: Sequence[TreeFile], contents: Contents, limits: Limits | 
         _check_kind(file)
         if file.size > allowed.file_bytes:
             raise Refusal(
-                f"{file.path} has {_mebibytes(file.size)}, and one file may have {_mebibytes(allowed.file_bytes)}",
-                fix="make it smaller (weights in half precision, or split) and amend the commit",
+                f"{file.path} has {_mebibytes(file.size)}; a file may have at most {_mebibytes(allowed.file_bytes)}",
+                fix="make it smaller (half-precision weights, or several files) and amend the commit",
             )
         if file.mode == LINK:
             links[file.path] = _target(file, contents)
@@ -73,45 +73,48 @@ def check_files(files: Sequence[TreeFile], contents: Contents, limits: Limits | 
 def _check_name(file: TreeFile) -> None:
     if not file.path.isprintable():
         raise Refusal(f"the name {file.path!a} has control characters or is not UTF-8", fix="rename the file: git mv")
-    _check_parts(f"the path {file.path[:80]}...", file.path, fix="rename it to something shorter: git mv")
+    _check_parts(f"the path {file.path[:80]}...", file.path, fix="use shorter names: git mv")
     if (size := len(os.fsencode(file.path))) > MAX_PATH_BYTES:
         raise Refusal(
-            f"the path {file.path[:80]}... has {size:,} bytes, and a path may have {MAX_PATH_BYTES:,}",
-            fix="nest the folders less deeply, or give them shorter names: git mv",
+            f"the path {file.path[:80]}... has {size:,} bytes; at most {MAX_PATH_BYTES:,} are allowed",
+            fix="use fewer nested folders or shorter names: git mv",
         )
 
 
 def _check_parts(what: str, path: str, *, fix: str) -> None:
     longest = max(len(os.fsencode(part)) for part in path.split("/"))
     if longest > MAX_PART_BYTES:
-        raise Refusal(f"{what} has a part of {longest:,} bytes, and file systems take {MAX_PART_BYTES}", fix=fix)
+        raise Refusal(f"{what} has a name of {longest:,} bytes; at most {MAX_PART_BYTES} are allowed", fix=fix)
 
 
 def _check_kind(file: TreeFile) -> None:
     if file.mode == SUBMODULE or file.path == ".gitmodules":
         raise Refusal(
-            f"{file.path}: submodules are not taken, because their content lies elsewhere",
+            f"{file.path}: submodules are not allowed, because their content is in another repository",
             fix="commit the files themselves: git rm --cached the submodule and .gitmodules, then git add its files",
         )
 
 
 def _target(link: TreeFile, contents: Contents) -> str:
     if link.size > MAX_LINK_BYTES:
-        raise Refusal(f"the link {link.path} has a target of {link.size:,} bytes", fix="commit the file itself")
+        raise Refusal(
+            f"the link {link.path} has a target of {link.size:,} bytes; at most {MAX_LINK_BYTES:,} are allowed",
+            fix="commit the file itself",
+        )
     target = contents.content(link.object, MAX_LINK_BYTES).decode(errors="surrogateescape")
     _check_parts(f"the target of the link {link.path}", target, fix="commit the file itself, or shorten its name")
     return target
 
 
 def _check_link(path: str, links: Mapping[str, str]) -> None:
-    """Walk as a file system does: a link on the way is followed before the ".." behind it is taken."""
+    """Resolve a link as a file system does: links on the path are followed before a ".." after them."""
     at, ahead, steps = path.split("/")[:-1], links[path].split("/")[::-1], 0
     outside = links[path].startswith("/")
     while ahead and not outside:
         steps += 1
         if steps + len(ahead) > MAX_LINK_STEPS:
             raise Refusal(
-                f"the link {path} passes over {MAX_LINK_STEPS} names on its way to {links[path]!a}, or in a circle",
+                f"the link {path} to {links[path]!a} passes more than {MAX_LINK_STEPS} names, or is circular",
                 fix="commit the file itself, or link to it directly",
             )
         name = ahead.pop()
@@ -134,8 +137,8 @@ def _check_link(path: str, links: Mapping[str, str]) -> None:
 def _check_pointer(file: TreeFile, contents: Contents, limits: Limits) -> None:
     if contents.content(file.object, MAX_POINTER_BYTES).startswith(LFS_POINTER):
         raise Refusal(
-            f"{file.path} is a Git LFS pointer, and Git LFS is not available here yet",
-            fix=f"commit the file itself, up to {_mebibytes(limits.file_bytes)}: git lfs untrack, git add",
+            f"{file.path} is a Git LFS pointer; Git LFS is not supported",
+            fix=f"commit the file itself, at most {_mebibytes(limits.file_bytes)}: git lfs untrack, git add",
         )
 
 

@@ -1,4 +1,4 @@
-"""The `git` program: every call uses `environment`, so that none depends on this host's set-up."""
+"""The `git` command. Every call uses `environment`, so that none depends on the configuration of this host."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from core.errors import Fault
 HOOKS = Path(__file__).parent / "hooks"
 
 MAX_MEMORY_BYTES = 3 << 29
-"""Address space of each git process: a few kilobytes of deltas can unfold to any size, and do so before any hook.
+"""Address space of each git process: a few kilobytes of deltas can expand to any size, before any hook runs.
 
 A new version of a 256 MiB file, sent as a delta, needs up to five times its size.
 """
 
 COMMAND = ("prlimit", f"--as={MAX_MEMORY_BYTES}", "git")
-"""How git is started: limited by a program of its own, as code between fork and exec is not safe among threads."""
+"""How git is started: a separate program sets the limit, as code between fork and exec is not safe with threads."""
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """All variables that git may see, and `extra`.
+    """Return all variables that git sees, with `extra`.
 
-    The policy of pushes is in here and not in the repositories, so that a changed setting holds for all of them.
+    The push configuration is set here and not in the repositories, so that a changed setting applies to all of them.
     """
-    policy = _policy()
+    configuration = _configuration()
     variables = {
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": os.devnull,
@@ -41,16 +41,16 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
         "GIT_ATTR_NOSYSTEM": "1",
         "GIT_NO_REPLACE_OBJECTS": "1",
         "GIT_TERMINAL_PROMPT": "0",
-        "GIT_CONFIG_COUNT": str(len(policy)),
+        "GIT_CONFIG_COUNT": str(len(configuration)),
     }
-    for number, (key, value) in enumerate(policy.items()):
+    for number, (key, value) in enumerate(configuration.items()):
         variables |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     return variables | dict(extra or {})
 
 
-def _policy() -> dict[str, str]:
+def _configuration() -> dict[str, str]:
     return {
-        # the folder's owner is the operator's matter: hosts that share it may run the site under other numbers
+        # the operator decides who owns the folder: hosts that share it may run the site under other user numbers
         "safe.directory": "*",
         "core.hooksPath": str(HOOKS),
         "core.logAllRefUpdates": "false",
@@ -64,8 +64,8 @@ def _policy() -> dict[str, str]:
         "receive.autogc": "false",
         "gc.auto": "0",
         "uploadpack.allowAnySHA1InWant": "false",
-        # every push is one pack, through which whole files stream; what deltas unfold to is held by `MAX_MEMORY_BYTES`,
-        # of which the packs of a large repository must leave something
+        # every push is one pack, through which whole files stream; `MAX_MEMORY_BYTES` bounds what deltas expand to,
+        # and the packs of a large repository must leave a part of it free
         "transfer.unpackLimit": "1",
         "core.packedGitWindowSize": "32m",
         "core.packedGitLimit": "256m",
@@ -76,7 +76,7 @@ def _policy() -> dict[str, str]:
 
 
 def git(folder: Path, *arguments: str, extra: Mapping[str, str] | None = None) -> bytes:
-    """What `git ARGUMENTS` prints in the bare repository `folder`; raises `Fault` where it fails."""
+    """Return the output of `git ARGUMENTS` in the bare repository `folder`; raise `Fault` where it fails."""
     try:
         printed = Git(folder).execute(
             [*COMMAND, *arguments],
@@ -89,14 +89,14 @@ def git(folder: Path, *arguments: str, extra: Mapping[str, str] | None = None) -
     return printed
 
 
-class TookTooLongError(Fault):
-    """git did not answer in the time that it had."""
+class GitTimeoutError(Fault):
+    """git did not answer within its time limit."""
 
 
-def answer_of(folder: Path, *arguments: str, seconds: float, extra: Mapping[str, str] | None = None) -> bytes:
-    """As `git`, for at most `seconds`; raises `TookTooLongError` then."""
+def git_output(folder: Path, *arguments: str, seconds: float, extra: Mapping[str, str] | None = None) -> bytes:
+    """Return the output of git as `git` does, within `seconds`; raise `GitTimeoutError` otherwise."""
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [*COMMAND, *arguments],
             cwd=folder,
             env=environment(in_repository(folder, extra)),
@@ -105,15 +105,15 @@ def answer_of(folder: Path, *arguments: str, seconds: float, extra: Mapping[str,
             timeout=seconds,
         )
     except subprocess.TimeoutExpired as error:
-        raise TookTooLongError(f"git {arguments[0]} in {folder} took more than {seconds:g} s") from error
+        raise GitTimeoutError(f"git {arguments[0]} in {folder} took more than {seconds:g} s") from error
     except (OSError, subprocess.CalledProcessError) as error:
-        said = getattr(error, "stderr", b"").decode(errors="replace")
-        raise Fault(f"git {arguments[0]} in {folder}: {said or error}") from error
-    return done.stdout
+        output = getattr(error, "stderr", b"").decode(errors="replace")
+        raise Fault(f"git {arguments[0]} in {folder}: {output or error}") from error
+    return process.stdout
 
 
 def in_repository(folder: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The variables that tie git to `folder`, whatever this process was started with."""
+    """Return the variables that bind git to `folder`, independent of this process's environment."""
     return {
         "GIT_DIR": str(folder.resolve()),
         "GIT_OBJECT_DIRECTORY": str(folder.resolve() / "objects"),

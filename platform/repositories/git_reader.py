@@ -1,4 +1,4 @@
-"""Read a bare repository: its refs, commits and files, and set a tag of the site's own."""
+"""Reader of a bare repository: refs, commits and files; also sets tags for the site."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from django.conf import settings
 from git.cmd import Git
 
 from core.errors import Fault, Refusal
-from repositories.git_command import COMMAND, answer_of, environment, git, in_repository
-from repositories.push_gate import NOTHING
+from repositories.git_command import COMMAND, environment, git, git_output, in_repository
+from repositories.push_gate import NULL_OBJECT
 
 LISTING_SECONDS = 10.0
-"""For listing the files of a commit: a few kilobytes can hold a tree of billions of paths. For refs, too."""
+"""Time limit for listing files or refs: a commit of a few kilobytes can hold a tree of billions of paths."""
 
 SHOWN_CHARACTERS = 200
 
@@ -34,7 +34,7 @@ LAST_MOMENT = 253402300799
 
 @dataclass(frozen=True)
 class TreeFile:
-    """A file of a commit. `path` holds bytes that are no UTF-8 as lone surrogates; `size` is in bytes.
+    """A file of a commit. `path` holds bytes that are not UTF-8 as lone surrogates; `size` is in bytes.
 
     `mode` is "100644", "100755" (executable), "120000" (symbolic link) or "160000" (submodule, of size 0).
     """
@@ -47,7 +47,7 @@ class TreeFile:
 
 @dataclass(frozen=True)
 class CommitInfo:
-    """What people recognise a commit by."""
+    """Hash, subject, author and time of a commit."""
 
     sha: str
     subject: str
@@ -56,9 +56,9 @@ class CommitInfo:
 
 
 class GitReader:
-    """Reads the bare repository at `path`; `environment` lets it see objects in quarantine (`Push.environment`).
+    """Reader of the bare repository at `path`; with `Push.environment` it also sees objects in quarantine.
 
-    For one thread. `close` it, or use it in a `with`: it may keep a git process at hand.
+    Not thread-safe. May keep a git process open: call `close`, or use it in a `with`.
     """
 
     def __init__(self, path: Path, environment: Mapping[str, str] | None = None) -> None:
@@ -73,13 +73,13 @@ class GitReader:
         self.close()
 
     def close(self) -> None:
-        """End what was kept at hand."""
+        """End the git process that is kept open."""
         if self._objects is not None:
             self._objects.clear_cache()
             self._objects = None
 
     def resolve(self, ref: str) -> str | None:
-        """The commit that `ref` stands for: a branch, a tag, "refs/..." or a commit in hexadecimal, or None."""
+        """Return the commit of `ref` (a branch, a tag, "refs/..." or a hexadecimal commit); None if there is none."""
         if not NAME.fullmatch(ref):
             return None
         try:
@@ -88,13 +88,14 @@ class GitReader:
             return None
 
     def files(self, commit: str, at_most: int | None = None) -> list[TreeFile]:
-        """Every file of `commit`, in git's order.
+        """Return every file of `commit`, in git's order.
 
-        Raises `Refusal` for more than `at_most` (as set for the site) and for a tree that takes too long to list.
+        Raise `Refusal` for more than `at_most` files (default: the site's limit) and for a tree that takes too long to
+        list.
         """
         limit = at_most or settings.MAX_FILES
         found: list[TreeFile] = []
-        for line in self._listed(commit):
+        for line in self._tree_lines(commit):
             if len(found) == limit:
                 raise Refusal(
                     f"commit {commit[:12]} has more than {limit:,} files",
@@ -104,73 +105,73 @@ class GitReader:
         return found
 
     def content(self, name: str, limit: int) -> bytes:
-        """The first `limit` bytes of the file whose object is `name`; raises `Fault` where it is missing."""
+        """Return the first `limit` bytes of the blob `name`; raise `Fault` where it is missing."""
         try:
             _, kind, size = self._header(name)
             if kind != "blob":
                 raise Fault(f"object {name} in {self._path} is a {kind}, not a file")
             if size <= limit:
-                return self._at_hand().get_object_data(name)[3]
+                return self._object_reader().get_object_data(name)[3]
         except ValueError as error:
             raise Fault(f"object {name} in {self._path} cannot be read: {error}") from error
-        with self._started("cat-file", "blob", name) as output:
+        with self._stream("cat-file", "blob", name) as output:
             return output.read(limit)
 
     def refs(self, *, seconds: float = LISTING_SECONDS) -> Mapping[str, str]:
-        """Branches and tags ("refs/heads/main"), each with the object it points to.
+        """Return branches and tags ("refs/heads/main"), each with the object it points to.
 
-        Raises `TookTooLongError` past `seconds`.
+        Raise `GitTimeoutError` after `seconds`.
         """
         listed = ("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags")
         lines = self._text(*listed, seconds=seconds).splitlines()
         return {name: at for at, name in (line.split(" ", 1) for line in lines)}
 
     def recent(self, limit: int, *, seconds: float = LISTING_SECONDS) -> list[CommitInfo]:
-        """The newest commits of all branches and tags, newest first; raises `TookTooLongError` past `seconds`.
+        """Return the newest commits of all branches and tags, newest first; raise `GitTimeoutError` after `seconds`.
 
-        Only so much of the history is read as it takes, and of a line as much as a page shows.
+        Reads no more of the history than needed, and no more of a line than a page shows.
         """
         shape = f"--format=%H%x00%<({SHOWN_CHARACTERS},trunc)%s%x00%<({SHOWN_CHARACTERS},trunc)%an%x00%ct%x00"
         which = ("--branches", "--tags", f"--max-count={limit}")
-        told = self._text("log", "-z", "--encoding=UTF-8", "--no-show-signature", shape, *which, seconds=seconds)
-        parts = told.split("\0")
+        output = self._text("log", "-z", "--encoding=UTF-8", "--no-show-signature", shape, *which, seconds=seconds)
+        parts = output.split("\0")
         return [
             CommitInfo(sha=sha, subject=subject.rstrip(), author=author.rstrip(), at=_moment(at))
             for sha, subject, author, at in zip(parts[::5], parts[1::5], parts[2::5], parts[3::5], strict=False)
         ]
 
     def make_tag(self, name: str, commit: str) -> bool:
-        """Set the tag `name` on `commit` for the site itself. False where the name is taken: a tag never moves."""
+        """Set the tag `name` on `commit` for the site. Return False if it exists already: a tag never moves."""
         if not NAME.fullmatch(name):
-            raise Fault(f"{name!r} is no name of a tag")
+            raise Fault(f"{name!r} is not a valid tag name")
         ref = f"refs/tags/{name}"
         try:
-            git(self._path, "update-ref", ref, commit, NOTHING)
+            git(self._path, "update-ref", ref, commit, NULL_OBJECT)
         except Fault:
             if ref in self.refs():
                 return False
             raise
         return True
 
-    def _listed(self, commit: str) -> Iterator[bytes]:
+    def _tree_lines(self, commit: str) -> Iterator[bytes]:
         rest = b""
-        with self._started("ls-tree", "-r", "-l", "-z", "--full-tree", commit) as output:
+        with self._stream("ls-tree", "-r", "-l", "-z", "--full-tree", commit) as output:
             while block := output.read1(1 << 16):
                 *lines, rest = (rest + block).split(b"\0")
                 yield from lines
 
-    def _started(self, *arguments: str) -> _Started:
-        return _Started(self._path, arguments, self._variables())
+    def _stream(self, *arguments: str) -> _GitStream:
+        return _GitStream(self._path, arguments, self._variables())
 
     def _text(self, *arguments: str, seconds: float) -> str:
-        return answer_of(self._path, *arguments, seconds=seconds, extra=self._extra).decode(errors="replace")
+        return git_output(self._path, *arguments, seconds=seconds, extra=self._extra).decode(errors="replace")
 
     def _header(self, name: str) -> tuple[str, str, int]:
-        # GitPython says that these are texts, and gives bytes
-        sha, kind, size = cast("tuple[bytes, bytes, int]", self._at_hand().get_object_header(name))
+        # GitPython declares texts, and returns bytes
+        sha, kind, size = cast("tuple[bytes, bytes, int]", self._object_reader().get_object_header(name))
         return sha.decode(), kind.decode(), size
 
-    def _at_hand(self) -> Git:
+    def _object_reader(self) -> Git:
         if self._objects is None:
             self._objects = Git(self._path)
             self._objects.update_environment(**self._variables())
@@ -180,8 +181,8 @@ class GitReader:
         return environment(in_repository(self._path, self._extra))
 
 
-class _Started:
-    """A git process whose output is read as it comes; it is ended when the `with` is left, or when its time is up."""
+class _GitStream:
+    """A git process whose output is read as a stream; killed when the `with` ends or the time limit is reached."""
 
     def __init__(self, folder: Path, arguments: Sequence[str], variables: Mapping[str, str]) -> None:
         self._arguments = arguments
@@ -197,21 +198,21 @@ class _Started:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._timer.cancel()
-        whole = kind is None and not self._output.peek(1)
-        if not whole:
+        complete = kind is None and not self._output.peek(1)
+        if not complete:
             self._process.kill()
         self._output.close()
         status = self._process.wait()
-        if whole and status < 0:
-            raise Refusal("this commit's files cannot be listed: too many folders", fix="commit fewer and flatter ones")
-        if whole and status > 0:
+        if complete and status < 0:
+            raise Refusal("the files of this commit cannot be listed: too many folders", fix="commit fewer folders")
+        if complete and status > 0:
             raise Fault(f"git {' '.join(self._arguments)} ended with status {status}")
 
 
 def _tree_file(line: bytes) -> TreeFile:
     found = LINE.fullmatch(line)
     if found is None:
-        raise Fault(f"git listed a file in an unknown way: {line!r}")
+        raise Fault(f"unexpected line in git's list of files: {line!r}")
     size = found["size"]
     return TreeFile(
         path=found["path"].decode(errors="surrogateescape"),
@@ -222,5 +223,5 @@ def _tree_file(line: bytes) -> TreeFile:
 
 
 def _moment(seconds: str) -> datetime:
-    """A commit says of itself when it was made, and may say anything."""
+    """Clamp the time of a commit, which may be any number."""
     return datetime.fromtimestamp(min(max(int(seconds), 0), LAST_MOMENT), UTC)

@@ -1,4 +1,4 @@
-"""A team's repository for one track."""
+"""The repository of a team for one track."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from competitions.models import Entry, Track
 
 
 class Repository(models.Model):
-    """A bare git repository on this host. Its row is also what quota decisions are serialised on."""
+    """A bare git repository on this host. Quota decisions lock its row."""
 
     entry = models.ForeignKey(Entry, on_delete=models.PROTECT, related_name="repositories")
     track = models.ForeignKey(Track, on_delete=models.PROTECT, related_name="repositories")
     created_at = models.DateTimeField()
     pushed_at = models.DateTimeField(null=True, blank=True)
     public_since = models.DateTimeField(null=True, blank=True)
-    """Since when everybody may clone it; None while only its team and the organisers may."""
+    """From then on everybody may clone it; None while only its team and the organisers may."""
     size_bytes = models.PositiveBigIntegerField(default=0)
 
     class Meta:
@@ -32,6 +32,6 @@ class Repository(models.Model):
 
     @property
     def path(self) -> Path:
-        """Where it lies. Named by its number, so that a renamed team keeps it."""
+        """The folder of the repository. Named by primary key, so that a renamed team keeps it."""
         folder: Path = settings.REPOSITORIES
         return folder / f"{self.pk}.git"

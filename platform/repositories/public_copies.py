@@ -1,7 +1,7 @@
 """Public copies: bare repositories that hold released commits with their history, and nothing else of a team's work.
 
-Serving the team's own repository with its other refs hidden would not do: by git's protocol 2 a client may ask for any
-object that the repository holds.
+Hiding the other refs of the team's own repository is not enough: with git's protocol 2 a client may ask for any object
+that the repository holds.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from repositories.models import Repository
 
 
 def public_copy(repository: Repository, tags: Mapping[str, str]) -> Path:
-    """The bare repository that holds the commits of `tags` (name: commit) under these names; made where it is missing.
+    """Return the bare repository that holds the commits of `tags` (name: commit); create it if missing.
 
-    The last one is what a clone checks out. Two may call this at once. It can be made again from `repository` at any
-    time, so nothing is lost with it. Raises `Fault` where a commit is missing.
+    A clone checks out the last tag. Safe under concurrent calls. It can be rebuilt from `repository` at any time. Raise
+    `Fault` where a commit is missing.
     """
     path = _path_of(repository, tags)
     if not path.exists():
@@ -33,7 +33,7 @@ def public_copy(repository: Repository, tags: Mapping[str, str]) -> Path:
 
 
 def drop_copies(repository: Repository, *, but: Mapping[str, str]) -> None:
-    """Remove the public copies of `repository`, except that of the tags `but`. Clones under way may break off."""
+    """Remove the public copies of `repository`, except that of the tags `but`. Clones in progress may fail."""
     kept = _path_of(repository, but)
     for path in kept.parent.glob(f"{repository.pk}-*.git"):
         if path != kept:
@@ -41,7 +41,7 @@ def drop_copies(repository: Repository, *, but: Mapping[str, str]) -> None:
 
 
 def _path_of(repository: Repository, tags: Mapping[str, str]) -> Path:
-    """Named by what it holds: a copy is never changed, and one that holds too much is no longer found."""
+    """Return a path that depends on the content: a copy is never changed, and one that holds too much is not found."""
     folder: Path = settings.REPOSITORIES
     held = "\n".join(f"{tag} {commit}" for tag, commit in tags.items())
     return folder / "public" / f"{repository.pk}-{hashlib.sha256(held.encode()).hexdigest()[:32]}.git"
@@ -61,11 +61,11 @@ def _make(path: Path, repository: Repository, tags: Mapping[str, str]) -> None:
             fresh.rename(path)
         except OSError:
             if not path.is_dir():
-                raise  # else another was quicker; its copy is the same
+                raise  # otherwise another call was faster, and its copy is identical
 
 
 def _pack(source: Path, commits: Iterable[str], target: Path) -> None:
-    """Write what the commits lead to, and nothing else, as one pack whose name begins with `target`."""
+    """Write what the commits reach, and nothing else, as one pack whose name begins with `target`."""
     try:
         subprocess.run(
             [*COMMAND, "pack-objects", "--quiet", "--revs", str(target.resolve())],
@@ -76,5 +76,5 @@ def _pack(source: Path, commits: Iterable[str], target: Path) -> None:
             check=True,
         )
     except (OSError, subprocess.CalledProcessError) as error:
-        said = getattr(error, "stderr", b"").decode(errors="replace")
-        raise Fault(f"{source} cannot be copied: {said or error}") from error
+        output = getattr(error, "stderr", b"").decode(errors="replace")
+        raise Fault(f"{source} cannot be copied: {output or error}") from error

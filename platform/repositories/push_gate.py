@@ -1,4 +1,4 @@
-"""A push as those see it who decide on it, and the door that they build."""
+"""Pushes and ref updates, and the interface of the push gate that decides on them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from accounts.models import User
 from repositories.models import Repository
 
-NOTHING = "0" * 40
-"""What git writes for the side of an update that does not exist."""
+NULL_OBJECT = "0" * 40
+"""The object name that git writes for the missing side of an update."""
 
 
 @dataclass(frozen=True)
 class RefUpdate:
-    """One line of a push: `ref` goes from object `old` to `new`, both in hexadecimal; `NOTHING` where there is none."""
+    """One line of a push: `ref` goes from object `old` to `new`, in hexadecimal; `NULL_OBJECT` if there is none."""
 
     old: str
     new: str
@@ -23,21 +23,21 @@ class RefUpdate:
 
     @property
     def creates(self) -> bool:
-        """Whether the ref is new."""
-        return self.old == NOTHING
+        """True if the ref is new."""
+        return self.old == NULL_OBJECT
 
     @property
     def deletes(self) -> bool:
-        """Whether the ref goes away."""
-        return self.new == NOTHING
+        """True if the ref is deleted."""
+        return self.new == NULL_OBJECT
 
 
 @dataclass(frozen=True)
 class Push:
-    """What `user` sends to `repository`.
+    """What `user` pushes to `repository`.
 
-    Until its refs are updated its objects lie in quarantine: `environment` lets `Reader(path, environment)` see them.
-    `site_url` is the address of this site as the client knows it, without a slash at its end.
+    Until the refs are updated the objects are in quarantine: `GitReader(path, environment)` sees them.
+    `site_url` is the address of this site as the client knows it, without a trailing slash.
     """
 
     repository: Repository
@@ -48,18 +48,18 @@ class Push:
 
 
 class PushGate(ABC):
-    """Decides on pushes, and hears of those that went through. Called once per push, in the request's thread.
+    """Decision on a push, and the work after it. Called once per push, in the request's thread.
 
-    By then refs, repository size and objects have been checked. What is returned or refused is shown to the pusher.
+    Refs, repository size and objects have been checked before. Returned texts and refusals are shown to the pusher.
     """
 
     @abstractmethod
     def before(self, push: Push) -> str:
-        """Decide. Returns what to tell the pusher ("" for nothing); raises `Refusal`, and no ref is changed.
+        """Decide on the push. Return a message for the pusher ("" for none); raise `Refusal` to reject the push.
 
-        Any other exception is ours: it is logged, and the push is refused without its text.
+        Any other exception is a platform error: it is logged, and the push is rejected without its text.
         """
 
     @abstractmethod
     def after(self, push: Push) -> str:
-        """The refs are updated. Returns what to tell the pusher. Nothing raised here undoes the push."""
+        """Act on updated refs. Return a message for the pusher. An exception does not undo the push."""

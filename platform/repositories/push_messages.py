@@ -1,4 +1,4 @@
-"""What a pusher reads, as `remote:` lines."""
+"""Messages for the pusher, shown as `remote:` lines."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from datetime import datetime, timedelta
 from core.errors import Refusal, RefusedForNow
 from core.times import in_words
 
-FAULT = "Gauntlet: a fault of ours, nothing was recorded, please push again"
-LATE_FAULT = "Gauntlet: your push is stored; the rest of its work follows by itself within a minute"
+FAULT = "Gauntlet: platform error. Nothing was recorded. Please push again."
+LATE_FAULT = "Gauntlet: your push is stored. Processing continues within a minute."
 
 
 def refusal_text(refusal: Refusal, now: datetime) -> str:
-    """A refused push in a few lines: what happened to it, why, how to mend it and from when it is taken."""
-    lines = ["Gauntlet: refused; nothing was recorded and no slot was used.", f"  problem: {refusal.problem}"]
+    """Format a rejected push: what happened, the cause, the fix, and when a push is accepted again."""
+    lines = ["Gauntlet: rejected. Nothing was recorded and no slot was used.", f"  problem: {refusal.problem}"]
     if refusal.fix:
         lines.append(f"  fix: {refusal.fix}")
     if isinstance(refusal, RefusedForNow):
@@ -23,7 +23,7 @@ def refusal_text(refusal: Refusal, now: datetime) -> str:
 
 
 def printable(text: str) -> str:
-    """`text` without anything that a terminal would obey."""
+    """Return `text` with control characters escaped, so that a terminal does not act on them."""
     return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 

@@ -1,4 +1,4 @@
-"""The recent commits of a repository, for pages: read once for each state of its refs, and in bounded time."""
+"""Recent commits of a repository for pages: cached per state of its refs, and read in bounded time."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 
 from django.core.cache import cache
 
-from repositories.git_command import TookTooLongError
+from repositories.git_command import GitTimeoutError
 from repositories.git_reader import CommitInfo, GitReader
 from repositories.models import Repository
 
 READING_SECONDS = 3.0
 KEPT_SECONDS = 600
 KEPT_FAILURE_SECONDS = 60
-"""So that a repository which takes too long is not read for every view."""
+"""Delay before a repository that takes too long is read again."""
 
 
 @dataclass(frozen=True)
@@ -27,22 +27,22 @@ class Recent:
     commits: Sequence[CommitInfo] = ()
     refs: Mapping[str, str] = field(default_factory=dict)
     in_time: bool = True
-    """Whether git could read them in the time that it has; `commits` is empty where it could not."""
+    """False if git took too long; `commits` is empty then."""
 
 
 def recent_of(repository: Repository, limit: int) -> Recent:
-    """The newest `limit` commits of `repository`; empty where nothing was pushed."""
+    """Return the newest `limit` commits of `repository`; empty if nothing was pushed."""
     if not repository.path.exists():
         return Recent()
     with GitReader(repository.path) as reader:
         try:
             refs = reader.refs(seconds=READING_SECONDS)
-        except TookTooLongError:
+        except GitTimeoutError:
             return Recent(in_time=False)
-        commits = _kept(repository, _state_of(refs, limit))
+        commits = _cached(repository, _state_of(refs, limit))
         if commits is None:
             commits = _read(reader, limit) if refs else []
-            _keep(repository, _state_of(refs, limit), commits)
+            _cache(repository, _state_of(refs, limit), commits)
     if commits == _TOO_LONG:
         return Recent(refs=refs, in_time=False)
     return Recent([_commit(each) for each in commits], refs)
@@ -54,7 +54,7 @@ _TOO_LONG: list[Any] = ["took too long"]
 def _read(reader: GitReader, limit: int) -> list[Any]:
     try:
         found = reader.recent(limit, seconds=READING_SECONDS)
-    except TookTooLongError:
+    except GitTimeoutError:
         return _TOO_LONG
     return [[each.sha, each.subject, each.author, each.at.isoformat()] for each in found]
 
@@ -65,17 +65,17 @@ def _commit(kept: Sequence[str]) -> CommitInfo:
 
 
 def _state_of(refs: Mapping[str, str], limit: int) -> str:
-    said = "\n".join(f"{at} {name}" for name, at in sorted(refs.items()))
-    return f"{limit} {hashlib.sha256(said.encode(errors='surrogateescape')).hexdigest()}"
+    listing = "\n".join(f"{at} {name}" for name, at in sorted(refs.items()))
+    return f"{limit} {hashlib.sha256(listing.encode(errors='surrogateescape')).hexdigest()}"
 
 
-def _kept(repository: Repository, state: str) -> list[Any] | None:
+def _cached(repository: Repository, state: str) -> list[Any] | None:
     kept = cache.get(_key(repository))
     return kept["commits"] if kept is not None and kept["state"] == state else None
 
 
-def _keep(repository: Repository, state: str, commits: list[Any]) -> None:
-    # one entry for a repository, so that pushes fill no cache
+def _cache(repository: Repository, state: str, commits: list[Any]) -> None:
+    # one entry per repository, so that pushes do not fill the cache
     seconds = KEPT_FAILURE_SECONDS if commits == _TOO_LONG else KEPT_SECONDS
     cache.set(_key(repository), {"state": state, "commits": commits}, seconds)
 

@@ -1,4 +1,4 @@
-"""Which refs a push may change. Pure."""
+"""Rules on the refs that a push may change. Pure."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from core.errors import Refusal
-from repositories.push_gate import NOTHING, RefUpdate
+from repositories.push_gate import NULL_OBJECT, RefUpdate
 
 SUBMISSION = "refs/tags/submission-"
 RESERVED = "refs/tags/submission-web-"
-"""Tags that the site itself sets."""
+"""Tags that only the site sets."""
 
 SANE = re.compile(r"refs/(?:heads|tags)/[A-Za-z0-9_][A-Za-z0-9._/+@=-]{0,199}")
 MAX_NAME_PARTS = 10
-"""Each part of a name but the last is a folder."""
+"""Each part of a name except the last is a folder."""
 
 
 @dataclass(frozen=True)
@@ -30,58 +30,58 @@ class RefLimits:
 
 
 def ref_limits_in_force() -> RefLimits:
-    """The limits of this site."""
+    """Return the limits of this site."""
     return RefLimits(push=settings.MAX_PUSH_REFS, repository=settings.MAX_REFS)
 
 
 def check_refs(updates: Sequence[RefUpdate], refs: Mapping[str, str], limits: RefLimits) -> None:
     """Raise `Refusal` for the first update that is not allowed; `refs` are the repository's, as `GitReader.refs`.
 
-    A client may say anything of where a ref is: git would find out after the door has let the push through.
+    A client may send a wrong old value for a ref: git notices only after the push gate has accepted the push.
     """
     if len(updates) > limits.push:
         raise Refusal(
-            f"this push changes {len(updates):,} branches and tags, and at most {limits.push:,} are taken at once",
-            fix="push them in several parts, or only those that are needed: git push origin main",
+            f"this push changes {len(updates):,} branches and tags; at most {limits.push:,} are allowed",
+            fix="push them in several parts, or push only those that you need: git push origin main",
         )
     for update in updates:
         _check_name(update)
         if update.ref.startswith(SUBMISSION):
             _check_submission(update)
-        _check_start(update, refs.get(update.ref, NOTHING))
+        _check_start(update, refs.get(update.ref, NULL_OBJECT))
     _check_together(updates, refs, limits)
 
 
 def _check_together(updates: Sequence[RefUpdate], refs: Mapping[str, str], limits: RefLimits) -> None:
-    fresh = [update for update in updates if update.ref.startswith(SUBMISSION)]
-    if len(fresh) > 1:
+    tags = [update for update in updates if update.ref.startswith(SUBMISSION)]
+    if len(tags) > 1:
         raise Refusal(
-            f"this push has {len(fresh)} submission tags, and at most one is taken at once",
-            fix=f"push them one by one: git push origin {_short(fresh[0])}",
+            f"this push has {len(tags)} submission tags; only one is allowed per push",
+            fix=f"push them one by one: git push origin {_short(tags[0])}",
         )
     for ref, times in Counter(update.ref for update in updates).items():
         if times > 1:
             raise Refusal(f"this push changes {ref} {times} times", fix="push each branch and tag once")
     _check_nesting([update for update in updates if update.creates], refs)
-    made = sum(update.creates for update in updates)
-    left = len(refs) + made - sum(update.deletes for update in updates)
-    if made and left > limits.repository:
+    created = sum(update.creates for update in updates)
+    total = len(refs) + created - sum(update.deletes for update in updates)
+    if created and total > limits.repository:
         raise Refusal(
-            f"the repository would have {left:,} branches and tags, and at most {limits.repository:,} are taken",
-            fix="delete some that are not needed any more: git push origin --delete NAME",
+            f"the repository would have {total:,} branches and tags; at most {limits.repository:,} are allowed",
+            fix="delete some that you no longer need: git push origin --delete NAME",
         )
 
 
-def _check_nesting(made: Sequence[RefUpdate], refs: Mapping[str, str]) -> None:
-    """git keeps refs as files, so none lies below another one."""
-    names = {*refs, *(update.ref for update in made)}
+def _check_nesting(created: Sequence[RefUpdate], refs: Mapping[str, str]) -> None:
+    """Reject a ref below another one: git stores refs as files."""
+    names = {*refs, *(update.ref for update in created)}
     folders = {folder for name in names for folder in _folders_of(name)}
-    for update in made:
+    for update in created:
         above = next((folder for folder in _folders_of(update.ref) if folder in names), None)
         if above or update.ref in folders:
             raise Refusal(
-                f"{_kind(update)} lies {'below' if above else 'above'} another one",
-                fix="use a name that does not begin with the whole name of another one and a slash",
+                f"{_kind(update)} is {'below' if above else 'above'} another branch or tag",
+                fix="use a name that does not begin with the full name of another branch or tag and a slash",
             )
 
 
@@ -90,14 +90,14 @@ def _folders_of(ref: str) -> list[str]:
     return ["/".join(parts[:count]) for count in range(3, len(parts))]
 
 
-def _check_start(update: RefUpdate, there: str) -> None:
+def _check_start(update: RefUpdate, current: str) -> None:
     if update.creates and update.deletes:
-        # git would take this for the deletion of a broken ref, and delete what is there
-        raise Refusal(f"{_kind(update)} is neither made nor deleted by this push", fix="push with a git client")
-    if update.creates and there != NOTHING:
-        raise Refusal(f"{_kind(update)} is there already", fix="fetch first: git fetch --tags; or use another name")
-    if update.old != there:
-        raise Refusal(f"{_kind(update)} is not where this push takes it to be", fix="fetch, then push again: git fetch")
+        # git would treat this as the deletion of a broken ref, and delete the existing one
+        raise Refusal(f"{_kind(update)} is neither created nor deleted by this push", fix="push with a git client")
+    if update.creates and current != NULL_OBJECT:
+        raise Refusal(f"{_kind(update)} exists already", fix="run git fetch --tags first, or use another name")
+    if update.old != current:
+        raise Refusal(f"{_kind(update)} has changed since your last fetch", fix="run git fetch, then push again")
 
 
 def _check_name(update: RefUpdate) -> None:
@@ -105,23 +105,23 @@ def _check_name(update: RefUpdate) -> None:
         raise Refusal(f"{update.ref} is neither a branch nor a tag", fix="push branches and tags only")
     if not SANE.fullmatch(update.ref):
         raise Refusal(
-            f"the name {_short(update)} is not taken", fix="use at most 200 letters, digits and ._/+@=- in it"
+            f"ref name {_short(update)} is not allowed", fix="use at most 200 letters, digits and ._/+@=- in it"
         )
     parts = update.ref.count("/") - 1
     if parts > MAX_NAME_PARTS:
         raise Refusal(
-            f"the name {_short(update)[:80]} has {parts} parts, and at most {MAX_NAME_PARTS} are taken",
+            f"ref name {_short(update)[:80]} has {parts} parts; at most {MAX_NAME_PARTS} are allowed",
             fix="use fewer slashes in it",
         )
 
 
 def _check_submission(update: RefUpdate) -> None:
     if update.creates and update.ref.startswith(RESERVED):
-        raise Refusal(f"{_short(update)}: such names are the site's own", fix="use another tag, as in submission-2")
+        raise Refusal(f"tag name {_short(update)} is reserved for the site", fix="use another name: submission-2")
     if not update.creates:
-        act = "be deleted" if update.deletes else "move"
+        verb = "deleted" if update.deletes else "moved"
         raise Refusal(
-            f"the tag {_short(update)} names a submission and cannot {act}",
+            f"the tag {_short(update)} names a submission and cannot be {verb}",
             fix="use a new tag name: git tag submission-NEW && git push origin submission-NEW",
         )
 

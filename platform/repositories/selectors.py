@@ -1,4 +1,4 @@
-"""Find repositories, and say who may do what with them."""
+"""Look-up of repositories, and access rules."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from repositories.models import Repository
 
 
 def place_of(team: str, track_name: str, user: User) -> tuple[Entry, Track] | None:
-    """The entry and track behind an address of a repository; None where there is none that `user` may know of."""
+    """Return the entry and track behind a repository address; None if there is none that `user` may see."""
     entry = Entry.objects.select_related("team", "competition").filter(team__slug=team).first()
     track = Track.objects.filter(competition=entry.competition, name=track_name).first() if entry else None
     if entry is None or track is None:
@@ -24,7 +24,7 @@ def place_of(team: str, track_name: str, user: User) -> tuple[Entry, Track] | No
 
 
 def public_repository(team: str, track_name: str) -> Repository | None:
-    """The repository behind a public address; None where nothing of it was released, or its competition is hidden."""
+    """Return the repository behind a public address; None if nothing was released or the competition is hidden."""
     return Repository.objects.filter(
         entry__team__slug=team,
         track__name=track_name,
@@ -34,13 +34,13 @@ def public_repository(team: str, track_name: str) -> Repository | None:
 
 
 def access_problem(user: User, entry: Entry, *, pushing: bool) -> str:
-    """Why `user` may not clone, or push where `pushing`; empty where they may."""
+    """Return why `user` may not clone, or push if `pushing`; empty if they may."""
     if is_member(user, entry.team):
         return ""
     name = _name(entry.team)
     if may_organise(user, entry.competition):
-        return f"organisers read the repositories of {name}; only its members push" if pushing else ""
-    return f"{user} is no member of {name}: only members {'push' if pushing else 'clone'} here"
+        return f"organisers can only read the repositories of {name}; only its members can push" if pushing else ""
+    return f"{user} is not a member of {name}: only members can {'push' if pushing else 'clone'} here"
 
 
 def _name(team: Team) -> str:

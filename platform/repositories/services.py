@@ -1,4 +1,4 @@
-"""Make repositories, and note what was pushed to them."""
+"""Creation of repositories, and the record of pushes to them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ BLOCK_BYTES = 4096
 
 
 def repository_of(*, entry: Entry, track: Track) -> Repository:
-    """The repository of a team for a track, on disk too; made where it is missing. Two may call this at once."""
+    """Return the repository of a team for a track; create it, on disk too, if missing. Safe under concurrent calls."""
     if track.competition_id != entry.competition_id:
-        raise Fault(f"{track} is no track of {entry}")
+        raise Fault(f"{track} is not a track of the competition of {entry}")
     repository, _ = Repository.objects.get_or_create(entry=entry, track=track, defaults={"created_at": clock.now()})
     if not repository.path.exists():
         _make(repository.path)
@@ -27,26 +27,26 @@ def repository_of(*, entry: Entry, track: Track) -> Repository:
 
 
 def record_push(repository: Repository) -> None:
-    """Refs of `repository` were updated: keep when, and how large it is now."""
+    """Record the time of a push to `repository`, and its new size."""
     Repository.objects.filter(pk=repository.pk).update(pushed_at=clock.now())
     record_size(repository)
 
 
 def record_size(repository: Repository) -> None:
-    """Keep how large `repository` is now."""
+    """Record the current size of `repository`."""
     Repository.objects.filter(pk=repository.pk).update(size_bytes=size_of(repository.path))
 
 
 def size_of(path: Path) -> int:
-    """Bytes that the bare repository `path` takes on disk: every file and folder, those in quarantine too.
+    """Return the bytes that the bare repository `path` takes on disk: every file and folder, quarantine included.
 
-    In whole blocks, as file systems store them: many small files are not small.
+    Counted in whole blocks, as file systems store files: many small files take much space.
     """
     blocks = 0
     for folder, _, names in os.walk(path):
         blocks += 1
         for name in names:
-            with suppress(FileNotFoundError):  # another push moved or dropped it just now
+            with suppress(FileNotFoundError):  # another push moved or removed it meanwhile
                 blocks += -(-os.lstat(os.path.join(folder, name)).st_size // BLOCK_BYTES)  # noqa: PTH118 - many files
     return blocks * BLOCK_BYTES
 

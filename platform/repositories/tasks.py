@@ -1,4 +1,4 @@
-"""What workers do for repositories. Safe to run twice and safe to be lost."""
+"""Celery tasks of repositories. Idempotent; a lost one does no harm."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 from celery import shared_task
 
 from core import faults
-from repositories.http.push_lock import clean_up as tidy_up
+from repositories.http.push_lock import clean_up as clean_up_repository
 from repositories.models import Repository
 from repositories.services import record_size
 
@@ -16,12 +16,12 @@ log = logging.getLogger(__name__)
 
 @shared_task(name="repositories.clean_up")  # type: ignore[untyped-decorator]
 def clean_up() -> None:
-    """Tidy up every repository to which nobody pushes just now, as the last of several pushes does, and measure it."""
+    """Clean up every repository that nobody pushes to now, and record its size."""
     for repository in Repository.objects.iterator():
         if not repository.path.exists():
             continue
         try:
-            tidy_up(repository.path)
+            clean_up_repository(repository.path)
             record_size(repository)
-        except OSError as error:  # whatever it is, the others are tidied
-            faults.report(log, error, "%s cannot be tidied", repository)
+        except OSError as error:  # continue with the other repositories
+            faults.report(log, error, "%s cannot be cleaned up", repository)

@@ -1,4 +1,4 @@
-"""git over HTTP: who asks, for what, and then `git http-backend` itself."""
+"""Git over HTTP: authentication, access and limits, then `git http-backend`."""
 
 from __future__ import annotations
 
@@ -32,127 +32,133 @@ from repositories.services import repository_of
 
 PULL, PUSH = "git-upload-pack", "git-receive-pack"
 ADVERTISEMENT = "info/refs"
-ONLY_SMART = "Gauntlet: only git's smart HTTP is spoken here; use git 1.6.6 or newer"
+ONLY_SMART = "Gauntlet: only git's smart HTTP protocol is supported; use git 1.6.6 or newer"
 PASSED_ON = ("CONTENT_TYPE", "HTTP_CONTENT_ENCODING", "HTTP_GIT_PROTOCOL", "REMOTE_ADDR")
 
 
 @method_decorator(csrf_exempt, name="dispatch")
 class _SmartView(View):
-    """Tells a git client's requests apart: what it will want comes before it is answered."""
+    """Base of the two git views: finds out which git service a request is for."""
 
     http_method_names = ["get", "post"]
 
     def get(self, request: HttpRequest, team: str, track_name: str, service: str) -> HttpResponseBase:
-        """What refs there are, before a clone or a push."""
-        wanted = request.GET.get("service", "") if service == ADVERTISEMENT else ""
-        return self._serve(request, team, track_name, service, wanted)
+        """Answer with the list of refs, before a clone or a push."""
+        requested = request.GET.get("service", "") if service == ADVERTISEMENT else ""
+        return self._serve(request, team, track_name, service, requested)
 
     def post(self, request: HttpRequest, team: str, track_name: str, service: str) -> HttpResponseBase:
-        """The clone or the push itself."""
+        """Serve the clone or the push."""
         return self._serve(request, team, track_name, service, service)
 
-    def _serve(self, request: HttpRequest, team: str, track_name: str, service: str, wanted: str) -> HttpResponseBase:
+    def _serve(
+        self, request: HttpRequest, team: str, track_name: str, service: str, requested: str
+    ) -> HttpResponseBase:
         raise NotImplementedError
 
 
 class GitView(_SmartView):
-    """Serves `TEAM/KIND.git/SERVICE` to a git client that names an access token as its password."""
+    """`TEAM/TRACK.git/SERVICE` for git clients that send an access token as their password."""
 
     gate: PushGate | None = None
 
-    def _serve(self, request: HttpRequest, team: str, track_name: str, service: str, wanted: str) -> HttpResponseBase:
-        pushing = wanted == PUSH
+    def _serve(
+        self, request: HttpRequest, team: str, track_name: str, service: str, requested: str
+    ) -> HttpResponseBase:
+        pushing = requested == PUSH
         user = _user(request, "submit" if pushing else "read")
         if user is None:
-            return _unknown_caller("submit" if pushing else "read")
+            return _unauthorised("submit" if pushing else "read")
         place = place_of(team, track_name, user)
         if place is None:
             return _no_repository(team, track_name)
         if reason := access_problem(user, place[0], pushing=pushing):
-            return _say(HTTPStatus.FORBIDDEN, f"Gauntlet: {reason}")
-        if wanted not in (PULL, PUSH):
-            return _say(HTTPStatus.FORBIDDEN, ONLY_SMART)
+            return _plain(HTTPStatus.FORBIDDEN, f"Gauntlet: {reason}")
+        if requested not in (PULL, PUSH):
+            return _plain(HTTPStatus.FORBIDDEN, ONLY_SMART)
         repository = repository_of(entry=place[0], track=place[1])
-        return _streamed(partial(self._exchange, request, repository, user, service, wanted))
+        return _streamed(partial(self._exchange, request, repository, user, service, requested))
 
     def _exchange(
-        self, request: HttpRequest, repository: Repository, user: User, service: str, wanted: str
+        self, request: HttpRequest, repository: Repository, user: User, service: str, requested: str
     ) -> BackendProcess:
-        variables = _variables(request, repository.path, service, wanted) | {"REMOTE_USER": user.username}
+        variables = _variables(request, repository.path, service, requested) | {"REMOTE_USER": user.username}
         with ExitStack() as held:
-            # members share what their team may have; organisers belong to none
+            # members share the limit of their team; organisers belong to none
             team = repository.entry.team_id if is_member(user, repository.entry.team) else None
-            body = _awaited(request, user.pk, team, held)
+            body = _started_body(request, user.pk, team, held)
             receive = None
             if service == PUSH:
                 receive = self._receiver(request, repository, user).answer
-                held.callback(PushLock(repository.path).leave)
-            # from here on the exchange holds them, even if it does not start
+                held.callback(PushLock(repository.path).release)
+            # from here on the process releases what is held, even if it fails to start
             return BackendProcess(variables=variables, body=body, receive=receive, clean_up=held.pop_all().close)
 
     def _receiver(self, request: HttpRequest, repository: Repository, user: User) -> ReceivePack:
         if self.gate is None:
-            raise Fault("a GitView without a door takes no push")
+            raise Fault("a GitView without a push gate accepts no push")
         site = request.build_absolute_uri("/").rstrip("/")
         return ReceivePack(self.gate, Push(repository=repository, user=user, updates=(), site_url=site))
 
 
 class PublicGitView(_SmartView):
-    """Serves `public/TEAM/KIND.git/SERVICE` to anybody: the released tags of a repository, for reading.
+    """`public/TEAM/TRACK.git/SERVICE` for everybody: the released tags of a repository, read-only.
 
-    An address of its own: git names its user only when it is refused, so at the team's address its members would be
-    given the public copy. `released` tells the tags of a repository, and their commits.
+    It has its own address: git sends its user name only after a 401, so at the team's address members would get the
+    public copy. `released` returns the tags of a repository, with their commits.
     """
 
     released: Callable[[Repository], Mapping[str, str]] | None = None
 
-    def _serve(self, request: HttpRequest, team: str, track_name: str, service: str, wanted: str) -> HttpResponseBase:
-        if wanted == PUSH:
+    def _serve(
+        self, request: HttpRequest, team: str, track_name: str, service: str, requested: str
+    ) -> HttpResponseBase:
+        if requested == PUSH:
             if _user(request, "submit") is None:
-                return _unknown_caller("submit")
-            return _say(
-                HTTPStatus.FORBIDDEN, f"Gauntlet: this is a copy for reading; push to /git/{team}/{track_name}.git"
+                return _unauthorised("submit")
+            return _plain(
+                HTTPStatus.FORBIDDEN, f"Gauntlet: this copy is read-only; push to /git/{team}/{track_name}.git"
             )
         repository = public_repository(team, track_name)
         tags = self.released(repository) if repository and self.released else {}
         if repository is None or not tags:
             return _no_repository(team, track_name)
-        if wanted != PULL:
-            return _say(HTTPStatus.FORBIDDEN, ONLY_SMART)
+        if requested != PULL:
+            return _plain(HTTPStatus.FORBIDDEN, ONLY_SMART)
         return _streamed(partial(self._exchange, request, repository, tags, service))
 
     def _exchange(
         self, request: HttpRequest, repository: Repository, tags: Mapping[str, str], service: str
     ) -> BackendProcess:
         with ExitStack() as held:
-            body = _awaited(request, ANYBODY, None, held)
+            body = _started_body(request, ANYBODY, None, held)
             variables = _variables(request, public_copy(repository, tags), service, PULL)
             return BackendProcess(variables=variables, body=body, clean_up=held.pop_all().close)
 
 
-def _awaited(request: HttpRequest, user: int, team: int | None, held: ExitStack) -> Body:
-    """The body of `request` once its first bytes are there, and with it a turn; `held` gives both back.
+def _started_body(request: HttpRequest, user: int, team: int | None, held: ExitStack) -> Body:
+    """Return the body of `request` after its first bytes arrived and a permit is held; `held` releases both.
 
-    Raises `RequestCutOffError` and `LimitReachedError`. Until then no git is started: a connection that is only held
-    open costs a thread, for which `ConcurrencyLimiter` has a bound.
+    Raise `RequestCutOffError` and `LimitReachedError`. git starts only after that: a connection that is only held open
+    costs a thread, and `ConcurrencyLimiter` bounds these.
     """
     body = held.enter_context(closing(Body(request)))
-    turn = Permit(user, team, drop=partial(body.cut_off, "nothing came, and others needed its place"))
-    LIMITER.wait(turn)
-    held.callback(LIMITER.leave, turn)
+    permit = Permit(user, team, drop=partial(body.cut_off, "no data arrived, and other requests needed its place"))
+    LIMITER.wait(permit)
+    held.callback(LIMITER.release, permit)
     close_connections()
     body.wait()
-    LIMITER.begin(turn)
+    LIMITER.start(permit)
     return body
 
 
-def _variables(request: HttpRequest, path: Path, service: str, wanted: str) -> dict[str, str]:
-    """What `git http-backend` is told of a request to the bare repository `path`."""
+def _variables(request: HttpRequest, path: Path, service: str, requested: str) -> dict[str, str]:
+    """Return the CGI variables of `git http-backend` for a request to the bare repository `path`."""
     return {name: request.META[name] for name in PASSED_ON if request.META.get(name)} | {
         "GIT_PROJECT_ROOT": str(path.parent.resolve()),
         "GIT_HTTP_EXPORT_ALL": "1",
         "PATH_INFO": f"/{path.name}/{service}",
-        "QUERY_STRING": f"service={wanted}" if service == ADVERTISEMENT else "",
+        "QUERY_STRING": f"service={requested}" if service == ADVERTISEMENT else "",
         "REQUEST_METHOD": request.method or "",
     }
 
@@ -162,23 +168,23 @@ def _streamed(start: Callable[[], BackendProcess]) -> HttpResponseBase:
         exchange = start()
         status, headers = exchange.head()
     except Refusal as refusal:
-        return _say(HTTPStatus.LENGTH_REQUIRED, f"Gauntlet: {refusal}")
-    except LimitReachedError as busy:
-        response = _say(HTTPStatus.SERVICE_UNAVAILABLE, f"Gauntlet: {busy}")
+        return _plain(HTTPStatus.LENGTH_REQUIRED, f"Gauntlet: {refusal}")
+    except LimitReachedError as limit:
+        response = _plain(HTTPStatus.SERVICE_UNAVAILABLE, f"Gauntlet: {limit}")
         response["Retry-After"] = str(RETRY_SECONDS)
         return response
-    except RequestCutOffError as broken:
-        return _say(HTTPStatus.BAD_REQUEST, f"Gauntlet: {broken}")
+    except RequestCutOffError as cut_off:
+        return _plain(HTTPStatus.BAD_REQUEST, f"Gauntlet: {cut_off}")
     return StreamingHttpResponse(exchange, status=status, headers=headers)
 
 
 def _no_repository(team: str, track_name: str) -> HttpResponse:
-    return _say(HTTPStatus.NOT_FOUND, f"Gauntlet: there is no repository {team}/{track_name}.git here")
+    return _plain(HTTPStatus.NOT_FOUND, f"Gauntlet: there is no repository {team}/{track_name}.git")
 
 
 def _user(request: HttpRequest, scope: str) -> User | None:
-    track_name, _, encoded = request.headers.get("Authorization", "").partition(" ")
-    if track_name.lower() != "basic":
+    scheme, _, encoded = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() != "basic":
         return None
     try:
         _, _, plain = base64.b64decode(encoded, validate=True).decode().partition(":")
@@ -188,14 +194,14 @@ def _user(request: HttpRequest, scope: str) -> User | None:
     return token.user if token else None
 
 
-def _unknown_caller(scope: str) -> HttpResponse:
-    response = _say(
+def _unauthorised(scope: str) -> HttpResponse:
+    response = _plain(
         HTTPStatus.UNAUTHORIZED,
-        f'Gauntlet: give any user name, and as password an access token of yours that is valid and has scope "{scope}"',
+        f'Gauntlet: access denied; use any user name, and as password a valid access token with scope "{scope}"',
     )
     response["WWW-Authenticate"] = 'Basic realm="Gauntlet: the password is an access token", charset="UTF-8"'
     return response
 
 
-def _say(status: HTTPStatus, text: str) -> HttpResponse:
+def _plain(status: HTTPStatus, text: str) -> HttpResponse:
     return HttpResponse(f"{text}\n", status=status, content_type="text/plain; charset=utf-8")

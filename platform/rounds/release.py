@@ -231,11 +231,11 @@ def _images_of(pair: Match) -> IO[bytes]:
     """The archive of a pair, made once: too many for all of them to be made at their release."""
     row = pair.round_match
     if not row.images or not object_store.path_of(row.images).exists():
-        give_back = LIMITER.take(ANYBODY)
+        release_permit = LIMITER.acquire(ANYBODY)
         try:
             row.images = object_store.put(pair_zip(pair))
         finally:
-            give_back()
+            release_permit()
         row.save(update_fields=["images"])
     return _stored(row.images)
 

@@ -1,1 +1,1 @@
-"""Submissions: the door, the quota ledger, the way from a commit to a player."""
+"""Submissions: push gate, quota ledger, and the pipeline from a commit to a player."""

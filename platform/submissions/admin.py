@@ -57,23 +57,23 @@ class SubmissionAdmin(ReadOnlyAdmin):
     retry = confirmed_action(
         AdminAction(
             "Retry",
-            "Each refused submission goes through build and smoke stage once more. Its team's quota is not touched.",
-            "sent to be built again",
+            "Each refused submission is built and checked again. The team's quota does not change.",
+            "queued for a new build",
             lambda row, by, reason: services.retry(submission=row, by=by, reason=reason),
         )
     )
     refund = confirmed_action(
         AdminAction(
-            "Give slot back",
-            "The slot of each submission that failed by a platform error and waits for an organiser is given back.",
-            "given their slot back",
+            "Refund slot",
+            "Refunds the slot of each submission that failed by a platform error and waits for an organiser.",
+            "refunded",
             lambda row, by, reason: services.refund_fault(submission=row, by=by, reason=reason),
         )
     )
     disqualify = confirmed_action(
         AdminAction(
             "Disqualify",
-            "Each submission leaves the leaderboard, and its team reads the reason. It can be reinstated.",
+            "Each submission is removed from the leaderboard. Its team sees the reason. You can reinstate it later.",
             "disqualified",
             lambda row, by, reason: services.disqualify(submission=row, by=by, reason=reason),
         )
@@ -81,7 +81,7 @@ class SubmissionAdmin(ReadOnlyAdmin):
     reinstate = confirmed_action(
         AdminAction(
             "Reinstate",
-            "The disqualification of each submission is taken back, and it counts on the leaderboard again.",
+            "Removes the disqualification of each submission. It counts on the leaderboard again.",
             "reinstated",
             lambda row, by, reason: services.reinstate(submission=row, by=by, reason=reason),
         )
@@ -111,7 +111,7 @@ class QuotaSlotAdmin(ReadOnlyAdmin):
 
 @admin.register(Build)
 class BuildAdmin(ReadOnlyAdmin):
-    """Tries to build submissions."""
+    """Build attempts of submissions."""
 
     organised_by = "submission__repository__track__competition__organisers"
     counts = ("log_chunks",)
@@ -133,7 +133,7 @@ class BuildAdmin(ReadOnlyAdmin):
 
 @admin.register(Host)
 class HostAdmin(ReadOnlyAdmin):
-    """Hosts that failed a check of themselves. One that is out of service returns by itself when a check succeeds."""
+    """Hosts that failed a check. A host that is out of service returns when a check succeeds."""
 
     list_display = ("name", "out_since", "check_due_at", "failed_checks", "problem")
     list_filter = (("out_since", admin.EmptyFieldListFilter),)
@@ -142,7 +142,7 @@ class HostAdmin(ReadOnlyAdmin):
 
 @admin.register(LogChunk)
 class LogChunkAdmin(ReadOnlyAdmin):
-    """Build logs. They come from the build and from the smoke stage on public samples, never from a match."""
+    """Build logs: output of builds and of smoke tests on public samples, never of a match."""
 
     organised_by = "build__submission__repository__track__competition__organisers"
     list_display = ("__str__", linked("build"), "stage", "first_line", "lines", "at")
@@ -154,7 +154,7 @@ class LogChunkAdmin(ReadOnlyAdmin):
 
 @admin.register(Player)
 class PlayerAdmin(ReadOnlyAdmin):
-    """What builds made, by digest."""
+    """Players, by digest."""
 
     organised_by = "competition__organisers"
     counts = ("submissions", "pool_places", "matches_as_model", "matches_as_attack")

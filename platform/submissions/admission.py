@@ -1,4 +1,4 @@
-"""What every submission must pass, pushed or sent from a page: cheap checks first, nothing is written."""
+"""Checks that every submission must pass, pushed or submitted on a page: cheap ones first, without writes."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from repositories.file_rules import check_files
 from repositories.git_reader import GitReader
 from repositories.models import Repository
 from submissions.preflight import check_script, manifest_at, plan_of
-from submissions.selectors import allowance_of, standing_submission
+from submissions.selectors import active_submission, allowance_of
 
 
-def check_turn(repository: Repository, user: User, commit: str) -> None:
-    """Whether `user` may submit `commit` now, whatever it holds; raises `Refusal` or `RefusedForNow`."""
+def check_may_submit(repository: Repository, user: User, commit: str) -> None:
+    """Check that `user` may submit `commit` now, independent of its content; raise `Refusal` or `RefusedForNow`."""
     _check_member(repository, user)
     check_calendar(repository.entry.competition)
     check_quota(repository)
@@ -30,7 +30,7 @@ def check_turn(repository: Repository, user: User, commit: str) -> None:
 
 
 def check_content(repository: Repository, commit: str, reader: GitReader) -> str:
-    """How a player will be made of what `commit` holds, in one line; raises `Refusal` with the one thing to mend."""
+    """Check the files of `commit` and return its build plan in one line; raise `Refusal` for the first error."""
     files = reader.files(commit)
     check_files(files, reader)
     manifest = manifest_at(reader, commit, files)
@@ -41,16 +41,16 @@ def check_content(repository: Repository, commit: str, reader: GitReader) -> str
 
 
 def check_calendar(competition: Competition) -> None:
-    """Refuse before the start, after the end and in a freeze window."""
+    """Raise `Refusal` before the start, after the end and in a freeze window."""
     now = clock.database_now()
     if now < competition.starts_at:
         raise _not_yet(
-            competition, f"{competition.title} begins at {in_words(competition.starts_at)}", competition.starts_at
+            competition, f"{competition.title} starts at {in_words(competition.starts_at)}", competition.starts_at
         )
     if now >= competition.ends_at:
         raise Refusal(
             f"{competition.title} ended at {in_words(competition.ends_at)}",
-            fix="nothing more can be submitted to it; pushes of code go on as before",
+            fix="no more submissions are possible; you can still push code",
         )
     window = window_at(competition.freeze_windows.all(), now)
     if window:
@@ -60,13 +60,13 @@ def check_calendar(competition: Competition) -> None:
 
 
 def check_quota(repository: Repository) -> None:
-    """Refuse where no slot is left. Only under the repository's lock does the answer hold until a slot is taken."""
+    """Raise `Refusal` where no slot is left. The result holds only under the repository's lock."""
     allowance = allowance_of(repository)
     if allowance.left:
         return
     track = f"the {repository.track.get_name_display()} track"
     if allowance.next_at is None:
-        raise Refusal(f"{track} takes no submissions", fix="ask the organisers; nothing is wrong with the commit")
+        raise Refusal(f"{track} accepts no submissions", fix="ask the organisers; your commit is not the problem")
     raise _not_yet(
         repository.entry.competition,
         f"all {allowance.quota} submissions of {repository.entry.team.name} to {track} in 24 hours are used",
@@ -75,44 +75,44 @@ def check_quota(repository: Repository) -> None:
 
 
 def check_commit_is_new(repository: Repository, commit: str) -> None:
-    """Refuse a commit that is a submission already; one that was refused or withdrawn may come again."""
-    if standing := standing_submission(repository, commit):
+    """Raise `Refusal` for a commit that is a submission already, unless that one was refused or withdrawn."""
+    if active := active_submission(repository, commit):
         raise Refusal(
-            f"commit {commit[:7]} is submission {standing.pk} already ({standing.get_state_display()})",
-            fix="change something and commit it, or withdraw that submission first",
+            f"commit {commit[:7]} is already submission {active.pk} ({active.get_state_display()})",
+            fix="commit a change, or withdraw that submission first",
         )
 
 
 def _check_member(repository: Repository, user: User) -> None:
     team = repository.entry.team
     if not is_member(user, team):
-        raise Refusal(f"{user} is no member of {team.name}", fix="ask the team's captain to add you")
+        raise Refusal(f"{user} is not a member of {team.name}", fix="ask the team's captain to add you")
 
 
-def _check_track(repository: Repository, wanted: str) -> None:
+def _check_track(repository: Repository, declared: str) -> None:
     track_name = repository.track.name
-    if wanted != track_name:
+    if declared != track_name:
         raise Refusal(
-            f'submission.toml says track = "{wanted}", and this repository is for the track "{track_name}"',
-            fix=f'write track = "{track_name}", or push to the team\'s repository {wanted}.git',
+            f'submission.toml says track = "{declared}", but this repository is for the track "{track_name}"',
+            fix=f'write track = "{track_name}", or push to the team\'s repository {declared}.git',
         )
 
 
-def _check_gpu(wanted: bool) -> None:
-    """Refuse what no worker can play now: it would be built in vain."""
-    if wanted and not import_string(settings.GPU_LIVES)():
+def _check_gpu(required: bool) -> None:
+    """Raise `Refusal` for a player that no running worker can play: its build would be useless."""
+    if required and not import_string(settings.GPU_LIVES)():
         raise Refusal(
             "submission.toml says gpu = true, and no worker with a GPU is running now",
-            fix="write gpu = false if a processor is enough, or push again when the page Status shows a GPU worker",
+            fix="write gpu = false if a CPU is enough, or push again when the Status page shows a GPU worker",
         )
 
 
 def _not_yet(competition: Competition, problem: str, at: datetime) -> Refusal:
-    """Refused until `at`, or until the freeze window that `at` falls into is over; for good where that is too late."""
+    """Return a refusal until `at` or the end of the freeze window at `at`; final if the competition ends before."""
     accepted_from = _after_windows(list(competition.freeze_windows.all()), at)
     if accepted_from >= competition.ends_at:
         return Refusal(
-            problem, fix=f"{competition.title} ends at {in_words(competition.ends_at)}, before the next one is accepted"
+            problem, fix=f"{competition.title} ends at {in_words(competition.ends_at)}, before a slot is free again"
         )
     return RefusedForNow(problem, accepted_from=accepted_from)
 

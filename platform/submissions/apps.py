@@ -6,6 +6,6 @@ from django.apps import AppConfig
 
 
 class SubmissionsConfig(AppConfig):
-    """From a commit to a player."""
+    """The app of submissions: from a commit to a player."""
 
     name = "submissions"

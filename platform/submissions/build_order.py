@@ -1,4 +1,4 @@
-"""The queue of submissions that wait to be built: teams are served in turn, as `core.fair_share` says."""
+"""Order of the submissions that wait for a build: fair between teams, see `core.fair_share`."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from submissions.models import Build, Submission
 
 @dataclass(frozen=True)
 class BuildPlace:
-    """How many submissions are built before one, and whether its team used more of the builders than its share."""
+    """Number of submissions that are built before one, and True if its team exceeded its share of the builders."""
 
     before: int
     over_limit: bool
 
 
-def in_order(rung: int) -> list[int]:
-    """The submissions that may be built now, in their order.
+def in_order(submission: int) -> list[int]:
+    """Return the submissions that may be built now, in order.
 
-    One that came back after a fault of ours rests first: what failed at once would fail at once again. The one that was
-    rung for does so only as long as there are others.
+    One that returned after a platform error waits first, as an immediate retry would fail again. The notified one,
+    `submission`, is exempt only if there is no other.
     """
     now = clock.database_now()
     order = _order(_waiting(Q(builds=None) | Q(state_since__lte=now - NOTIFY_AGAIN)), now)
-    return order if rung in order else [*order, rung]
+    return order if submission in order else [*order, submission]
 
 
 def place_of(submission: Submission) -> BuildPlace:
-    """Where a submission stands that waits to be built, if no other one comes."""
+    """Return the place of a waiting submission, if no other one arrives."""
     now = clock.database_now()
     entry = submission.repository.entry_id
     order = _order(_waiting(Q()), now)
-    before = order.index(submission.pk) if submission.pk in order else 0  # a builder may have taken it meanwhile
+    before = order.index(submission.pk) if submission.pk in order else 0  # a builder may have claimed it meanwhile
     return BuildPlace(before, _uses([entry], now)[entry].day >= settings.TEAM_BUILD_SECONDS)
 
 
@@ -53,7 +53,7 @@ def _order(waiting: list[Waiting], now: datetime) -> list[int]:
 
 
 def _uses(entries: Collection[int], now: datetime) -> dict[int, Use]:
-    """What each team has of the builders: what failed on our side is no team's."""
+    """Return each team's use of the builders; builds that failed by a platform error do not count."""
     builds = Build.objects.filter(
         Q(finished_at=None) | Q(finished_at__gt=now - DAY), submission__repository__entry__in=entries
     ).exclude(outcome__in=[*PLATFORM_FAULTS, HOST])

@@ -1,7 +1,7 @@
-"""The tries to build a submission: who holds one, until when, and what becomes of the submission at its end.
+"""Attempts to build submissions: claim, lease, and the transition of the submission at the end.
 
-A worker holds its `Build` while `finished_at` is empty. Whoever finishes it, by one conditional UPDATE, decides what
-follows; everybody else may write nothing more.
+A worker holds its `Build` while `finished_at` is empty. One conditional UPDATE finishes it, and only its caller decides
+on the submission's next state.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from submissions.quota_rules import REFUNDED_FAULTS
 log = logging.getLogger(__name__)
 
 LEASE = timedelta(seconds=60)
-"""How long a worker that does not renew its lease is believed to live; its worker renews it every 10 s."""
+"""Lifetime of a lease; a worker renews it every 10 s."""
 BUILD_MARGIN = timedelta(minutes=10)
-"""What a build may take beyond its builder's limit: the checkout, a busy engine."""
+"""Time that a build may take beyond its builder's limit: the checkout, a busy engine."""
 MAX_FAULTS = 3
-"""So many faults of ours in a row end a submission's way: something is wrong that a person must mend."""
+"""Platform errors in a row after which a submission is refused: an operator must fix something first."""
 NOTIFY_AGAIN = timedelta(seconds=30)
-"""How long a submission waits before it is rung for again, after a ring that was lost or a fault."""
+"""Time until a waiting submission is notified again, after a lost message or a fault."""
 NOTIFIED_AT_ONCE = 4
-"""Few: a queue that is only long needs no further messages."""
+"""Maximum of notifications per sweep: a long queue alone needs no further messages."""
 
 READY, LOST, OVERDUE, FAULT, WITHDRAWN = "ready", "lost", "overdue", "fault", "withdrawn"
-"""How a build ends, beside the reason of a refusal."""
+"""Outcomes of a build, in addition to the reasons of a refusal."""
 HOST = "host"
-"""It failed on a host that then failed a check of itself: nothing that the submission must be given up for."""
+"""Outcome of a build on a host that then failed a check: it does not count against the submission."""
 PLATFORM_FAULTS = frozenset({LOST, OVERDUE, FAULT})
 
 _AT_WORK = (Submission.State.BUILDING, Submission.State.CHECKING)
 
 
 def claim(submission_id: int, worker: str) -> Build | None:
-    """Take a submission that was received, for the lease; None where another worker did or it was withdrawn."""
+    """Claim a received submission for the lease; return None if another worker has it or it was withdrawn."""
     limit = player_builds.build_limit() + BUILD_MARGIN
     now = clock.database_now()
     with transaction.atomic():
@@ -64,13 +64,13 @@ def claim(submission_id: int, worker: str) -> Build | None:
 
 
 def hold(build: Build) -> bool:
-    """Renew the lease on `build`; False where it is not ours any more, or its submission was withdrawn."""
+    """Renew the lease on `build`; return False if this worker lost it, or its submission was withdrawn."""
     held = Build.objects.filter(pk=build.pk, finished_at=None, submission__state__in=_AT_WORK)
     return held.update(lease_until=clock.database_now() + LEASE) == 1
 
 
 def begin_checks(build: Build, limit: timedelta) -> bool:
-    """From building to checking; False where the build is not ours any more."""
+    """Move the submission from building to checking; return False if this worker lost the build."""
     with _locked(build) as submission:
         if submission is None:
             return False
@@ -80,14 +80,14 @@ def begin_checks(build: Build, limit: timedelta) -> bool:
 
 
 def succeed(build: Build, player: Player, checks: Sequence[dict[str, Any]]) -> bool:
-    """The submission is ready as `player`; False where the build is not ours any more.
+    """Make the submission ready as `player`; return False if this worker lost the build.
 
-    Since when it is ready is read under the competition's lock, which a freeze holds too: a round has everything that
-    was ready when its window began, and what is committed after the freeze became ready after it.
+    The time is read under the competition's lock, which a freeze also holds. A round therefore has everything that was
+    ready when its freeze window began; what is committed after the freeze became ready after it.
     """
     competition = build.submission.repository.track.competition_id
     with transaction.atomic():
-        # before the submission, as everybody locks; not the repository, as its team could hold up the competition by it
+        # lock order: competition before submission; not the repository, whose team could block the competition with it
         Competition.objects.select_for_update(no_key=True).get(pk=competition)
         submission = _held(build)
         if submission is None:
@@ -100,7 +100,7 @@ def succeed(build: Build, player: Player, checks: Sequence[dict[str, Any]]) -> b
 
 
 def refuse(build: Build, reason: str, problem: str, fix: str, checks: Sequence[dict[str, Any]] = ()) -> bool:
-    """The submission is refused for what its team sent; False where the build is not ours any more."""
+    """Refuse the submission for a user error; return False if this worker lost the build."""
     with _locked(build) as submission:
         if submission is None:
             return False
@@ -110,33 +110,36 @@ def refuse(build: Build, reason: str, problem: str, fix: str, checks: Sequence[d
 
 
 def release_claim(build: Build, outcome: str, detail: str) -> None:
-    """Something of ours failed: another attempt, or the end after `MAX_FAULTS` in a row. `detail` is for us alone."""
+    """Finish the build after a platform error; refuse the submission after `MAX_FAULTS` in a row, else retry it.
+
+    `detail` is not shown to the team.
+    """
     with _locked(build) as submission:
         if submission is None:
             return
         _finish(build, outcome)
         events.record("fault", submission, reason=outcome, attempt=build.attempt, detail=detail)
         if outcome != HOST and _faults_in_a_row(submission) % MAX_FAULTS == 0:
-            _give_up(submission, f"Something of ours failed {MAX_FAULTS} times while this was built or checked.")
+            _give_up(submission, f"Platform error: {MAX_FAULTS} attempts to build or check this submission failed.")
             return
         _move(submission, Submission.State.RECEIVED, deadline=clock.database_now() + timeouts.RECEIVED)
-        if outcome == LOST:  # after a fault, a pause: what failed at once would fail at once again
+        if outcome == LOST:  # other faults wait first: an immediate retry would fail again
             notify("submissions.build", submission=submission.pk)
 
 
 def leave(build: Build) -> None:
-    """The submission was withdrawn, or another worker has it: the build ends without a trace on it."""
+    """Finish a build without effect on its submission, which was withdrawn or belongs to another worker."""
     _finish(build, WITHDRAWN)
 
 
 def sweep() -> None:
-    """Find from the database alone what is due: lost workers, overdue states, submissions that nobody took up."""
+    """Handle lost workers, overdue states and waiting submissions, from the database alone."""
     now = clock.database_now()
     for build in Build.objects.filter(finished_at=None, lease_until__lt=now):
-        with _apart(build):
+        with _isolated(build):
             _lost(build, now)
     for submission in Submission.objects.filter(state__in=Submission.UNDER_WAY, deadline__lt=now):
-        with _apart(submission):
+        with _isolated(submission):
             _overdue(submission, now)
     waiting = Submission.objects.filter(state=Submission.State.RECEIVED, state_since__lte=now - NOTIFY_AGAIN)
     for submission in waiting.order_by("state_since")[:NOTIFIED_AT_ONCE]:
@@ -144,8 +147,8 @@ def sweep() -> None:
 
 
 @contextmanager
-def _apart(row: Build | Submission) -> Iterator[None]:
-    """What goes wrong with one row stops none of those behind it; the next sweep meets it again."""
+def _isolated(row: Build | Submission) -> Iterator[None]:
+    """Log an exception instead of stopping the sweep; the next sweep tries again."""
     try:
         yield
     except Exception as error:
@@ -154,14 +157,14 @@ def _apart(row: Build | Submission) -> Iterator[None]:
 
 def _lost(build: Build, now: datetime) -> None:
     with _locked(build) as submission:
-        # locked too, so that its worker either renewed the lease before this look, or finds that it lost the build
+        # locked too: its worker either renewed the lease before, or finds that it lost the build
         expired = Build.objects.select_for_update().filter(pk=build.pk, finished_at=None, lease_until__lt=now)
         if expired.first() is None:
             return
         if submission is None:  # it was withdrawn
             leave(build)
         else:
-            release_claim(build, LOST, f"the lease of {build.worker} ran out")
+            release_claim(build, LOST, f"the lease of {build.worker} expired")
 
 
 def _overdue(submission: Submission, now: datetime) -> None:
@@ -172,27 +175,27 @@ def _overdue(submission: Submission, now: datetime) -> None:
     with transaction.atomic():
         quota_ledger.lock(submission.repository)
         waiting = Submission.objects.filter(pk=submission.pk, state=Submission.State.RECEIVED, deadline__lt=now)
-        # it stays in the queue: refused, it would wait once more from the end
+        # it stays in the queue: refused, it would have to wait again from the end
         if not waiting.update(deadline=now + timeouts.RECEIVED):
             return
         quota_ledger.refund(submission=submission, reason=quota_ledger.OVERDUE)
         events.record("overdue", submission, since=submission.state_since.isoformat())
-    log.error("%s has waited since %s: builders are missing", submission, submission.state_since)
+    log.error("%s has waited since %s: start more builders", submission, submission.state_since)
 
 
 @contextmanager
 def _locked(build: Build) -> Iterator[Submission | None]:
-    """The submission, locked until the end of the block's transaction; None where `build` no longer decides on it."""
+    """Yield the submission, locked for the block's transaction; None if `build` no longer decides on it."""
     with transaction.atomic():
-        # the repository first, as everybody does who decides on its quota
+        # lock order: the repository first, as in all quota decisions
         quota_ledger.lock(build.submission.repository)
         yield _held(build)
 
 
 def _held(build: Build) -> Submission | None:
     submission = Submission.objects.select_for_update().get(pk=build.submission_id)
-    ours = Build.objects.filter(pk=build.pk, finished_at=None).exists()
-    return submission if ours and submission.state in _AT_WORK else None
+    active = Build.objects.filter(pk=build.pk, finished_at=None).exists()
+    return submission if active and submission.state in _AT_WORK else None
 
 
 def _finish(build: Build, outcome: str, checks: Sequence[dict[str, Any]] = ()) -> None:
@@ -209,11 +212,11 @@ def _move(submission: Submission, state: Submission.State, **values: Any) -> Non
 
 def _give_up(submission: Submission, problem: str) -> None:
     if quota_ledger.refunds_platform_error(submission):
-        fix = "It cost no slot. Submit it again later; the organisers can see what happened, and can retry it."
+        fix = "This does not count against your quota. Submit it again later, or ask an organiser to retry it."
     else:
         fix = (
-            f"More than {REFUNDED_FAULTS} platform errors in 24 hours, so an organiser decides whether its slot "
-            "is given back. Ask the organisers; they can see what happened."
+            f"More than {REFUNDED_FAULTS} platform errors in 24 hours: an organiser must confirm the refund of the "
+            "slot. Ask the organisers."
         )
     _refuse(submission, Submission.Cause.PLATFORM, FAULT, problem, fix)
 

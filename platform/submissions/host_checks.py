@@ -1,7 +1,7 @@
-"""Whether this host may take work: it is out of service from a failed check until a check of it succeeds.
+"""Health checks of this host: a failed check takes it out of service until a later check succeeds.
 
-A check starts control players in the sandboxes of this process, writes a file where results are kept, and asks the
-builder. All worker processes of one name share the state: it is a row, and each check in it is made by one of them.
+A check starts control players in the sandboxes of this process, writes a result file and asks the builder. All worker
+processes of one name share the state in one row, and one of them makes each check.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from submissions.models import Host
 from submissions.sandboxes import open_sandbox, opened_sandboxes, resources
 
 CHECK_STARTS = 5
-"""How many control players must answer in a row: a sandbox that fails half of the time passes one check in 32."""
+"""Control players that must answer in a row: a sandbox that fails half of the time passes one check in 32."""
 
 PAUSES = (timedelta(seconds=10), timedelta(seconds=30), timedelta(minutes=2), timedelta(minutes=5))
-"""How long a host waits after its first, second, ... failed check in a row; after further ones as after the last."""
+"""Waiting time after the first, second, ... failed check in a row; the last one repeats."""
 
-_LOOK_SECONDS = 1.0
+_POLL_SECONDS = 1.0
 
 log = logging.getLogger(__name__)
 
 
 def in_service() -> bool:
-    """Whether this host may take work now. One that is out of service checks itself where a check is due."""
+    """Return True if this host may take work now. A host that is out of service checks itself when a check is due."""
     host = Host.objects.filter(name=settings.WORKER_NAME, out_since__isnull=False).first()
     if host is not None:
         return _begin_check(host) and _resume_or_wait(host)
@@ -46,35 +46,35 @@ def in_service() -> bool:
 
 
 def wait_for_service(seconds: float) -> bool:
-    """Wait `seconds` at most until this host may take work; whether it may."""
+    """Wait up to `seconds` until this host may take work; return True if it may."""
     ends = time.monotonic() + seconds
     while not in_service():
-        if time.monotonic() + _LOOK_SECONDS > ends:
+        if time.monotonic() + _POLL_SECONDS > ends:
             return False
-        time.sleep(_LOOK_SECONDS)
+        time.sleep(_POLL_SECONDS)
     return True
 
 
 def check_after(failure: BaseException) -> bool:
-    """Check this host after something of ours failed on it; False where it is out of service from now on.
+    """Check this host after a platform error; return False if it is out of service from now on.
 
-    A host that certainly failed is so even if it passes: a sandbox that fails now and then would pass many checks.
+    A `HostFault` takes it out even if the check passes: a sandbox that fails sometimes would pass many checks.
     """
     found = _problem()
     if found is not None:
         problem = str(found) or type(found).__name__
     else:
-        problem = "it failed now and then" if isinstance(failure, HostFault) else ""
+        problem = "it fails sometimes" if isinstance(failure, HostFault) else ""
     if problem:
         try:
             _suspend(f"{problem} (checked after: {type(failure).__name__}: {failure})", found)
-        except DatabaseError as error:  # its files may lie on the same full disk
-            faults.report(log, error, "it could not be noted that %s takes no work: %s", settings.WORKER_NAME, problem)
+        except DatabaseError as error:  # the database may be on the same full disk
+            faults.report(log, error, "cannot record that %s is out of service: %s", settings.WORKER_NAME, problem)
     return not problem
 
 
 def _problem() -> Exception | None:
-    """What is wrong with this host, found by trying; None where nothing is."""
+    """Return the problem that a check finds; None if there is none."""
     try:
         object_store.check()
         device = device_of(slot())
@@ -88,12 +88,12 @@ def _problem() -> Exception | None:
 
 
 def _begin_check(host: Host) -> bool:
-    """Take the check that is due, for all processes of this name; False where none is, or another one has it."""
+    """Claim the due check for all processes of this name; return False if none is due or another process has it."""
     now = clock.now()
     due = Host.objects.filter(
         pk=host.pk, out_since__isnull=False, check_due_at__lte=now, failed_checks=host.failed_checks
     )
-    # as if it had failed: a process that dies in mid-check leaves the next one due
+    # counted as failed in advance: if this process dies during the check, the next one is due
     return due.update(failed_checks=host.failed_checks + 1, check_due_at=now + _pause(host.failed_checks)) == 1
 
 
@@ -110,7 +110,7 @@ def _resume_or_wait(host: Host) -> bool:
 
 
 def _suspend(problem: str, error: Exception | None) -> None:
-    """Take this host out of service. It is told once, however many processes and pieces meet the same trouble."""
+    """Take this host out of service; recorded once, however many processes see the problem."""
     now = clock.now()
     with transaction.atomic():
         host, _ = Host.objects.get_or_create(name=settings.WORKER_NAME)
@@ -120,7 +120,7 @@ def _suspend(problem: str, error: Exception | None) -> None:
         if begun:
             events.record("suspend_host", host, reason=problem)
     if begun:
-        log.error("%s takes no work until a check of it succeeds: %s", host, problem, exc_info=error)
+        log.error("%s is out of service until a check succeeds: %s", host, problem, exc_info=error)
 
 
 def _pause(failed_checks: int) -> timedelta:

@@ -1,4 +1,4 @@
-"""Adapter: remove from this host what no player needs any more, and keep for all hosts what one does."""
+"""Adapter: removal of unused images from this host, and storage of needed ones for all hosts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from submissions.player_builds import docker_builder, remove_unused_checkouts
 from submissions.sandboxes import open_sandbox
 
 GRACE = timedelta(days=1)
-"""How old an image must be to be removed: a younger one may be on its way to becoming a player."""
+"""Minimum age of an image before it is removed: a younger one may soon become a player."""
 
 _UNFINISHED = ("waiting", "playing", "suspended")
 _UNDER_WAY = ("frozen", "playing", "paused")
@@ -28,9 +28,9 @@ log = logging.getLogger(__name__)
 
 
 def needed_players() -> set[str]:
-    """The digests of all players that may be started soon.
+    """Return the digests of all players that may be started soon.
 
-    They are in a pool, a match or a round that is not over, or belong to the newest ready submission of their
+    They are in a pool, an unfinished match or an unfinished round, or belong to the newest ready submission of their
     repository.
     """
     newest = (
@@ -50,7 +50,7 @@ def needed_players() -> set[str]:
 
 
 def collect() -> int:
-    """End what dead workers left, remove images of ours that are not needed and old checkouts; how many images."""
+    """End leftovers of dead workers, remove unused images and old checkouts; return the number of images."""
     sandbox = open_sandbox()
     sandbox.sweep()
     remove_unused_checkouts()
@@ -61,9 +61,9 @@ def collect() -> int:
 
 
 def keep() -> None:
-    """Put what this host has of images that players need, the base image too, where every host finds it.
+    """Store the images that players need, and the base image, where every host finds them; remove unused ones there.
 
-    Images that no player needs any more are removed from there. May take a minute: the base image is large.
+    May take a minute: the base image is large.
     """
     if not isinstance(open_sandbox(), DockerSandbox):
         return
@@ -85,11 +85,11 @@ def _remove_images(sandbox: DockerSandbox) -> int:
         try:
             sandbox.client.images.remove(str(image.id), force=True)
             removed += 1
-        except DockerException as error:  # a container runs it just now
-            log.info("image %s stays: %s", image.id, error)
+        except DockerException as error:  # a container is using it
+            log.info("image %s is kept: %s", image.id, error)
     return removed
 
 
 def _made_at(text: str) -> datetime:
-    # the engine writes nanoseconds, and Python reads microseconds
+    # the engine writes nanoseconds; Python reads microseconds
     return datetime.fromisoformat(f"{text[:19]}+00:00")

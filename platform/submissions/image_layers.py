@@ -1,4 +1,4 @@
-"""Adapter: the layers of players' images among the site's objects, where every host finds them."""
+"""Adapter: image layers of players in the object store, where every host finds them."""
 
 from __future__ import annotations
 
@@ -13,26 +13,25 @@ from submissions.models import Player
 
 
 class ObjectLayers:
-    """A `LayerStore` of the site's objects."""
+    """A `LayerStore` in the object store of the site."""
 
     def has(self, digest: str) -> bool:
-        """Whether an object is kept under `digest`."""
+        """Return True if an object is stored under `digest`."""
         return object_store.path_of(digest).is_file()
 
     def put(self, file: Path) -> str:
-        """Keep a copy of `file`; its digest."""
+        """Store a copy of `file`; return its digest."""
         return object_store.put_file(file)
 
     def path(self, digest: str) -> Path:
-        """Where the object lies; what it holds is checked by the engine, which knows layers by their digest."""
+        """Return the path of an object; the engine verifies the content by its digest."""
         return object_store.path_of(digest)
 
 
 def remove_layers(needed: set[str], base_image: str, *, newer_than: datetime) -> int:
-    """Remove the stored images of players that are not `needed`, old, and took part in no round; how many files.
+    """Remove the stored images of players that are not `needed`, old and in no round; return the number of files.
 
-    needed: digests of players. base_image: an image that stays all the same. Layers that an image which stays shares
-    with another one stay, too.
+    needed: digests of players. base_image: an image that is always kept. Layers that a kept image shares are kept.
     """
     stays = Q(digest__in=needed) | Q(round_entries__isnull=False) | Q(created_at__gt=newer_than)
     with_image = Player.objects.exclude(image="")
@@ -41,7 +40,7 @@ def remove_layers(needed: set[str], base_image: str, *, newer_than: datetime) ->
     shared = {name for image in staying for name in _files(image)}
     removed = 0
     for image in leaving:
-        # the configuration last: while it is there, what is left of the image can be found
+        # the configuration last: until then the rest of the image can be found
         files = [name for name in _files(image) if name not in shared]
         for digest in sorted(files, key=lambda name: name == _hexadecimal(image)):
             object_store.remove(digest)
@@ -50,7 +49,7 @@ def remove_layers(needed: set[str], base_image: str, *, newer_than: datetime) ->
 
 
 def _files(image: str) -> set[str]:
-    """The objects of one image: its configuration and its layers; none where it is not in the store."""
+    """Return the objects of one image, its configuration and layers; none if it is not in the store."""
     path = object_store.path_of(_hexadecimal(image))
     if not path.is_file():
         return set()

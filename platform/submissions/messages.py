@@ -1,4 +1,4 @@
-"""What teams read after a push."""
+"""Messages to teams after a push."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from submissions.quota_rules import Allowance
 
 
 def accepted(submission: Submission, site_url: str, left: Allowance) -> str:
-    """The answer to a push that became `submission`."""
+    """Return the answer to a push that became `submission`."""
     return "\n".join(
         [
-            f"Submission {submission.pk} is received: {submission.title}",
+            f"Submission {submission.pk} received: {submission.title}",
             f"Follow it at {address(submission, site_url)}",
             slots(left),
         ]
@@ -20,20 +20,20 @@ def accepted(submission: Submission, site_url: str, left: Allowance) -> str:
 
 
 def too_late(tag: str, commit: str, refusal: Refusal, next_tag: str) -> str:
-    """The answer to a push whose slot was given back before its tag arrived, and that is refused by now."""
+    """Return the answer to a push whose slot was refunded before its tag arrived, and that is refused now."""
     when = f" after {in_words(refusal.accepted_from)}" if isinstance(refusal, RefusedForNow) else ""
     fix = f"push another tag for it{when}: git tag {next_tag} {commit[:12]} && git push origin {next_tag}"
-    return f"{tag} is stored, and came too late to be a submission: {refusal.problem}\n  fix: {refusal.fix or fix}"
+    return f"{tag} is stored, but arrived too late for a submission: {refusal.problem}\n  fix: {refusal.fix or fix}"
 
 
 def address(submission: Submission, site_url: str) -> str:
-    """Where the submission's page is."""
+    """Return the address of the submission's page."""
     return f"{site_url}/submissions/{submission.pk}"
 
 
 def slots(left: Allowance) -> str:
-    """How much of the quota is left, and when the next slot frees."""
+    """Return how much of the quota is left, and when the next slot is free."""
     text = f"Slots left: {left.left} of {left.quota} in any 24 hours."
     if not left.frees_at:
         return text
-    return f"{text} The next one frees at {in_words(left.next_at or left.frees_at[0])}."
+    return f"{text} The next slot is free at {in_words(left.next_at or left.frees_at[0])}."

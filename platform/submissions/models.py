@@ -1,4 +1,4 @@
-"""A submission, the slot it took, the tries to build it, their log, and the player that comes of it."""
+"""Submissions, their quota slots, build attempts, logs and players."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from repositories.models import Repository
 class Player(models.Model):
     """A submission or baseline made ready to run, named by its digest: equal digests are the same player.
 
-    It can be made again anywhere from `repository` and `commit`, or from the bundled `baseline`.
+    It can be rebuilt anywhere from `repository` and `commit`, or from the bundled `baseline`.
     """
 
     competition = models.ForeignKey(Competition, on_delete=models.PROTECT, related_name="players")
@@ -40,7 +40,7 @@ class Player(models.Model):
 
 
 class Submission(models.Model):
-    """One commit of a team's repository, sent to its track. Never edited, only superseded."""
+    """One commit of a team's repository, submitted to its track. Never edited, only replaced by a newer one."""
 
     class State(models.TextChoices):
         RECEIVED = "received", "received"
@@ -51,8 +51,8 @@ class Submission(models.Model):
         WITHDRAWN = "withdrawn", "withdrawn"
 
     class Cause(models.TextChoices):
-        TEAM = "team", "the team's"
-        PLATFORM = "platform", "ours"
+        TEAM = "team", "user error"
+        PLATFORM = "platform", "platform error"
 
     UNDER_WAY = (State.RECEIVED, State.BUILDING, State.CHECKING)
 
@@ -67,7 +67,7 @@ class Submission(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.RECEIVED, db_index=True)
     state_since = models.DateTimeField()
     deadline = models.DateTimeField(null=True, blank=True)
-    """When a state that is not final must be over; None in final states."""
+    """Deadline of a state that is not final; None in final states."""
     player = models.ForeignKey(Player, null=True, blank=True, on_delete=models.PROTECT, related_name="submissions")
 
     cause = models.CharField(max_length=10, choices=Cause.choices, blank=True)
@@ -94,7 +94,7 @@ class Submission(models.Model):
 
 
 class QuotaSlot(models.Model):
-    """One line of the quota ledger: a slot is reserved at the door, then used or refunded; the line stays."""
+    """One line of the quota ledger: a slot is reserved by the push gate, then used or refunded; the line stays."""
 
     class State(models.TextChoices):
         RESERVED = "reserved", "reserved"
@@ -109,10 +109,10 @@ class QuotaSlot(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.RESERVED)
     settled_at = models.DateTimeField(null=True, blank=True)
     reason = models.CharField(max_length=40, blank=True)
-    """Why it was refunded, e.g. `build_refused`, `fault`, `push_broken_off`, `withdrawn`. On one that is used
-    `awaits_organiser`: a platform error took it, and an organiser may refund it."""
+    """Reason of a refund, e.g. `build_refused`, `fault`, `push_broken_off`, `withdrawn`. On a used slot
+    `awaits_organiser`: a platform error used it, and an organiser may refund it."""
     problem = models.TextField(blank=True)
-    """Why its tag, which is in the repository, did not become a submission; such a tag is not looked at again."""
+    """Why its stored tag did not become a submission; such a tag is not tried again."""
     submission = models.OneToOneField(
         Submission, null=True, blank=True, on_delete=models.PROTECT, related_name="quota_slot"
     )
@@ -126,7 +126,7 @@ class QuotaSlot(models.Model):
 
 
 class Build(models.Model):
-    """One try at turning a submission into a player: build and smoke stage. Its worker holds it by a lease."""
+    """One attempt to turn a submission into a player: build and smoke test. Its worker holds it by a lease."""
 
     submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="builds")
     attempt = models.PositiveSmallIntegerField()
@@ -134,13 +134,13 @@ class Build(models.Model):
     started_at = models.DateTimeField()
     lease_until = models.DateTimeField(null=True, blank=True)
     checks_began_at = models.DateTimeField(null=True, blank=True)
-    """When the build was done and the smoke stage began; None where it did not come so far."""
+    """Start of the smoke test; None if the build did not succeed."""
     finished_at = models.DateTimeField(null=True, blank=True)
     outcome = models.CharField(max_length=40, blank=True)
-    """`ready`, the reason of a refusal, `withdrawn`, or what of ours went wrong: `fault`, `overdue`, `lost`, or `host`,
-    which is not counted against the submission: the host failed a check of itself afterwards."""
+    """`ready`, the reason of a refusal, `withdrawn`, or a platform error: `fault`, `overdue`, `lost`, or `host`, which
+    does not count against the submission: the host failed a check afterwards."""
     checks = models.JSONField(default=list, blank=True)
-    """What the smoke stage looked at: a list of {name, passed, seen, headline, fix}; `passed` is null where it was not
+    """Checks of the smoke test: a list of {name, passed, seen, headline, fix}; `passed` is null where it was not
     reached."""
 
     class Meta:
@@ -152,17 +152,17 @@ class Build(models.Model):
 
 
 class Host(models.Model):
-    """A host that builds or plays and has failed a check of itself at some time, by its worker's name."""
+    """A worker's host that has failed a check at some time, by the worker's name."""
 
     name = models.CharField(max_length=120, unique=True)
     out_since = models.DateTimeField(null=True, blank=True)
-    """Since when it takes no work, because a control player failed on it; None while it is in service."""
+    """Since then it takes no work, because a check failed; None while it is in service."""
     problem = models.TextField(blank=True)
-    """What the last failed check found."""
+    """Problem that the last failed check found."""
     check_due_at = models.DateTimeField(null=True, blank=True)
-    """When it may check itself the next time."""
+    """Time of its next check."""
     failed_checks = models.PositiveIntegerField(default=0)
-    """How many checks in a row have failed."""
+    """Number of failed checks in a row."""
 
     class Meta:
         ordering = ["name"]
@@ -172,11 +172,11 @@ class Host(models.Model):
 
 
 class LogChunk(models.Model):
-    """Some lines of a build's log, in order and never changed: a line keeps its number for ever."""
+    """Some lines of a build's log, in order and never changed: a line keeps its number."""
 
     class Stage(models.TextChoices):
         BUILD = "build", "build"
-        SMOKE = "smoke", "smoke stage"
+        SMOKE = "smoke", "smoke test"
 
     build = models.ForeignKey(Build, on_delete=models.CASCADE, related_name="log_chunks")
     stage = models.CharField(max_length=5, choices=Stage.choices)

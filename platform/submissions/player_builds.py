@@ -1,4 +1,4 @@
-"""Adapter: from a commit, or a bundled baseline, to a player on this host."""
+"""Adapter: builds a player on this host from a commit or a bundled baseline."""
 
 from __future__ import annotations
 
@@ -36,37 +36,37 @@ LogLine = Callable[[str], None]
 _LAYERS = ObjectLayers()
 
 _UNUSED = timedelta(days=1)
-"""How long an unused checkout is kept: longer than any match holds on to its own. It is made again where missing."""
+"""Time that an unused checkout is kept: longer than any match needs its own. A missing one is made again."""
 
 
 def build(submission: Submission, on_log: LogLine) -> Player:
-    """Build the commit of `submission`; the row of the player that it is.
+    """Build the commit of `submission`; return the row of its player.
 
-    Raises `Refusal` (of the manifest, of the build) with the fix, or `Fault`.
+    Raise `Refusal` (of the manifest, of the build) with the fix, or `Fault`.
     """
     repository = submission.repository
     built = _builder().build(checkout_of(repository, submission.commit), on_log=on_log)
     track_name = repository.track.name
     if built.track != track_name:
         raise ManifestRefusal(
-            f'submission.toml: track is "{built.track}", and this repository is for the {track_name} track',
+            f'submission.toml: track is "{built.track}", but this repository is for the {track_name} track',
             fix=f'write track = "{track_name}", or push to the other repository',
         )
     return _row(repository.track.competition, built, repository=repository, commit=submission.commit)
 
 
 def baseline_player(competition: Competition, name: str, on_log: LogLine) -> Player:
-    """The row of the bundled submission `name`, built on this host; raises `Fault` where none is called so."""
-    built = _build_ours(_builder(), _baseline_path(name), on_log)
+    """Build the bundled submission `name` on this host; return its row. Raise `Fault` if there is none of that name."""
+    built = _rebuild(_builder(), _baseline_path(name), on_log)
     return _row(competition, built, baseline=name)
 
 
 def ready_player(player: Player, on_log: LogLine) -> EnginePlayer:
-    """`player` as the engine starts it here.
+    """Return `player` as the engine starts it here.
 
-    A player that Docker built is the image of its first successful build, fetched from the store where this host does
-    not have it. Others are made from their files again. Raises `Fault` where that fails or gives another digest: it
-    played its matches as something else then.
+    A player that Docker built is the image of its first successful build, fetched from the store if this host does not
+    have it. Others are rebuilt from their files. Raise `Fault` if that fails or gives another digest: its matches were
+    played with other content.
     """
     builder = _builder()
     if isinstance(builder, DockerBuilder) and player.image:
@@ -79,44 +79,44 @@ def ready_player(player: Player, on_log: LogLine) -> EnginePlayer:
             image=player.image,
             gpu=player.gpu,
         )
-    built = _build_ours(builder, _source_of(player), on_log)
+    built = _rebuild(builder, _source_of(player), on_log)
     if built.digest != player.digest and player.repository is not None:
-        # something wrote into the checkout, perhaps the player itself
+        # something wrote into the checkout, perhaps the player
         shutil.rmtree(_checkout_path(player.repository, player.commit), ignore_errors=True)
-        built = _build_ours(builder, _source_of(player), on_log)
+        built = _rebuild(builder, _source_of(player), on_log)
     if built.digest != player.digest:
-        raise Fault(f"{player} was built again and is now {built.digest}: the base image or the SDK changed")
+        raise Fault(f"{player} was rebuilt with digest {built.digest}: the base image or the SDK has changed")
     return built
 
 
 def trusted_baseline(name: str) -> EnginePlayer:
-    """The bundled submission `name`, built for the process sandbox whatever the players of the teams run in."""
-    return _build_ours(choose_builder("process"), _baseline_path(name), lambda line: None)
+    """Build the bundled submission `name` for the process sandbox, whatever sandbox the players of teams use."""
+    return _rebuild(choose_builder("process"), _baseline_path(name), lambda line: None)
 
 
 def check_host() -> None:
-    """Raise `Fault` where this host cannot build now."""
+    """Raise `Fault` if this host cannot build now."""
     _builder().check_host()
 
 
 def kept_opponent(digest: str) -> EnginePlayer:
-    """The model that organisers named for the smoke test, built as a submission of a team is; raises `Fault`."""
+    """Build the organisers' model for the smoke test as a team's submission is built; raise `Fault`."""
     folder: Path = settings.CHECKOUTS / f"opponent-{digest}"
     unpack_opponent(digest, folder)
     os.utime(folder)
-    return _build_ours(_builder(), folder, lambda line: None)
+    return _rebuild(_builder(), folder, lambda line: None)
 
 
 def build_limit() -> timedelta:
-    """How long one build may take before its builder stops it."""
+    """Return how long one build may take before its builder stops it."""
     try:
         return timedelta(seconds=build_settings_from_environment().seconds)
     except HostRefusal as refusal:
-        raise Fault(f"this host is set up wrongly: {refusal}") from refusal
+        raise Fault(f"this host is misconfigured: {refusal}") from refusal
 
 
 def docker_builder() -> DockerBuilder:
-    """The builder of images; raises `Fault` where this host builds none."""
+    """Return the builder of images; raise `Fault` if this host builds none."""
     builder = _builder()
     if not isinstance(builder, DockerBuilder):
         raise Fault("this host runs players without images")
@@ -124,7 +124,7 @@ def docker_builder() -> DockerBuilder:
 
 
 def checkout_of(repository: Repository, commit: str) -> Path:
-    """The files of `commit`, checked out once and kept while they are asked for; raises `Fault`."""
+    """Return the files of `commit`, checked out once and kept while they are used; raise `Fault`."""
     target = _checkout_path(repository, commit)
     check_out(repository.path, commit, target)
     os.utime(target)
@@ -132,12 +132,12 @@ def checkout_of(repository: Repository, commit: str) -> Path:
 
 
 def host_paths(submission: Submission) -> HostPaths:
-    """What takes the paths of this host out of all that is said of `submission`."""
+    """Return the filter that removes this host's paths from all output on `submission`."""
     return HostPaths(_checkout_path(submission.repository, submission.commit))
 
 
 def remove_unused_checkouts() -> int:
-    """Remove the checkouts that nobody asked for in a day; how many there were."""
+    """Remove the checkouts that were not used for a day; return how many."""
     removed = 0
     last = (clock.now() - _UNUSED).timestamp()
     for folder in settings.CHECKOUTS.glob("*"):
@@ -152,15 +152,15 @@ def _builder() -> Builder:
     try:
         return choose_builder(settings.SANDBOX, _LAYERS)
     except HostRefusal as refusal:
-        raise Fault(f"this host is set up wrongly: {refusal}") from refusal
+        raise Fault(f"this host is misconfigured: {refusal}") from refusal
 
 
-def _build_ours(builder: Builder, source: Path, on_log: LogLine) -> EnginePlayer:
-    """Build what was built before, or came with us: that it fails now is our fault."""
+def _rebuild(builder: Builder, source: Path, on_log: LogLine) -> EnginePlayer:
+    """Build what was built before or is bundled: a failure is a platform error."""
     try:
         return builder.build(source, on_log=on_log)
     except Refusal as refusal:
-        raise Fault(f"{source.name} can be built no more: {refusal}") from refusal
+        raise Fault(f"{source.name} can no longer be built: {refusal}") from refusal
 
 
 def _source_of(player: Player) -> Path:
@@ -189,7 +189,7 @@ def _row(
     commit: str = "",
     baseline: str = "",
 ) -> Player:
-    """The row of the player that was `built`; the one that is there for equal content, while its image can be had."""
+    """Return the row of `built`; for equal content the existing row, while its image is available."""
     image = built.image or ""
     row, _ = Player.objects.get_or_create(
         competition=competition,
@@ -213,7 +213,7 @@ def _row(
 
 
 def _digest(competition: Competition, built: EnginePlayer) -> str:
-    """The digest of what was built. A further build of a recipe whose first image is gone is another player."""
+    """Return the digest of `built`. A new build of a recipe whose first image is gone is another player."""
     first = Player.objects.filter(competition=competition, track_name=built.track, digest=built.digest).first()
     if (
         first is None

@@ -1,4 +1,4 @@
-"""Adapter: what the engine's builder says of a commit before anything is built."""
+"""Adapter: checks of a commit by the engine's builder before anything is built."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _PLAIN_FILES = ("100644", "100755")
 
 
 def manifest_at(reader: GitReader, commit: str, files: Sequence[TreeFile] | None = None) -> Manifest:
-    """The checked `submission.toml` of `commit`, whose `files` are read where not given; raises `ManifestRefusal`."""
+    """Return the checked `submission.toml` of `commit`; reads its `files` if not given. Raise `ManifestRefusal`."""
     present = files if files is not None else reader.files(commit)
     file = next((file for file in present if file.path == MANIFEST_NAME), None)
     if file is None:
@@ -45,17 +45,17 @@ def manifest_at(reader: GitReader, commit: str, files: Sequence[TreeFile] | None
 
 
 def check_script(manifest: Manifest, files: Sequence[TreeFile]) -> None:
-    """Raises `ManifestRefusal` where `run` starts a script that a commit of `files` certainly does not hold."""
+    """Raise `ManifestRefusal` if `run` starts a script that is certainly not among `files`."""
     require_script(manifest.run, [file.path for file in files])
 
 
 def plan_of(reader: GitReader, files: Sequence[TreeFile]) -> str:
-    """One line on how a commit that holds `files` will be built; raises `BuildRefusal` where it cannot be."""
+    """Return one line on how a commit with `files` will be built; raise `BuildRefusal` if it cannot be."""
     with tempfile.TemporaryDirectory(prefix="gauntlet-plan-") as name:
         folder = Path(name)
         for file in files:
             top, below, _ = file.path.partition("/")
-            if below and top in BINDER_DIRECTORIES:  # it counts by being there, whatever it holds
+            if below and top in BINDER_DIRECTORIES:  # its existence counts, not its content
                 (folder / top).mkdir(exist_ok=True)
             if file.path not in CONFIGURATION_FILES:
                 continue
@@ -63,10 +63,10 @@ def plan_of(reader: GitReader, files: Sequence[TreeFile]) -> str:
                 (folder / file.path).write_bytes(reader.content(file.object, MAX_CONFIGURATION_BYTES))
             elif PurePosixPath(file.path).name == "Dockerfile":
                 raise Refusal(
-                    f"{file.path} is no plain file of at most {MAX_CONFIGURATION_BYTES >> 10} KiB",
-                    fix="commit the Dockerfile itself instead of a link, and put long scripts into files of their own",
+                    f"{file.path} is not a plain file of at most {MAX_CONFIGURATION_BYTES >> 10} KiB",
+                    fix="commit the Dockerfile itself instead of a link, and move long scripts into separate files",
                 )
-        return _process_plan(folder) if settings.SANDBOX == "process" else _planned_apart(folder)
+        return _process_plan(folder) if settings.SANDBOX == "process" else _plan_in_subprocess(folder)
 
 
 def _is_small_and_plain(file: TreeFile) -> bool:
@@ -80,12 +80,12 @@ def _process_plan(folder: Path) -> str:
         raise Fault(f"the site cannot plan builds: {refusal.problem}") from refusal
 
 
-def _planned_apart(folder: Path) -> str:
-    """The plan for Docker, made by a process of its own: repo2docker reads from the working directory."""
+def _plan_in_subprocess(folder: Path) -> str:
+    """Return the plan for Docker, made in a subprocess: repo2docker reads from the working directory."""
     command = [sys.executable, "-m", "evaluation.builder.dry_run", settings.SANDBOX, str(folder)]
     try:
-        done = subprocess.run(command, capture_output=True, check=True, timeout=_PLAN_SECONDS, text=True)
-        answer = json.loads(done.stdout)
+        process = subprocess.run(command, capture_output=True, check=True, timeout=_PLAN_SECONDS, text=True)
+        answer = json.loads(process.stdout)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         raise Fault(f"the site cannot plan builds: {getattr(error, 'stderr', '') or error}") from error
     if "plan" in answer:

@@ -1,4 +1,4 @@
-"""The door: a pushed tag `submission-...` is a submission."""
+"""Push gate of submissions: a pushed tag `submission-...` is a submission."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ from repositories.git_reader import GitReader
 from repositories.push_gate import Push, PushGate, RefUpdate
 from repositories.ref_rules import SUBMISSION
 from submissions import messages
-from submissions.admission import check_content, check_turn
+from submissions.admission import check_content, check_may_submit
 from submissions.quota_ledger import bind, reserve, settle_late_tags, settle_reservations
 from submissions.selectors import allowance_of, next_tag_of
 
 
 class SubmissionPushGate(PushGate):
-    """Lets plain pushes through, and checks, reserves and records submissions."""
+    """Push gate that accepts plain pushes, and checks, reserves and records submissions."""
 
     def before(self, push: Push) -> str:
-        """Check the push's submission, if it brings one, and reserve its slot; a refused push burns nothing."""
+        """Check the submission of the push, if any, and reserve its slot; a rejected push uses no slot."""
         update = _submission_in(push)
         if update is None:
             return ""
-        settle_reservations(push.repository)  # so that a push that broke off takes no slot from this one
-        settle_late_tags(push.repository)  # before this one, which would be the older submission else
+        settle_reservations(push.repository)  # so that an interrupted push uses no slot that this one needs
+        settle_late_tags(push.repository)  # before this one, which would otherwise be the older submission
         with GitReader(push.repository.path, push.environment) as reader:
             commit = _commit_of(reader, update)
-            check_turn(push.repository, push.user, commit)
+            check_may_submit(push.repository, push.user, commit)
             try:
                 plan = check_content(push.repository, commit, reader)
-            except Refusal as refusal:  # the tag is refused and stays where it is in the team's own repository
+            except Refusal as refusal:  # the tag exists only in the team's own clone
                 tag = _tag(update)
                 again = f"then: git commit -a && git tag -f {tag} && git push origin {tag}"
                 raise Refusal(refusal.problem, fix=f"{refusal.fix}\n  {again}") from refusal
         reserve(repository=push.repository, commit=commit, tag=_tag(update), by=push.user)
-        return f"{_tag(update)} ({commit[:7]}) passed the door; plan: {plan}"
+        return f"{_tag(update)} ({commit[:7]}) passed all checks; build plan: {plan}"
 
     def after(self, push: Push) -> str:
-        """Make the submission of a push that came through the door, or say how to make one."""
+        """Create the submission of an accepted push, or say how to submit."""
         update = _submission_in(push)
         with GitReader(push.repository.path) as reader:
             if update is None:
@@ -43,13 +43,13 @@ class SubmissionPushGate(PushGate):
             commit, refs = _commit_of(reader, update), reader.refs()
         try:
             submission = bind(repository=push.repository, commit=commit, tag=_tag(update), by=push.user)
-        except Refusal as refusal:  # so late that its slot was given back meanwhile
+        except Refusal as refusal:  # so late that its slot was refunded meanwhile
             return messages.too_late(_tag(update), commit, refusal, next_tag_of(push.repository, refs))
         return messages.accepted(submission, push.site_url, allowance_of(push.repository))
 
 
 def _submission_in(push: Push) -> RefUpdate | None:
-    """The tag that submits; there is at most one, and it is new: the policy of refs sees to that."""
+    """Return the tag that submits; the ref rules ensure that there is at most one, and that it is new."""
     return next((update for update in push.updates if update.ref.startswith(SUBMISSION) and update.creates), None)
 
 
@@ -57,8 +57,8 @@ def _commit_of(reader: GitReader, update: RefUpdate) -> str:
     commit = reader.resolve(update.new)
     if commit is None:
         raise Refusal(
-            f"{_tag(update)} is on something that is no commit",
-            fix=f"delete it with git tag -d {_tag(update)}, then tag a commit: git tag {_tag(update)} HEAD",
+            f"{_tag(update)} does not point to a commit",
+            fix=f"run git tag -d {_tag(update)}, then tag a commit: git tag {_tag(update)} HEAD",
         )
     return commit
 

@@ -1,4 +1,4 @@
-"""The quota ledger: reserve a slot under the repository's lock, bind it to a submission, give it back."""
+"""Quota ledger: reserves a slot under the repository's lock, binds it to a submission, refunds it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.times import in_words
 from repositories.git_reader import GitReader
 from repositories.models import Repository
 from submissions import timeouts
-from submissions.admission import check_commit_is_new, check_quota, check_turn
+from submissions.admission import check_commit_is_new, check_may_submit, check_quota
 from submissions.models import QuotaSlot, Submission
 from submissions.preflight import manifest_at
 from submissions.quota_rules import WINDOW, refunds_fault, refunds_refusal
@@ -26,27 +26,27 @@ log = logging.getLogger(__name__)
 BUILD_REFUSED = "build_refused"
 FAULT = "fault"
 OVERDUE = "overdue"
-"""No worker of ours built or played it in time. It stays in its queue."""
+"""No worker built or played it in time. It stays in its queue."""
 AWAITS_ORGANISER = "awaits_organiser"
-"""On a slot that is used: a platform error took it, and an organiser decides whether it is given back."""
+"""Reason on a used slot: a platform error used it, and an organiser decides on the refund."""
 PUSH_BROKEN_OFF = "push_broken_off"
 WITHDRAWN = "withdrawn"
 
 
 def lock(repository: Repository) -> None:
-    """Hold the repository's row until the transaction ends: whoever decides on its quota waits here."""
+    """Lock the repository's row until the transaction ends: all quota decisions wait here."""
     Repository.objects.select_for_update().get(pk=repository.pk)
 
 
 def reserve(*, repository: Repository, commit: str, tag: str, by: User) -> QuotaSlot:
-    """Take a slot for the tag `tag` on `commit`, or the one that it has; raises `Refusal` where none may be taken.
+    """Reserve a slot for the tag `tag` on `commit`, or return its reserved one; raise `Refusal` if none is available.
 
-    Within the caller's transaction, if there is one: it should hold the repository's lock no longer than it must.
+    Runs in the caller's transaction, if there is one, which should hold the repository's lock only briefly.
     """
     with transaction.atomic():
         lock(repository)
-        waiting = QuotaSlot.objects.filter(repository=repository, commit=commit, state=QuotaSlot.State.RESERVED)
-        if slot := waiting.first():
+        reserved = QuotaSlot.objects.filter(repository=repository, commit=commit, state=QuotaSlot.State.RESERVED)
+        if slot := reserved.first():
             return _same_push(slot, tag)
         check_commit_is_new(repository, commit)
         check_quota(repository)
@@ -59,17 +59,17 @@ def _same_push(slot: QuotaSlot, tag: str) -> QuotaSlot:
     if slot.tag == tag:
         return slot
     raise RefusedForNow(
-        f"commit {slot.commit[:7]} is being submitted just now, as {slot.tag}",
+        f"commit {slot.commit[:7]} is already being submitted as {slot.tag}",
         accepted_from=slot.reserved_at + timeouts.RESERVED,
-        fix=f"wait for that push; if it broke off, push again after {in_words(slot.reserved_at + timeouts.RESERVED)}",
+        fix=f"wait for that push; if it failed, push again after {in_words(slot.reserved_at + timeouts.RESERVED)}",
     )
 
 
 def bind(*, repository: Repository, commit: str, tag: str, by: User) -> Submission:
-    """Make the submission of the tag `tag`, which is in the repository, and use its slot. Safe to repeat.
+    """Create the submission of the stored tag `tag` and use its slot. Safe to repeat.
 
-    Where the slot was given back meanwhile, the sender, the calendar and the quota are asked again, as at the door.
-    Raises `Refusal` where that is refused now, or the commit was retried meanwhile; the slot then keeps why.
+    Where the slot was refunded meanwhile, membership, calendar and quota are checked again, as in the push gate. Raise
+    `Refusal` if they forbid it now, or if the commit was retried meanwhile; the slot then stores the reason.
     """
     with GitReader(repository.path) as reader:
         manifest = manifest_at(reader, commit)
@@ -84,13 +84,13 @@ def _bound(repository: Repository, commit: str, tag: str, by: User, *, title: st
     with transaction.atomic():
         lock(repository)
         if known := Submission.objects.filter(repository=repository, tag=tag).first():
-            # such a slot is of a push that took the tag for a new one: no tag will come for it
+            # a slot of a push that treated the tag as new: no tag will arrive for it
             for slot in QuotaSlot.objects.filter(repository=repository, tag=tag, state=QuotaSlot.State.RESERVED):
-                _give_back(slot, QuotaSlot.State.RESERVED, PUSH_BROKEN_OFF)
+                _refund(slot, QuotaSlot.State.RESERVED, PUSH_BROKEN_OFF)
             return known
         reserved = QuotaSlot.objects.filter(repository=repository, commit=commit, state=QuotaSlot.State.RESERVED)
         if not reserved.exists():
-            check_turn(repository, by, commit)
+            check_may_submit(repository, by, commit)
         slot = reserve(repository=repository, commit=commit, tag=tag, by=by)
         check_commit_is_new(repository, commit)
         now = clock.database_now()
@@ -113,7 +113,7 @@ def _bound(repository: Repository, commit: str, tag: str, by: User, *, title: st
 
 
 def _leave_out(repository: Repository, commit: str, tag: str, refusal: Refusal) -> None:
-    """Keep for the team why a tag that is in the repository is no submission."""
+    """Store for the team why a stored tag is not a submission."""
     with transaction.atomic():
         slot = QuotaSlot.objects.filter(repository=repository, commit=commit, tag=tag, problem="").last()
         if slot is not None:
@@ -123,9 +123,9 @@ def _leave_out(repository: Repository, commit: str, tag: str, refusal: Refusal) 
 
 
 def settle_reservations(repository: Repository | None = None) -> int:
-    """Decide on slots whose push is over, of one repository or of all; returns how many were settled.
+    """Settle slots whose push has ended, of one repository or of all; return how many were settled.
 
-    Where the tag arrived it becomes a submission, else the slot is refunded; also where nobody could tell for a day.
+    If the tag arrived it becomes a submission, otherwise the slot is refunded; also if nobody could tell for a day.
     """
     due = QuotaSlot.objects.filter(
         state=QuotaSlot.State.RESERVED, reserved_at__lte=clock.database_now() - timeouts.RESERVED
@@ -145,19 +145,19 @@ def _settled(slot: QuotaSlot) -> bool:
             return True
     except Refusal as refusal:
         log.warning("slot %s has a tag that is no longer accepted: %s", slot.pk, refusal)
-    except Exception as error:  # whatever it is, the slots behind this one are settled
+    except Exception as error:  # continue with the other slots
         faults.report(log, error, "slot %s cannot be settled now", slot.pk)
         if clock.now() - slot.reserved_at < timeouts.UNSETTLED:
             return False
-    return _give_back(slot, QuotaSlot.State.RESERVED, PUSH_BROKEN_OFF)
+    return _refund(slot, QuotaSlot.State.RESERVED, PUSH_BROKEN_OFF)
 
 
 def settle_late_tags(repository: Repository | None = None) -> int:
-    """Look once more at slots that were given back because no tag had arrived, of one repository or of all; how many
+    """Check again slots that were refunded because no tag had arrived, of one repository or of all; return how many
     were decided.
 
-    Where the tag is there now, and nobody was told, it becomes a submission if that is accepted now; where it is not,
-    the slot keeps why, and the tag is not looked at again: else it would be a submission whenever a slot frees.
+    If the tag is stored now without an answer to the pusher, it becomes a submission if that is accepted now. Otherwise
+    the slot stores the reason and the tag is not tried again: it would become a submission whenever a slot is free.
     """
     late: dict[Repository, list[QuotaSlot]] = {}
     for slot in _given_up(repository):
@@ -184,7 +184,7 @@ def _settle_late(repository: Repository, slots: Sequence[QuotaSlot]) -> int:
         with GitReader(repository.path) as reader:
             refs = reader.refs()
             arrived = {slot.tag: slot for slot in slots if _is_at(reader, refs, slot)}
-    except Exception as error:  # whatever it is, the other repositories are looked at, and this one the next time
+    except Exception as error:  # continue with the other repositories; this one is tried again later
         faults.report(log, error, "late tags of %s cannot be settled now", repository)
         return 0
     return sum(_bind_late(slot) for slot in arrived.values())
@@ -194,26 +194,26 @@ def _bind_late(slot: QuotaSlot) -> bool:
     try:
         bind(repository=slot.repository, commit=slot.commit, tag=slot.tag, by=slot.reserved_by)
     except Refusal as refusal:
-        log.info("slot %s has a tag that came too late: %s", slot.pk, refusal)
-    except Exception as error:  # whatever it is, the tags behind this one are settled
+        log.info("slot %s has a tag that arrived too late: %s", slot.pk, refusal)
+    except Exception as error:  # continue with the other tags
         faults.report(log, error, "the late tag of slot %s cannot be settled now", slot.pk)
         return False
     return True
 
 
 def _is_at(reader: GitReader, refs: Mapping[str, str], slot: QuotaSlot) -> bool:
-    """Whether the slot's tag is among `refs`, on the commit that the door saw."""
-    there = refs.get(f"refs/tags/{slot.tag}")
-    return there is not None and reader.resolve(there) == slot.commit
+    """Return True if the slot's tag is among `refs`, on the commit that the push gate saw."""
+    current = refs.get(f"refs/tags/{slot.tag}")
+    return current is not None and reader.resolve(current) == slot.commit
 
 
 def settle_refusal(submission: Submission) -> bool:
-    """Decide on the slot of a refused submission: it is refunded up to a number of times a day.
+    """Settle the slot of a refused submission: refunded up to a number of times a day.
 
-    Past that a refusal by the team's cause counts, and a platform error waits for an organiser: a team that can bring
-    one about would build without end otherwise.
+    Beyond it a user error counts, and a platform error waits for an organiser: otherwise a team that can cause one
+    could build without limit.
 
-    Returns whether it costs the team nothing. Safe to repeat.
+    Return True if the refusal costs the team nothing. Safe to repeat.
     """
     with transaction.atomic():
         lock(submission.repository)
@@ -223,15 +223,15 @@ def settle_refusal(submission: Submission) -> bool:
         now = clock.database_now()
         if submission.cause == Submission.Cause.PLATFORM:
             if refunds_platform_error(submission):
-                return _give_back(slot, QuotaSlot.State.USED, FAULT)
+                return _refund(slot, QuotaSlot.State.USED, FAULT)
             QuotaSlot.objects.filter(pk=slot.pk).update(reason=AWAITS_ORGANISER)
             return False
         known = _refunds(submission.repository, BUILD_REFUSED, now)
-        return refunds_refusal(known, now) and _give_back(slot, QuotaSlot.State.USED, BUILD_REFUSED)
+        return refunds_refusal(known, now) and _refund(slot, QuotaSlot.State.USED, BUILD_REFUSED)
 
 
 def refunds_platform_error(submission: Submission) -> bool:
-    """Whether a platform error costs `submission` nothing, now. Only under the repository's lock does that hold."""
+    """Return True if a platform error costs `submission` nothing now. Holds only under the repository's lock."""
     slot = QuotaSlot.objects.filter(submission=submission).first()
     if slot is None or slot.state == QuotaSlot.State.REFUNDED:
         return True
@@ -240,23 +240,23 @@ def refunds_platform_error(submission: Submission) -> bool:
 
 
 def _refunds(repository: Repository, reason: str, now: datetime) -> list[datetime]:
-    """When slots of `repository` were refunded for `reason` within a window."""
+    """Return the times at which slots of `repository` were refunded for `reason` within a window."""
     refunds = QuotaSlot.objects.filter(repository=repository, reason=reason, settled_at__gt=now - WINDOW)
     refunded = refunds.filter(state=QuotaSlot.State.REFUNDED).values_list("settled_at", flat=True)
     return [settled for settled in refunded if settled]
 
 
 def refund(*, submission: Submission, reason: str, by: User | None = None) -> bool:
-    """Give the slot of `submission` back; False where it was already."""
+    """Refund the slot of `submission`; return False if it was refunded already."""
     slot = QuotaSlot.objects.filter(submission=submission).first()
-    return slot is not None and _give_back(slot, QuotaSlot.State.USED, reason, by)
+    return slot is not None and _refund(slot, QuotaSlot.State.USED, reason, by)
 
 
-def _give_back(slot: QuotaSlot, state: str, reason: str, by: User | None = None) -> bool:
+def _refund(slot: QuotaSlot, state: str, reason: str, by: User | None = None) -> bool:
     with transaction.atomic():
-        given = QuotaSlot.objects.filter(pk=slot.pk, state=state).update(
+        refunded = QuotaSlot.objects.filter(pk=slot.pk, state=state).update(
             state=QuotaSlot.State.REFUNDED, settled_at=clock.database_now(), reason=reason
         )
-        if given:
+        if refunded:
             events.record("refund", slot, by=by, reason=reason)
-        return bool(given)
+        return bool(refunded)

@@ -1,4 +1,4 @@
-"""How many submissions are left, and which refusals give theirs back: pure functions of times."""
+"""Pure functions on the quota: what is left, and which refusals are refunded."""
 
 from __future__ import annotations
 
@@ -10,41 +10,41 @@ WINDOW = timedelta(hours=24)
 """The rolling window of every limit here."""
 
 REFUNDED_REFUSALS = 10
-"""How many refusals at build or smoke stage are refunded in a window; further ones count."""
+"""Refusals by the build or the smoke test that are refunded per window; further ones count."""
 
 REFUNDED_FAULTS = 10
-"""How many platform errors of a repository are refunded in a window; further ones wait for an organiser."""
+"""Platform errors of a repository that are refunded per window; further ones wait for an organiser."""
 
 
 @dataclass(frozen=True)
 class Allowance:
-    """What a team may still submit to a track."""
+    """The submissions that a team may still make to a track."""
 
     quota: int
     used: int
     left: int
     frees_at: tuple[datetime, ...]
-    """When each slot that is taken frees, soonest first."""
+    """Times at which the used slots are free again, soonest first."""
 
     @property
     def next_at(self) -> datetime | None:
-        """When the next submission is accepted, if none is accepted now; None where one is, or never will be."""
+        """The time at which the next submission is accepted; None if one is accepted now, or never will be."""
         if self.left or not self.quota:
             return None
         return self.frees_at[self.used - self.quota]
 
 
 def allowance(slots: Iterable[datetime], quota: int, at: datetime) -> Allowance:
-    """What is left of `quota` at the time `at`; `slots`: when those reserved or used (not refunded) were taken."""
+    """Return what is left of `quota` at `at`; `slots`: times at which the reserved or used ones were taken."""
     frees_at = tuple(sorted(taken + WINDOW for taken in slots if taken + WINDOW > at))
     return Allowance(quota, len(frees_at), max(0, quota - len(frees_at)), frees_at)
 
 
 def refunds_refusal(refunds: Iterable[datetime], at: datetime) -> bool:
-    """Whether a refusal by the team's cause is refunded at `at`; `refunds`: when earlier ones were."""
+    """Return True if a user error is refunded at `at`; `refunds`: times of earlier refunds."""
     return sum(refunded + WINDOW > at for refunded in refunds) < REFUNDED_REFUSALS
 
 
 def refunds_fault(refunds: Iterable[datetime], at: datetime) -> bool:
-    """Whether a platform error is refunded at `at` without an organiser; `refunds`: when earlier ones were."""
+    """Return True if a platform error is refunded at `at` without an organiser; `refunds`: times of earlier refunds."""
     return sum(refunded + WINDOW > at for refunded in refunds) < REFUNDED_FAULTS

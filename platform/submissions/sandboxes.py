@@ -1,4 +1,4 @@
-"""Adapter: the sandbox that players run in on this host, and what each of them may use."""
+"""Adapter: the sandbox of the players on this host, and the resources of each player."""
 
 from __future__ import annotations
 
@@ -30,29 +30,29 @@ _opening = threading.Lock()
 
 
 def open_sandbox() -> Sandbox:
-    """The sandbox that `settings.SANDBOX` names, swept of leftovers when this process first opens it.
+    """Return the sandbox that `settings.SANDBOX` names, cleaned of leftovers when this process first opens it.
 
-    Raises `Fault` where the host lacks the engine or one of its guards, or must not run what people push: no team is to
-    blame for that.
+    Raise `Fault` if the host lacks the engine or one of its guards, or must not run untrusted code: this is no user
+    error.
     """
     require_trust()
     return _opened(settings.SANDBOX)
 
 
 def trusted_sandbox() -> Sandbox:
-    """The process sandbox, for what is bundled with us and nothing else."""
+    """Return the process sandbox, for bundled code only."""
     return _opened("process")
 
 
 def opened_sandboxes() -> list[Sandbox]:
-    """The sandboxes that this process has opened, the chosen one first; opens that one, as `open_sandbox` does."""
+    """Return the sandboxes that this process has opened, the chosen one first; opens that one as `open_sandbox`."""
     chosen = open_sandbox()
     others = [sandbox for (_, pid), sandbox in _open.items() if pid == os.getpid() and sandbox is not chosen]
     return [chosen, *others]
 
 
 def require_trust() -> None:
-    """Raise `Fault` where the chosen sandbox must not run what people push here, whatever the settings once were."""
+    """Raise `Fault` if the chosen sandbox must not run submissions here."""
     problem = trust_problem(
         settings.SANDBOX,
         settings.ALLOWED_HOSTS,
@@ -64,12 +64,12 @@ def require_trust() -> None:
 
 
 def resources(device: str | None = None) -> Resources:
-    """What one player may use here; `device` is the GPU that a player with `gpu = true` gets."""
+    """Return the resources of one player; `device` is the GPU of a player with `gpu = true`."""
     return Resources(gpu=device)
 
 
 def _opened(name: str) -> Sandbox:
-    # by process, too: a connection to an engine does not survive a fork
+    # the key includes the process: a connection to an engine does not survive a fork
     key = (name, os.getpid())
     with _opening:
         if key not in _open:
@@ -89,7 +89,7 @@ def _start(name: str) -> Sandbox:
 
 
 def _own_files() -> list[Path]:
-    """What of the site's files lies at places that an operator may choose, wherever these are."""
+    """Return the site's files at configurable places, which the process sandbox hides."""
     database = settings.DATABASES["default"]
     files = [Path(f"{database['NAME']}{end}") for end in ("", "-wal", "-shm")] if "sqlite" in database["ENGINE"] else []
     return [settings.ROOT, settings.STATE, *files]

@@ -1,4 +1,4 @@
-"""Read submissions, and what a team has left of its quota."""
+"""Queries on submissions, their logs and a team's quota."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from repositories.models import Repository
 from submissions.models import Build, Host, LogChunk, QuotaSlot, Submission
 from submissions.quota_rules import WINDOW, Allowance, allowance
 
-TOLD = timedelta(days=7)
-"""For so long a team is told of a tag that did not become a submission."""
+LATE_TAG_SHOWN = timedelta(days=7)
+"""How long a team sees a tag that did not become a submission."""
 
 LOG_PAGE = 1000
-"""How many lines of a log are read at once."""
+"""Number of lines of a log that are read per call."""
 
 
 @dataclass(frozen=True)
 class NumberedLine:
-    """A line of a build's log. Its number is for ever."""
+    """A line of a build's log. Its number never changes."""
 
     number: int
     stage: str
@@ -33,7 +33,7 @@ class NumberedLine:
 
 @dataclass(frozen=True)
 class LogPage:
-    """Some lines of a log, in order. `last` is what to ask for next as `after`; `over`: no line will follow."""
+    """Some lines of a log, in order. `last` is the next call's `after`; `over`: no line will follow."""
 
     lines: tuple[NumberedLine, ...]
     last: int
@@ -41,8 +41,8 @@ class LogPage:
 
 
 def log_lines(build: Build, after: int = 0, limit: int = LOG_PAGE) -> LogPage:
-    """The lines of a build's log with numbers above `after`, at most `limit` of them."""
-    # asked before the lines: what is written in between is then read the next time
+    """Return the lines of a build's log with numbers above `after`, at most `limit`."""
+    # read before the lines: what is written in between is read by the next call
     finished = Build.objects.filter(pk=build.pk, finished_at__isnull=False).exists()
     found = tuple(islice(_lines_after(build, after), limit + 1))
     lines = found[:limit]
@@ -50,7 +50,7 @@ def log_lines(build: Build, after: int = 0, limit: int = LOG_PAGE) -> LogPage:
 
 
 def whole_log(build: Build) -> Iterator[str]:
-    """The whole log as text, piece by piece, for a download."""
+    """Yield the whole log as text, in pieces, for a download."""
     for text in build.log_chunks.values_list("text", flat=True).iterator(chunk_size=50):
         yield f"{text}\n"
 
@@ -64,7 +64,7 @@ def _lines_after(build: Build, after: int) -> Iterator[NumberedLine]:
 
 
 def allowance_of(repository: Repository) -> Allowance:
-    """What the team may still submit to the repository's track, now."""
+    """Return what the team may still submit to the repository's track now."""
     now = clock.database_now()
     taken = (
         QuotaSlot.objects.filter(repository=repository, reserved_at__gt=now - WINDOW)
@@ -74,27 +74,27 @@ def allowance_of(repository: Repository) -> Allowance:
     return allowance(taken, repository.track.quota, now)
 
 
-def standing_submission(repository: Repository, commit: str) -> Submission | None:
-    """The submission of `commit` that is neither refused nor withdrawn; there is at most one."""
-    gone = (Submission.State.REFUSED, Submission.State.WITHDRAWN)
-    return Submission.objects.filter(repository=repository, commit=commit).exclude(state__in=gone).first()
+def active_submission(repository: Repository, commit: str) -> Submission | None:
+    """Return the submission of `commit` that is neither refused nor withdrawn; there is at most one."""
+    inactive = (Submission.State.REFUSED, Submission.State.WITHDRAWN)
+    return Submission.objects.filter(repository=repository, commit=commit).exclude(state__in=inactive).first()
 
 
 def hosts_out_of_service() -> list[Host]:
-    """The hosts that take no work because a check of them failed, by name."""
+    """Return the hosts that are out of service, by name."""
     return list(Host.objects.filter(out_since__isnull=False))
 
 
 def left_out(repository: Repository) -> list[QuotaSlot]:
-    """The slots of the last week whose tag is stored and is no submission, nor is another tag on its commit."""
+    """Return the slots of the last week whose stored tag is no submission, and whose commit is none either."""
     submitted = Submission.objects.filter(repository=repository, commit=OuterRef("commit"))
     slots = QuotaSlot.objects.filter(
-        ~Exists(submitted), repository=repository, settled_at__gt=clock.database_now() - TOLD
+        ~Exists(submitted), repository=repository, settled_at__gt=clock.database_now() - LATE_TAG_SHOWN
     )
     return list(slots.exclude(problem="").order_by("pk"))
 
 
 def next_tag_of(repository: Repository, refs: Iterable[str]) -> str:
-    """A tag for the next submission: no ref of `refs`, all that the repository holds, and no slot has that name."""
+    """Return a tag for the next submission: a name that neither `refs` (the repository's) nor a slot has."""
     tags = {ref.removeprefix("refs/tags/") for ref in refs}
     return next_tag(tags.union(QuotaSlot.objects.filter(repository=repository).values_list("tag", flat=True)))

@@ -1,4 +1,4 @@
-"""What people do with submissions: submit a commit that is there, withdraw, retry, disqualify, reinstate, refund."""
+"""Actions on submissions: submit a stored commit, withdraw, retry, disqualify, reinstate, refund."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.errors import Fault, Refusal
 from repositories.git_reader import GitReader
 from repositories.models import Repository
 from submissions import quota_ledger, timeouts
-from submissions.admission import check_commit_is_new, check_content, check_turn
+from submissions.admission import check_commit_is_new, check_content, check_may_submit
 from submissions.models import QuotaSlot, Submission
 from submissions.quota_ledger import settle_late_tags, settle_refusal, settle_reservations
 
@@ -38,21 +38,21 @@ _FINAL = (Submission.State.READY, Submission.State.REFUSED, Submission.State.WIT
 
 
 def submit(*, repository: Repository, commit: str, by: User) -> Submission:
-    """Submit a commit that the repository holds, past the same checks as a push; it gets a tag `submission-web-N`.
+    """Submit a commit of the repository with the same checks as a push; it gets a tag `submission-web-N`.
 
-    Raises `Refusal` or `RefusedForNow`, and nothing is used up then.
+    Raise `Refusal` or `RefusedForNow`; no slot is used then.
     """
     settle_reservations(repository)
     settle_late_tags(repository)
     with GitReader(repository.path) as reader:
         whole = reader.resolve(commit) if _COMMIT.fullmatch(commit) else None
         if whole is None:
-            raise Refusal(f"the repository holds no commit {commit[:64]!r}", fix="push it first, then submit it")
-        check_turn(repository, by, whole)
+            raise Refusal(f"the repository has no commit {commit[:64]!r}", fix="push it first, then submit it")
+        check_may_submit(repository, by, whole)
         check_content(repository, whole, reader)
         slot = _reserve_for_page(repository, whole, by, reader)
         if not reader.make_tag(slot.tag, whole):
-            raise Fault(f"the tag {slot.tag} in {repository} appeared from elsewhere")
+            raise Fault(f"the tag {slot.tag} in {repository} was set by someone else")
     return quota_ledger.bind(repository=repository, commit=whole, tag=slot.tag, by=by)
 
 
@@ -70,14 +70,14 @@ def _highest(names: Iterable[str]) -> int:
 
 
 def withdraw(*, submission: Submission, by: User) -> None:
-    """Take a submission back, for good; its slot comes back where its build has not begun. Raises `Refusal`."""
+    """Withdraw a submission permanently; refund its slot if its build has not begun. Raise `Refusal`."""
     team = submission.repository.entry.team
     if not is_member(by, team):
-        raise Refusal(f"only members of {team.name} withdraw its submissions", fix="ask a member")
+        raise Refusal(f"only members of {team.name} can withdraw its submissions", fix="ask a member")
     with transaction.atomic():
         held = _locked(submission)
         if held.state in (Submission.State.REFUSED, Submission.State.WITHDRAWN):
-            raise Refusal(f"submission {held.pk} is {held.get_state_display()} already", fix="there is nothing to do")
+            raise Refusal(f"submission {held.pk} is already {held.get_state_display()}", fix="no action needed")
         unbuilt = held.state == Submission.State.RECEIVED and not held.builds.exists()
         _change(held, Submission.State.WITHDRAWN, by, "withdraw")
         if unbuilt:
@@ -87,19 +87,19 @@ def withdraw(*, submission: Submission, by: User) -> None:
 
 
 def retry(*, submission: Submission, by: User, reason: str) -> None:
-    """Send a refused submission through build and smoke stage again, with a new deadline. Organisers only."""
+    """Build and check a refused submission again, with a new deadline. Organisers only."""
     _check_organiser(submission, by)
     with transaction.atomic():
         held = _locked(submission)
         newest = held.builds.last()
         if held.state != Submission.State.REFUSED:
             raise Refusal(
-                f"submission {held.pk} is {held.get_state_display()}", fix="only a refused submission is retried"
+                f"submission {held.pk} is {held.get_state_display()}", fix="you can retry only a refused submission"
             )
         if newest and newest.finished_at is None:
-            raise Refusal(f"{newest} is still under way", fix="wait until it is over, a few minutes at most")
+            raise Refusal(f"{newest} is still running", fix="wait until it has finished, a few minutes at most")
         check_commit_is_new(held.repository, held.commit)
-        _check_commit_is_not_on_its_way(held)
+        _check_commit_is_not_reserved(held)
         held.cause, held.reason, held.problem, held.fix, held.player = "", "", "", "", None
         _change(held, Submission.State.RECEIVED, by, "retry", reason)
         notify.notify("submissions.build", submission=held.pk)
@@ -107,33 +107,35 @@ def retry(*, submission: Submission, by: User, reason: str) -> None:
 
 
 def disqualify(*, submission: Submission, by: User, reason: str) -> None:
-    """Take a submission off the boards, and say why. Organisers only."""
+    """Remove a submission from the leaderboards with a reason. Organisers only."""
     _check_organiser(submission, by)
     if not reason.strip():
-        raise Refusal("a disqualification needs a reason, which the team reads", fix="write one")
+        raise Refusal("a disqualification needs a reason; the team sees it", fix="enter a reason")
     _judge(submission, by, "disqualify", reason.strip())
 
 
 def reinstate(*, submission: Submission, by: User, reason: str) -> None:
-    """Take a disqualification back. Organisers only."""
+    """Undo a disqualification. Organisers only."""
     _check_organiser(submission, by)
     _judge(submission, by, "reinstate", reason)
 
 
 def refund(*, submission: Submission, reason: str) -> bool:
-    """Give a submission's slot back for a fault of the site's; False where it was already."""
+    """Refund a submission's slot after a platform error; return False if it was refunded already."""
     return quota_ledger.refund(submission=submission, reason=reason)
 
 
 def refund_fault(*, submission: Submission, by: User, reason: str) -> None:
-    """Give back the slot of a platform error that waits for an organiser. Organisers only."""
+    """Refund the slot of a platform error that waits for an organiser. Organisers only."""
     _check_organiser(submission, by)
     with transaction.atomic():
         quota_ledger.lock(submission.repository)
         slot = QuotaSlot.objects.filter(submission=submission).first()
         waits = slot is not None and (slot.state, slot.reason) == (QuotaSlot.State.USED, quota_ledger.AWAITS_ORGANISER)
         if not waits:
-            raise Refusal(f"the slot of submission {submission.pk} does not wait for an organiser", fix="do nothing")
+            raise Refusal(
+                f"the slot of submission {submission.pk} does not wait for an organiser", fix="no action needed"
+            )
         quota_ledger.refund(submission=submission, reason=quota_ledger.FAULT, by=by)
         events.record("refund_fault", submission, by=by, reason=reason)
 
@@ -152,33 +154,33 @@ def _change(submission: Submission, state: str, by: User, verb: str, reason: str
 
 
 def _judge(submission: Submission, by: User, verb: str, reason: str) -> None:
-    standing = Submission.objects.filter(pk=submission.pk, disqualified_at=None)
-    judged = Submission.objects.filter(pk=submission.pk, disqualified_at__isnull=False)
+    counted = Submission.objects.filter(pk=submission.pk, disqualified_at=None)
+    disqualified = Submission.objects.filter(pk=submission.pk, disqualified_at__isnull=False)
     with transaction.atomic():
         if verb == "disqualify":
-            changed = standing.update(disqualified_at=clock.database_now(), disqualified_for=reason)
+            changed = counted.update(disqualified_at=clock.database_now(), disqualified_for=reason)
         else:
-            changed = judged.update(disqualified_at=None, disqualified_for="")
+            changed = disqualified.update(disqualified_at=None, disqualified_for="")
         if not changed:
-            is_so = "disqualified already" if verb == "disqualify" else "not disqualified"
-            raise Refusal(f"submission {submission.pk} is {is_so}", fix="there is nothing to do")
+            current = "already disqualified" if verb == "disqualify" else "not disqualified"
+            raise Refusal(f"submission {submission.pk} is {current}", fix="no action needed")
         events.record(verb, submission, by=by, reason=reason)
         notify.notify("leaderboards.score", track=submission.repository.track_id)
     submission.refresh_from_db()
 
 
-def _check_commit_is_not_on_its_way(submission: Submission) -> None:
+def _check_commit_is_not_reserved(submission: Submission) -> None:
     same = QuotaSlot.objects.filter(
         repository=submission.repository, commit=submission.commit, state=QuotaSlot.State.RESERVED
     )
     if slot := same.first():
         raise Refusal(
-            f"commit {slot.commit[:7]} is being submitted again just now, as {slot.tag}",
-            fix="look at that submission in a few minutes; retry this one if that push broke off",
+            f"commit {slot.commit[:7]} is being submitted again as {slot.tag}",
+            fix="look at that submission in a few minutes; retry this one if that push failed",
         )
 
 
 def _check_organiser(submission: Submission, by: User) -> None:
     competition = submission.repository.entry.competition
     if not may_organise(by, competition):
-        raise Refusal(f"only organisers of {competition.title} may do this", fix="ask one of them")
+        raise Refusal(f"only organisers of {competition.title} can do this", fix="ask an organiser")

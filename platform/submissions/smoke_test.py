@@ -1,4 +1,4 @@
-"""Adapter: the smoke stage, a short match on public samples before a submission meets anybody."""
+"""Adapter: the smoke test, a short match on public samples before a submission is evaluated."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from submissions.models import Player
 from submissions.player_builds import LogLine, kept_opponent, ready_player, trusted_baseline
 from submissions.sandboxes import open_sandbox, resources, trusted_sandbox
 
-TRY_AT_HOME = "try the mended version on your own machine first: `gauntlet check .`"
+CHECK_LOCALLY = "test the fixed version on your own machine first: `gauntlet check .`"
 MARGIN = timedelta(minutes=10)
-"""What the stage may take beyond what its players may: starting them, building the opponent, the referee's own work."""
+"""Time beyond the players' own limits: starting them, building the opponent, the referee's own work."""
 
 
 @dataclass(frozen=True, eq=False)
 class SmokeTest:
-    """What is played, on what, under which rules."""
+    """Players, samples and rules of a smoke test."""
 
     competition: Competition
     rules: QueryRules
@@ -45,10 +45,10 @@ class SmokeTest:
 
     @property
     def limit(self) -> timedelta:
-        """How long it may take: each player's own limits, and a margin."""
+        """Maximum duration: the limits of each player, and a margin."""
         rules = self.rules
         samples = min(SAMPLES, len(self.samples))
-        # each player is started for every piece, the model twice besides, and each once more where it fails
+        # each player is started for every piece, the model two more times, and each once more where it fails
         starts = 2 * math.ceil(samples / rules.piece_samples) + 4
         seconds = starts * rules.setup_seconds + samples * (
             rules.attack_seconds_per_sample + 2 * rules.query_budget * rules.model_seconds_per_image
@@ -56,17 +56,15 @@ class SmokeTest:
         return timedelta(seconds=seconds * _calibration()) + MARGIN
 
     def play(self, player: Player, *, on_log: LogLine, on_piece: Callable[[], None]) -> tuple[SmokeCheck, ...]:
-        """Check `player`; `on_log` gets what it prints, from other threads, `on_piece` is called in between.
+        """Check `player`; `on_log` gets its output, from other threads; `on_piece` is called between pieces.
 
-        Raises `BuildRefusal` where its image cannot be started as it is, and `Fault`: also where it needs a GPU and
-        this host has none, which is not its team's cause.
+        Raise `BuildRefusal` if its image cannot be started, and `Fault`; also if it needs a GPU and this host has
+        none, which is no user error.
         """
         device = device_of(slot())
         if player.gpu and device is None:
-            raise Fault(
-                "the player needs a GPU and this builder has none: only GPU hosts may listen to the queue build"
-            )
-        seed = secrets.randbelow(1 << 31)  # a player that could foresee it would know the images by heart
+            raise Fault("the player needs a GPU and this builder has none: only GPU hosts may consume the queue build")
+        seed = secrets.randbelow(1 << 31)  # a player that could predict it would know the images in advance
         common: dict[str, Any] = {
             "rules": self.rules,
             "sandbox": open_sandbox(),
@@ -87,10 +85,10 @@ class SmokeTest:
         except BuildRefusal:
             raise
         except Refusal as refusal:  # this host lacks a guard, or the opponent failed
-            raise Fault(f"the smoke stage cannot be played: {refusal}") from refusal
+            raise Fault(f"the smoke test cannot be played: {refusal}") from refusal
 
     def _opponent(self) -> Opponent:
-        """The model that the organisers named, or the one that knows the images of the competition."""
+        """Return the organisers' model, or one made from the competition's images."""
         name = opponent_name(self.competition)
         if not name:
             return nearest_mean_opponent(self.samples)
@@ -100,7 +98,7 @@ class SmokeTest:
 
 
 def smoke_test(competition: Competition) -> SmokeTest:
-    """The smoke stage of `competition` today; raises `Fault` where its organisers' data do not fit together."""
+    """Return the current smoke test of `competition`; raise `Fault` if the organisers' data are inconsistent."""
     version = rules_in_force(competition)
     try:
         return SmokeTest(
@@ -110,18 +108,18 @@ def smoke_test(competition: Competition) -> SmokeTest:
             samples=samples_of(development_set(competition)),
         )
     except Refusal as refusal:
-        raise Fault(f"{competition} has no smoke stage: {refusal}") from refusal
+        raise Fault(f"{competition} has no smoke test: {refusal}") from refusal
 
 
 def as_rows(checks: Sequence[SmokeCheck]) -> list[dict[str, Any]]:
-    """The checks as `Build.checks` keeps them."""
+    """Return the checks as `Build.checks` stores them."""
     return [asdict(check) for check in checks]
 
 
 def what_failed(checks: Sequence[SmokeCheck]) -> tuple[str, str]:
-    """The problem in one sentence and the fixes, one a line, of checks that did not all pass."""
+    """Return the problem in one sentence, and the fixes, one per line, of checks that did not all pass."""
     problem, fixes = engine.what_failed(checks)
-    return problem, "\n".join([*fixes, TRY_AT_HOME])
+    return problem, "\n".join([*fixes, CHECK_LOCALLY])
 
 
 @cache

@@ -39,7 +39,7 @@ def test_it_works(undisturbed: Undisturbed, board_rows: Callable[[str], list[str
     output = undisturbed.output
     rows = board_rows(output)
     assert "6 validation samples" in output
-    assert output.count("is received") == 7
+    assert output.count(" received: ") == 7
     for title in ("Models", "Untargeted attacks", "Targeted attacks"):
         assert title in output
     assert [row.split("│")[1].strip() for row in rows][:1] == ["Small Wrens"], "the perceptron beats its shaken copies"
@@ -53,7 +53,7 @@ def test_started_again_it_goes_on_where_it_was(
 ) -> None:
     again = make_site(like=undisturbed.site).run()
     assert board_rows(again) == board_rows(undisturbed.output)
-    assert "is received" not in again, "nothing is pushed twice"
+    assert " received: " not in again, "nothing is pushed twice"
 
 
 @pytest.mark.slow(100)
@@ -84,7 +84,7 @@ def test_the_printed_command_makes_a_first_submission(
     empty.mkdir()
     pushed = subprocess.run(["bash", "-c", command], cwd=empty, capture_output=True, text=True, check=False, timeout=60)
     assert pushed.returncode == 0, pushed.stderr
-    assert re.search("remote: .*Submission 8 is received", pushed.stderr)
+    assert re.search("remote: .*Submission 8 received", pushed.stderr)
     told = lines_of(process, "Your submission 8: scored").rstrip()
     scored = re.search(r"Your submission 8: scored \d+\.\d\d, rank \d\. (http\S+/submissions/8)$", told)
     assert scored is not None

@@ -35,7 +35,9 @@ class Migration(migrations.Migration):
                 ("overdue_at", models.DateTimeField(blank=True, null=True)),
                 (
                     "cause",
-                    models.CharField(blank=True, choices=[("team", "the team's"), ("platform", "ours")], max_length=10),
+                    models.CharField(
+                        blank=True, choices=[("team", "user error"), ("platform", "platform error")], max_length=10
+                    ),
                 ),
                 ("reason", models.CharField(blank=True, max_length=40)),
                 ("problem", models.TextField(blank=True)),

@@ -1,1 +1,1 @@
-"""Serve git over HTTP: the smart protocol, hooks, and limits on slow clients and concurrent requests."""
+"""Git's smart protocol over HTTP: hooks, and limits on slow clients and concurrent requests."""

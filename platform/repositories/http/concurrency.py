@@ -1,5 +1,4 @@
-"""How many git requests, and files made for strangers, this process serves at once: each holds a thread, and pages need
-some too."""
+"""Limits on concurrent git requests and anonymous downloads: each holds a thread, which pages need too."""
 
 from __future__ import annotations
 
@@ -10,108 +9,110 @@ from dataclasses import dataclass, field
 from core.errors import GauntletError
 
 MAX_CONCURRENT = 8
-"""Half of the 16 threads that the site is run with."""
+"""Half of the 16 threads of the site."""
 
 MAX_CONCURRENT_PER_USER = 2
-KEPT = 4
-"""So many of the turns are for teams that hold none."""
+RESERVED = 4
+"""Permits of `MAX_CONCURRENT` that go only to teams that hold none."""
 
 RETRY_SECONDS = 30
 
 ANYBODY = 0
-"""Stands for all who do not say who they are: they share the turns of one user."""
-TEAM_HAS_ONE = "the site is busy, and your team has a clone or push under way; wait until it has ended, then try again"
-STRANGERS = "others fetch what was released just now; try again in half a minute"
+"""User number of all anonymous requests: together they have the limit of one user."""
+TEAM_HAS_ONE = "the site is busy, and your team has a clone or push in progress; wait for it to finish, then try again"
+ANONYMOUS_BUSY = "too many downloads of released files at the moment; try again in half a minute"
 
 
 class LimitReachedError(GauntletError):
-    """No turn is free. Its text tells the caller what to do."""
+    """No permit is free. The message tells the caller what to do."""
 
 
 @dataclass(eq=False)
 class Permit:
-    """The turn of one request of the user `user` for the team `team`, or its place among those who wait for one."""
+    """The permit of one request of the user `user` for the team `team`, waiting or started."""
 
     user: int
     team: int | None = None
     drop: Callable[[], None] = field(default=lambda: None)
-    """Ends the request, from any thread: another one needs its place."""
-    begun: bool = False
+    """Ends the request, from any thread, when another one needs its place."""
+    started: bool = False
 
     def shares_with(self, other: Permit) -> bool:
-        """Whether both are one team's; who is in none stands for itself."""
+        """Return True if both belong to the same team; a user without a team counts as a team."""
         return self.user == other.user if self.team is None else self.team == other.team
 
 
 class ConcurrencyLimiter:
-    """Gives out turns: `at_once` in all, `each` per user, and the last `kept` to teams that hold none.
+    """Limits concurrent requests: `total` in all, `per_user` each, and the last `reserved` for teams that hold none.
 
-    A request waits for its client before it has a turn. Those that wait hold a thread, so with them, too, there are no
-    more than `at_once`, and the one that has waited longest makes room: a connection that is only held open keeps
-    nobody out.
+    A request waits for its client before it starts. Waiting requests hold a thread too, so there are at most `total`
+    of them and the started ones; the oldest waiting one is dropped for a new one. A connection that is only held open
+    therefore blocks nobody.
     """
 
-    def __init__(self, at_once: int = MAX_CONCURRENT, each: int = MAX_CONCURRENT_PER_USER, kept: int = KEPT) -> None:
-        self._at_once, self._each, self._kept = at_once, each, kept
-        self._here: list[Permit] = []
+    def __init__(
+        self, total: int = MAX_CONCURRENT, per_user: int = MAX_CONCURRENT_PER_USER, reserved: int = RESERVED
+    ) -> None:
+        self._total, self._per_user, self._reserved = total, per_user, reserved
+        self._permits: list[Permit] = []
         self._lock = threading.Lock()
 
-    def take(self, user: int) -> Callable[[], None]:
-        """Take a turn at once; call what is returned, once, to give it back. Raises `LimitReachedError`."""
-        turn = Permit(user)
-        self.wait(turn)
+    def acquire(self, user: int) -> Callable[[], None]:
+        """Start without waiting and return a function that releases the permit. Raise `LimitReachedError`."""
+        permit = Permit(user)
+        self.wait(permit)
         try:
-            self.begin(turn)
+            self.start(permit)
         except BaseException:
-            self.leave(turn)
+            self.release(permit)
             raise
-        return lambda: self.leave(turn)
+        return lambda: self.release(permit)
 
-    def wait(self, turn: Permit) -> None:
-        """Let the request wait for its client, if a permit is free; `leave` must follow. Raises `LimitReachedError`."""
+    def wait(self, permit: Permit) -> None:
+        """Admit a request that waits for its client; `release` must follow. Raise `LimitReachedError`."""
         with self._lock:
-            self._check(turn)
-            gone = self._gives_way(turn)
-            if gone is not None:
-                self._here.remove(gone)
-            self._here.append(turn)
-        if gone is not None:
-            gone.drop()
+            self._check(permit)
+            dropped = self._to_drop(permit)
+            if dropped is not None:
+                self._permits.remove(dropped)
+            self._permits.append(permit)
+        if dropped is not None:
+            dropped.drop()
 
-    def begin(self, turn: Permit) -> None:
-        """Its client is there: from now on the request has a turn. Raises `LimitReachedError`."""
+    def start(self, permit: Permit) -> None:
+        """Start a waiting request whose client has sent its first bytes. Raise `LimitReachedError`."""
         with self._lock:
-            self._check(turn)
-            if turn not in self._here:
-                raise LimitReachedError("others were quicker; try again in half a minute")
-            turn.begun = True
+            self._check(permit)
+            if permit not in self._permits:
+                raise LimitReachedError("the site is busy; try again in half a minute")
+            permit.started = True
 
-    def leave(self, turn: Permit) -> None:
-        """The request is over, or waits no more. Safe to repeat."""
+    def release(self, permit: Permit) -> None:
+        """Release a permit, started or waiting. Safe to repeat."""
         with self._lock:
-            if turn in self._here:
-                self._here.remove(turn)
+            if permit in self._permits:
+                self._permits.remove(permit)
 
-    def _check(self, turn: Permit) -> None:
-        begun = [each for each in self._here if each.begun]
-        if sum(each.user == turn.user for each in begun) >= self._each:
+    def _check(self, permit: Permit) -> None:
+        started = [each for each in self._permits if each.started]
+        if sum(each.user == permit.user for each in started) >= self._per_user:
             raise LimitReachedError(
-                STRANGERS
-                if turn.user == ANYBODY
-                else f"you have {self._each} clones or pushes under way; wait until one has ended, then try again"
+                ANONYMOUS_BUSY
+                if permit.user == ANYBODY
+                else f"you have {self._per_user} clones or pushes in progress; wait for one to finish, then try again"
             )
-        free = self._at_once - len(begun)
+        free = self._total - len(started)
         if free <= 0:
             raise LimitReachedError("the site is busy with other clones and pushes; try again in half a minute")
-        if free <= self._kept and any(turn.shares_with(each) for each in begun):
-            raise LimitReachedError(STRANGERS if turn.user == ANYBODY else TEAM_HAS_ONE)
+        if free <= self._reserved and any(permit.shares_with(each) for each in started):
+            raise LimitReachedError(ANONYMOUS_BUSY if permit.user == ANYBODY else TEAM_HAS_ONE)
 
-    def _gives_way(self, turn: Permit) -> Permit | None:
-        """The waiting request, if any, in whose place this one comes: one of the same user where it has several."""
-        own = [each for each in self._here if each.user == turn.user]
-        crowd = own if len(own) >= self._each else self._here if len(self._here) >= self._at_once else []
-        return next((each for each in crowd if not each.begun), None)
+    def _to_drop(self, permit: Permit) -> Permit | None:
+        """Return the oldest waiting permit that `permit` replaces, of the same user if that user has several."""
+        own = [each for each in self._permits if each.user == permit.user]
+        crowd = own if len(own) >= self._per_user else self._permits if len(self._permits) >= self._total else []
+        return next((each for each in crowd if not each.started), None)
 
 
 LIMITER = ConcurrencyLimiter()
-"""Those of this process."""
+"""The limiter of this process."""

@@ -1,4 +1,4 @@
-"""What happens to a push between git's two questions: policy and size, then the door."""
+"""The answers to git's hooks for one push: ref rules and size, then the push gate."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ReceivePack:
-    """Answers git's hooks for one push; `push` lacks its updates until git tells them."""
+    """Answers to git's hooks for one push; `push` has no updates until a hook sends them."""
 
     gate: PushGate
     push: Push
 
-    def answer(self, question: HookRequest) -> HookResponse:
-        """Whether git may go on, and what the pusher reads."""
-        push = replace(self.push, updates=_updates(question.lines), environment=question.environment)
+    def answer(self, request: HookRequest) -> HookResponse:
+        """Accept or reject the push, with the message for the pusher."""
+        push = replace(self.push, updates=_updates(request.lines), environment=request.environment)
         try:
-            return self._before(push) if question.hook == "pre-receive" else self._after(push)
+            return self._before(push) if request.hook == "pre-receive" else self._after(push)
         finally:
             close_connections()
 
@@ -44,7 +44,7 @@ class ReceivePack:
         except Refusal as refusal:
             return HookResponse(1, printable(refusal_text(refusal, clock.now())))
         except Exception as error:
-            faults.report(log, error, "the door failed on a push of %s to %s", push.user, push.repository)
+            faults.report(log, error, "the push gate failed before a push of %s to %s", push.user, push.repository)
             return HookResponse(1, FAULT)
 
     def _after(self, push: Push) -> HookResponse:
@@ -52,12 +52,12 @@ class ReceivePack:
             record_push(push.repository)
             return HookResponse(0, printable(self.gate.after(push)))
         except Exception as error:
-            faults.report(log, error, "the door failed after a push of %s to %s", push.user, push.repository)
+            faults.report(log, error, "the push gate failed after a push of %s to %s", push.user, push.repository)
             return HookResponse(0, LATE_FAULT)
 
 
 def close_connections() -> None:
-    """A push may take minutes, in which it needs no database."""
+    """Close idle database connections: a push may take minutes, and needs no database meanwhile."""
     for connection in connections.all(initialized_only=True):
         if not connection.in_atomic_block:
             connection.close()
@@ -79,6 +79,6 @@ def _check_size(push: Push) -> None:
     size = size_of(push.repository.path)
     if size > limit:
         raise Refusal(
-            f"the repository would hold {size >> 20:,} MiB with this push, and at most {limit >> 20:,} MiB are taken",
-            fix="push fewer or smaller files, or ask an organiser for room",
+            f"the repository would hold {size >> 20:,} MiB with this push; at most {limit >> 20:,} MiB are allowed",
+            fix="push fewer or smaller files, or ask an organiser for more space",
         )

@@ -1,4 +1,4 @@
-"""The body of a request, read in blocks and never held."""
+"""The body of a request, read in blocks and never held in memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BLOCK = 1 << 16
 
 
 class RequestCutOffError(GauntletError):
-    """The client went away before its request was whole, fell silent or was too slow."""
+    """The request ended before it was complete: the client left, sent nothing or was too slow."""
 
 
 class _Socket(Protocol):
@@ -32,10 +32,10 @@ class _Stream(Protocol):
 
 
 class Body:
-    """Blocks of a request's body, of given length or chunked. Raises `Refusal` where the server knows neither.
+    """Blocks of a request's body, of given length or chunked. Raises `Refusal` if the server supports neither.
 
-    From its making on until `close` the client is held to the least rate, and cut off where it falls below. With
-    servers that do not give us the connection (gunicorn does) nobody is cut off.
+    Until `close` the client must keep the minimum transfer rate, and is cut off otherwise. Servers that do not expose
+    the connection (gunicorn does) cut nobody off.
     """
 
     def __init__(self, request: HttpRequest) -> None:
@@ -45,7 +45,7 @@ class Body:
         self._left = 0 if self._chunked else int(request.META.get("CONTENT_LENGTH") or 0)
         if self._chunked and not request.META.get("wsgi.input_terminated"):
             raise Refusal(
-                "this server takes no chunked requests", fix="git config http.postBuffer 536870912, or use gunicorn"
+                "this server accepts no chunked requests", fix="git config http.postBuffer 536870912, or use gunicorn"
             )
         if self._socket is not None:
             self._socket.settimeout(settings.MAX_STALL_SECONDS)
@@ -53,14 +53,14 @@ class Body:
         self._first = b""
         self._cause = ""
         self.ended = False
-        self.watch = StallWatchdog(self.cut_off)
+        self.watchdog = StallWatchdog(self.cut_off)
 
     def wait(self) -> None:
-        """Wait for the first byte, which the next `read` gives; raises `RequestCutOffError`."""
+        """Wait for the first byte, which the next `read` returns; raise `RequestCutOffError`."""
         self._first = self._next(self._stream.readline, 1)  # `read` would wait for a kilobyte
 
     def read(self) -> bytes:
-        """The next block; empty at the end. Raises `RequestCutOffError`."""
+        """Return the next block; empty at the end. Raise `RequestCutOffError`."""
         if self._first:
             block, self._first = self._first, b""
             return block
@@ -68,41 +68,41 @@ class Body:
 
     def _next(self, read: Callable[[int], bytes], most: int) -> bytes:
         size = most if self._chunked else min(most, self._left)
-        self.watch.wait_begins()
+        self.watchdog.wait_begins()
         try:
-            # servers read on until a block is whole: of a client that sends one byte at a time only the watch knows
+            # servers read until a block is full: only the watchdog notices a client that sends one byte at a time
             block = read(size) if size and not self.ended else b""
-        except Exception as error:  # every server has its own
-            raise self._broken_off(str(error)) from error
-        self.watch.wait_ends(len(block))
+        except Exception as error:  # every server raises its own type
+            raise self._interrupted(str(error)) from error
+        self.watchdog.wait_ends(len(block))
         if self._cause:
-            raise self._broken_off(self._cause)
+            raise self._interrupted(self._cause)
         if not self._chunked:
             if self._left and not block:
-                raise self._broken_off(f"{self._left} bytes before its end")
+                raise self._interrupted(f"{self._left} bytes before its end")
             self._left -= len(block)
         self.ended = not block
         return block
 
     @property
     def was_cut_off(self) -> bool:
-        """Whether it was we who ended the connection."""
+        """True if the site ended the connection."""
         return bool(self._cause)
 
-    def _broken_off(self, seen: str) -> RequestCutOffError:
-        return RequestCutOffError(f"the request broke off: {self._cause or seen}")
+    def _interrupted(self, cause: str) -> RequestCutOffError:
+        return RequestCutOffError(f"the request was interrupted: {self._cause or cause}")
 
     def cut_off(self, cause: str) -> None:
-        """End the connection while it is ours: whoever reads from it or writes to it hears so. From any thread."""
+        """Shut the connection down, so that reads and writes on it fail. Safe from any thread."""
         with self._lock:
             self._cause = self._cause or cause
             if self._socket is not None:
-                with suppress(OSError):  # the client was faster
+                with suppress(OSError):  # the client closed it already
                     self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Give the connection back to the server as it was."""
-        self.watch.close()
+        """Return the connection to the server unchanged."""
+        self.watchdog.close()
         with self._lock:
             if self._socket is not None:
                 self._socket.settimeout(None)

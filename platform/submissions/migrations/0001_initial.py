@@ -103,7 +103,9 @@ class Migration(migrations.Migration):
                 ("deadline", models.DateTimeField(blank=True, null=True)),
                 (
                     "cause",
-                    models.CharField(blank=True, choices=[("team", "the team's"), ("platform", "ours")], max_length=10),
+                    models.CharField(
+                        blank=True, choices=[("team", "user error"), ("platform", "platform error")], max_length=10
+                    ),
                 ),
                 ("reason", models.CharField(blank=True, max_length=40)),
                 ("problem", models.TextField(blank=True)),
@@ -215,7 +217,7 @@ class Migration(migrations.Migration):
             name="LogChunk",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("stage", models.CharField(choices=[("build", "build"), ("smoke", "smoke stage")], max_length=5)),
+                ("stage", models.CharField(choices=[("build", "build"), ("smoke", "smoke test")], max_length=5)),
                 ("first_line", models.PositiveIntegerField()),
                 ("lines", models.PositiveIntegerField()),
                 ("text", models.TextField()),

@@ -45,7 +45,7 @@ def test_it_works(as_organiser: Client, olga: User, rows: Any) -> None:
     asked = as_organiser.post(SUBMISSIONS, selected("disqualify", first, second))
     page = asked.content.decode()
     assert "Disqualify: 2 submissions" in page
-    assert "its team reads the reason" in page
+    assert "Its team sees the reason" in page
     assert not Submission.objects.exclude(disqualified_at=None).exists()
 
     done = as_organiser.post(SUBMISSIONS, confirmed("disqualify", first, second))
@@ -79,7 +79,7 @@ def test_a_rejected_submission_is_retried(as_superuser: Client, rows: Any) -> No
     submission = rows.more()
     Submission.objects.update(state="refused", player=None)
     done = as_superuser.post(SUBMISSIONS, confirmed("retry", submission))
-    assert shown_messages(done) == ["1 of 1 sent to be built again."]
+    assert shown_messages(done) == ["1 of 1 queued for a new build."]
     assert Submission.objects.get().state == Submission.State.RECEIVED
 
 
@@ -96,7 +96,7 @@ def test_a_failed_match_is_replayed(as_organiser: Client, olga: User, rows: Any)
     match = Match.objects.get()
     page = reverse("admin:matches_match_replay", args=[match.pk])
     done = as_organiser.post(page, {"confirmed": "yes", "reason": "The disk has room again."})
-    assert shown_messages(done) == ["1 of 1 sent to be played again."]
+    assert shown_messages(done) == ["1 of 1 queued for a replay."]
     assert Match.objects.get().state == Match.State.WAITING
     assert Event.objects.get(verb="replay", by=olga).reason == "The disk has room again."
 
@@ -108,7 +108,7 @@ def test_replaying_a_match_links_to_the_evaluations_that_stay_void(as_organiser:
     evaluation = Evaluation.objects.get()
     Evaluation.objects.update(state="void", cause="platform", reason="fault")
     page = as_organiser.get(reverse("admin:matches_match_replay", args=[match.pk])).content.decode()
-    assert "stays without a score until its submission is measured again" in page
+    assert "has no score until its submission is evaluated again" in page
     (link,) = re.findall(r'<p class="font-semibold">.*?<a[^>]* href="([^"]+)">1</a>', page)
     listed = as_organiser.get(html.unescape(link))
     assert list(listed.context["cl"].queryset) == [evaluation]

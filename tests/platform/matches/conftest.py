@@ -1,4 +1,4 @@
-"""What tests of matches share: players, workers, pieces that were played by hand, and who is rung."""
+"""Fixtures of match tests: players, workers, pieces played by hand, and recorded notifications."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ COUNTS = AuditReport(replayed=4, judged=2)
 
 @pytest.fixture(autouse=True)
 def notifications(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The tasks that were rung; there is no broker."""
-    rung: list[str] = []
-    monkeypatch.setattr(notify, "_send", lambda task, keys: rung.append(task))
-    return rung
+    """The notifications sent; there is no broker."""
+    sent: list[str] = []
+    monkeypatch.setattr(notify, "_send", lambda task, keys: sent.append(task))
+    return sent
 
 
 @pytest.fixture
 def model(competition: Competition) -> Player:
-    """A bundled model that is quick to start."""
+    """A bundled model that starts quickly."""
     return player_builds.baseline_player(competition, "numpy-classifier", lambda line: None)
 
 
@@ -46,7 +46,7 @@ def attack(competition: Competition) -> Player:
 
 @pytest.fixture
 def commit(repositories: dict[str, Repository], root: Path, tmp_path: Path) -> Callable[[str, str], Player]:
-    """Commits a folder of tests/repos to the Owls' repository of a track and builds it."""
+    """Commit a folder of tests/repos to the Owls' repository of a track and build it."""
 
     def commit(track: str, name: str) -> Player:
         repository, work = repositories[track], tmp_path / name
@@ -69,13 +69,13 @@ def commit(repositories: dict[str, Repository], root: Path, tmp_path: Path) -> C
 
 @pytest.fixture
 def match(rules: RulesVersion, sample_sets: dict[str, SampleSet], model: Player, attack: Player) -> Match:
-    """Six samples in three pieces, waiting."""
+    """A waiting match of six samples in three pieces."""
     return ensure_match(rules=rules, sample_set=sample_sets["validation"], model=model, attack=attack)
 
 
 @pytest.fixture
 def make_worker(db: None) -> Callable[..., Worker]:
-    """Makes workers by name."""
+    """Create workers by name."""
 
     def make(name: str = "one", worker_class: str = "cpu") -> Worker:
         now = clock.now()
@@ -86,7 +86,7 @@ def make_worker(db: None) -> Callable[..., Worker]:
 
 @pytest.fixture
 def played() -> Callable[[Piece], PlayedPiece]:
-    """What playing a piece might have given."""
+    """Return a possible result of playing a piece."""
 
     def play(piece: Piece) -> PlayedPiece:
         rows = tuple(
@@ -111,7 +111,7 @@ def played() -> Callable[[Piece], PlayedPiece]:
 
 @pytest.fixture
 def let_play() -> Callable[..., None]:
-    """Lets a worker play as the task does."""
+    """Let a worker play as the task does."""
 
     def play(worker: Worker, seconds: float = 60.0) -> None:
         with Heartbeat(worker) as heartbeat:

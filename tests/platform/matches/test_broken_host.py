@@ -1,4 +1,4 @@
-"""Hosts that break in mid-match: none of it becomes a score, organisers hear of it once, and the hosts come back."""
+"""Hosts that break during a match: no false score, one report, and the hosts return to service."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Difference = Callable[[Sequence[object], Sequence[object]], str]
 
 
 class Game:
-    """A match that a worker plays piece by piece, and plays again undisturbed."""
+    """A match that a worker plays piece by piece, compared with an undisturbed run."""
 
     def __init__(self, match: Match, worker: Worker, let_play: LetPlay, difference: Difference) -> None:
         self.match = match
@@ -42,7 +42,7 @@ class Game:
         self._difference = difference
 
     def play(self, times: int = 1) -> None:
-        """Let the worker play one piece, so often."""
+        """Let the worker play one piece, `times` times."""
         for _ in range(times):
             self._let_play(self.worker, seconds=0.0)
 
@@ -51,7 +51,7 @@ class Game:
         return list(SampleResult.objects.filter(match=self.match).order_by("sample").values_list(*columns))
 
     def require_outage(self, problem: str) -> None:
-        """The host is out of service and nothing was written of what it last tried."""
+        """Require that the host is out of service and that nothing of its last attempt was written."""
         host = Host.objects.get()
         assert host.out_since is not None
         assert problem in host.problem
@@ -59,7 +59,7 @@ class Game:
         assert SampleResult.objects.count() == 2
 
     def require_same_outcome(self) -> None:
-        """Told once, back in service, no piece the worse for it, and every row as it is undisturbed."""
+        """Require one report, the host in service, no fault on a piece, and every row as in an undisturbed run."""
         assert list(Event.objects.filter(verb__endswith="_host").order_by("pk").values_list("verb", flat=True)) == [
             "suspend_host",
             "resume_host",
@@ -86,12 +86,12 @@ def game(match: Match, make_worker: Callable[..., Worker], let_play: LetPlay, fi
 
 @pytest.fixture
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A host that is out of service checks itself whenever it is asked to play."""
+    """Let a host that is out of service check itself whenever it is asked to play."""
     monkeypatch.setattr(host_checks, "PAUSES", (timedelta(0),))
 
 
 @pytest.mark.usefixtures("no_pauses")
-def test_a_sandbox_program_that_is_removed_costs_nobody_anything(
+def test_a_removed_sandbox_program_costs_nobody_anything(
     game: Game, sandbox_program: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     game.play()
@@ -105,11 +105,11 @@ def test_a_sandbox_program_that_is_removed_costs_nobody_anything(
 
 
 @pytest.mark.usefixtures("no_pauses")
-def test_a_sandbox_program_that_vanishes_while_a_piece_is_played_costs_nobody_anything(
-    game: Game, sandbox_program: Any
-) -> None:
+def test_a_sandbox_program_removed_during_a_piece_costs_nobody_anything(game: Game, sandbox_program: Any) -> None:
     game.play()
-    sandbox_program.replace('[ $COUNT = 1 ] && exec $REAL "$@"; rm "$0"; exit 1')  # the model starts, the attack not
+    sandbox_program.replace(
+        '[ $COUNT = 1 ] && exec $REAL "$@"; rm "$0"; exit 1'
+    )  # the model starts, the attack does not
     game.play()
     game.require_outage("cannot start bwrap: No such file")
     sandbox_program.restore()
@@ -134,7 +134,7 @@ def test_a_sandbox_program_that_fails_once_counts_against_no_piece(game: Game, s
         'case "$*" in */numpy-classifier*) [ -e $0-failed ] || { touch $0-failed; exit 1; };; esac; exec $REAL "$@"'
     )
     game.play()
-    game.require_outage("it failed now and then (checked after: HostFault")
+    game.require_outage("it fails sometimes (checked after: HostFault")
     Host.objects.update(check_due_at=clock.now())
     game.play(2)
     game.require_same_outcome()
@@ -168,7 +168,7 @@ def test_a_host_out_of_service_claims_nothing_until_its_check_is_due(
 
 
 @pytest.mark.usefixtures("no_pauses")
-def test_another_slot_of_the_same_worker_claims_nothing_either(
+def test_another_slot_of_the_same_worker_claims_nothing(
     game: Game, sandbox_program: Any, make_worker: Callable[..., Worker], let_play: LetPlay
 ) -> None:
     game.play()
@@ -178,7 +178,7 @@ def test_another_slot_of_the_same_worker_claims_nothing_either(
     assert Piece.objects.filter(fence=0).count() == 1
 
 
-def test_a_fault_on_a_host_that_proves_sound_counts_as_before(game: Game) -> None:
+def test_a_fault_on_a_healthy_host_counts(game: Game) -> None:
     Player.objects.filter(pk=game.match.attack.pk).update(baseline="gone")
     game.play()
     assert list(Piece.objects.order_by("number").values_list("state", "faults")) == [
@@ -189,7 +189,7 @@ def test_a_fault_on_a_host_that_proves_sound_counts_as_before(game: Game) -> Non
     assert not Host.objects.exists()
 
 
-def test_a_worker_that_starts_on_a_host_without_an_engine_says_so_once(
+def test_a_worker_that_starts_without_an_engine_reports_it_once(
     match: Match, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(tasks, "PLAY_SECONDS", 0.0)
@@ -201,10 +201,10 @@ def test_a_worker_that_starts_on_a_host_without_an_engine_says_so_once(
     assert "no Docker engine answers" in Host.objects.get().problem
     assert Event.objects.filter(verb="suspend_host").count() == 1
     assert set(match.pieces.values_list("state", "fence")) == {("waiting", 0)}
-    assert Worker.objects.count() == 1  # it lives, and is called again
+    assert Worker.objects.count() == 1  # it is live, and is notified again
 
 
-# a worker of its own on a small disk, which is filled after the first piece and emptied again after some tries
+# a separate worker on a small disk, which is filled after the first piece and emptied after some attempts
 ON_A_SMALL_DISK = """
 import os, shutil, sys, tempfile
 from datetime import timedelta
@@ -253,7 +253,7 @@ def database_url() -> str:
 
 @pytest.fixture
 def disk() -> Iterator[Path]:
-    """Where the small file system is mounted; the path of a socket below it must be short."""
+    """Mount point of the small file system; the path of a socket below it must be short."""
     with tempfile.TemporaryDirectory(prefix="disk-") as folder:
         yield Path(folder)
 
@@ -268,7 +268,7 @@ def test_a_full_disk_costs_nobody_anything(game: Game, root: Path, tmp_path: Pat
         "GAUNTLET_SANDBOX": "process",
         "GAUNTLET_BROKER": f"filesystem://{tmp_path}/broker",
     }
-    # bubblewrap makes the small file system, which takes no privileges
+    # bubblewrap makes the small file system without privileges
     mounted = ["bwrap", "--dev-bind", "/", "/", "--size", str(32 << 20), "--tmpfs", str(disk)]
     program = [sys.executable, "-c", ON_A_SMALL_DISK, str(tmp_path), str(disk)]
     done = subprocess.run([*mounted, *program], cwd=root, env=environment, capture_output=True, text=True, timeout=200)
@@ -289,7 +289,7 @@ def docker_site(
     for sandbox in opened.values():
         sandbox.client.close()
     opened.clear()
-    for phase in ("setup", "call"):  # tracebacks hold on to connections that failed
+    for phase in ("setup", "call"):  # tracebacks keep failed connections alive
         caplog.get_records(phase).clear()
 
 

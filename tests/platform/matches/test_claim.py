@@ -1,4 +1,4 @@
-"""Who has a piece in hand: leases, fences, faults and the order of the queue."""
+"""Leases, fences, faults and the order of the queue."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def two(the_clock: Clock, make_worker: MakeWorker) -> Worker:
 
 @pytest.fixture
 def younger(match: Match, sample_sets: dict[str, SampleSet]) -> Match:
-    """A match of five pieces that was asked for later."""
+    """A match of five pieces that was requested later."""
     return ensure_match(
         rules=match.rules, sample_set=sample_sets["development"], model=match.model, attack=match.attack
     )
@@ -56,8 +56,8 @@ def claimed(worker: Worker, prefer: Match | None = None) -> Claim:
     return claim
 
 
-def asked_again(match: Match, sample_set: SampleSet, delay: timedelta = timedelta(0)) -> Match:
-    """The match of the same players on `sample_set`."""
+def requested_again(match: Match, sample_set: SampleSet, delay: timedelta = timedelta(0)) -> Match:
+    """Return the match of the same players on `sample_set`."""
     return ensure_match(rules=match.rules, model=match.model, attack=match.attack, sample_set=sample_set, delay=delay)
 
 
@@ -74,46 +74,46 @@ def test_it_works(match: Match, one: Worker) -> None:
     assert state_of(match) == "playing"
 
 
-def test_a_worker_stays_with_the_match_whose_players_are_warm(match: Match, younger: Match, one: Worker) -> None:
+def test_a_worker_stays_with_the_match_whose_players_are_running(match: Match, younger: Match, one: Worker) -> None:
     assert claimed(one, prefer=younger).piece.match == younger
     assert [claimed(one, prefer=younger).piece.number for _ in range(4)] == [1, 2, 3, 4]
     assert claimed(one, prefer=younger).piece.match == match
 
 
-def test_a_match_that_nobody_holds_comes_first(match: Match, younger: Match, one: Worker, two: Worker) -> None:
+def test_a_match_without_a_worker_comes_first(match: Match, younger: Match, one: Worker, two: Worker) -> None:
     assert claimed(one).piece.match == match
     assert claimed(two).piece.match == younger
     assert claimed(one).piece.match == match
 
 
-def test_pieces_that_may_wait_come_after_those_that_others_want_now(
+def test_delayed_pieces_come_after_immediate_ones(
     match: Match, sample_sets: dict[str, SampleSet], one: Worker, two: Worker, the_clock: Clock
 ) -> None:
     Piece.objects.all().delete()
-    may_wait = asked_again(match, sample_sets["validation"], HOUR)
+    may_wait = requested_again(match, sample_sets["validation"], HOUR)
     the_clock.forward(minutes=30)
-    wanted = asked_again(match, sample_sets["development"])
+    wanted = requested_again(match, sample_sets["development"])
     assert queue_of([may_wait]).pieces_ahead == 5
     assert queue_of([wanted]).pieces_ahead == 0
     assert [claimed(worker).piece.match for worker in (one, two)] == [wanted, may_wait], "nobody is idle meanwhile"
     assert [claimed(two).piece.match for _ in range(4)] == [wanted] * 4
 
 
-def test_pieces_that_may_wait_do_not_wait_for_ever(
+def test_delayed_pieces_do_not_wait_without_limit(
     match: Match, sample_sets: dict[str, SampleSet], one: Worker, the_clock: Clock
 ) -> None:
     Piece.objects.all().delete()
-    may_wait = asked_again(match, sample_sets["validation"], HOUR)
+    may_wait = requested_again(match, sample_sets["validation"], HOUR)
     the_clock.forward(minutes=61)
-    asked_again(match, sample_sets["development"])
+    requested_again(match, sample_sets["development"])
     assert claimed(one).piece.match == may_wait
 
 
-def test_what_may_wait_for_one_comes_now_for_another(
+def test_a_piece_delayed_for_one_team_is_played_now_for_another(
     the_clock: Clock, match: Match, younger: Match, one: Worker
 ) -> None:
     Piece.objects.filter(match=match).update(queued_at=the_clock.forward(seconds=1) + HOUR)
-    asked_again(match, match.sample_set)
+    requested_again(match, match.sample_set)
     the_clock.forward(seconds=1)
     assert claimed(one).piece.match == younger
     assert claimed(one).piece.match == match
@@ -126,7 +126,7 @@ def test_only_a_gpu_worker_plays_a_match_that_needs_one(match: Match, one: Worke
     assert claimed(make_worker("three", "gpu")).piece.match == match
 
 
-def test_a_heartbeat_prolongs_the_lease(match: Match, one: Worker, the_clock: Clock) -> None:
+def test_a_heartbeat_renews_the_lease(match: Match, one: Worker, the_clock: Clock) -> None:
     claim = claimed(one)
     for _ in range(4):
         the_clock.forward(seconds=20)
@@ -134,14 +134,14 @@ def test_a_heartbeat_prolongs_the_lease(match: Match, one: Worker, the_clock: Cl
     assert queue.expire() == 0
 
 
-def test_a_piece_whose_worker_is_silent_goes_to_another(
+def test_a_piece_without_a_heartbeat_goes_to_another_worker(
     match: Match, one: Worker, two: Worker, the_clock: Clock, played: Played
 ) -> None:
     lost = claimed(one)
     the_clock.forward(seconds=31)
     taken = claimed(two)
     assert (taken.piece, taken.fence, taken.piece.faults) == (lost.piece, 2, 1)
-    assert "one gave no sign of life" in Event.objects.get(verb="return_piece").reason
+    assert "no heartbeat from" in Event.objects.get(verb="return_piece").reason
     assert not queue.heartbeat(lost)
     assert not queue.release_claim(lost)
     assert not queue.release_claim(lost, fault="too late")
@@ -160,13 +160,13 @@ def test_a_piece_is_written_once(match: Match, one: Worker, played: Played) -> N
     assert SampleResult.objects.count() == 2
 
 
-def test_a_piece_given_back_is_free_at_once(match: Match, one: Worker, two: Worker) -> None:
+def test_a_released_piece_is_free_immediately(match: Match, one: Worker, two: Worker) -> None:
     claim = claimed(one)
     assert queue.release_claim(claim)
     assert (claimed(two).piece, match.pieces.get(number=0).faults) == (claim.piece, 0)
 
 
-def test_after_a_fault_a_piece_rests(match: Match, one: Worker, the_clock: Clock) -> None:
+def test_a_piece_waits_after_a_fault(match: Match, one: Worker, the_clock: Clock) -> None:
     claim = claimed(one)
     queue.release_claim(claim, fault="the engine is away")
     assert claimed(one).piece.number == 1
@@ -188,7 +188,7 @@ def test_the_third_fault_fails_the_match(match: Match, one: Worker, the_clock: C
     assert queue.claim(one) is None
 
 
-def test_the_last_piece_ends_the_match(match: Match, one: Worker, two: Worker, played: Played) -> None:
+def test_the_last_piece_finishes_the_match(match: Match, one: Worker, two: Worker, played: Played) -> None:
     first, second, third = claimed(one), claimed(two), claimed(one)
     for claim in (third, first):
         queue.commit(claim, played(claim.piece))
@@ -202,7 +202,7 @@ def test_the_last_piece_ends_the_match(match: Match, one: Worker, two: Worker, p
     }
 
 
-def test_a_match_that_nobody_ended_is_found(match: Match, one: Worker) -> None:
+def test_a_match_that_was_not_finished_is_found(match: Match, one: Worker) -> None:
     match.pieces.update(state="played")
     assert queue.finish_played() == 1
     assert state_of(match) == "played"
@@ -210,7 +210,7 @@ def test_a_match_that_nobody_ended_is_found(match: Match, one: Worker) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_workers_at_once_play_each_piece_once(
+def test_concurrent_workers_play_each_piece_once(
     match: Match, younger: Match, make_worker: MakeWorker, played: Played, notifications: list[str]
 ) -> None:
     def work(worker: Worker) -> list[int]:

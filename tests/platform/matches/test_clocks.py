@@ -1,4 +1,4 @@
-"""Hosts whose clocks are wrong: the database's clock decides, and each worker tells how far its own is off."""
+"""Hosts whose clocks are wrong: the database's clock decides, and each worker reports the skew of its own."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Clock(Protocol):
 
 @pytest.fixture
 def host(the_clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Goes on on a host whose clock is some seconds ahead of the database's."""
+    """Continue on a host whose clock is some seconds ahead of the database's."""
 
     def move(ahead: float) -> None:
         monkeypatch.setattr(clock, "now", lambda: the_clock.at + timedelta(seconds=ahead))
@@ -36,7 +36,7 @@ def host(the_clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Callable[[float],
 
 
 @pytest.mark.parametrize("off", OFF)
-def test_a_worker_whose_clock_is_wrong_fails_nobodys_lease(
+def test_a_worker_with_a_wrong_clock_fails_no_other_lease(
     match: Match, make_worker: Callable[..., Worker], the_clock: Clock, host: Callable[[float], None], off: float
 ) -> None:
     busy, other = make_worker("busy"), make_worker("other")
@@ -54,7 +54,7 @@ def test_a_worker_whose_clock_is_wrong_fails_nobodys_lease(
 
 
 @pytest.mark.parametrize("off", OFF)
-def test_a_worker_whose_clock_is_wrong_keeps_its_own_leases(
+def test_a_worker_with_a_wrong_clock_keeps_its_own_leases(
     match: Match, make_worker: Callable[..., Worker], the_clock: Clock, host: Callable[[float], None], off: float
 ) -> None:
     worker = make_worker()
@@ -70,7 +70,7 @@ def test_a_worker_whose_clock_is_wrong_keeps_its_own_leases(
         assert list(live_workers()) == [worker]
 
 
-def test_a_lost_lease_is_seen_by_a_slow_host_too(
+def test_a_lost_lease_is_noticed_on_a_slow_host_too(
     match: Match, make_worker: Callable[..., Worker], the_clock: Clock, host: Callable[[float], None]
 ) -> None:
     queue.claim(make_worker())
@@ -80,7 +80,7 @@ def test_a_lost_lease_is_seen_by_a_slow_host_too(
 
 
 @pytest.mark.parametrize("off", OFF)
-def test_a_piece_rests_as_long_on_every_host(
+def test_a_piece_waits_equally_long_on_every_host(
     match: Match, make_worker: Callable[..., Worker], the_clock: Clock, host: Callable[[float], None], off: float
 ) -> None:
     worker = make_worker()
@@ -99,9 +99,7 @@ def test_a_piece_rests_as_long_on_every_host(
 
 
 @pytest.mark.parametrize("off", OFF)
-def test_a_worker_tells_how_far_its_clock_is_off(
-    db: None, the_clock: Clock, host: Callable[[float], None], off: float
-) -> None:
+def test_a_worker_reports_its_clock_skew(db: None, the_clock: Clock, host: Callable[[float], None], off: float) -> None:
     host(off)
     worker = record_worker(name="one", worker_class="cpu", device="", calibration=1.0, started_at=the_clock.at)
     assert (worker.clock_skew, worker.last_seen_at) == (off, the_clock.at)
@@ -112,7 +110,7 @@ def test_a_worker_tells_how_far_its_clock_is_off(
 
 
 @pytest.mark.django_db
-def test_it_is_measured_against_the_database_server_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_skew_is_measured_against_the_database_server(monkeypatch: pytest.MonkeyPatch) -> None:
     ahead = clock.now
     monkeypatch.setattr(clock, "now", lambda: ahead() + timedelta(hours=1))
     _, skew = clock.compare()

@@ -1,4 +1,4 @@
-"""A match is made once, whoever asks for it and how often."""
+"""A match is created once, however often it is requested."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def test_it_works(match: Match) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_it_wakes_a_worker_once(match: Match, notifications: list[str]) -> None:
+def test_it_notifies_a_worker_once(match: Match, notifications: list[str]) -> None:
     assert notifications == ["matches.play"]
     ensure_match(rules=match.rules, sample_set=match.sample_set, model=match.model, attack=match.attack)
     assert notifications == ["matches.play"]
 
 
-def test_the_last_piece_holds_what_is_left(
+def test_the_last_piece_has_the_remaining_samples(
     rules: RulesVersion, sample_sets: dict[str, SampleSet], model: Player, attack: Player
 ) -> None:
     rules.values["piece_samples"] = 4
@@ -37,13 +37,13 @@ def test_the_last_piece_holds_what_is_left(
     assert [(piece.first, piece.count) for piece in match.pieces.all()] == [(0, 4), (4, 2)]
 
 
-def test_it_returns_what_was_made_before(match: Match) -> None:
+def test_it_returns_an_existing_match(match: Match) -> None:
     again = ensure_match(rules=match.rules, sample_set=match.sample_set, model=match.model, attack=match.attack)
     assert (again.pk, again.seed) == (match.pk, match.seed)
     assert Piece.objects.count() == 3
 
 
-def test_its_seed_follows_from_what_is_played(match: Match, sample_sets: dict[str, SampleSet]) -> None:
+def test_its_seed_depends_on_what_is_played(match: Match, sample_sets: dict[str, SampleSet]) -> None:
     seed = match.seed
     other = ensure_match(
         rules=match.rules, sample_set=sample_sets["development"], model=match.model, attack=match.attack
@@ -55,7 +55,7 @@ def test_its_seed_follows_from_what_is_played(match: Match, sample_sets: dict[st
 
 
 @pytest.mark.django_db(transaction=True)
-def test_askers_at_once_get_the_same_match(
+def test_concurrent_requests_get_the_same_match(
     rules: RulesVersion, sample_sets: dict[str, SampleSet], model: Player, attack: Player
 ) -> None:
     def request_matches(_: int) -> int:
@@ -69,12 +69,12 @@ def test_askers_at_once_get_the_same_match(
     assert Piece.objects.count() == 3
 
 
-def test_it_rejects_two_of_one_side(match: Match) -> None:
+def test_it_rejects_two_players_of_one_side(match: Match) -> None:
     with pytest.raises(ValueError, match="a match needs a model and an attack"):
         ensure_match(rules=match.rules, sample_set=match.sample_set, model=match.model, attack=match.model)
 
 
-def test_a_failed_match_is_played_again_by_request(match: Match, olga: User) -> None:
+def test_a_failed_match_is_replayed_on_request(match: Match, olga: User) -> None:
     Match.objects.filter(pk=match.pk).update(state="failed", fault="no engine")
     match.pieces.filter(number=1).update(state="failed", faults=3)
     match.pieces.filter(number=0).update(state="played")
@@ -85,6 +85,6 @@ def test_a_failed_match_is_played_again_by_request(match: Match, olga: User) -> 
     assert Event.objects.get(verb="replay").data["fault"] == "no engine"
 
 
-def test_it_rejects_to_replay_what_has_not_failed(match: Match, olga: User) -> None:
+def test_it_rejects_to_replay_a_match_that_has_not_failed(match: Match, olga: User) -> None:
     with pytest.raises(Refusal, match="has not failed"):
         replay_failed(match, olga)

@@ -1,4 +1,4 @@
-"""Teams share the workers: none waits for all that another one asked for before."""
+"""Workers are shared between teams: no team waits for everything that another one requested before."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Clock(Protocol):
 
 
 class Queue:
-    """Teams that ask for matches, and workers that play them."""
+    """Teams that request matches, and workers that play them."""
 
     def __init__(self, competition: Competition, match: Match, the_clock: Clock) -> None:
         self.competition = competition
@@ -56,8 +56,8 @@ class Queue:
             created_at=clock.now(),
         )
 
-    def asks(self, entry: Entry | None, matches: int = 1, repetition: int = 0) -> list[Match]:
-        """New matches of three pieces each, asked for a second after all that was asked for before."""
+    def requests(self, entry: Entry | None, matches: int = 1, repetition: int = 0) -> list[Match]:
+        """Request new matches of three pieces each, a second after all earlier ones."""
         asked = []
         for _ in range(matches):
             self.clock.forward(seconds=1)
@@ -97,7 +97,7 @@ def teams(competition: Competition, match: Match, the_clock: Clock) -> Queue:
 def play(
     teams: Queue, make_worker: Callable[..., Worker], played: Callable[[Piece], PlayedPiece]
 ) -> Callable[..., str]:
-    """Lets one worker play the next piece for some seconds; for which team it was."""
+    """Let one worker play the next piece for some seconds; return the team."""
     worker = make_worker("one")
 
     def play_next(seconds: float = 10.0) -> str:
@@ -112,75 +112,75 @@ def play(
 
 
 def claims(worker: Worker, number: int) -> list[str]:
-    """The teams of the next pieces that a worker holds at once."""
+    """Return the teams of the next pieces that a worker claims together."""
     held = [queue.claim(worker) for _ in range(number)]
     return [claim.piece.entry.team.slug if claim.piece.entry else "none" for claim in held if claim is not None]
 
 
 def test_it_works(teams: Queue, play: Callable[..., str]) -> None:
     owls, newts = teams.team("owls"), teams.team("newts")
-    teams.asks(owls, 12)
-    teams.asks(newts)
+    teams.requests(owls, 12)
+    teams.requests(newts)
     assert [play() for _ in range(7)] == ["owls", "newts", "owls", "newts", "owls", "newts", "owls"]
     assert WorkerTime.objects.get(entry=owls).seconds == 40.0
 
 
-def test_workers_are_shared_out_evenly(teams: Queue, make_worker: Callable[..., Worker]) -> None:
+def test_workers_are_shared_evenly(teams: Queue, make_worker: Callable[..., Worker]) -> None:
     owls, newts, rats = (teams.team(slug) for slug in ("owls", "newts", "rats"))
     for entry, matches in ((owls, 9), (newts, 3), (rats, 1)):
-        teams.asks(entry, matches)
+        teams.requests(entry, matches)
     assert sorted(claims(make_worker(), 9)) == ["newts"] * 3 + ["owls"] * 3 + ["rats"] * 3
 
 
 def test_a_team_with_long_pieces_gets_no_more_time(teams: Queue, play: Callable[..., str]) -> None:
     slow, quick = teams.team("slow"), teams.team("quick")
-    teams.asks(slow, 4)
-    teams.asks(quick, 4)
+    teams.requests(slow, 4)
+    teams.requests(quick, 4)
     assert play(seconds=25.0) == "slow"
     assert [play(seconds=5.0) for _ in range(5)] == ["quick"] * 5
     assert play(seconds=25.0) == "slow", "both had 25 seconds, and its pieces are older"
 
 
-def test_who_used_idle_workers_earlier_does_not_pay_for_it(teams: Queue, play: Callable[..., str]) -> None:
+def test_using_idle_workers_earlier_costs_nothing_later(teams: Queue, play: Callable[..., str]) -> None:
     owls, newts = teams.team("owls"), teams.team("newts")
     teams.spent(owls, 5 * HOUR)
     teams.clock.forward(hours=2)
-    teams.asks(owls, 2)
-    teams.asks(newts, 2)
+    teams.requests(owls, 2)
+    teams.requests(newts, 2)
     assert [play() for _ in range(4)] == ["owls", "newts", "owls", "newts"]
 
 
-def test_past_its_share_of_a_day_a_team_comes_after_the_others(
+def test_a_team_above_its_daily_share_comes_after_the_others(
     teams: Queue, play: Callable[..., str], settings: Settings
 ) -> None:
     settings.TEAM_WORKER_SECONDS = 20
     owls, newts = teams.team("owls"), teams.team("newts")
-    teams.asks(owls, 3)
+    teams.requests(owls, 3)
     assert [play() for _ in range(3)] == ["owls"] * 3, "no worker idles for it"
     teams.clock.forward(hours=3)
-    teams.asks(newts, 2)
+    teams.requests(newts, 2)
     assert queue_of(Match.objects.filter(pieces__entry=owls, pieces__state="waiting").distinct()).pieces_ahead == 6
     assert [play() for _ in range(3)] == ["newts", "newts", "owls"], "then both are past it"
     teams.clock.forward(hours=21)
     assert [play() for _ in range(2)] == ["owls", "newts"], "what the owls used first is a day ago"
 
 
-def test_a_piece_in_hand_counts_towards_the_share(
+def test_a_claimed_piece_counts_towards_the_share(
     teams: Queue, make_worker: Callable[..., Worker], settings: Settings
 ) -> None:
     settings.TEAM_WORKER_SECONDS = 20
     owls, newts = teams.team("owls"), teams.team("newts")
-    teams.asks(owls, 2)
+    teams.requests(owls, 2)
     assert claims(make_worker(), 1) == ["owls"]
-    teams.asks(newts, 2)
+    teams.requests(newts, 2)
     teams.clock.forward(seconds=20)
     assert claims(make_worker("two"), 2) == ["newts", "newts"]
 
 
-def test_rounds_come_first_and_are_nobodys(teams: Queue, play: Callable[..., str], settings: Settings) -> None:
+def test_rounds_come_first_and_count_for_no_team(teams: Queue, play: Callable[..., str], settings: Settings) -> None:
     settings.TEAM_WORKER_SECONDS = 1
     owls = teams.team("owls")
-    teams.asks(owls, 2)
+    teams.requests(owls, 2)
     teams.request_matches([(teams.player("model"), teams.match.attack)], None, priority=Piece.Priority.ROUND)
     assert [play() for _ in range(4)] == ["none", "none", "none", "owls"]
     assert set(WorkerTime.objects.values_list("entry", flat=True)) == {owls.pk}
@@ -190,23 +190,23 @@ def test_rejudgings_have_the_share_of_one_team(teams: Queue, play: Callable[...,
     settings.TEAM_WORKER_SECONDS = 100
     teams.spent(None, 200.0)
     teams.clock.forward(hours=2)
-    teams.asks(None, 2, repetition=1)
-    teams.asks(teams.team("owls"), 2)
+    teams.requests(None, 2, repetition=1)
+    teams.requests(teams.team("owls"), 2)
     assert [play() for _ in range(4)] == ["none", "owls", "none", "owls"], "no limit"
 
 
-def test_low_priority_gives_way_to_other_teams_for_an_hour(teams: Queue, play: Callable[..., str]) -> None:
+def test_low_priority_waits_an_hour_for_other_teams(teams: Queue, play: Callable[..., str]) -> None:
     owls, house = teams.team("owls"), teams.team("house")
-    (late,) = teams.asks(house)
+    (late,) = teams.requests(house)
     late.pieces.update(queued_at=teams.clock.at + queue.LEASE * 120)
-    teams.asks(owls, 2)
+    teams.requests(owls, 2)
     assert [play() for _ in range(2)] == ["owls"] * 2
     teams.clock.forward(hours=1)
     assert [play() for _ in range(2)] == ["house"] * 2
 
 
 @pytest.mark.parametrize(("first", "then", "payer"), [(0.0, 9.0, "owls"), (9.0, 0.0, "newts")])
-def test_what_two_teams_need_goes_to_the_one_that_used_less(
+def test_a_piece_of_two_teams_counts_for_the_one_that_used_less(
     teams: Queue, play: Callable[..., str], first: float, then: float, payer: str
 ) -> None:
     owls, newts = teams.team("owls"), teams.team("newts")
@@ -218,9 +218,9 @@ def test_what_two_teams_need_goes_to_the_one_that_used_less(
     assert [play() for _ in range(3)] == [payer] * 3
 
 
-def test_what_a_round_needs_comes_first_whoever_asked_before(teams: Queue, play: Callable[..., str]) -> None:
+def test_pieces_of_a_round_come_first(teams: Queue, play: Callable[..., str]) -> None:
     owls = teams.team("owls")
-    teams.asks(owls)
+    teams.requests(owls)
     pair = [(teams.player("model"), teams.match.attack)]
     teams.request_matches(pair, owls)
     teams.request_matches(pair, None, priority=Piece.Priority.ROUND)
@@ -228,33 +228,33 @@ def test_what_a_round_needs_comes_first_whoever_asked_before(teams: Queue, play:
     assert [play() for _ in range(4)] == ["none"] * 3 + ["owls"]
 
 
-def test_the_place_in_the_queue_counts_other_teams_as_often_as_ones_own(teams: Queue) -> None:
+def test_the_place_in_the_queue_counts_each_team_equally(teams: Queue) -> None:
     owls, newts = teams.team("owls"), teams.team("newts")
-    many = teams.asks(owls, 5)
-    few = teams.asks(newts, 2)
+    many = teams.requests(owls, 5)
+    few = teams.requests(newts, 2)
     assert [queue_of([match]).pieces_ahead for match in few] == [0, 6]
     assert [queue_of([match]).pieces_ahead for match in many] == [0, 6, 12, 9 + 6, 12 + 6]
 
 
-def test_a_claim_takes_as_many_queries_however_much_waits(
+def test_a_claim_takes_a_constant_number_of_queries(
     teams: Queue, make_worker: Callable[..., Worker], django_assert_max_num_queries: Callable[..., object]
 ) -> None:
     worker = make_worker()
     for number in range(5):
-        teams.asks(teams.team(f"team-{number}"), 4)
+        teams.requests(teams.team(f"team-{number}"), 4)
     claims(worker, 5)
     with django_assert_max_num_queries(15):  # type: ignore[attr-defined]
         assert len(claims(worker, 1)) == 1
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_team_whose_pieces_are_being_claimed_is_passed_over(
+def test_a_team_whose_pieces_are_being_claimed_is_skipped(
     teams: Queue, make_worker: Callable[..., Worker], notifications: list[str]
 ) -> None:
-    """Where the database locks rows; elsewhere one claim waits for the other."""
+    """On a database with row locks; on others one claim waits for the other."""
     owls, newts = teams.team("owls"), teams.team("newts")
-    teams.asks(owls)
-    teams.asks(newts)
+    teams.requests(owls)
+    teams.requests(newts)
     worker, locks = make_worker(), connection.features.has_select_for_update_skip_locked
 
     def claim_meanwhile() -> list[str]:
@@ -269,8 +269,8 @@ def test_a_team_whose_pieces_are_being_claimed_is_passed_over(
         assert thread.submit(claim_meanwhile).result() == ["newts" if locks else "owls"]
 
 
-def test_a_lost_piece_is_billed_to_nobody(teams: Queue, make_worker: Callable[..., Worker]) -> None:
-    teams.asks(teams.team("owls"))
+def test_a_lost_piece_counts_for_no_team(teams: Queue, make_worker: Callable[..., Worker]) -> None:
+    teams.requests(teams.team("owls"))
     claims(make_worker(), 1)
     teams.clock.forward(seconds=31)
     assert queue.expire() == 1

@@ -1,4 +1,4 @@
-"""A claim is prolonged while it is played, but not for ever: an engine that hangs is a fault of ours."""
+"""A lease is renewed while its piece is played, within a limit: an engine that hangs is a platform error."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_it_works(match: Match, the_clock: Clock, make_worker: Callable[..., Wor
     assert queue.expire() == 0
 
 
-def test_a_claim_that_hangs_is_prolonged_no_more(
+def test_the_lease_of_a_hanging_claim_is_not_renewed(
     match: Match, the_clock: Clock, make_worker: Callable[..., Worker]
 ) -> None:
     worker = make_worker()
@@ -48,11 +48,11 @@ def test_a_claim_that_hangs_is_prolonged_no_more(
     assert match.pieces.get(number=0).faults == 1
 
 
-def test_the_longest_play_follows_from_the_rules() -> None:
+def test_the_maximum_time_follows_from_the_rules() -> None:
     rules = QueryRules(
         query_budget=99, setup_seconds=100.0, model_seconds_per_image=0.1, attack_seconds_per_sample=90.0
     )
-    # nine starts, ten samples of a hundred images and ninety seconds, three graces of the model
+    # nine starts, ten samples of a hundred images and ninety seconds, three times the model's grace
     played = 9 * 100 + 10 * 100 * 0.1 + 10 * 90 + 3 * 10
     assert longest_seconds(rules, 10, 1.0) == 2 * played + 3600
     assert longest_seconds(rules, 10, 3.0) == 6 * played + 3600

@@ -1,4 +1,4 @@
-"""A worker killed in mid-piece: another one takes over, and nothing is lost, doubled or left behind."""
+"""A worker killed during a piece: another one takes over, and nothing is lost, doubled or left behind."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PLAY = "import django; django.setup(); from matches.tasks import play; play()"
 
 
 def database_url() -> str:
-    """The database of this test, for another process."""
+    """Return the address of this test's database, for another process."""
     values = connection.settings_dict
     if connection.vendor == "sqlite":
         return f"sqlite:///{Path(values['NAME']).resolve()}"
@@ -34,7 +34,7 @@ def database_url() -> str:
 
 @pytest.fixture
 def elsewhere(root: Path, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A worker in a process of its own, at this test's database and files."""
+    """A worker in another process, with this test's database and files."""
     environment = os.environ | {
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "DATABASE_URL": database_url(),
@@ -50,7 +50,7 @@ def elsewhere(root: Path, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def players_of(pid: int) -> list[int]:
-    """The processes that carry the mark of a sandbox and descend from `pid`."""
+    """Return the processes with the mark of a sandbox that descend from `pid`."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
@@ -103,9 +103,9 @@ def test_it_works(
     elsewhere.wait()
     held = match.pieces.get(state="claimed")
     assert (held.number, SampleResult.objects.count()) == (1, 2)
-    # its players die with it, and what they leave on disk is swept
+    # its players end with it, and what they leave on disk is swept
     wait_for("the end of its players", lambda: not any(Path(f"/proc/{pid}/environ").exists() for pid in players))
-    assert sandbox.sweep() in (2, 3)  # the third is the next piece's attack, started ahead
+    assert sandbox.sweep() in (2, 3)  # the third is the next piece's attack, started in advance
 
     lease = held.lease_until
     assert lease is not None

@@ -31,7 +31,7 @@ COLUMNS = ("sample", "outcome", "distance", "worst_case", "queries", "reason", "
 
 
 def played_by_the_engine(match: Match) -> Played:
-    """The match as `gauntlet play` would play it: with fresh instances, bundled players or not."""
+    """Play the match as `gauntlet play` does: with fresh instances, bundled players or not."""
     model, attack = (ready_player(player, lambda line: None) for player in (match.model, match.attack))
     return play(
         model=model,
@@ -67,7 +67,7 @@ def test_it_works(match: Match, make_worker: Callable[..., Worker], let_play: Ca
         assert list(kept["sample"]) == [2, 3]
 
 
-def test_a_match_handed_on_after_each_piece_has_the_same_rows(
+def test_a_match_with_a_new_worker_for_each_piece_has_the_same_rows(
     match: Match, make_worker: Callable[..., Worker], let_play: Callable[..., None]
 ) -> None:
     for name in ("one", "two", "three"):
@@ -95,7 +95,7 @@ def test_every_piece_of_a_submitted_model_is_audited_on_a_fresh_start(
     assert all(audit["fresh"] == audit["fresh_due"] > 0 for audit in audits)
 
 
-def test_what_was_played_is_not_played_again(
+def test_a_played_match_is_not_played_again(
     match: Match, make_worker: Callable[..., Worker], let_play: Callable[..., None], notifications: list[str]
 ) -> None:
     let_play(make_worker())
@@ -106,7 +106,7 @@ def test_what_was_played_is_not_played_again(
     assert set(Piece.objects.values_list("fence", "worker__name")) == {(1, "one")}
 
 
-def test_an_attack_that_crashes_on_an_image_is_named(
+def test_an_attack_that_crashes_on_an_image_is_reported(
     rules: RulesVersion,
     sample_sets: dict[str, SampleSet],
     model: Player,
@@ -114,7 +114,7 @@ def test_an_attack_that_crashes_on_an_image_is_named(
     make_worker: Callable[..., Worker],
     let_play: Callable[..., None],
 ) -> None:
-    # pieces of one image; those that the model gets wrong from the start are not given to the attack
+    # pieces of one image; images that the model gets wrong are not given to the attack
     RulesVersion.objects.filter(pk=rules.pk).update(values=rules.values | {"piece_samples": 1})
     rules.refresh_from_db()
     crashing = commit("untargeted", "site/attack-crashes-on-one-image")
@@ -131,7 +131,7 @@ def test_an_attack_that_crashes_on_an_image_is_named(
     assert all(row["distance"] == row["worst_case"] for row in crashed)
     failure, *_ = [failure for piece in match.pieces.all() for failure in piece.failures]
     assert (failure["side"], failure["reason"], failure["in_setup"]) == ("attack", "crashed", False)
-    assert failure["detail"] == "exit status 3"  # and nothing of what it printed
+    assert failure["detail"] == "exit status 3"  # nothing of what it printed
 
 
 def test_a_host_that_cannot_play_costs_no_team_anything(
@@ -153,7 +153,7 @@ def test_the_task_registers_its_process_and_plays(match: Match, settings: Settin
     assert Worker.objects.get().name == "arena-1/0"
 
 
-def test_a_worker_that_plays_tidies_its_host_now_and_then(
+def test_a_worker_that_plays_cleans_up_its_host_at_intervals(
     db: None, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
     monkeypatch.setattr(tasks, "_process", tasks._Process())
@@ -165,7 +165,7 @@ def test_a_worker_that_plays_tidies_its_host_now_and_then(
     assert (old.exists(), later.exists()) == (False, True)
 
 
-def test_each_slot_has_a_device_of_its_own(settings: Settings) -> None:
+def test_each_slot_has_its_own_device(settings: Settings) -> None:
     settings.WORKER_CLASS, settings.WORKER_DEVICES = "gpu", ["0", "1"]
     assert [tasks.register(slot).device for slot in range(2)] == ["0", "1"]
     assert set(Worker.objects.values_list("worker_class", flat=True)) == {"gpu"}

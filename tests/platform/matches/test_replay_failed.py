@@ -1,4 +1,4 @@
-"""A failed match is played again, whatever becomes of its other pieces at the same moment."""
+"""A failed match is replayed, whatever happens to its other pieces meanwhile."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_piece_given_up_meanwhile_does_not_leave_its_match_open(
         with transaction.atomic():
             replay_failed(match, olga)
             third_fault = pool.submit(give_up, claim)
-            wait([third_fault], timeout=1.0)  # it ends in time only where it does not wait for the replay
+            wait([third_fault], timeout=1.0)  # it ends in time only if it does not wait for the replay
         third_fault.result()
     match.refresh_from_db()
     assert match.pieces.get(number=0).state == "failed"

@@ -1,4 +1,4 @@
-"""Many matches at once, for the samples that are wanted so far, and for more of them later."""
+"""Requests for many matches, for some samples first and for more later."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ Played = Callable[[Piece], PlayedPiece]
 
 
 @dataclass
-class Asker:
-    """Asks for matches over the ten development samples, in pieces of 4 that end at 3, 6 and 10, too."""
+class Requester:
+    """Requests matches over the ten development samples, in pieces of 4 that also end at 3, 6 and 10."""
 
     rules: RulesVersion
     sample_set: SampleSet
@@ -45,8 +45,8 @@ class Asker:
 
 
 @pytest.fixture
-def asker(competition: Competition, rules: RulesVersion, sample_sets: dict[str, SampleSet]) -> Asker:
-    """Four models and thirty attacks that nobody has to build."""
+def requester(competition: Competition, rules: RulesVersion, sample_sets: dict[str, SampleSet]) -> Requester:
+    """Four models and thirty attacks that are never built."""
     rules.values["piece_samples"] = 4
     rules.save()
 
@@ -64,7 +64,7 @@ def asker(competition: Competition, rules: RulesVersion, sample_sets: dict[str, 
             for number in range(count)
         ]
 
-    return Asker(rules, sample_sets["development"], players("model", 4), players("untargeted", 30))
+    return Requester(rules, sample_sets["development"], players("model", 4), players("untargeted", 30))
 
 
 def spans(match: Match) -> list[tuple[int, int, int]]:
@@ -76,62 +76,64 @@ def play_all(worker: Worker, played: Played) -> None:
         queue.commit(claim, played(claim.piece))
 
 
-def test_it_works(asker: Asker) -> None:
-    pairs = asker.pairs()
-    matches = asker(3, pairs=pairs)
+def test_it_works(requester: Requester) -> None:
+    pairs = requester.pairs()
+    matches = requester(3, pairs=pairs)
     assert [(match.model, match.attack) for match in matches] == pairs
     assert {match.state for match in matches} == {"waiting"}
     assert all(spans(match) == [(0, 0, 3)] for match in matches)
-    again = asker(10, pairs=pairs[::-1])
+    again = requester(10, pairs=pairs[::-1])
     assert again == matches[::-1]
     assert all(spans(match) == [(0, 0, 3), (1, 3, 1), (2, 4, 2), (3, 6, 2), (4, 8, 2)] for match in matches)
 
 
-def test_its_pieces_are_the_same_in_one_step_and_in_several(asker: Asker) -> None:
-    (first,), (second,) = (asker(3, pairs=[pair]) for pair in asker.pairs(1, 2))
+def test_pieces_are_the_same_in_one_request_and_in_several(requester: Requester) -> None:
+    (first,), (second,) = (requester(3, pairs=[pair]) for pair in requester.pairs(1, 2))
     for upto in ENDS:
-        asker(upto, pairs=[(first.model, first.attack)])
-    asker(10, pairs=[(second.model, second.attack)])
+        requester(upto, pairs=[(first.model, first.attack)])
+    requester(10, pairs=[(second.model, second.attack)])
     assert spans(first) == spans(second)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_there_is_not_made_again(asker: Asker, notifications: list[str]) -> None:
-    asker(6)
+def test_existing_pieces_are_not_created_again(requester: Requester, notifications: list[str]) -> None:
+    requester(6)
     assert notifications == ["matches.play"]
-    asker(3)
-    asker(6)
+    requester(3)
+    requester(6)
     assert notifications == ["matches.play"]
     assert (Match.objects.count(), Piece.objects.count()) == (1, 3)
 
 
-def test_it_takes_as_many_queries_for_many_pairs_as_for_one(asker: Asker) -> None:
+def test_many_pairs_take_as_many_queries_as_one(requester: Requester) -> None:
     counts = []
-    for pairs in (asker.pairs(1, 1), asker.pairs(2, 25)):
+    for pairs in (requester.pairs(1, 1), requester.pairs(2, 25)):
         with CaptureQueriesContext(
             connection,
         ) as asked:
-            asker(3, pairs=pairs)
+            requester(3, pairs=pairs)
         with CaptureQueriesContext(connection) as asked_again:
-            asker(3, pairs=pairs)
+            requester(3, pairs=pairs)
         counts.append((len(asked), len(asked_again)))
     assert counts[0] == counts[1]
-    assert counts[0] <= (11, 7)  # one of them asks for the database's time, where it has a clock of its own
+    assert counts[0] <= (11, 7)  # one query asks for the database's time, if the database has its own clock
 
 
-def test_a_further_take_is_played_anew_from_the_same_seed(asker: Asker) -> None:
-    (first,), (second,) = asker(3), asker(3, repetition=7)
+def test_a_repetition_is_played_again_with_the_same_seed(requester: Requester) -> None:
+    (first,), (second,) = requester(3), requester(3, repetition=7)
     assert first != second
     assert (first.seed, first.repetition, second.repetition) == (second.seed, 0, 7)
 
 
-def test_a_match_that_was_over_is_played_on(asker: Asker, make_worker: Callable[..., Worker], played: Played) -> None:
+def test_a_finished_match_is_played_on(
+    requester: Requester, make_worker: Callable[..., Worker], played: Played
+) -> None:
     worker = make_worker()
-    asker(3)
+    requester(3)
     play_all(worker, played)
     match = Match.objects.get()
     assert match.state == "played"
-    (again,) = asker(6)
+    (again,) = requester(6)
     match.refresh_from_db()
     assert (again.state, match.state, match.finished_at) == ("playing", "playing", None)
     play_all(worker, played)
@@ -141,26 +143,26 @@ def test_a_match_that_was_over_is_played_on(asker: Asker, make_worker: Callable[
 
 
 @pytest.mark.parametrize(("state", "pieces"), [("failed", 3), ("suspended", 3)])
-def test_a_match_that_nobody_plays_keeps_its_state(asker: Asker, state: str, pieces: int) -> None:
-    (match,) = asker(3)
+def test_a_match_that_is_not_played_keeps_its_state(requester: Requester, state: str, pieces: int) -> None:
+    (match,) = requester(3)
     Match.objects.update(state=state)
-    asker(6)
+    requester(6)
     match.refresh_from_db()
     assert (match.state, match.pieces.count()) == (state, pieces)
     assert not waiting().exists()
 
 
-def test_a_cancelled_match_is_taken_up_again_by_whoever_needs_it(
-    asker: Asker, make_worker: Callable[..., Worker], played: Played
+def test_a_cancelled_match_is_reopened_on_request(
+    requester: Requester, make_worker: Callable[..., Worker], played: Played
 ) -> None:
-    (match,) = asker(6)
+    (match,) = requester(6)
     worker = make_worker()
     first = queue.claim(worker)
     assert first is not None
     queue.commit(first, played(first.piece))
     match.pieces.filter(number=1).update(state=Piece.State.FAILED, faults=3)
     cancel(Match.objects.all())
-    (again,) = asker(6)
+    (again,) = requester(6)
     match.refresh_from_db()
     assert (again.state, match.state, match.finished_at) == ("playing", "playing", None)
     assert match.pieces.get(number=1).faults == 0
@@ -170,51 +172,51 @@ def test_a_cancelled_match_is_taken_up_again_by_whoever_needs_it(
     assert list(match.sample_results.values_list("sample", flat=True)) == list(range(6))
 
 
-def test_a_cancelled_match_whose_last_piece_was_committed_is_over_as_soon_as_it_is_needed(
-    asker: Asker, make_worker: Callable[..., Worker], played: Played
+def test_a_cancelled_match_with_all_pieces_played_finishes_on_request(
+    requester: Requester, make_worker: Callable[..., Worker], played: Played
 ) -> None:
-    (match,) = asker(3)
+    (match,) = requester(3)
     claim = queue.claim(make_worker())
     assert claim is not None
     cancel(Match.objects.all())
     queue.commit(claim, played(claim.piece))
-    (again,) = asker(3)
+    (again,) = requester(3)
     match.refresh_from_db()
     assert (again.state, match.state, match.audit["replayed"]) == ("played", "played", 4)
 
 
-def test_the_whole_set_can_follow_a_part_of_it(asker: Asker) -> None:
-    (match,) = asker(3)
-    whole = ensure_match(rules=asker.rules, sample_set=asker.sample_set, model=match.model, attack=match.attack)
+def test_the_whole_set_can_follow_a_part_of_it(requester: Requester) -> None:
+    (match,) = requester(3)
+    whole = ensure_match(rules=requester.rules, sample_set=requester.sample_set, model=match.model, attack=match.attack)
     assert whole == match
     assert spans(match) == [(0, 0, 3), (1, 3, 1), (2, 4, 4), (3, 8, 2)]
 
 
 @pytest.mark.parametrize("upto", [0, 11])
-def test_it_rejects_samples_that_are_not_there(asker: Asker, upto: int) -> None:
+def test_it_rejects_missing_samples(requester: Requester, upto: int) -> None:
     with pytest.raises(ValueError, match=f"{upto} samples of a set of 10"):
-        asker(upto)
+        requester(upto)
 
 
-def test_it_rejects_all_pairs_for_one_that_cannot_be(asker: Asker) -> None:
-    model, attack = asker.pairs()[0]
+def test_it_rejects_all_pairs_if_one_is_invalid(requester: Requester) -> None:
+    model, attack = requester.pairs()[0]
     with pytest.raises(ValueError, match="a match needs a model and an attack"):
-        asker(3, pairs=[(model, attack), (attack, model)])
+        requester(3, pairs=[(model, attack), (attack, model)])
     assert not Match.objects.exists()
 
 
-def test_it_gives_nothing_for_no_pairs(asker: Asker) -> None:
-    assert request_matches(rules=asker.rules, sample_set=asker.sample_set, pairs=[], upto=3) == []
+def test_it_returns_nothing_for_no_pairs(requester: Requester) -> None:
+    assert request_matches(rules=requester.rules, sample_set=requester.sample_set, pairs=[], upto=3) == []
 
 
 @pytest.mark.django_db(transaction=True)
-def test_askers_at_once_make_nothing_twice(asker: Asker) -> None:
-    pairs = asker.pairs(4, 5)
+def test_concurrent_requests_create_nothing_twice(requester: Requester) -> None:
+    pairs = requester.pairs(4, 5)
 
     def request(number: int) -> list[int]:
         order = pairs if number % 2 else pairs[::-1]
         try:
-            return sorted(match.pk for match in asker(ENDS[number % 3], pairs=order))
+            return sorted(match.pk for match in requester(ENDS[number % 3], pairs=order))
         finally:
             connections.close_all()
 
@@ -227,14 +229,14 @@ def test_askers_at_once_make_nothing_twice(asker: Asker) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_who_ends_a_match_sees_the_pieces_that_it_gets_meanwhile(
-    asker: Asker, make_worker: Callable[..., Worker], played: Played
+def test_finishing_a_match_sees_concurrently_added_pieces(
+    requester: Requester, make_worker: Callable[..., Worker], played: Played
 ) -> None:
-    (match,) = asker(3)
+    (match,) = requester(3)
     claim = queue.claim(make_worker())
     assert claim is not None
 
-    def end() -> None:
+    def finish() -> None:
         try:
             queue.commit(claim, played(claim.piece))
         finally:
@@ -242,17 +244,17 @@ def test_who_ends_a_match_sees_the_pieces_that_it_gets_meanwhile(
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            asker(6)
-            ending = pool.submit(end)
-            wait([ending], timeout=0.5)  # it ends in time only where it does not wait for the asker
+            requester(6)
+            ending = pool.submit(finish)
+            wait([ending], timeout=0.5)  # it ends in time only if it does not wait for the request
         ending.result()
     match.refresh_from_db()
     assert (match.state, waiting().count()) == ("playing", 2)
 
 
-def test_held_and_cancelled_ones_are_of_their_states_alone(asker: Asker) -> None:
-    keys = [match.pk for match in asker(3, pairs=asker.pairs())]
-    chosen = Match.objects.filter(model=asker.models[0], pk__in=keys)
+def test_suspend_resume_and_cancel_change_only_their_states(requester: Requester) -> None:
+    keys = [match.pk for match in requester(3, pairs=requester.pairs())]
+    chosen = Match.objects.filter(model=requester.models[0], pk__in=keys)
     assert suspend(chosen) == 2
-    assert cancel(chosen.filter(attack=asker.attacks[0])) == 1
+    assert cancel(chosen.filter(attack=requester.attacks[0])) == 1
     assert list(Match.objects.values_list("state", flat=True)) == ["cancelled", "suspended", "waiting", "waiting"]

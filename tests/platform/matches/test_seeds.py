@@ -1,4 +1,4 @@
-"""Seeds of matches: nobody redraws them for free, and nobody outside the site computes them."""
+"""Seeds of matches: no team can change them without cost, and nobody outside the site can compute them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Seed = Callable[[Player, Player], int]
 
 @pytest.fixture
 def sent(competition: Competition, tracks: dict[str, Track]) -> MakePlayer:
-    """Makes a player that a team sent to a track, each with content of its own."""
+    """Create a player that a team submitted to a track, each with different content."""
     digests = count(1)
 
     def send(slug: str, kind: str) -> Player:
@@ -48,7 +48,7 @@ def sent(competition: Competition, tracks: dict[str, Track]) -> MakePlayer:
 
 @pytest.fixture
 def seed(rules: RulesVersion, sample_sets: dict[str, SampleSet]) -> Seed:
-    """The seed of a pair on the validation samples."""
+    """Return the seed of a pair on the validation samples."""
 
     def of(model: Player, attack: Player) -> int:
         return match_seed(rules=rules, sample_set=sample_sets["validation"], model=model, attack=attack)
@@ -56,12 +56,12 @@ def seed(rules: RulesVersion, sample_sets: dict[str, SampleSet]) -> Seed:
     return of
 
 
-def test_another_comment_draws_no_other_randomness(seed: Seed, sent: MakePlayer, model: Player, attack: Player) -> None:
+def test_another_comment_does_not_change_the_seed(seed: Seed, sent: MakePlayer, model: Player, attack: Player) -> None:
     assert seed(sent("owls", "model"), attack) == seed(sent("owls", "model"), attack)
     assert seed(model, sent("owls", "untargeted")) == seed(model, sent("owls", "untargeted"))
 
 
-def test_teams_tracks_and_opponents_have_randomness_of_their_own(
+def test_teams_tracks_and_opponents_have_different_seeds(
     seed: Seed, sent: MakePlayer, model: Player, attack: Player
 ) -> None:
     owls = sent("owls", "model")
@@ -76,7 +76,7 @@ def test_teams_tracks_and_opponents_have_randomness_of_their_own(
     assert len(set(seeds)) == len(seeds)
 
 
-def test_another_sample_set_and_other_rules_draw_anew(
+def test_another_sample_set_and_other_rules_change_the_seed(
     seed: Seed, rules: RulesVersion, sample_sets: dict[str, SampleSet], model: Player, attack: Player
 ) -> None:
     elsewhere = match_seed(rules=rules, sample_set=sample_sets["development"], model=model, attack=attack)
@@ -85,7 +85,7 @@ def test_another_sample_set_and_other_rules_draw_anew(
     assert len({seed(model, attack), elsewhere, later}) == 3
 
 
-def test_it_hangs_on_a_salt_that_each_competition_has_for_itself(
+def test_it_depends_on_the_secret_salt_of_the_competition(
     seed: Seed, competition: Competition, rules: RulesVersion, model: Player, attack: Player
 ) -> None:
     other = Competition.objects.create(
@@ -109,7 +109,7 @@ def test_the_salt_is_shown_to_nobody(competition: Competition, root_user: User, 
     assert competition.seed_salt not in json.dumps(export_competition(competition), default=str)
 
 
-def test_a_rejudging_plays_with_the_seed_of_what_it_plays_once_more(
+def test_a_rejudging_uses_the_seed_of_the_match_that_it_repeats(
     rules: RulesVersion, sample_sets: dict[str, SampleSet], model: Player, attack: Player
 ) -> None:
     validation = sample_sets["validation"]

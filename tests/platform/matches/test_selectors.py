@@ -1,4 +1,4 @@
-"""How far matches are, what stands before them, and who plays."""
+"""Progress of matches, their place in the queue, and workers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_it_works(
     assert queue_of([younger]) == QueuePlace(pieces_ahead=2, seconds=None)
 
 
-def test_nothing_is_known_before_the_first_piece(match: Match, make_worker: Callable[..., Worker]) -> None:
+def test_there_is_no_estimate_before_the_first_piece(match: Match, make_worker: Callable[..., Worker]) -> None:
     make_worker()
     assert queue_of([match]) == QueuePlace(pieces_ahead=0, seconds=None)
 
@@ -58,7 +58,7 @@ def test_a_played_match_waits_for_nothing(
     assert queue_of([match]) == QueuePlace(pieces_ahead=0, seconds=0.0)
 
 
-def test_a_match_that_needs_a_gpu_misses_a_worker_that_has_one(
+def test_a_match_that_needs_a_gpu_lacks_a_worker_without_one(
     match: Match, the_clock: Clock, make_worker: Callable[..., Worker]
 ) -> None:
     assert worker_is_missing([match])
@@ -74,7 +74,7 @@ def test_a_match_that_needs_a_gpu_misses_a_worker_that_has_one(
     assert not worker_is_missing([match])
 
 
-def test_workers_tell_what_they_hold(match: Match, the_clock: Clock, make_worker: Callable[..., Worker]) -> None:
+def test_workers_show_what_they_hold(match: Match, the_clock: Clock, make_worker: Callable[..., Worker]) -> None:
     silent = make_worker("silent")
     the_clock.forward(seconds=61)
     busy = make_worker("busy")

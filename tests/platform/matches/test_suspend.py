@@ -1,4 +1,4 @@
-"""Matches that are held, let go and cancelled, with pieces in hand meanwhile."""
+"""Matches that are suspended, resumed and cancelled while pieces are claimed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_it_works(match: Match, worker: Worker) -> None:
     assert claimed(worker).piece.match == match
 
 
-def test_a_piece_in_hand_of_a_held_match_is_committed(match: Match, worker: Worker, played: Played) -> None:
+def test_a_claimed_piece_of_a_suspended_match_is_committed(match: Match, worker: Worker, played: Played) -> None:
     claim = claimed(worker)
     suspend(Match.objects.all())
     assert queue.heartbeat(claim)
@@ -55,7 +55,7 @@ def test_a_piece_in_hand_of_a_held_match_is_committed(match: Match, worker: Work
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_match_whose_last_piece_was_played_meanwhile_ends_when_it_is_let_go(
+def test_a_match_whose_last_piece_was_played_meanwhile_finishes_when_resumed(
     match: Match, worker: Worker, played: Played, notifications: list[str]
 ) -> None:
     claims = [claimed(worker) for _ in range(3)]
@@ -69,7 +69,7 @@ def test_a_match_whose_last_piece_was_played_meanwhile_ends_when_it_is_let_go(
     assert {"leaderboards.score", "rounds.advance"} <= set(notifications)
 
 
-def test_a_piece_that_is_given_up_while_its_match_is_held_fails_it_afterwards(match: Match, worker: Worker) -> None:
+def test_a_piece_given_up_while_its_match_is_suspended_fails_it_afterwards(match: Match, worker: Worker) -> None:
     claim = claimed(worker)
     claim.piece.faults = 2
     suspend(Match.objects.all())
@@ -81,7 +81,7 @@ def test_a_piece_that_is_given_up_while_its_match_is_held_fails_it_afterwards(ma
 
 
 @pytest.mark.parametrize("replayed_while_held", [True, False])
-def test_a_failed_match_is_held_too(match: Match, worker: Worker, olga: User, replayed_while_held: bool) -> None:
+def test_a_failed_match_is_suspended_too(match: Match, worker: Worker, olga: User, replayed_while_held: bool) -> None:
     match.pieces.filter(number=0).update(state="failed")
     Match.objects.update(state="failed", fault="the engine is away")
     suspend(Match.objects.all())
@@ -97,7 +97,7 @@ def test_a_failed_match_is_held_too(match: Match, worker: Worker, olga: User, re
     assert claimed(worker).piece.number == 0
 
 
-def test_a_cancelled_match_stays_so_whatever_is_in_hand(match: Match, worker: Worker, played: Played) -> None:
+def test_a_cancelled_match_stays_cancelled_with_claimed_pieces(match: Match, worker: Worker, played: Played) -> None:
     claim = claimed(worker)
     assert cancel(Match.objects.all()) == 1
     queue.commit(claim, played(claim.piece))
@@ -109,13 +109,13 @@ def test_a_cancelled_match_stays_so_whatever_is_in_hand(match: Match, worker: Wo
 @pytest.mark.parametrize(
     ("state", "after"), [("played", "played"), ("failed", "cancelled"), ("suspended", "cancelled")]
 )
-def test_what_is_played_to_its_end_is_not_cancelled(match: Match, state: str, after: str) -> None:
+def test_a_finished_match_is_not_cancelled(match: Match, state: str, after: str) -> None:
     Match.objects.update(state=state)
     cancel(Match.objects.all())
     assert state_of(match) == after
 
 
-def test_a_held_match_stands_in_no_queue(match: Match, worker: Worker) -> None:
+def test_a_suspended_match_has_no_place_in_the_queue(match: Match, worker: Worker) -> None:
     suspend(Match.objects.all())
     assert not Piece.objects.filter(OPEN_PIECES).exists()
     assert queue_of([match]) == QueuePlace(0, None)
@@ -125,7 +125,7 @@ def test_a_held_match_stands_in_no_queue(match: Match, worker: Worker) -> None:
     assert queue_of([match]) == QueuePlace(0, 0.0)
 
 
-def test_a_set_is_played_where_its_source_or_another_draw_of_it_was(
+def test_a_set_counts_as_played_with_its_source_and_other_draws(
     match: Match, sample_sets: dict[str, SampleSet]
 ) -> None:
     played, other = sample_sets["validation"], sample_sets["development"]

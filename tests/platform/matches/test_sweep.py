@@ -1,4 +1,4 @@
-"""The sweep finds what a lost message or a lost worker leaves, from the database alone."""
+"""The sweep repairs what a lost message or a lost worker leaves, from the database alone."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_it_fails_an_open_match_with_a_piece_that_was_given_up(match: Match, not
     assert notifications.count("leaderboards.score") == 1
 
 
-def test_one_match_that_cannot_be_ended_stops_no_other(
+def test_a_match_that_cannot_be_finished_does_not_stop_the_others(
     match: Match, sample_sets: dict[str, SampleSet], caplog: pytest.LogCaptureFixture
 ) -> None:
     younger = ensure_match(
@@ -55,10 +55,10 @@ def test_one_match_that_cannot_be_ended_stops_no_other(
     tasks.sweep()
     younger.refresh_from_db()
     assert younger.state == "played"
-    assert f"the sweep failed at {match}" in caplog.text
+    assert f"the sweep failed for {match}" in caplog.text
 
 
-def test_it_wakes_each_idle_worker_and_no_busy_one(
+def test_it_notifies_each_idle_worker_and_no_busy_one(
     match: Match, the_clock: Clock, make_worker: Callable[..., Worker], notifications: list[str]
 ) -> None:
     queue.claim(make_worker("busy"))
@@ -69,14 +69,14 @@ def test_it_wakes_each_idle_worker_and_no_busy_one(
     assert notifications == ["matches.play"] * 2
 
 
-def test_where_no_worker_was_ever_seen_it_rings_now_and_then(match: Match, notifications: list[str]) -> None:
+def test_it_notifies_at_intervals_while_no_worker_is_known(match: Match, notifications: list[str]) -> None:
     notifications.clear()
     tasks.sweep()
     tasks.sweep()
     assert notifications == ["matches.play"]
 
 
-def test_it_calls_quiet_workers_until_they_are_gone(
+def test_it_notifies_silent_workers_until_they_are_gone(
     the_clock: Clock, make_worker: Callable[..., Worker], notifications: list[str]
 ) -> None:
     make_worker()

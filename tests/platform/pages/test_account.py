@@ -128,5 +128,5 @@ def test_it_rejects_a_commit_that_is_not_there(client: Client, shown: dict[str, 
     client.force_login(bob)
     answer = client.post("/teams/owls/repositories/targeted/submit", {"commit": "abcdef0"}, follow=True)
     page = answer.content.decode()
-    assert "The repository holds no commit" in page
+    assert "The repository has no commit" in page
     assert "Push it first, then submit it." in page

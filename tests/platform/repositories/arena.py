@@ -1,4 +1,4 @@
-"""The addresses of a site of little but git; its door does what the pushed branch's name says."""
+"""URL configuration of a site with git only; its push gate acts on the name of the pushed branch."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from repositories.views import GitView, PublicGitView
 from rounds.release import released_tags
 
 
-class NamedDoor(PushGate):
-    """Notes every push as events "asked" and "pushed"; refuses and fails by the name of the branch."""
+class BranchNameGate(PushGate):
+    """Records every push as events "asked" and "pushed"; rejects or fails depending on the branch name."""
 
     def before(self, push: Push) -> str:
         events.record("asked", push.repository, by=push.user)
         words = {update.ref.removeprefix("refs/heads/") for update in push.updates}
         if "refused" in words:
-            raise Refusal("the door does not like \x1b[31mred", fix="paint it green")
+            raise Refusal("the gate does not like \x1b[31mred", fix="paint it green")
         if "later" in words:
             raise RefusedForNow("not now", accepted_from=clock.now().replace(year=2099))
         if "failing" in words:
-            raise RuntimeError("a secret of ours")
+            raise RuntimeError("a secret")
         if "slow" in words:
             time.sleep(1.5)
         with GitReader(push.repository.path, push.environment) as reader:
             for update in push.updates:
                 if commit := reader.resolve(update.new):
                     check_files(reader.files(commit), reader)
-        return "The door is open."
+        return "Accepted."
 
     def after(self, push: Push) -> str:
         events.record("pushed", push.repository, by=push.user, refs=[update.ref for update in push.updates])
@@ -43,6 +43,6 @@ class NamedDoor(PushGate):
 
 urlpatterns = [
     path("git/public/<team>/<track_name>.git/<path:service>", PublicGitView.as_view(released=released_tags)),
-    path("git/<team>/<track_name>.git/<path:service>", GitView.as_view(gate=NamedDoor())),
+    path("git/<team>/<track_name>.git/<path:service>", GitView.as_view(gate=BranchNameGate())),
     path("admin/", admin.site.urls),
 ]

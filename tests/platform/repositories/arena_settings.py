@@ -1,8 +1,8 @@
-"""The site's settings, for a site of nothing but git."""
+"""Settings of a site with git only."""
 
 from __future__ import annotations
 
-from config.settings import *  # noqa: F403 - as they are, and then
+from config.settings import *  # noqa: F403 - unchanged, except for the following
 
 ROOT_URLCONF = "arena"
 MAX_PUSH_BYTES = 80 << 20

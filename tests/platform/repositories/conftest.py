@@ -32,7 +32,7 @@ ALONE = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_TERM
 
 @dataclass(frozen=True)
 class Arena:
-    """The site under test: its address, its process, its repositories and its folder for passing things."""
+    """The site under test: address, process, repositories and exchange folder."""
 
     address: str
     process: subprocess.Popen[bytes]
@@ -40,11 +40,11 @@ class Arena:
     temporary: Path
 
     def url(self, token: str, place: str = "owls/model") -> str:
-        """The address of a repository, for someone who has `token`."""
+        """Return the address of a repository with `token`."""
         return f"http://me:{token}@{self.address}/git/{place}.git"
 
     def start_push(self, token: str, length: int, place: str = "owls/model") -> http.client.HTTPConnection:
-        """A push by hand: its body is promised and not sent yet."""
+        """Start a push by hand: its body is announced but not sent."""
         connection = http.client.HTTPConnection(self.address, timeout=20)
         connection.putrequest("POST", f"/git/{place}.git/git-receive-pack")
         connection.putheader("Authorization", f"Basic {base64.b64encode(f'me:{token}'.encode()).decode()}")
@@ -54,12 +54,12 @@ class Arena:
         return connection
 
     def left_behind(self) -> list[str]:
-        """Whatever only a push in progress may have: folders, quarantine, processes."""
+        """Return everything that only a push in progress may have: folders, quarantine, processes."""
         files = [*self.temporary.glob("gauntlet-push-*"), *self.repositories.glob("*/objects/tmp_objdir-*")]
         return [str(file) for file in files] + list(self.working().values())
 
     def working(self) -> dict[int, str]:
-        """The processes that work for a push, by number."""
+        """Return the processes that work for a push, by number."""
         found = {}
         for place in Path("/proc").glob("[0-9]*"):
             try:
@@ -70,7 +70,7 @@ class Arena:
         return found
 
     def settled(self) -> list[str]:
-        """What is left behind once everything had time to end."""
+        """Return what is left after everything had time to end."""
         until = time.monotonic() + 10
         while self.left_behind() and time.monotonic() < until:
             time.sleep(0.02)
@@ -128,7 +128,7 @@ def _arena(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory, root
 
 @pytest.fixture
 def arena(_arena: Arena, transactional_db: None, settings: Settings, entry: Entry) -> Iterator[Arena]:
-    """The site, in which the Owls take part; its repositories are this test's own."""
+    """The site with the Owls' entry; the repositories belong to this test."""
     settings.REPOSITORIES = _arena.repositories
     yield _arena
     shutil.rmtree(_arena.repositories, ignore_errors=True)
@@ -144,7 +144,7 @@ class Copy:
         self.commit({"main.py": "print('plays')\n"})
 
     def start(self, *words: str) -> subprocess.Popen[str]:
-        """A git that is under way."""
+        """Start a git process."""
         return subprocess.Popen(
             ["git", *words],
             cwd=self.folder,
@@ -155,19 +155,19 @@ class Copy:
         )
 
     def git(self, *words: str) -> str:
-        """What git prints; it must succeed."""
+        """Return git's output; it must succeed."""
         status, text = self.ask(*words)
         assert status == 0, text
         return text.strip()
 
     def ask(self, *words: str) -> tuple[int, str]:
-        """How git ends, and all that it prints."""
+        """Return git's exit status and all its output."""
         with self.start(*words) as process:
             out, err = process.communicate(timeout=60)
         return process.returncode, out + err
 
     def commit(self, files: dict[str, str | bytes], message: str = "work") -> str:
-        """The new commit with `files`."""
+        """Commit `files`; return the new commit."""
         for name, content in files.items():
             (self.folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
         self.git("add", "--all")
@@ -182,11 +182,11 @@ def copy(tmp_path: Path) -> Copy:
 
 
 def token_of(user: User, scopes: Sequence[str] = ("read", "submit")) -> str:
-    """A fresh access token of `user`."""
+    """Return a new access token of `user`."""
     return issue_token(user=user, name="laptop", scopes=scopes, days=7)[1]
 
 
 @pytest.fixture
 def token(alice: User) -> str:
-    """Alice's, for everything."""
+    """A token of Alice with all scopes."""
     return token_of(alice)

@@ -1,4 +1,4 @@
-"""What an address of a repository answers to whoever is no git client."""
+"""Answers of repository addresses to clients other than git."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from competitions.models import Entry
 
 @pytest.fixture
 def authorization(alice: User) -> str:
-    """Alice's header."""
+    """Authorization header of Alice."""
     plain = issue_token(user=alice, name="laptop", scopes=["read"], days=7)[1]
     return f"Basic {base64.b64encode(f'any:{plain}'.encode()).decode()}"
 
@@ -29,7 +29,9 @@ def test_it_works(client: Client, entry: Entry, authorization: str) -> None:
 
 @pytest.mark.parametrize("place", ["owls/model", "hawks/model"])
 @pytest.mark.parametrize("header", ["", "Basic", "Basic %%%", "Basic YTpi", "Bearer x"])
-def test_it_rejects_the_unknown_alike(client: Client, entry: Entry, place: str, header: str) -> None:
+def test_it_gives_the_same_answer_for_unknown_and_hidden_repositories(
+    client: Client, entry: Entry, place: str, header: str
+) -> None:
     answer = client.get(f"/git/{place}.git/info/refs?service=git-upload-pack", headers={"Authorization": header})
     assert answer.status_code == 401
     assert answer["WWW-Authenticate"].startswith("Basic realm=")

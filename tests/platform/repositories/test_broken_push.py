@@ -1,4 +1,4 @@
-"""A push that breaks off, wherever it does, leaves no ref, no file and no process behind."""
+"""An interrupted push leaves no ref, no file and no process behind, at any point."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import pytest
 from core.models import Event
 from repositories.git_command import HOOKS
 
-WAIT = b"you have 2 clones or pushes under way; wait until one has ended, then try again\n"
+WAIT = b"you have 2 clones or pushes in progress; wait for one to finish, then try again\n"
 
 
 class Site(Protocol):
@@ -86,9 +86,7 @@ def test_it_rejects_half_a_push(arena: Site, copy: WorkingCopy, token: str, stag
     assert nothing_happened(arena, copy, token)
 
 
-def test_it_rejects_a_third_push_of_one_person_until_another_has_ended(
-    arena: Site, copy: WorkingCopy, token: str
-) -> None:
+def test_it_rejects_a_third_concurrent_push_of_one_user(arena: Site, copy: WorkingCopy, token: str) -> None:
     with closing(arena.start_push(token, 4096)) as first, closing(arena.start_push(token, 4096)) as second:
         first.send(b"0" * 1024)
         second.send(b"0" * 1024)
@@ -103,13 +101,15 @@ def test_it_rejects_a_third_push_of_one_person_until_another_has_ended(
     copy.git("push", arena.url(token), "main")
 
 
-def test_a_client_killed_at_the_door_has_pushed_all_or_nothing(arena: Site, copy: WorkingCopy, token: str) -> None:
+def test_a_client_killed_during_pre_receive_has_pushed_all_or_nothing(
+    arena: Site, copy: WorkingCopy, token: str
+) -> None:
     with copy.start("push", arena.url(token), "main:slow") as push:
         soon(lambda: Event.objects.filter(verb="asked").exists())
         push.kill()
     assert arena.settled() == []
-    told = Event.objects.filter(verb="pushed").exists()
-    assert (copy.git("ls-remote", arena.url(token)) != "") or not told
+    recorded = Event.objects.filter(verb="pushed").exists()
+    assert (copy.git("ls-remote", arena.url(token)) != "") or not recorded
 
 
 @pytest.mark.parametrize("victim", ["http-backend", "receive-pack"])
@@ -126,7 +126,7 @@ def test_it_rejects_a_push_whose_git_dies(arena: Site, copy: WorkingCopy, token:
     assert nothing_happened(arena, copy, token)
 
 
-def test_what_a_killed_server_left_goes_with_the_next_push(arena: Site, copy: WorkingCopy, token: str) -> None:
+def test_leftovers_of_a_killed_server_are_removed_by_the_next_push(arena: Site, copy: WorkingCopy, token: str) -> None:
     copy.git("push", arena.url(token), "main")
     left = next(arena.repositories.glob("*.git")) / "objects" / "tmp_objdir-incoming-abc"
     left.mkdir()
@@ -137,26 +137,26 @@ def test_what_a_killed_server_left_goes_with_the_next_push(arena: Site, copy: Wo
 @pytest.mark.parametrize(
     ("hook", "words"),
     [
-        ("pre-receive", "nothing was recorded, please push again"),
-        ("post-receive", "the push arrived, see the team's page in a minute"),
+        ("pre-receive", "Nothing was recorded. Please push again."),
+        ("post-receive", "Your push is stored. See your team's page in a minute."),
     ],
 )
-def test_a_hook_whose_site_is_gone_says_what_became_of_the_push(tmp_path: Path, hook: str, words: str) -> None:
+def test_a_hook_without_a_site_reports_what_happened_to_the_push(tmp_path: Path, hook: str, words: str) -> None:
     own = {"GAUNTLET_PYTHON": sys.executable, "GAUNTLET_SOCKET": str(tmp_path / "gone")}
     done = subprocess.run([HOOKS / hook], env=os.environ | own, input="", capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (1, f"Gauntlet: the site does not answer; {words}\n")
+    assert (done.returncode, done.stderr) == (1, f"Gauntlet: the site does not answer. {words}\n")
 
 
-def test_a_large_push_takes_no_memory_by_its_size(arena: Site, copy: WorkingCopy, token: str) -> None:
+def test_a_large_push_needs_little_memory(arena: Site, copy: WorkingCopy, token: str) -> None:
     copy.git("push", arena.url(token), "main")
-    before = most_memory(arena)
+    before = peak_memory(arena)
     copy.commit({"weights": os.urandom(50 << 20)})
     copy.git("-c", "core.compression=0", "push", arena.url(token), "main")
-    assert most_memory(arena) - before < 10 << 20
+    assert peak_memory(arena) - before < 10 << 20
 
 
-def unfolding(size: int) -> tuple[bytes, bytes]:
-    """The commands and the pack of a push of a small file and of a delta that makes `size` times 16 MiB of it."""
+def expanding(size: int) -> tuple[bytes, bytes]:
+    """Return the commands and the pack of a push whose delta expands a small file to `size` times 16 MiB."""
     small = bytes(16 << 20)
     copies = (b"\xf0" + b"\xff" * 3) * size
     delta = length(len(small)) + length(size * 0xFFFFFF) + copies
@@ -175,8 +175,8 @@ def length(number: int) -> bytes:
     return bytes([number & 127 | 128]) + length(number >> 7) if number > 127 else bytes([number])
 
 
-def test_it_rejects_a_few_kilobytes_that_unfold_to_gigabytes(arena: Site, copy: WorkingCopy, token: str) -> None:
-    start, deltas = unfolding(96)
+def test_it_rejects_a_few_kilobytes_that_expand_to_gigabytes(arena: Site, copy: WorkingCopy, token: str) -> None:
+    start, deltas = expanding(96)
     with closing(arena.start_push(token, len(start) + len(deltas))) as connection:
         connection.send(start + deltas)
         said = connection.getresponse().read()
@@ -187,8 +187,8 @@ def test_it_rejects_a_few_kilobytes_that_unfold_to_gigabytes(arena: Site, copy: 
     assert nothing_happened(arena, copy, token)
 
 
-def most_memory(arena: Site) -> int:
-    """The most memory that the site's worker ever had, in bytes."""
+def peak_memory(arena: Site) -> int:
+    """Return the peak memory of the site's worker, in bytes."""
     children = Path(f"/proc/{arena.process.pid}/task/{arena.process.pid}/children").read_text().split()
     status = Path(f"/proc/{children[0]}/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0]) << 10

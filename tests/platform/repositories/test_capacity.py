@@ -1,4 +1,4 @@
-"""A few accounts that hold their connections open stop nobody else's pushes and clones."""
+"""A few accounts that hold connections open do not block the pushes and clones of others."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def soon(what: Callable[[], bool]) -> None:
 
 @pytest.fixture
 def connections(arena: Site, entry: Entry) -> Iterator[list[http.client.HTTPConnection]]:
-    """Four accounts with a team each begin two pushes, of which they have sent the headers."""
+    """Eight started pushes of four accounts with a team each; only the headers are sent."""
     with ExitStack() as held:
         begun = []
         for number in range(ACCOUNTS):
@@ -71,13 +71,13 @@ def pushes_at_work(arena: Site) -> int:
 
 @pytest.fixture
 def trickling(connections: list[http.client.HTTPConnection]) -> Iterator[None]:
-    """From now on each of the pushes sends a few bytes now and then."""
+    """Send a few bytes on each of the connections at intervals."""
     over = threading.Event()
 
     def trickle() -> None:
         while not over.wait(0.2):
             for each in connections:
-                with suppress(OSError):  # it was refused
+                with suppress(OSError):  # it was rejected
                     each.send(b"0")
 
     slow = threading.Thread(target=trickle)
@@ -88,7 +88,7 @@ def trickling(connections: list[http.client.HTTPConnection]) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("trickling")
-def test_pushes_that_trickle_leave_room_for_a_team_that_has_none(
+def test_slow_pushes_leave_room_for_other_teams(
     arena: Site, copy: WorkingCopy, token: str, connections: list[http.client.HTTPConnection], tmp_path: Path
 ) -> None:
     soon(lambda: pushes_at_work(arena) + answered(connections) == len(connections))
@@ -97,19 +97,17 @@ def test_pushes_that_trickle_leave_room_for_a_team_that_has_none(
     assert pushes_at_work(arena) >= ACCOUNTS, "each of the others has one under way, and goes on"
 
 
-def test_connections_on_which_nothing_came_yet_cost_nobody_a_slot(
+def test_silent_connections_cost_others_no_permit(
     arena: Site, copy: WorkingCopy, token: str, connections: list[http.client.HTTPConnection], tmp_path: Path
 ) -> None:
     copy.git("push", arena.url(token), "main")
     copy.git("clone", arena.url(token), str(tmp_path / "clone"))
     assert pushes_at_work(arena) == 0, "no git waits for them"
-    # once all of them are there, those that have waited longest make room
+    # when all have arrived, the oldest ones are dropped
     soon(lambda: copy.git("ls-remote", arena.url(token)) != "" and answered(connections) > 0)
 
 
-def test_connections_of_ones_own_on_which_nothing_came_keep_no_push_out(
-    arena: Site, copy: WorkingCopy, token: str
-) -> None:
+def test_own_silent_connections_block_no_push(arena: Site, copy: WorkingCopy, token: str) -> None:
     with ExitStack() as held:
         idle = [held.enter_context(closing(arena.start_push(token, PROMISED, "owls/model"))) for _ in range(3)]
         soon(lambda: answered(idle) > 0)

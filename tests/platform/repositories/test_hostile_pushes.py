@@ -1,4 +1,4 @@
-"""Pushes that no git client makes: each is refused, changes nothing, and leaves the site at everybody's service."""
+"""Pushes that no git client makes: each is rejected, changes nothing, and the site keeps working."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Protocol
 import pytest
 
 from core.models import Event
-from repositories.push_gate import NOTHING
+from repositories.push_gate import NULL_OBJECT
 
 
 class Site(Protocol):
@@ -43,7 +43,7 @@ EMPTY_PACK += hashlib.sha1(EMPTY_PACK, usedforsecurity=False).digest()
 
 @dataclass(frozen=True)
 class Known:
-    """Commits that are on the site: `head` under refs/heads/main and refs/tags/submission-1, and the one before."""
+    """Commits on the site: `head` under refs/heads/main and refs/tags/submission-1, and its parent."""
 
     head: str
     before: str
@@ -54,7 +54,7 @@ Commands = Callable[[Known], Sequence[Command]]
 
 
 def create(*refs: str) -> Commands:
-    return lambda known: [(NOTHING, known.head, ref) for ref in refs]
+    return lambda known: [(NULL_OBJECT, known.head, ref) for ref in refs]
 
 
 def branches(count: int) -> Commands:
@@ -64,55 +64,55 @@ def branches(count: int) -> Commands:
 HOSTILE: dict[str, tuple[Commands, str]] = {
     "more refs than one push may change": (
         branches(51),
-        "this push changes 51 branches and tags, and at most 50",
+        "this push changes 51 branches and tags; at most 50",
     ),
     "more refs than its hook can tell": (
         branches(50_000),
-        "this push changes more branches and tags than are taken at once",
+        "this push changes too many branches and tags",
     ),
     "more deletions than one push may have": (
-        lambda known: [(known.head, NOTHING, f"refs/heads/{number}") for number in range(51)],
-        "this push changes 51 branches and tags, and at most 50",
+        lambda known: [(known.head, NULL_OBJECT, f"refs/heads/{number}") for number in range(51)],
+        "this push changes 51 branches and tags; at most 50",
     ),
-    "names that nest deeply": (create("refs/heads/" + "/".join("a" * 90)), "has 90 parts, and at most 10 are taken"),
+    "names that nest deeply": (create("refs/heads/" + "/".join("a" * 90)), "has 90 parts; at most 10 are allowed"),
     "a tag of a submission as if it were new": (
-        lambda known: [(NOTHING, known.before, "refs/tags/submission-1")],
-        "the tag submission-1 is there already",
+        lambda known: [(NULL_OBJECT, known.before, "refs/tags/submission-1")],
+        "the tag submission-1 exists already",
     ),
     "the same tag on the same commit as if it were new": (
         create("refs/tags/submission-1"),
-        "the tag submission-1 is there already",
+        "the tag submission-1 exists already",
     ),
     "the deletion of a submission as if it had never been": (
-        lambda known: [(NOTHING, NOTHING, "refs/tags/submission-1")],
-        "the tag submission-1 is neither made nor deleted by this push",
+        lambda known: [(NULL_OBJECT, NULL_OBJECT, "refs/tags/submission-1")],
+        "the tag submission-1 is neither created nor deleted by this push",
     ),
     "a branch from where it is not": (
         lambda known: [(known.before, known.before, "refs/heads/main")],
-        "the branch main is not where this push takes it to be",
+        "the branch main has changed since your last fetch",
     ),
     "one branch twice": (create("refs/heads/twice", "refs/heads/twice"), "this push changes refs/heads/twice 2 times"),
-    "a branch below another": (create("refs/heads/main/below"), "the branch main/below lies below another one"),
+    "a branch below another": (create("refs/heads/main/below"), "the branch main/below is below another branch or tag"),
     "a tag of a submission above another": (
         create("refs/tags/submission-2", "refs/tags/submission-2/more"),
         "this push has 2 submission tags",
     ),
     "a branch above another of the same push": (
         create("refs/heads/one/two", "refs/heads/one"),
-        "the branch one/two lies below another one",
+        "the branch one/two is below another branch or tag",
     ),
     "a name that leads out": (create("refs/heads/../../outside"), "refs/heads/../../outside"),
     "the HEAD": (create("HEAD"), "HEAD is neither a branch nor a tag"),
     "a ref of git's own": (create("refs/replace/x"), "refs/replace/x is neither a branch nor a tag"),
     "an object that is nowhere": (
-        lambda known: [(NOTHING, "1" * 40, "refs/heads/nowhere")],
+        lambda known: [(NULL_OBJECT, "1" * 40, "refs/heads/nowhere")],
         "ng refs/heads/nowhere missing necessary objects",
     ),
 }
 
 
 def push(arena: Site, token: str, commands: Sequence[Command], pack: bytes = EMPTY_PACK) -> str:
-    """Push by hand; gives what the site says, the report of git and the words of the hooks in one."""
+    """Push by hand; return the answer of the site: git's report and the hooks' output."""
     lines = [f"{old} {new} {ref}".encode() for old, new, ref in commands]
     lines[0] += b"\0report-status side-band-64k"
     whole = b"".join(b"%04x" % (len(line) + 4) + line for line in lines) + b"0000" + pack
@@ -151,7 +151,7 @@ def test_it_rejects_hostile_pushes(
     asked = Event.objects.filter(verb="asked").count()
     refs, files = copy.git("ls-remote", arena.url(token)), files_below(arena)
     said = push(
-        arena, token, commands(known), b"" if all(new == NOTHING for _, new, _ in commands(known)) else EMPTY_PACK
+        arena, token, commands(known), b"" if all(new == NULL_OBJECT for _, new, _ in commands(known)) else EMPTY_PACK
     )
     assert words in said, said[:2000]
     assert copy.git("ls-remote", arena.url(token)) == refs
@@ -159,24 +159,26 @@ def test_it_rejects_hostile_pushes(
     assert {each for each in files_below(arena) - files if "pack/" not in each} == set()
     assert Event.objects.filter(verb="pushed").count() == 1
     if "Gauntlet: refused" in said:
-        assert Event.objects.filter(verb="asked").count() == asked, "it does not come to the door, which reserves slots"
+        assert Event.objects.filter(verb="asked").count() == asked, (
+            "it does not reach the push gate, which reserves slots"
+        )
     copy.git("clone", arena.url(token), str(tmp_path / "clone"))
 
 
-def test_it_rejects_more_refs_than_a_repository_may_have_until_some_are_deleted(
+def test_it_rejects_more_refs_than_allowed_until_some_are_deleted(
     arena: Site, copy: WorkingCopy, token: str, known: Known
 ) -> None:
     said = push(arena, token, branches(40)(known))
     assert "unpack ok" in said, said
-    fresh = [(NOTHING, known.head, f"refs/tags/v{number}") for number in range(19)]
-    assert "the repository would have 61 branches and tags, and at most 60 are taken" in push(arena, token, fresh)
-    delete = [(known.head, NOTHING, f"refs/heads/{number:032}") for number in range(10)]
-    assert "The door is open." in push(arena, token, delete, b"")
-    assert "The door is open." in push(arena, token, fresh)
+    fresh = [(NULL_OBJECT, known.head, f"refs/tags/v{number}") for number in range(19)]
+    assert "the repository would have 61 branches and tags; at most 60 are allowed" in push(arena, token, fresh)
+    delete = [(known.head, NULL_OBJECT, f"refs/heads/{number:032}") for number in range(10)]
+    assert "Accepted." in push(arena, token, delete, b"")
+    assert "Accepted." in push(arena, token, fresh)
     assert len(copy.git("ls-remote", "--refs", arena.url(token)).splitlines()) == 51
 
 
-def test_many_refs_take_a_few_files(arena: Site, copy: WorkingCopy, token: str, known: Known) -> None:
+def test_many_refs_are_stored_in_few_files(arena: Site, copy: WorkingCopy, token: str, known: Known) -> None:
     push(arena, token, branches(40)(known))
     (repository,) = arena.repositories.glob("*.git")
     assert [each for each in (repository / "refs").rglob("*") if each.is_file()] == []
@@ -184,9 +186,7 @@ def test_many_refs_take_a_few_files(arena: Site, copy: WorkingCopy, token: str, 
     assert len(copy.git("ls-remote", "--refs", arena.url(token)).splitlines()) == 42
 
 
-def test_logs_of_refs_from_before_go_with_the_next_push(
-    arena: Site, copy: WorkingCopy, token: str, known: Known
-) -> None:
+def test_old_ref_logs_are_removed_by_the_next_push(arena: Site, copy: WorkingCopy, token: str, known: Known) -> None:
     (repository,) = arena.repositories.glob("*.git")
     own = ["git", "--git-dir", str(repository), "-c", "core.logAllRefUpdates=true"]
     subprocess.run([*own, "update-ref", "-m", "x", "refs/heads/logged", known.head], check=True)

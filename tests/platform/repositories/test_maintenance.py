@@ -1,4 +1,4 @@
-"""What keeps repositories small between pushes, and what counts as their size."""
+"""Clean-up of repositories between pushes, and their size."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class WorkingCopy(Protocol):
 
 @pytest.fixture
 def cluttered(copy: WorkingCopy, entry: Entry, tracks: dict[str, Track]) -> Repository:
-    """The Owls' repository as an earlier version left it: each ref a file, with a log beside it."""
+    """The Owls' repository as an earlier version left it: each ref a file, with a log."""
     repository = repository_of(entry=entry, track=tracks["model"])
     copy.git("push", "--quiet", str(repository.path), "main")
     head = copy.git("rev-parse", "HEAD")
@@ -58,17 +58,17 @@ def test_it_works(cluttered: Repository) -> None:
     assert cluttered.size_bytes == size_of(cluttered.path) < size
 
 
-def test_it_leaves_a_repository_alone_to_which_somebody_pushes(cluttered: Repository) -> None:
+def test_it_skips_a_repository_during_a_push(cluttered: Repository) -> None:
     pushing = PushLock(cluttered.path)
     left = cluttered.path / "objects" / "tmp_objdir-incoming-abc"
     left.mkdir()
     clean_up()
     assert left.exists()
-    pushing.leave()
+    pushing.release()
     assert not left.exists()
 
 
-def test_a_repository_that_is_gone_or_broken_keeps_no_other_from_being_tidied(
+def test_a_missing_or_broken_repository_does_not_stop_the_clean_up_of_others(
     cluttered: Repository, entry: Entry, tracks: dict[str, Track]
 ) -> None:
     gone, broken = (repository_of(entry=entry, track=tracks[kind]) for kind in ("untargeted", "targeted"))
@@ -79,7 +79,7 @@ def test_a_repository_that_is_gone_or_broken_keeps_no_other_from_being_tidied(
     assert files(cluttered.path / "refs") == []
 
 
-def test_every_file_and_folder_counts_by_the_blocks_that_it_takes(cluttered: Repository) -> None:
+def test_files_and_folders_count_in_whole_blocks(cluttered: Repository) -> None:
     before = size_of(cluttered.path)
     (cluttered.path / "refs" / "heads" / "one").write_text("small")
     (cluttered.path / "objects" / "large").write_bytes(bytes(8193))

@@ -1,4 +1,4 @@
-"""What everybody may clone once organisers have released the code of a round, and what stays the team's own."""
+"""Public clones of released code, and the privacy of everything else."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ MakeRound = Callable[..., Round]
 
 @pytest.fixture
 def make_round(competition: Competition, alice: User) -> MakeRound:
-    """Makes a published round with one entry: a commit of the Owls' repository of models, under a tag."""
+    """Create a published round with one entry: a commit of the Owls' model repository, under a tag."""
 
     def make(number: int, commit: str, tag: str, *, eligible: bool = True, licence: str = "MIT") -> Round:
         now = clock.now()
@@ -90,7 +90,7 @@ def public(arena: Site) -> str:
 
 @pytest.fixture
 def boss(competition: Competition) -> User:
-    """Who organises everything."""
+    """A superuser."""
     return User.objects.create_superuser("boss", "boss@example.org", "a long enough password")
 
 
@@ -111,12 +111,12 @@ def test_it_works(
     assert copy.git("ls-remote", public).split() == [entered, "HEAD", entered, "refs/tags/submission-1"]
     assert (tmp_path / "clone" / "main.py").read_text() == "print('plays')\n"
     assert not (tmp_path / "clone" / "later.py").exists()
-    # protocol 2 gives whoever knows its name any object there is: so no other may be there
+    # protocol 2 serves any object by its name: so no other object may exist here
     for secret in (later, side, copy.git("rev-parse", "submission-1")):
         for protocol in ("0", "2"):
             words = ("-c", f"protocol.version={protocol}", "-C", str(tmp_path / "clone"), "fetch", public, secret)
             assert copy.ask(*words)[0] != 0
-    # the team's own address is what it was, for those who say who they are and those who do not
+    # the team's own address is unchanged, with and without a token
     assert later in copy.git("ls-remote", arena.url(token), "refs/heads/main")
     assert "terminal prompts disabled" in copy.ask("ls-remote", f"http://{arena.address}/git/owls/model.git")[1]
 
@@ -144,7 +144,7 @@ def _side_branch(copy: WorkingCopy) -> str:
     return made
 
 
-def test_two_rounds_are_released_and_withdrawn_each_by_itself(
+def test_two_rounds_are_released_and_withdrawn_independently(
     arena: Site, copy: WorkingCopy, token: str, public: str, boss: User, make_round: MakeRound
 ) -> None:
     first = copy.git("rev-parse", "HEAD")
@@ -177,7 +177,7 @@ def test_it_rejects_pushes(
     release(round_=make_round(1, head, "submission-1"), part="code", by=boss, reason="the end")
     assert "terminal prompts disabled" in copy.ask("push", public, "main:theirs")[1]
     named = public.replace("http://", f"http://me:{token}@")
-    assert "this is a copy for reading; push to /git/owls/model.git" in copy.ask("push", named, "main:theirs")[1]
+    assert "this copy is read-only; push to /git/owls/model.git" in copy.ask("push", named, "main:theirs")[1]
     assert copy.git("ls-remote", public, "refs/heads/*") == ""
 
 
@@ -196,13 +196,13 @@ def test_it_rejects_what_is_not_released(
 
 @pytest.fixture
 def bare(entry: Entry, tracks: dict[str, Track]) -> Repository:
-    """The row of the Owls' repository of models."""
+    """The row of the Owls' model repository."""
     return Repository.objects.create(entry=entry, track=tracks["model"], created_at=clock.now())
 
 
 @pytest.fixture
 def served(bare: Repository, copy: WorkingCopy, boss: User, make_round: MakeRound) -> Repository:
-    """The Owls' repository, with one commit that is released; no server is needed."""
+    """The Owls' repository with one released commit; needs no server."""
     subprocess.run(["git", "init", "--quiet", "--bare", str(bare.path)], check=True)
     copy.git("push", str(bare.path), "main")
     made = make_round(1, copy.git("rev-parse", "HEAD"), "submission-1")
@@ -214,13 +214,13 @@ def served(bare: Repository, copy: WorkingCopy, boss: User, make_round: MakeRoun
 ADVERTISED = "/git/public/owls/model.git/info/refs?service=git-upload-pack"
 
 
-def test_strangers_share_a_few_turns(served: Repository, client: Client) -> None:
-    with_turns = [LIMITER.take(ANYBODY), LIMITER.take(ANYBODY)]
+def test_anonymous_clones_share_the_limit_of_one_user(served: Repository, client: Client) -> None:
+    permits = [LIMITER.acquire(ANYBODY), LIMITER.acquire(ANYBODY)]
     answer = client.get(ADVERTISED)
     assert (answer.status_code, answer["Retry-After"]) == (503, "30")
-    assert b"others fetch what was released just now" in answer.content
-    for give_back in with_turns:
-        give_back()
+    assert b"too many downloads of released files" in answer.content
+    for release_permit in permits:
+        release_permit()
     assert b"".join(client.get(ADVERTISED)).startswith(b"001e# service=git-upload-pack\n")
 
 
@@ -241,7 +241,7 @@ def test_it_rejects_a_release_of_a_commit_that_is_gone(
     assert list((settings.REPOSITORIES / "public").iterdir()) == before
 
 
-def test_copies_made_at_once_are_one(served: Repository) -> None:
+def test_a_copy_is_created_once_under_concurrent_calls(served: Repository) -> None:
     tags = released_tags(served)
     drop_copies(served, but={})
     with ThreadPoolExecutor(4) as pool:
@@ -249,7 +249,7 @@ def test_copies_made_at_once_are_one(served: Repository) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_lost_copy_is_made_again(served: Repository, client: Client) -> None:
+def test_a_lost_copy_is_created_again(served: Repository, client: Client) -> None:
     tags = released_tags(served)
     path = public_copy(served, tags)
     path.rename(path.with_suffix(".away"))

@@ -1,4 +1,4 @@
-"""What a git client is told when it clones and pushes."""
+"""Output of git clone and git push."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def token_of(user: User, *scopes: str) -> str:
 def test_it_works(arena: Site, copy: WorkingCopy, token: str, tmp_path: Path) -> None:
     head = copy.git("rev-parse", "HEAD")
     said = copy.git("push", arena.url(token), "main")
-    assert "remote: The door is open." in said
+    assert "remote: Accepted." in said
     assert re.search(r"remote: See http://127.0.0.1:\d+/submissions/1", said)
     copy.git("clone", arena.url(token), str(tmp_path / "clone"))
     assert (tmp_path / "clone" / "main.py").read_text() == "print('plays')\n"
@@ -54,7 +54,7 @@ def test_it_works(arena: Site, copy: WorkingCopy, token: str, tmp_path: Path) ->
     assert arena.settled() == []
 
 
-def test_the_same_place_takes_more_pushes_and_gives_branches_back(arena: Site, copy: WorkingCopy, token: str) -> None:
+def test_a_repository_accepts_more_pushes_and_deleted_branches(arena: Site, copy: WorkingCopy, token: str) -> None:
     copy.git("push", arena.url(token), "main", "main:idea")
     copy.commit({"more.py": "1\n"})
     copy.git("push", arena.url(token), "main", ":idea")
@@ -64,13 +64,13 @@ def test_the_same_place_takes_more_pushes_and_gives_branches_back(arena: Site, c
 @pytest.mark.parametrize(
     ("branch", "words"),
     [
-        ("refused", ["refused; nothing was recorded and no slot was used.", "problem: the door does not like \\x1b"]),
+        ("refused", ["rejected. Nothing was recorded and no slot was used.", "problem: the gate does not like \\x1b"]),
         ("refused", ["fix: paint it green"]),
         ("later", ["problem: not now", "accepted again from 2099-", " UTC (in "]),
-        ("failing", ["a fault of ours, nothing was recorded, please push again"]),
+        ("failing", ["platform error. Nothing was recorded. Please push again."]),
     ],
 )
-def test_it_rejects_what_the_door_rejects(
+def test_it_rejects_what_the_push_gate_rejects(
     arena: Site, copy: WorkingCopy, token: str, branch: str, words: list[str]
 ) -> None:
     status, said = copy.ask("push", arena.url(token), f"main:{branch}")
@@ -97,22 +97,22 @@ def test_it_rejects_strangers_and_pushes_of_organisers(
 ) -> None:
     copy.git("push", arena.url(token), "main")
     status, said = copy.ask("clone", arena.url(token_of(charlie)), str(tmp_path / "stolen"))
-    assert (status, "remote: Gauntlet: charlie is no member of the team The Owls" in said) == (128, True), said
+    assert (status, "remote: Gauntlet: charlie is not a member of the team The Owls" in said) == (128, True), said
     copy.git("clone", arena.url(token_of(olga)), str(tmp_path / "seen"))
     status, said = copy.ask("push", arena.url(token_of(olga)), "main:hers")
-    assert (status, "only its members push" in said) == (128, True), said
+    assert (status, "only its members can push" in said) == (128, True), said
     status, said = copy.ask("push", arena.url(token, "hawks/model"), "main")
-    assert (status, "there is no repository hawks/model.git here" in said) == (128, True), said
+    assert (status, "there is no repository hawks/model.git" in said) == (128, True), said
 
 
-def test_it_rejects_a_submission_tag_that_moves_or_goes(arena: Site, copy: WorkingCopy, token: str) -> None:
+def test_it_rejects_moved_and_deleted_submission_tags(arena: Site, copy: WorkingCopy, token: str) -> None:
     copy.git("tag", "submission-1")
     copy.git("push", arena.url(token), "submission-1")
     before = copy.git("ls-remote", arena.url(token))
     copy.commit({"more.py": "1\n"})
     copy.git("tag", "--force", "submission-1")
     status, said = copy.ask("push", "--force", arena.url(token), "submission-1")
-    assert (status, "cannot move" in said, "use a new tag name" in said) == (1, True, True), said
+    assert (status, "cannot be moved" in said, "use a new tag name" in said) == (1, True, True), said
     status, said = copy.ask("push", arena.url(token), ":submission-1")
     assert (status, "cannot be deleted" in said) == (1, True), said
     assert copy.git("ls-remote", arena.url(token)) == before
@@ -123,8 +123,8 @@ def test_it_rejects_a_submission_tag_that_moves_or_goes(arena: Site, copy: Worki
     [
         (["main:refs/tags/submission-1", "main:refs/tags/submission-2"], "this push has 2 submission tags"),
         (["main:refs/notes/x"], "refs/notes/x is neither a branch nor a tag"),
-        (["main:refs/heads/ümlaut"], "the name \\xfcmlaut is not taken"),
-        (["main:refs/tags/submission-web-1"], "such names are the site's own"),
+        (["main:refs/heads/ümlaut"], "ref name \\xfcmlaut is not allowed"),
+        (["main:refs/tags/submission-web-1"], "tag name submission-web-1 is reserved for the site"),
     ],
 )
 def test_it_rejects_refs(arena: Site, copy: WorkingCopy, token: str, targets: list[str], words: str) -> None:
@@ -139,10 +139,10 @@ def test_it_rejects_submodules(arena: Site, copy: WorkingCopy, token: str) -> No
     copy.git("update-index", "--add", "--cacheinfo", f"160000,{head},inner")
     copy.git("commit", "--quiet", "--message", "a submodule")
     status, said = copy.ask("push", arena.url(token), "main")
-    assert (status, "remote:   problem: inner: submodules are not taken" in said) == (1, True), said
+    assert (status, "remote:   problem: inner: submodules are not allowed" in said) == (1, True), said
 
 
-def test_it_rejects_objects_that_git_calls_broken(arena: Site, copy: WorkingCopy, token: str) -> None:
+def test_it_rejects_objects_that_fail_fsck(arena: Site, copy: WorkingCopy, token: str) -> None:
     bad = copy.folder / "bad"
     tree = copy.git("rev-parse", "HEAD^{tree}")
     bad.write_text(f"tree {tree}\nauthor A <a@b> 1 +0000\ncommitter nobody at all\n\nbad\n")
@@ -162,7 +162,7 @@ def test_it_rejects_a_pack_that_is_too_large(arena: Site, copy: WorkingCopy, tok
     assert arena.settled() == []
 
 
-def test_eight_people_push_at_once(arena: Site, copy: WorkingCopy, entry: Entry) -> None:
+def test_eight_users_push_concurrently(arena: Site, copy: WorkingCopy, entry: Entry) -> None:
     tokens = []
     for number in range(8):
         user = User.objects.create_user(username=f"u{number}")

@@ -1,4 +1,4 @@
-"""Reading a repository, setting the site's own tags in it, and checking a commit out."""
+"""GitReader: reads, tags of the site, and checkouts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def bare(copy: WorkingCopy, entry: Entry, tracks: dict[str, Track]) -> Path:
 
 @pytest.fixture
 def reader(bare: Path) -> Iterator[GitReader]:
-    """Reads it."""
+    """A reader of it."""
     with GitReader(bare) as opened:
         yield opened
 
@@ -64,13 +64,13 @@ def test_a_tag_of_the_site_is_set_once(reader: GitReader, copy: WorkingCopy) -> 
     assert reader.resolve("submission-web-1") == newest
 
 
-def test_it_rejects_names_of_nothing(reader: GitReader) -> None:
+def test_it_rejects_names_without_a_commit(reader: GitReader) -> None:
     assert [reader.resolve(name) for name in ("nothing", "--help", ":/all", "main\nmain", "a" * 40)] == [None] * 5
     with pytest.raises(Fault):
         reader.content("a" * 40, 10)
 
 
-def test_it_rejects_trees_without_end(reader: GitReader, bare: Path) -> None:
+def test_it_rejects_endless_trees(reader: GitReader, bare: Path) -> None:
     def store(kind: str, content: bytes) -> bytes:
         command = ["git", "--git-dir", str(bare), "hash-object", "-w", "-t", kind, "--stdin"]
         return subprocess.run(command, input=content, capture_output=True, check=True).stdout.strip()
@@ -84,7 +84,7 @@ def test_it_rejects_trees_without_end(reader: GitReader, bare: Path) -> None:
         reader.files(inner.decode())
 
 
-def test_a_checkout_is_whole_and_the_same_for_two_at_once(bare: Path, copy: WorkingCopy, tmp_path: Path) -> None:
+def test_concurrent_checkouts_are_complete_and_equal(bare: Path, copy: WorkingCopy, tmp_path: Path) -> None:
     target = tmp_path / "out" / "commit"
     head = copy.git("rev-parse", "HEAD")
     with ThreadPoolExecutor(4) as pool:
@@ -96,13 +96,13 @@ def test_a_checkout_is_whole_and_the_same_for_two_at_once(bare: Path, copy: Work
     assert [each.name for each in target.parent.iterdir()] == ["commit"]
 
 
-def test_it_rejects_a_checkout_of_no_commit(bare: Path, tmp_path: Path) -> None:
+def test_it_rejects_a_checkout_without_a_commit(bare: Path, tmp_path: Path) -> None:
     with pytest.raises(Fault):
         check_out(bare, "a" * 40, tmp_path / "out" / "commit")
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_a_repository_is_made_once(entry: Entry, tracks: dict[str, Track], settings: Settings) -> None:
+def test_a_repository_is_created_once(entry: Entry, tracks: dict[str, Track], settings: Settings) -> None:
     made = [repository_of(entry=entry, track=tracks["model"]) for _ in range(2)]
     assert made[0] == made[1]
     assert [each.name for each in settings.REPOSITORIES.iterdir()] == [made[0].path.name]

@@ -1,4 +1,4 @@
-"""A client that is slow or silent holds a thread of the server for so long and no longer."""
+"""A slow or silent client holds a server thread only for a limited time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Connection = tuple[socket.socket, socket.socket]
 
 @pytest.fixture
 def connection() -> Iterator[Connection]:
-    """Both ends: the server's, and the client's."""
+    """The server's and the client's end of a connection."""
     server, client = socket.socketpair()
     yield server, client
     server.close()
@@ -34,7 +34,7 @@ def connection() -> Iterator[Connection]:
 
 @pytest.fixture
 def sending(connection: Connection) -> Iterator[Callable[..., None]]:
-    """Lets the client send so many bytes each hundredth of a second, until it is cut off; `at_first` come before."""
+    """Let the client send `count` bytes per 10 ms until it is cut off, after `at_first` bytes."""
     over = threading.Event()
     threads = []
 
@@ -58,7 +58,7 @@ def sending(connection: Connection) -> Iterator[Callable[..., None]]:
 
 @pytest.fixture
 def open_body(connection: Connection) -> Iterator[Callable[..., Body]]:
-    """Opens the body of a push as gunicorn gives it: each block is read to its end."""
+    """Open the body of a push as gunicorn does: each block is read completely."""
     with contextlib.ExitStack() as held:
 
         def opened(promised: int = PROMISED) -> Body:
@@ -98,20 +98,22 @@ def test_it_works(
     settings.MAX_EXCHANGE_SECONDS = 1
     sending(1)
     tidied = threading.Event()
-    with pytest.raises(RequestCutOffError, match="the request broke off"):
+    with pytest.raises(RequestCutOffError, match="the request was interrupted"):
         BackendProcess(variables=variables, body=open_body(), clean_up=tidied.set).head()
     assert tidied.is_set()
-    assert "/git-receive-pack of alice: the request broke off: the exchange took more than 1 s" in caplog.messages
+    assert "/git-receive-pack of alice: the request was interrupted: the exchange took more than 1 s" in caplog.messages
 
 
-def test_it_rejects_a_client_below_the_least_rate(open_body: OpenBody, sending: Sending, settings: Settings) -> None:
+def test_it_rejects_a_client_below_the_minimum_rate(open_body: OpenBody, sending: Sending, settings: Settings) -> None:
     settings.MAX_SLOW_SECONDS, settings.MIN_BYTES_PER_SECOND = 1, 1 << 20
     sending(1)
-    with pytest.raises(RequestCutOffError, match="the client is slower than 1,048,576 bytes a second"):
+    with pytest.raises(RequestCutOffError, match="the client is slower than 1,048,576 bytes per second"):
         open_body().read()
 
 
-def test_it_rejects_a_client_that_was_quick_before(open_body: OpenBody, sending: Sending, settings: Settings) -> None:
+def test_it_rejects_a_slow_client_that_was_fast_before(
+    open_body: OpenBody, sending: Sending, settings: Settings
+) -> None:
     settings.MAX_SLOW_SECONDS, settings.MIN_BYTES_PER_SECOND = 1, 1 << 20
     body = open_body()
     sending(1, at_first=8 << 20)
@@ -127,7 +129,7 @@ def test_it_rejects_a_silent_client_before_its_first_bytes(open_body: OpenBody, 
         open_body().wait()
 
 
-def test_it_rejects_a_client_that_takes_its_answer_slowly(
+def test_it_rejects_a_client_that_reads_its_answer_slowly(
     open_body: OpenBody, connection: Connection, variables: dict[str, str], settings: Settings
 ) -> None:
     settings.MAX_SLOW_SECONDS = 0.5
@@ -143,7 +145,7 @@ def test_it_rejects_a_client_that_takes_its_answer_slowly(
     exchange.close()
 
 
-def test_the_time_that_the_server_takes_is_not_the_clients(
+def test_time_that_the_server_takes_does_not_count(
     open_body: OpenBody, connection: Connection, settings: Settings
 ) -> None:
     settings.MAX_SLOW_SECONDS = 0.5
@@ -155,7 +157,7 @@ def test_the_time_that_the_server_takes_is_not_the_clients(
     body.wait()
 
 
-def test_bytes_earn_patience_back_up_to_a_bound() -> None:
+def test_bytes_earn_waiting_time_up_to_a_limit() -> None:
     pace = ClientTimeLimit(least_rate=100, most=20)
     pace.waited(15, moved=0)
     assert pace.left == 5
@@ -171,7 +173,7 @@ def test_bytes_earn_patience_back_up_to_a_bound() -> None:
     assert pace.left < 0
 
 
-def test_a_connection_that_was_given_back_is_not_cut(connection: Connection, open_body: OpenBody) -> None:
+def test_a_connection_returned_to_the_server_is_not_cut_off(connection: Connection, open_body: OpenBody) -> None:
     server, client = connection
     body = open_body()
     body.close()
@@ -180,7 +182,7 @@ def test_a_connection_that_was_given_back_is_not_cut(connection: Connection, ope
     assert client.recv(100) == b"the answer to the next request"
 
 
-def test_no_watch_outlives_its_exchange(open_body: OpenBody, variables: dict[str, str]) -> None:
+def test_no_watchdog_outlives_its_exchange(open_body: OpenBody, variables: dict[str, str]) -> None:
     before = set(threading.enumerate())
     exchange = BackendProcess(variables=variables, body=open_body())
     (watch,) = set(threading.enumerate()) - before

@@ -54,7 +54,7 @@ from rounds.release import withdraw as take_back
 from rounds.selectors import preview
 from submissions import build_queue, quota_ledger
 from submissions import services as submissions
-from submissions.admission import check_turn
+from submissions.admission import check_may_submit
 from submissions.models import Player, QuotaSlot, Submission
 from tests.platform.rounds.conftest import Hall, digest_of, distance_of
 
@@ -174,7 +174,7 @@ class Site(RuleBasedStateMachine):
         commit, tag = self.commits[kind][1][number % COMMITS], f"submission-{number}"
         may = self._may_push(repository)
         with _refused(unless=may):
-            check_turn(repository, self.captains[slug], commit)
+            check_may_submit(repository, self.captains[slug], commit)
             quota_ledger.reserve(repository=repository, commit=commit, tag=tag, by=self.captains[slug])
             self.pushed[slug, kind] += 1
             self.late.append((repository, commit, tag, self.captains[slug]))

@@ -80,7 +80,7 @@ def test_one_that_is_now_another_stops_the_round_until_that_is_mended(
     match = Match.objects.get(round_match__round=begun)
     assert (match.state, match.sample_results.count()) == ("failed", 0)
     assert (begun.state, begun.stages.count()) == ("playing", 0)
-    assert f"was built again and is now {digest}" in begun.problem
+    assert f"was rebuilt with digest {digest}" in begun.problem
 
     Player.objects.filter(pk=attack.pk).update(digest=digest)
     replay_failed(match, hall.organiser)

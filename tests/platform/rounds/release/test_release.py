@@ -93,12 +93,12 @@ def test_images_of_a_pair_are_made_once_and_again_where_they_are_lost(published:
 
 
 @pytest.mark.parametrize("method", ["get", "head"])
-def test_strangers_share_a_few_turns_to_have_them_made(
+def test_anonymous_downloads_share_the_limit_of_one_user(
     published: Final, olga: User, client: Client, method: str
 ) -> None:
     release(round_=published.round, part="perturbed", by=olga, reason="the end")
     address = f"/competitions/digits/rounds/1/files/perturbed-{published.pair.pk}"
-    others = [LIMITER.take(ANYBODY), LIMITER.take(ANYBODY)]
+    others = [LIMITER.acquire(ANYBODY), LIMITER.acquire(ANYBODY)]
     answer = getattr(client, method)(address)
     if method == "get":
         assert (answer.status_code, answer["Retry-After"]) == (503, "30")
@@ -110,10 +110,10 @@ def test_strangers_share_a_few_turns_to_have_them_made(
     assert RoundMatch.objects.get().images == ""
     others.pop()()
     content = client.get(address).getvalue()
-    others.append(LIMITER.take(ANYBODY))
-    assert client.get(address).getvalue() == content, "what is made takes no turn"
-    for give_back in others:
-        give_back()
+    others.append(LIMITER.acquire(ANYBODY))
+    assert client.get(address).getvalue() == content, "a stored archive needs no permit"
+    for release_permit in others:
+        release_permit()
 
 
 def test_it_rejects_acts_twice(published: Final, olga: User) -> None:

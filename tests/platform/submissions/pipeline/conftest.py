@@ -1,4 +1,4 @@
-"""What the tests of submissions share: real repositories with commits, and who is rung."""
+"""Fixtures of submission tests: real repositories with commits, and recorded notifications."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ BuildWith = Callable[[Callable[[LogLine], None]], None]
 
 @pytest.fixture(autouse=True)
 def notifications(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, int]]]:
-    """The tasks that were rung, with their keys; there is no broker."""
-    rung: list[tuple[str, dict[str, int]]] = []
-    monkeypatch.setattr(notify, "_send", lambda task, keys: rung.append((task, keys)))
-    return rung
+    """The notifications sent, with their keys; there is no broker."""
+    sent: list[tuple[str, dict[str, int]]] = []
+    monkeypatch.setattr(notify, "_send", lambda task, keys: sent.append((task, keys)))
+    return sent
 
 
 @pytest.fixture
 def submit(repositories: dict[str, Repository], alice: User, tmp_path: Path) -> Callable[..., Submission]:
-    """Commits a folder or files to the Owls' repository of a track; gives the submission as the door leaves it."""
+    """Commit a folder or files to the Owls' repository of a track; return the submission as created by a push."""
 
     def make(track: str, content: Path | Mapping[str, str]) -> Submission:
         repository = repositories[track]
@@ -90,7 +90,7 @@ def _pushed(work: Path, bare: Path, tag: str) -> str:
 
 @pytest.fixture
 def build_with(monkeypatch: pytest.MonkeyPatch) -> BuildWith:
-    """Builds with a builder that does something first; work that became pointless is noticed at once."""
+    """Build with a builder that does something first; a lost claim is noticed immediately."""
 
     def choose(first: Callable[[LogLine], None]) -> None:
         class Builder(ProcessBuilder):

@@ -1,4 +1,4 @@
-"""From a commit to a player: building, checking, refusing, and starting over."""
+"""From a commit to a player: build, checks, refusals, retries."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from submissions import pipeline, player_builds
 from submissions.build_logs import LAST_LINES, MAX_LINES
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
 from submissions.selectors import log_lines, whole_log
-from submissions.smoke_test import TRY_AT_HOME
+from submissions.smoke_test import CHECK_LOCALLY
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("sample_sets")]
 
 Submit = Callable[..., Submission]
 BuildWith = Callable[[Callable[[LogLine], None]], None]
-Rings = list[tuple[str, dict[str, int]]]
+Notifications = list[tuple[str, dict[str, int]]]
 
 NOISE = """
     import numpy as np
@@ -43,7 +43,7 @@ NOISE = """
 
 
 def scripted(track: str, source: str) -> dict[str, str]:
-    """The files of a submission to a track whose program is `source`."""
+    """Return the files of a submission to a track whose program is `source`."""
     manifest = f'[submission]\ntrack = "{track}"\nrun = "python main.py"\ntitle = "Scripted"\nlicence = "MIT"\n'
     return {"submission.toml": manifest, "main.py": textwrap.dedent(source)}
 
@@ -62,7 +62,7 @@ def slot_of(submission: Submission) -> str:
     return QuotaSlot.objects.get(submission=submission).state
 
 
-def test_it_works(submit: Submit, notifications: Rings, root: Path) -> None:
+def test_it_works(submit: Submit, notifications: Notifications, root: Path) -> None:
     submission = advanced(submit("model", root / "evaluation/baselines/numpy-classifier"))
 
     assert submission.state == Submission.State.READY, submission.problem
@@ -89,7 +89,7 @@ def test_it_works(submit: Submit, notifications: Rings, root: Path) -> None:
 
 
 @pytest.mark.parametrize("track", ["untargeted", "targeted"])
-def test_an_attack_meets_a_bundled_model_and_its_words_are_logged(submit: Submit, track: str) -> None:
+def test_an_attack_plays_against_a_bundled_model_and_its_output_is_logged(submit: Submit, track: str) -> None:
     submission = advanced(submit(track, scripted(track, NOISE)))
 
     assert submission.state == Submission.State.READY, submission.problem
@@ -97,7 +97,7 @@ def test_an_attack_meets_a_bundled_model_and_its_words_are_logged(submit: Submit
     assert {line.stage for line in lines if "attacking a " in line.text} == {"smoke"}
 
 
-def test_what_a_player_prints_can_be_read_while_it_is_checked(submit: Submit) -> None:
+def test_output_of_a_player_is_readable_while_it_is_checked(submit: Submit) -> None:
     patient = "import time\nprint('loading weights', flush=True)\ntime.sleep(3)\n" + textwrap.dedent(NOISE)
     submission = submit("untargeted", scripted("untargeted", patient))
     states: list[str] = []
@@ -126,7 +126,7 @@ def test_equal_content_is_the_same_player(submit: Submit, root: Path) -> None:
     assert Player.objects.count() == 1
 
 
-def test_a_player_whose_checkout_was_touched_is_checked_out_again(submit: Submit, root: Path) -> None:
+def test_a_modified_checkout_is_checked_out_again(submit: Submit, root: Path) -> None:
     player = advanced(submit("model", root / "evaluation/baselines/numpy-classifier")).player
     assert player is not None
     directory = player_builds.ready_player(player, print).directory
@@ -137,12 +137,12 @@ def test_a_player_whose_checkout_was_touched_is_checked_out_again(submit: Submit
     assert "serve_model" in (directory / "main.py").read_text()
 
 
-def test_it_rejects_to_start_a_player_that_would_be_another_today(submit: Submit, root: Path) -> None:
+def test_it_rejects_to_start_a_player_with_another_digest(submit: Submit, root: Path) -> None:
     player = advanced(submit("model", root / "evaluation/baselines/numpy-classifier")).player
     assert player is not None
     player.digest = "sha256:of-another-base-image"
 
-    with pytest.raises(Fault, match="was built again and is now sha256:"):
+    with pytest.raises(Fault, match="was rebuilt with digest sha256:"):
         player_builds.ready_player(player, print)
 
 
@@ -161,7 +161,7 @@ def test_it_rejects_to_start_a_player_that_would_be_another_today(submit: Submit
     ],
     ids=["no manifest", "another track", "build", "wrong labels", "crash"],
 )
-def test_it_rejects_what_its_team_must_mend(submit: Submit, files: dict[str, str], reason: str, problem: str) -> None:
+def test_it_rejects_user_errors(submit: Submit, files: dict[str, str], reason: str, problem: str) -> None:
     submission = advanced(submit("model", files))
 
     assert (submission.state, submission.cause) == (Submission.State.REFUSED, Submission.Cause.TEAM)
@@ -172,7 +172,7 @@ def test_it_rejects_what_its_team_must_mend(submit: Submit, files: dict[str, str
     assert slot_of(submission) == QuotaSlot.State.REFUNDED
 
 
-def test_it_rejects_an_attack_that_crashes_at_once(submit: Submit) -> None:
+def test_it_rejects_an_attack_that_crashes_immediately(submit: Submit) -> None:
     submission = advanced(submit("untargeted", scripted("untargeted", "raise RuntimeError('no idea')")))
 
     assert (submission.cause, submission.reason) == (Submission.Cause.TEAM, "check_failed")
@@ -192,23 +192,21 @@ BROKEN = """
 """
 
 
-def test_a_crash_is_told_by_its_exception_with_one_fix_and_no_path_of_this_host(
-    submit: Submit, settings: Settings
-) -> None:
+def test_a_crash_is_reported_by_its_exception_with_one_fix_and_no_host_path(submit: Submit, settings: Settings) -> None:
     submission = advanced(submit("model", scripted("model", BROKEN)))
 
     assert submission.problem == "ZeroDivisionError: division by zero (main.py, line 5)"
-    assert submission.fix.splitlines() == ["correct `main.py` at line 5", TRY_AT_HOME]
+    assert submission.fix.splitlines() == ["correct `main.py` at line 5", CHECK_LOCALLY]
     build = submission.builds.get()
     assert [check["passed"] for check in build.checks] == [False, None, None, None]
     log = log_of(build)
     assert 'File "main.py", line 5, in predict' in log
-    told = log + submission.problem + submission.fix + str(build.checks)
+    shown = log + submission.problem + submission.fix + str(build.checks)
     for hidden in (settings.CHECKOUTS, sys.prefix, state_directory("sdk")):
-        assert str(hidden) not in told
+        assert str(hidden) not in shown
 
 
-def test_it_rejects_a_build_that_was_stopped_for_its_length(submit: Submit, build_with: BuildWith) -> None:
+def test_it_rejects_a_build_that_exceeds_its_time_limit(submit: Submit, build_with: BuildWith) -> None:
     def slow(on_log: LogLine) -> None:
         raise SlowBuildRefusal("the build took longer than 1,800 s", fix="install less")
 
@@ -217,7 +215,7 @@ def test_it_rejects_a_build_that_was_stopped_for_its_length(submit: Submit, buil
     assert advanced(submit("model", scripted("model", ""))).reason == "build_too_slow"
 
 
-def test_a_build_that_prints_100_megabytes_is_cut_in_the_middle(submit: Submit, build_with: BuildWith) -> None:
+def test_a_log_of_100_megabytes_is_cut_in_the_middle(submit: Submit, build_with: BuildWith) -> None:
     def talk(on_log: LogLine) -> None:
         for number in range(1_000_000):
             on_log(f"{number:>100}")
@@ -229,11 +227,11 @@ def test_a_build_that_prints_100_megabytes_is_cut_in_the_middle(submit: Submit, 
     lines = [line.text.strip() for line in log_lines(build, limit=10 * MAX_LINES).lines]
     assert len(lines) == MAX_LINES + 1 + LAST_LINES
     assert (lines[0], lines[MAX_LINES - 1]) == ("0", str(MAX_LINES - 1))
-    assert "lines are left out" in lines[MAX_LINES]
+    assert "lines are omitted" in lines[MAX_LINES]
     assert lines[-2:] == ["999999", "refused: enough"]
 
 
-def test_a_builder_without_a_gpu_does_not_blame_the_team_that_needs_one(submit: Submit) -> None:
+def test_a_builder_without_a_gpu_is_a_platform_error(submit: Submit) -> None:
     files = scripted("model", "raise SystemExit('no device')")
     files["submission.toml"] += "gpu = true\n"
     submission = submit("model", files)

@@ -1,4 +1,4 @@
-"""Builders whose host breaks: it costs the submission no attempt that counts, and it is built when the host is back."""
+"""Builders on a broken host: no attempt counts, and the submission is built when the host is back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BuildWith = Callable[[Callable[[LogLine], None]], None]
 
 @pytest.fixture
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A host that is out of service checks itself whenever it is asked to build."""
+    """Let a host that is out of service check itself whenever it is asked to build."""
     monkeypatch.setattr(host_checks, "PAUSES", (timedelta(0),))
 
 
@@ -43,14 +43,12 @@ def host_events() -> list[str]:
 
 
 @pytest.mark.usefixtures("no_pauses")
-def test_a_smoke_stage_on_a_host_that_breaks_costs_its_team_nothing(
-    submit: Submit, root: Path, sandbox_program: Any
-) -> None:
+def test_a_smoke_test_on_a_broken_host_costs_the_team_nothing(submit: Submit, root: Path, sandbox_program: Any) -> None:
     submission = submit("model", root / "evaluation/baselines/numpy-classifier")
     sandbox_program.remove()
     for _ in range(5):
         assert advanced(submission).state == Submission.State.RECEIVED
-    assert attempts_of(submission) == ["host"]  # nothing more was tried
+    assert attempts_of(submission) == ["host"]  # no further attempt
     assert host_events() == ["suspend_host"]
 
     sandbox_program.restore()
@@ -61,7 +59,7 @@ def test_a_smoke_stage_on_a_host_that_breaks_costs_its_team_nothing(
 
 @pytest.mark.slow(20)
 @pytest.mark.usefixtures("no_pauses")
-def test_faults_of_a_broken_host_are_not_among_the_three_that_end_a_submission(
+def test_faults_of_a_broken_host_do_not_count_towards_the_limit(
     submit: Submit, sandbox_program: Any, build_with: BuildWith
 ) -> None:
     breaks = iter([False, True, True, False, False])
@@ -69,7 +67,7 @@ def test_faults_of_a_broken_host_are_not_among_the_three_that_end_a_submission(
     def fail(on_log: LogLine) -> None:
         if next(breaks):
             sandbox_program.remove()
-        raise Fault("something of ours")
+        raise Fault("a platform error")
 
     build_with(fail)
     submission = submit("model", {"main.py": ""})
@@ -91,7 +89,7 @@ def test_faults_of_a_broken_host_are_not_among_the_three_that_end_a_submission(
     ],
     ids=["prints", "exits with 125", "kills itself", "fills its scratch space"],
 )
-def test_it_rejects_a_player_that_would_pass_for_a_broken_host(submit: Submit, end: str) -> None:
+def test_it_rejects_a_player_that_imitates_a_broken_host(submit: Submit, end: str) -> None:
     manifest = '[submission]\ntrack = "model"\nrun = "python main.py"\ntitle = "Scripted"\nlicence = "MIT"\n'
     files: Mapping[str, str] = {"submission.toml": manifest, "main.py": textwrap.dedent(f"import os, sys\n{end}\n")}
     submission = advanced(submit("model", files))

@@ -29,7 +29,7 @@ Submit = Callable[..., Submission]
 
 @pytest.fixture(autouse=True)
 def sandbox(settings: Settings) -> DockerSandbox:
-    """The site runs players in Docker."""
+    """A site that runs players in Docker."""
     settings.SANDBOX = "docker"
     opened = open_sandbox()
     assert isinstance(opened, DockerSandbox)
@@ -51,21 +51,19 @@ def test_it_works(submit: Submit, root: Path, track: str, name: str) -> None:
 
 @pytest.fixture
 def changing(submit: Submit, root: Path) -> Callable[[], Submission]:
-    """Submits a model that every build makes different: its `postBuild` writes something random."""
+    """Submit a model whose `postBuild` writes something random, so that every build differs."""
 
     def make() -> Submission:
         folder = root / "tests/repos/players/honest-model"
         files = {file.name: file.read_text() for file in folder.iterdir() if file.is_file()}
         post_build = "#!/bin/sh\nexec cat /proc/sys/kernel/random/uuid >weights.txt\n"
-        # an image of this test's own: others play with that of the same model without a change
+        # an image of this test only: other tests play with that of the same model unchanged
         return submit("model", files | {"unique.txt": uuid.uuid4().hex, "postBuild": post_build})
 
     return make
 
 
-def test_a_player_whose_image_is_gone_is_fetched_and_not_built_again(
-    changing: Callable[[], Submission], sandbox: DockerSandbox
-) -> None:
+def test_a_missing_image_is_fetched_and_not_rebuilt(changing: Callable[[], Submission], sandbox: DockerSandbox) -> None:
     player = player_builds.build(changing(), lambda line: None)
     layers = sandbox.client.images.get(player.image).attrs["RootFS"]["Layers"]
     sandbox.client.images.remove(player.image, force=True)
@@ -78,7 +76,7 @@ def test_a_player_whose_image_is_gone_is_fetched_and_not_built_again(
     sandbox.client.images.remove(player.image, force=True)
 
 
-def test_a_player_whose_image_is_lost_is_a_platform_error_and_never_another_player(
+def test_a_lost_image_is_a_platform_error_and_never_another_player(
     changing: Callable[[], Submission], sandbox: DockerSandbox
 ) -> None:
     submission = changing()
@@ -99,7 +97,7 @@ def test_a_player_whose_image_is_lost_is_a_platform_error_and_never_another_play
 
 @pytest.fixture
 def make_image(sandbox: DockerSandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str]]:
-    """Makes images under a label of this test's own, since others work with the engine, too."""
+    """Create images with a label of this test only, since the engine is shared."""
     label = f"gauntlet.test-{uuid.uuid4().hex}"
     monkeypatch.setattr(image_collection, "DIGEST_LABEL", label)
     made: list[str] = []
@@ -115,7 +113,7 @@ def make_image(sandbox: DockerSandbox, monkeypatch: pytest.MonkeyPatch) -> Itera
         sandbox.client.images.remove(str(image.id), force=True)
 
 
-def test_only_images_that_nobody_needs_are_collected(
+def test_only_unused_images_are_removed(
     submit: Submit,
     competition: Competition,
     sandbox: DockerSandbox,
@@ -147,7 +145,7 @@ def test_only_images_that_nobody_needs_are_collected(
 
 @pytest.fixture
 def small_base(sandbox: DockerSandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A base image that is quickly kept; its identity."""
+    """A small base image; its id."""
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w") as archive:
         archive.addfile(tarfile.TarInfo("empty"))
@@ -159,7 +157,7 @@ def small_base(sandbox: DockerSandbox, monkeypatch: pytest.MonkeyPatch) -> Itera
     sandbox.client.images.remove(str(image.id), force=True)
 
 
-def test_what_this_host_has_is_kept_for_hosts_that_have_another_base_image(
+def test_images_are_stored_for_hosts_with_another_base_image(
     changing: Callable[[], Submission], sandbox: DockerSandbox, small_base: str
 ) -> None:
     submission = changing()

@@ -1,4 +1,4 @@
-"""What is kept on a host, and what is removed because nobody needs it."""
+"""Images and checkouts that are kept on a host, and that are removed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MakePlayer = Callable[..., Player]
 
 @pytest.fixture
 def player(repositories: dict[str, Repository]) -> MakePlayer:
-    """Makes the row of a player."""
+    """Create the row of a player."""
 
     def make(name: str, kind: str = "model") -> Player:
         return Player.objects.create(
@@ -65,7 +65,7 @@ def test_disqualified_players_are_not_needed(submit: Callable[..., Submission], 
     assert image_collection.needed_players() == set()
 
 
-def test_pools_and_matches_that_are_not_over_need_their_players(
+def test_pools_and_unfinished_matches_need_their_players(
     player: MakePlayer,
     repositories: dict[str, Repository],
     rules: RulesVersion,
@@ -128,7 +128,7 @@ def test_a_round_needs_its_players_until_it_is_played(
     assert image_collection.needed_players() == set()
 
 
-def test_checkouts_are_removed_when_nobody_asked_for_them_in_a_day(submit: Callable[..., Submission]) -> None:
+def test_checkouts_unused_for_a_day_are_removed(submit: Callable[..., Submission]) -> None:
     first, second = (submit("model", {"main.py": name}) for name in ("first", "second"))
     old, used = (player_builds.checkout_of(submission.repository, submission.commit) for submission in (first, second))
     two_days_ago = (clock.now() - timedelta(days=2)).timestamp()
@@ -143,7 +143,7 @@ def test_checkouts_are_removed_when_nobody_asked_for_them_in_a_day(submit: Calla
 
 
 def kept(tmp_path: Path, name: str, *layers: str) -> str:
-    """An image in the store whose layers hold their own names; its identity."""
+    """Store an image whose layers contain their own names; return its id."""
     names = []
     for layer in layers:
         (tmp_path / layer).write_text(layer)
@@ -152,7 +152,7 @@ def kept(tmp_path: Path, name: str, *layers: str) -> str:
     return f"sha256:{object_store.put(config.encode())}"
 
 
-def test_stored_images_of_old_players_that_nobody_needs_are_removed_but_for_what_others_share(
+def test_stored_images_of_old_unused_players_are_removed_except_shared_layers(
     player: MakePlayer, tmp_path: Path
 ) -> None:
     base = kept(tmp_path, "base", "debian")

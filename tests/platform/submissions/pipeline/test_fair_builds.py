@@ -1,4 +1,4 @@
-"""Teams share the builders: none waits for all that another one pushed before."""
+"""Builders are shared between teams: no team waits for everything that another one pushed before."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Push = Callable[..., list[Submission]]
 
 @pytest.fixture
 def push(competition: Competition, tracks: dict[str, Track], alice: User, the_clock: Clock) -> Push:
-    """Submissions of a team by its name, received one after the other."""
+    """Create submissions of a team by its name, received one after the other."""
     numbers = count(1)
 
     def make(slug: str, number: int) -> list[Submission]:
@@ -55,7 +55,7 @@ def push(competition: Competition, tracks: dict[str, Track], alice: User, the_cl
 
 @pytest.fixture
 def build(the_clock: Clock) -> Callable[..., str]:
-    """Lets one builder take up what comes next, for some seconds; the team, and how it ends by `outcome`."""
+    """Let one builder claim the next submission for some seconds and finish it with `outcome`; return the team."""
 
     def build_next(seconds: float = 60.0, outcome: str = "build_failed") -> str:
         waiting = Submission.objects.filter(state=Submission.State.RECEIVED).order_by("pk")
@@ -80,11 +80,11 @@ def test_it_works(push: Push, build: Callable[..., str]) -> None:
     assert [build() for _ in range(7)] == ["owls", "newts", "owls", "newts", "owls", "owls", "owls"]
 
 
-def test_builders_are_shared_out_evenly(push: Push) -> None:
+def test_builders_are_shared_evenly(push: Push) -> None:
     owls, newts = push("owls", 5), push("newts", 2)
     taken = []
-    for rung in (*owls[:4],):  # builders are rung for the owls alone
-        for key in build_order.in_order(rung.pk):
+    for notified in (*owls[:4],):  # all notifications are for the owls
+        for key in build_order.in_order(notified.pk):
             if (made := build_queue.claim(key, "builder")) is not None:
                 taken.append(made.submission_id)
                 break
@@ -99,7 +99,7 @@ def test_a_team_with_long_builds_gets_no_more_time(push: Push, build: Callable[.
     assert build() == "slow", "both had five minutes, and its submission is older"
 
 
-def test_past_its_share_of_a_day_a_team_comes_after_the_others(
+def test_a_team_above_its_daily_share_comes_after_the_others(
     push: Push, build: Callable[..., str], the_clock: Clock, settings: Settings
 ) -> None:
     settings.TEAM_BUILD_SECONDS = 100
@@ -114,14 +114,14 @@ def test_past_its_share_of_a_day_a_team_comes_after_the_others(
     assert not build_order.place_of(owls[3]).over_limit, "what it used first is a day ago"
 
 
-def test_our_faults_are_billed_to_nobody(push: Push, build: Callable[..., str], settings: Settings) -> None:
+def test_platform_errors_count_for_no_team(push: Push, build: Callable[..., str], settings: Settings) -> None:
     settings.TEAM_BUILD_SECONDS = 100
     owls = push("owls", 3)
     assert build(seconds=200.0, outcome=build_queue.FAULT) == "owls"
     assert not build_order.place_of(owls[1]).over_limit
 
 
-def test_what_failed_on_our_side_rests_while_there_are_others(push: Push, the_clock: Clock) -> None:
+def test_a_submission_waits_after_a_platform_error_while_there_are_others(push: Push, the_clock: Clock) -> None:
     first, second = push("owls", 2)
     made = build_queue.claim(first.pk, "builder")
     assert made is not None

@@ -1,4 +1,4 @@
-"""A player in the process sandbox sees nothing of the site, even where its state lies in what players share."""
+"""A player in the process sandbox sees nothing of the site, even if its state is in a shared folder."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ print(json.dumps([path for path in sys.argv[1:] if read(path)]))
 
 
 @pytest.mark.parametrize("opened", [sandboxes.open_sandbox, sandboxes.trusted_sandbox])
-def test_a_player_reads_neither_keys_nor_samples_nor_the_database(
+def test_a_player_cannot_read_keys_samples_or_the_database(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opened: Opened
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home"))

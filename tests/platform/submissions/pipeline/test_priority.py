@@ -1,4 +1,4 @@
-"""Builds of teams of low priority give way to those of others."""
+"""Builds of low-priority teams come after those of others."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 
 @pytest.fixture
-def house(submit: Submit, root: Path) -> Submission:
-    """The Owls', who have low priority."""
+def low_priority(submit: Submit, root: Path) -> Submission:
+    """A submission of the Owls, who have low priority."""
     made = submit("model", root / "evaluation/baselines/numpy-classifier")
     Entry.objects.update(low_priority=True)
     return made
 
 
 @pytest.fixture
-def newcomer(house: Submission, competition: Competition, tracks: dict[str, Track], alice: User) -> Submission:
-    """Sent later, by a team like any other. Nobody can build it: its repository is empty."""
+def newcomer(low_priority: Submission, competition: Competition, tracks: dict[str, Track], alice: User) -> Submission:
+    """A later submission of another team. It cannot be built: its repository is empty."""
     now = clock.now()
     team = Team.objects.create(slug="newts", name="Newts", created_at=now)
     entry = Entry.objects.create(team=team, competition=competition, joined_at=now)
@@ -52,27 +52,27 @@ def _no_builder(build_with: BuildWith) -> None:
 
 
 def built() -> list[int]:
-    """The submissions that were tried, in their order."""
+    """Return the submissions that were tried, in order."""
     return list(Build.objects.order_by("pk").values_list("submission", flat=True))
 
 
-def test_it_works(house: Submission, newcomer: Submission) -> None:
-    house.repository.entry.refresh_from_db()
-    assert (place_of(newcomer).before, place_of(house).before) == (0, 1)
-    for submission in (house, newcomer):  # the order in which they were rung for
+def test_it_works(low_priority: Submission, newcomer: Submission) -> None:
+    low_priority.repository.entry.refresh_from_db()
+    assert (place_of(newcomer).before, place_of(low_priority).before) == (0, 1)
+    for submission in (low_priority, newcomer):  # the order of the notifications
         tasks.build(submission=submission.pk)
-    assert built() == [newcomer.pk, house.pk]
+    assert built() == [newcomer.pk, low_priority.pk]
 
 
-def test_what_failed_on_our_side_is_not_tried_again_at_once(house: Submission, newcomer: Submission) -> None:
+def test_a_platform_error_is_not_retried_immediately(low_priority: Submission, newcomer: Submission) -> None:
     tasks.build(submission=newcomer.pk)
-    tasks.build(submission=house.pk)
-    assert built() == [newcomer.pk, house.pk]
+    tasks.build(submission=low_priority.pk)
+    assert built() == [newcomer.pk, low_priority.pk]
 
 
-def test_others_keep_their_order(house: Submission, newcomer: Submission) -> None:
+def test_others_keep_their_order(low_priority: Submission, newcomer: Submission) -> None:
     Entry.objects.update(low_priority=False)
     tasks.build(submission=newcomer.pk)
-    tasks.build(submission=house.pk)
-    assert built() == [house.pk, newcomer.pk]
-    assert place_of(newcomer).before == 1, "both were given back, and wait in the order in which they came"
+    tasks.build(submission=low_priority.pk)
+    assert built() == [low_priority.pk, newcomer.pk]
+    assert place_of(newcomer).before == 1, "both returned to the queue, in their order of arrival"

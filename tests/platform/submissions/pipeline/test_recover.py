@@ -1,4 +1,4 @@
-"""Lost workers, withdrawals, faults of ours: a submission always goes on or ends, and nothing is doubled."""
+"""Lost workers, withdrawals and platform errors: a submission always continues or ends, and nothing is doubled."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
 
 Submit = Callable[..., Submission]
-Rings = list[tuple[str, dict[str, int]]]
+Notifications = list[tuple[str, dict[str, int]]]
 BuildWith = Callable[[Callable[[LogLine], None]], None]
 
 
 @pytest.fixture
 def submission(submit: Submit, root: Path) -> Submission:
-    """A good one, received."""
+    """A valid, received submission."""
     return submit("model", root / "evaluation/baselines/numpy-classifier")
 
 
@@ -69,7 +69,7 @@ def talk_for_ever(on_log: LogLine) -> None:
         time.sleep(0.01)
 
 
-def test_a_build_that_never_ends_is_our_fault_at_its_deadline(
+def test_an_endless_build_is_a_platform_error_at_its_deadline(
     submission: Submission, build_with: BuildWith, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def hang(on_log: LogLine) -> None:
@@ -79,7 +79,7 @@ def test_a_build_that_never_ends_is_our_fault_at_its_deadline(
         build_queue.sweep()
         talk_for_ever(on_log)
 
-    monkeypatch.setattr(pipeline, "RENEW_SECONDS", 3600.0)  # else the lease may be renewed before the sweep
+    monkeypatch.setattr(pipeline, "RENEW_SECONDS", 3600.0)  # otherwise the lease may be renewed before the sweep
     build_with(hang)
     advanced(submission)
 
@@ -87,7 +87,7 @@ def test_a_build_that_never_ends_is_our_fault_at_its_deadline(
     assert submission.builds.get().outcome == "overdue"
 
 
-def test_a_submission_that_no_builder_takes_up_stays_in_the_queue_and_costs_nothing(
+def test_a_submission_without_a_builder_stays_in_the_queue_and_is_refunded(
     submission: Submission, the_clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     Submission.objects.update(state_since=the_clock.at, deadline=the_clock.at + timeouts.RECEIVED)
@@ -101,13 +101,13 @@ def test_a_submission_that_no_builder_takes_up_stays_in_the_queue_and_costs_noth
     slot = QuotaSlot.objects.get(submission=submission)
     assert (slot.state, slot.reason) == ("refunded", "overdue")
     assert Event.objects.filter(verb="refund").count() == 1
-    assert [record.levelname for record in caplog.records] == ["ERROR"] * 2, "the operators are told each day"
+    assert [record.levelname for record in caplog.records] == ["ERROR"] * 2, "one error a day for the operators"
     assert list(differing_slots()) == []
     assert advanced(submission).state == Submission.State.READY
 
 
-def test_a_killed_worker_costs_an_attempt_and_nothing_else(
-    submission: Submission, notifications: Rings, settings: Settings, monkeypatch: pytest.MonkeyPatch
+def test_a_killed_worker_costs_only_an_attempt(
+    submission: Submission, notifications: Notifications, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worker = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(WORKER), str(submission.pk)], env=_as_here(settings)
@@ -137,7 +137,7 @@ def test_a_killed_worker_costs_an_attempt_and_nothing_else(
 
 
 def test_withdrawal_stops_a_build_quietly(
-    submission: Submission, notifications: Rings, alice: User, build_with: BuildWith
+    submission: Submission, notifications: Notifications, alice: User, build_with: BuildWith
 ) -> None:
 
     def withdrawn(on_log: LogLine) -> None:
@@ -153,17 +153,17 @@ def test_withdrawal_stops_a_build_quietly(
     assert "leaderboards.evaluate" not in dict(notifications)
 
 
-def test_a_worker_that_lost_its_lease_writes_nothing(
+def test_a_worker_without_its_lease_writes_nothing(
     submission: Submission, build_with: BuildWith, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stall(on_log: LogLine) -> None:
-        monkeypatch.setattr(pipeline._Keeper, "require", lambda keeper: None)
+        monkeypatch.setattr(pipeline._LeaseKeeper, "require", lambda keeper: None)
         Build.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
         build_queue.sweep()
         on_log("too late")
         raise SlowBuildRefusal("too late", fix="be quicker")
 
-    monkeypatch.setattr(pipeline, "RENEW_SECONDS", 3600.0)  # else the lease may be renewed before the sweep
+    monkeypatch.setattr(pipeline, "RENEW_SECONDS", 3600.0)  # otherwise the lease may be renewed before the sweep
     build_with(stall)
     advanced(submission)
 
@@ -172,9 +172,7 @@ def test_a_worker_that_lost_its_lease_writes_nothing(
     assert (build.outcome, log_of(build)) == ("lost", "")
 
 
-def test_a_lease_that_was_renewed_while_the_sweep_looked_is_kept(
-    submission: Submission, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lease_renewed_during_the_sweep_is_kept(submission: Submission, monkeypatch: pytest.MonkeyPatch) -> None:
     build = build_queue.claim(submission.pk, "w")
     assert build is not None
     Build.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
@@ -191,7 +189,7 @@ def test_a_lease_that_was_renewed_while_the_sweep_looked_is_kept(
     assert (build.finished_at, build.outcome) == (None, "")
 
 
-def test_a_submission_that_cannot_be_swept_stops_no_other(
+def test_a_submission_that_cannot_be_swept_does_not_stop_the_others(
     submission: Submission, submit: Submit, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = submit("untargeted", root / "evaluation/baselines/gaussian-noise")
@@ -210,7 +208,7 @@ def test_a_submission_that_cannot_be_swept_stops_no_other(
     assert slot_of(submission) == QuotaSlot.State.USED
 
 
-def test_the_lease_is_renewed_again_after_the_database_was_away(
+def test_the_lease_is_renewed_after_the_database_is_available_again(
     submission: Submission, build_with: BuildWith, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     back = threading.Event()
@@ -231,8 +229,8 @@ def test_the_lease_is_renewed_again_after_the_database_was_away(
     assert submission.state == Submission.State.READY
 
 
-def test_our_faults_are_tried_again_and_cost_the_team_nothing(
-    submission: Submission, notifications: Rings, build_with: BuildWith
+def test_platform_errors_are_retried_and_cost_the_team_nothing(
+    submission: Submission, notifications: Notifications, build_with: BuildWith
 ) -> None:
     def fail(on_log: LogLine) -> None:
         raise Fault("/secret/path is away")
@@ -273,26 +271,26 @@ def test_after_ten_refunds_a_day_the_next_platform_error_waits_for_an_organiser(
 
     assert (submission.state, submission.cause) == ("refused", Submission.Cause.PLATFORM)
     assert slot_of(submission) == QuotaSlot.State.USED
-    assert "so an organiser decides whether its slot is given back" in submission.fix
-    assert "It cost no slot" not in submission.fix
+    assert "an organiser must confirm the refund of the slot" in submission.fix
+    assert "does not count against your quota" not in submission.fix
 
 
-def test_a_competition_without_samples_is_our_fault(submission: Submission) -> None:
+def test_a_competition_without_samples_is_a_platform_error(submission: Submission) -> None:
     SampleSet.objects.all().delete()
 
     assert advanced(submission).state == Submission.State.RECEIVED
     assert submission.builds.get().outcome == "fault"
 
 
-def test_only_one_of_two_calls_gets_it(submission: Submission) -> None:
+def test_one_of_two_concurrent_calls_claims_it(submission: Submission) -> None:
 
     assert build_queue.claim(submission.pk, "one") is not None
     assert build_queue.claim(submission.pk, "two") is None
     assert submission.builds.count() == 1
 
 
-def test_the_sweep_rings_again_for_what_nobody_took_up(
-    submission: Submission, notifications: Rings, monkeypatch: pytest.MonkeyPatch
+def test_the_sweep_notifies_again_of_waiting_submissions(
+    submission: Submission, notifications: Notifications, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     build_queue.sweep()
     early = list(notifications)

@@ -1,4 +1,4 @@
-"""The log of a build: numbered for ever, stored while it grows, bounded."""
+"""Build logs: stable line numbers, stored while they grow, bounded."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_it_works(build: Build) -> None:
     assert "".join(whole_log(build)) == "one\n\nthree\n"
 
 
-def test_reading_on_gives_every_line_once(build: Build) -> None:
+def test_reading_in_pages_gives_every_line_once(build: Build) -> None:
     writer = LogWriter(build)
     for number in range(1, 26):
         writer.write(f"line {number}")
@@ -67,7 +67,7 @@ def test_reading_on_gives_every_line_once(build: Build) -> None:
     assert log_lines(build, after).last == 25
 
 
-def test_a_log_is_over_when_its_build_is(build: Build) -> None:
+def test_a_log_ends_with_its_build(build: Build) -> None:
     writer = LogWriter(build)
     writer.write("last")
     writer.close()
@@ -77,7 +77,7 @@ def test_a_log_is_over_when_its_build_is(build: Build) -> None:
     assert not log_lines(build, limit=0).over
 
 
-def test_control_characters_and_endless_lines_are_cut(build: Build) -> None:
+def test_control_characters_and_long_lines_are_cut(build: Build) -> None:
     writer = LogWriter(build)
     writer.write("\x1b[31mred\x1b[0m\x00\a\ttab\u2028\ud800")
     writer.write("x" * 100_000)
@@ -86,7 +86,7 @@ def test_control_characters_and_endless_lines_are_cut(build: Build) -> None:
     assert texts(build) == ["red\ttab", "x" * MAX_LINE_CHARACTERS]
 
 
-def test_bytes_are_bounded_too(build: Build) -> None:
+def test_bytes_are_limited_too(build: Build) -> None:
     writer = LogWriter(build)
     for _ in range(2 * MAX_BYTES // MAX_LINE_CHARACTERS):
         writer.write("x" * MAX_LINE_CHARACTERS)
@@ -96,7 +96,7 @@ def test_bytes_are_bounded_too(build: Build) -> None:
     assert stored <= MAX_BYTES + (LAST_LINES + 2) * (MAX_LINE_CHARACTERS + 1)
 
 
-def test_few_lines_too_many_are_all_kept(build: Build) -> None:
+def test_a_few_extra_lines_are_all_kept(build: Build) -> None:
     writer = LogWriter(build)
     kept = MAX_BYTES // (MAX_LINE_CHARACTERS + 1) + 1
     for number in range(kept + LAST_LINES):
@@ -106,7 +106,7 @@ def test_few_lines_too_many_are_all_kept(build: Build) -> None:
     assert [int(text) for text in texts(build)] == list(range(kept + LAST_LINES))
 
 
-def test_it_rejects_lines_of_a_build_that_another_worker_took(build: Build) -> None:
+def test_it_rejects_lines_of_a_build_that_another_worker_holds(build: Build) -> None:
     writer = LogWriter(build)
     writer.write("in time")
     writer.flush()
@@ -117,7 +117,7 @@ def test_it_rejects_lines_of_a_build_that_another_worker_took(build: Build) -> N
     assert texts(build) == ["in time"]
 
 
-def test_lines_wait_while_the_database_is_away(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_wait_while_the_database_is_not_available(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     writer = LogWriter(build)
     writer.write("one")
     with monkeypatch.context() as patch:

@@ -1,4 +1,4 @@
-"""What the tests of the door share: a working copy, and pushes that go through the door by hand."""
+"""Fixtures of the push gate tests: a working copy, and pushes without a server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from accounts.models import User
 from core import clock, notify
 from repositories.models import Repository
-from repositories.push_gate import NOTHING, Push, RefUpdate
+from repositories.push_gate import NULL_OBJECT, Push, RefUpdate
 from submissions.models import QuotaSlot
 from submissions.push_gate import SubmissionPushGate
 
@@ -23,7 +23,7 @@ IDENTITY = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for wh
 
 
 class Copy:
-    """A team's working copy, beside its bare repository on the site."""
+    """A team's working copy, with its bare repository on the site."""
 
     def __init__(self, folder: Path, repository: Repository) -> None:
         self.folder, self.repository = folder, repository
@@ -33,7 +33,7 @@ class Copy:
         self.git("init", "--quiet", "--bare", str(repository.path))
 
     def git(self, *words: str) -> str:
-        """What git prints."""
+        """Return git's output."""
         done = subprocess.run(
             ["git", *words], cwd=self.folder, check=True, capture_output=True, text=True, env=os.environ | IDENTITY
         )
@@ -47,15 +47,15 @@ class Copy:
             path.write_bytes(content if isinstance(content, bytes) else content.encode())
 
     def commit(self) -> str:
-        """Commit everything, and bring the commit to the site without a tag; returns it."""
+        """Commit everything and transfer the commit to the site without a tag; return it."""
         self.git("add", "--all")
         self.git("commit", "--quiet", "--allow-empty", "--message", "Something new")
         self.git("push", "--quiet", "--force", str(self.repository.path), "HEAD:refs/heads/main")
         return self.git("rev-parse", "HEAD")
 
     def push_of(self, user: User, target: str, tag: str) -> Push:
-        """The push of a new tag on the object `target`, as the door sees it."""
-        update = RefUpdate(NOTHING, target, f"refs/tags/{tag}")
+        """Return the push of a new tag on the object `target`, as the push gate sees it."""
+        update = RefUpdate(NULL_OBJECT, target, f"refs/tags/{tag}")
         return Push(Repository.objects.get(pk=self.repository.pk), user, [update], SITE)
 
     def land(self, target: str, tag: str) -> None:
@@ -65,36 +65,36 @@ class Copy:
 
 @pytest.fixture(autouse=True)
 def notifications(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, int]]]:
-    """The tasks that were rung, with their keys; there is no broker."""
-    rung: list[tuple[str, dict[str, int]]] = []
-    monkeypatch.setattr(notify, "notify", lambda task, **keys: rung.append((task, keys)))
-    return rung
+    """The notifications sent, with their keys; there is no broker."""
+    sent: list[tuple[str, dict[str, int]]] = []
+    monkeypatch.setattr(notify, "notify", lambda task, **keys: sent.append((task, keys)))
+    return sent
 
 
 @pytest.fixture
 def copy(repositories: dict[str, Repository], tmp_path: Path) -> Copy:
-    """The Owls' working copy for the model track, with a good submission in it, not yet committed."""
+    """The Owls' working copy for the model track with a valid submission, not yet committed."""
     return Copy(tmp_path / "copy", repositories["model"])
 
 
 @pytest.fixture
 def send(copy: Copy, alice: User) -> Callable[..., str]:
-    """Commit and push through the door as Alice; gives what she reads."""
+    """Commit and push through the push gate as Alice; return what she reads."""
 
     def through(tag: str, target: str = "", user: User = alice) -> str:
         target = target or copy.commit()
         push = copy.push_of(user, target, tag)
         gate = SubmissionPushGate()
-        told = gate.before(push)
+        answer = gate.before(push)
         copy.land(target, tag)
-        return f"{told}\n{gate.after(push)}"
+        return f"{answer}\n{gate.after(push)}"
 
     return through
 
 
 @pytest.fixture
 def take_slots(copy: Copy, alice: User) -> Callable[[int], None]:
-    """Use slots of the Owls' model track, now."""
+    """Use slots of the Owls' model track."""
 
     def take(count: int) -> None:
         for number in range(count):

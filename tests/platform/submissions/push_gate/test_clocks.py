@@ -1,4 +1,4 @@
-"""Hosts whose clocks are wrong: nobody gets in earlier, later or cheaper by one."""
+"""Hosts whose clocks are wrong: nobody gains time or a slot."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ Send = Callable[..., str]
 
 @pytest.fixture(params=[MINUTE * 2, -MINUTE * 2], ids=["fast", "slow"])
 def _wrong(request: pytest.FixtureRequest, the_clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything happens on a host whose clock is wrong."""
+    """Run everything on a host whose clock is wrong."""
     monkeypatch.setattr(clock, "now", lambda: the_clock.at + request.param)
 
 
 @pytest.mark.usefixtures("_wrong")
-def test_a_freeze_begins_and_ends_for_all_web_hosts_at_once(
+def test_a_freeze_begins_and_ends_on_all_web_hosts_together(
     send: Send, competition: Competition, the_clock: FakeClock
 ) -> None:
     window = FreezeWindow.objects.create(
@@ -50,7 +50,7 @@ def test_a_freeze_begins_and_ends_for_all_web_hosts_at_once(
 
 
 @pytest.mark.parametrize("off", [MINUTE * 2, -MINUTE * 2], ids=["fast", "slow"])
-def test_a_sweep_on_a_host_whose_clock_is_wrong_takes_no_slot_from_a_push(
+def test_a_sweep_on_a_host_with_a_wrong_clock_takes_no_slot_from_a_push(
     copy: Copy, alice: User, the_clock: FakeClock, monkeypatch: pytest.MonkeyPatch, off: timedelta
 ) -> None:
     SubmissionPushGate().before(copy.push_of(alice, copy.commit(), "submission-1"))
@@ -62,7 +62,7 @@ def test_a_sweep_on_a_host_whose_clock_is_wrong_takes_no_slot_from_a_push(
 
 
 @pytest.mark.usefixtures("_wrong")
-def test_a_slot_frees_after_24_hours(send: Send, take_slots: Callable[[int], None], the_clock: FakeClock) -> None:
+def test_a_slot_is_free_after_24_hours(send: Send, take_slots: Callable[[int], None], the_clock: FakeClock) -> None:
     take_slots(5)
     first = QuotaSlot.objects.earliest("reserved_at").reserved_at
     the_clock.at = first + timedelta(hours=24) - MOMENT
@@ -72,7 +72,7 @@ def test_a_slot_frees_after_24_hours(send: Send, take_slots: Callable[[int], Non
     send("submission-6")
 
 
-def test_a_builder_whose_clock_is_fast_fails_nobodys_build(
+def test_a_builder_with_a_fast_clock_fails_no_build(
     send: Send, the_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     send("submission-1")

@@ -1,4 +1,4 @@
-"""Tags that arrive after the slot of their push was given back."""
+"""Tags that arrive after the slot of their push was refunded."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HALF_AN_HOUR = timedelta(minutes=30)
 
 
 def freeze(competition: Competition, starts_at: datetime) -> FreezeWindow:
-    """A window of two hours."""
+    """Create a freeze window of two hours."""
     ends_at = starts_at + timedelta(hours=2)
     return FreezeWindow.objects.create(
         competition=competition, starts_at=starts_at, ends_at=ends_at, reason="Top-five round 1"
@@ -41,7 +41,7 @@ def freeze(competition: Competition, starts_at: datetime) -> FreezeWindow:
 
 @pytest.fixture
 def give_up(copy: Copy, alice: User, the_clock: FakeClock) -> Callable[..., str]:
-    """A push of Alice's passes the door, and is given up before git has set its tag; gives its commit."""
+    """Let a push of Alice pass the push gate and be given up before git sets its tag; return its commit."""
 
     def through(tag: str = "submission-1") -> str:
         commit = copy.commit()
@@ -62,7 +62,7 @@ def slots(tag: str) -> list[tuple[str, str]]:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("db")
-def test_a_push_that_lands_in_a_freeze_window_after_its_slot_was_given_back_is_no_submission(
+def test_a_push_that_arrives_in_a_freeze_window_after_its_refund_is_no_submission(
     copy: Copy,
     alice: User,
     the_clock: FakeClock,
@@ -75,10 +75,10 @@ def test_a_push_that_lands_in_a_freeze_window_after_its_slot_was_given_back_is_n
     ask = SubmissionPushGate.before
 
     def slow(gate: SubmissionPushGate, push: Push) -> str:
-        told = ask(gate, push)
-        the_clock.forward(minutes=31)  # as where git takes so long to move the pack in
+        answer = ask(gate, push)
+        the_clock.forward(minutes=31)  # as if git took that long to move the pack
         settle_reservations()
-        return told
+        return answer
 
     monkeypatch.setattr(SubmissionPushGate, "before", slow)
     _, token = issue_token(user=alice, name="laptop", scopes=["read", "submit"], days=1)
@@ -87,7 +87,7 @@ def test_a_push_that_lands_in_a_freeze_window_after_its_slot_was_given_back_is_n
     copy.git("tag", "submission-1")
     done = subprocess.run(["git", "push", address, "submission-1"], cwd=copy.folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "submission-1 is stored, and came too late to be a submission: submissions are frozen until" in done.stderr
+    assert "submission-1 is stored, but arrived too late for a submission: submissions are frozen until" in done.stderr
     assert f"after {window.ends_at:%Y-%m-%d %H:%M} UTC: git tag submission-2 {commit[:12]}" in done.stderr
     assert not Submission.objects.exists()
     (slot,) = slots("submission-1")
@@ -101,7 +101,7 @@ def test_a_push_that_lands_in_a_freeze_window_after_its_slot_was_given_back_is_n
     assert "arrived too late" not in client.get("/teams/owls").content.decode()
 
 
-def test_a_tag_of_which_nobody_was_told_becomes_a_submission(
+def test_a_tag_without_an_answer_to_the_pusher_becomes_a_submission(
     copy: Copy, alice: User, give_up: GiveUp, the_clock: FakeClock, notifications: list[object]
 ) -> None:
     commit = give_up()
@@ -117,7 +117,7 @@ def test_a_tag_of_which_nobody_was_told_becomes_a_submission(
     assert settle_late_tags() == 0
 
 
-def test_in_a_freeze_window_it_becomes_none_and_stays_none_afterwards(
+def test_a_tag_in_a_freeze_window_never_becomes_a_submission(
     copy: Copy, give_up: GiveUp, the_clock: FakeClock, competition: Competition
 ) -> None:
     commit = give_up()
@@ -133,7 +133,7 @@ def test_in_a_freeze_window_it_becomes_none_and_stays_none_afterwards(
     assert not Submission.objects.exists()
 
 
-def test_it_takes_no_more_than_the_quota_and_waits_for_no_free_slot(
+def test_it_respects_the_quota_and_waits_for_no_free_slot(
     copy: Copy, give_up: GiveUp, the_clock: FakeClock, take_slots: Callable[[int], None]
 ) -> None:
     commits = {f"submission-{number}": give_up(f"submission-{number}") for number in (1, 2)}
@@ -148,8 +148,8 @@ def test_it_takes_no_more_than_the_quota_and_waits_for_no_free_slot(
     assert Submission.objects.count() == 1
 
 
-def test_a_branch_with_the_name_of_the_tag_is_no_tag(copy: Copy, give_up: GiveUp) -> None:
-    """Else a team could push one at any time, past the door."""
+def test_a_branch_with_the_name_of_the_tag_does_not_count(copy: Copy, give_up: GiveUp) -> None:
+    """Otherwise a team could push one at any time, without the push gate."""
     commit = give_up()
     for ref in ("refs/heads/refs/tags/submission-1", "refs/tags/refs/tags/submission-1", "refs/heads/submission-1"):
         copy.git("push", "--quiet", str(copy.repository.path), f"{commit}:{ref}")
@@ -157,22 +157,22 @@ def test_a_branch_with_the_name_of_the_tag_is_no_tag(copy: Copy, give_up: GiveUp
     assert not Submission.objects.exists()
 
 
-def test_a_tag_on_another_commit_than_the_door_saw_is_none(copy: Copy, give_up: GiveUp) -> None:
+def test_a_tag_on_another_commit_than_checked_does_not_count(copy: Copy, give_up: GiveUp) -> None:
     give_up()
     copy.land(copy.commit(), "submission-1")
     assert settle_late_tags() == 0
     assert not Submission.objects.exists()
 
 
-def test_whoever_left_the_team_meanwhile_submits_no_more(copy: Copy, give_up: GiveUp, alice: User) -> None:
+def test_a_former_member_cannot_submit(copy: Copy, give_up: GiveUp, alice: User) -> None:
     copy.land(give_up(), "submission-1")
     Membership.objects.filter(user=alice).delete()
     assert settle_late_tags() == 1
     assert not Submission.objects.exists()
-    assert slots("submission-1") == [("refunded", "alice is no member of The Owls")]
+    assert slots("submission-1") == [("refunded", "alice is not a member of The Owls")]
 
 
-def test_a_commit_that_was_submitted_with_another_tag_meanwhile_is_one_submission(
+def test_a_commit_submitted_with_another_tag_meanwhile_is_one_submission(
     copy: Copy, give_up: GiveUp, send: Callable[..., str]
 ) -> None:
     commit = give_up()
@@ -182,14 +182,14 @@ def test_a_commit_that_was_submitted_with_another_tag_meanwhile_is_one_submissio
     assert list(Submission.objects.values_list("tag", flat=True)) == ["submission-2"]
 
 
-def test_the_next_push_comes_after_what_landed_before_it(copy: Copy, give_up: GiveUp, send: Callable[..., str]) -> None:
-    """Or the older commit would be the newest submission, which is the one that counts."""
+def test_the_next_push_comes_after_an_earlier_late_tag(copy: Copy, give_up: GiveUp, send: Callable[..., str]) -> None:
+    """Otherwise the older commit would be the newest submission, which is the one that counts."""
     copy.land(give_up(), "submission-1")
     send("submission-2")
     assert list(Submission.objects.order_by("pk").values_list("tag", flat=True)) == ["submission-1", "submission-2"]
 
 
-def test_it_is_looked_for_a_day_long(copy: Copy, give_up: GiveUp, the_clock: FakeClock) -> None:
+def test_late_tags_are_searched_for_a_day(copy: Copy, give_up: GiveUp, the_clock: FakeClock) -> None:
     commit = give_up()
     the_clock.forward(days=1)
     copy.land(commit, "submission-1")
@@ -197,7 +197,7 @@ def test_it_is_looked_for_a_day_long(copy: Copy, give_up: GiveUp, the_clock: Fak
     assert not Submission.objects.exists()
 
 
-def test_a_repository_that_cannot_be_read_is_looked_at_again(copy: Copy, give_up: GiveUp) -> None:
+def test_an_unreadable_repository_is_tried_again(copy: Copy, give_up: GiveUp) -> None:
     copy.land(give_up(), "submission-1")
     hidden = copy.repository.path.rename(copy.repository.path.with_suffix(".away"))
     assert settle_late_tags() == 0
@@ -209,7 +209,9 @@ def test_a_repository_that_cannot_be_read_is_looked_at_again(copy: Copy, give_up
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("db")
-def test_a_sweep_beside_the_end_of_the_push_makes_one_submission(copy: Copy, alice: User, give_up: GiveUp) -> None:
+def test_a_sweep_concurrent_with_the_end_of_the_push_makes_one_submission(
+    copy: Copy, alice: User, give_up: GiveUp
+) -> None:
     commit = give_up()
     copy.land(commit, "submission-1")
 

@@ -31,7 +31,7 @@ Push = Callable[..., tuple[bool, str]]
 
 @pytest.fixture
 def push(copy: Copy, alice: User, live_server: LiveServer) -> Push:
-    """Commit, and push these refs as Alice; whether git was content, and what it showed."""
+    """Commit and push these refs as Alice; return whether git succeeded, and its output."""
     _, token = issue_token(user=alice, name="laptop", scopes=["read", "submit"], days=1)
     copy.git("remote", "add", "origin", live_server.url.replace("://", f"://alice:{token}@") + "/git/owls/model.git")
 
@@ -51,7 +51,7 @@ def test_it_works(push: Push, live_server: LiveServer, notifications: list[objec
     content, shown = push("main", "submission-1")
     assert content, shown
     submission = Submission.objects.get()
-    assert f"Submission {submission.pk} is received: Wise owl" in shown
+    assert f"Submission {submission.pk} received: Wise owl" in shown
     assert f"{live_server.url}/submissions/{submission.pk}" in shown
     assert "plan: " in shown
     assert "Slots left: 4 of 5" in shown
@@ -65,7 +65,7 @@ def test_a_plain_push_says_how_to_submit(push: Push) -> None:
     assert "git tag submission-1 && git push origin submission-1" in shown
 
 
-def test_it_rejects_a_bad_manifest_with_its_fix_and_takes_the_mended_one(push: Push, copy: Copy) -> None:
+def test_it_rejects_a_bad_manifest_with_its_fix_and_accepts_the_fixed_one(push: Push, copy: Copy) -> None:
     good = (copy.folder / "submission.toml").read_text()
     copy.write({"submission.toml": good.replace("title", "titel")})
     content, shown = push("main", "submission-1")
@@ -77,13 +77,13 @@ def test_it_rejects_a_bad_manifest_with_its_fix_and_takes_the_mended_one(push: P
 
     copy.write({"submission.toml": good})
     assert "then: git commit -a && git tag -f submission-1 && git push origin submission-1" in shown
-    copy.git("commit", "--quiet", "--all", "--message", "Mended")
+    copy.git("commit", "--quiet", "--all", "--message", "Fixed")
     copy.git("tag", "--force", "submission-1")
     content, shown = push("submission-1")
     assert content, shown
 
 
-def test_it_rejects_a_script_that_the_commit_does_not_hold(push: Push, copy: Copy) -> None:
+def test_it_rejects_a_script_that_is_not_in_the_commit(push: Push, copy: Copy) -> None:
     manifest = (copy.folder / "submission.toml").read_text()
     copy.write({"submission.toml": manifest.replace("main.py", "mian.py")})
     content, shown = push("main", "submission-1")
@@ -93,7 +93,7 @@ def test_it_rejects_a_script_that_the_commit_does_not_hold(push: Push, copy: Cop
     assert not QuotaSlot.objects.exists()
 
 
-def test_it_rejects_a_push_by_hand_that_takes_the_tag_of_a_refused_submission_for_a_new_one(
+def test_it_rejects_a_push_by_hand_that_calls_the_tag_of_a_refused_submission_new(
     push: Push, copy: Copy, live_server: LiveServer
 ) -> None:
     push("main", "submission-1")
@@ -110,12 +110,12 @@ def test_it_rejects_a_push_by_hand_that_takes_the_tag_of_a_refused_submission_fo
         headers={"Authorization": f"Basic {password}", "Content-Type": "application/x-git-receive-pack-request"},
         timeout=20,
     )
-    assert b"the tag submission-1 is there already" in answer.content
+    assert b"the tag submission-1 exists already" in answer.content
     assert list(QuotaSlot.objects.values_list("state", flat=True)) == ["used"]
     assert Submission.objects.count() == 1
 
 
-def test_it_rejects_the_sixth_of_a_day_with_the_time_of_the_next_slot(
+def test_it_rejects_the_sixth_push_of_a_day_with_the_time_of_the_next_slot(
     push: Push, the_clock: FakeClock, take_slots: Callable[[int], None]
 ) -> None:
     take_slots(4)

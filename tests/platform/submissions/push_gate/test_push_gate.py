@@ -1,4 +1,4 @@
-"""What a pushed tag becomes, and what a refused push is told."""
+"""Pushed tags and their submissions, and the answers to rejected pushes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from accounts.models import User
 from competitions.models import Competition, FreezeWindow
 from core.errors import Refusal, RefusedForNow
 from matches.services import record_worker
-from repositories.push_gate import NOTHING, Push, RefUpdate
+from repositories.push_gate import NULL_OBJECT, Push, RefUpdate
 from submissions.models import QuotaSlot, Submission
 from submissions.push_gate import SubmissionPushGate
 
@@ -26,7 +26,7 @@ Send = Callable[..., str]
 
 def test_it_works(send: Send, copy: Copy, alice: User, the_clock: FakeClock, notifications: list[object]) -> None:
     commit = copy.commit()
-    told = send("submission-1", commit)
+    answer = send("submission-1", commit)
     submission = Submission.objects.get()
     assert (submission.commit, submission.tag, submission.submitted_by) == (commit, "submission-1", alice)
     assert (submission.title, submission.licence, submission.state) == ("Wise owl", "MIT", "received")
@@ -35,32 +35,32 @@ def test_it_works(send: Send, copy: Copy, alice: User, the_clock: FakeClock, not
     slot = QuotaSlot.objects.get()
     assert (slot.state, slot.submission) == ("used", submission)
     assert notifications == [("submissions.build", {"submission": submission.pk})]
-    assert f"https://arena.example/submissions/{submission.pk}" in told
-    assert "plan: as it is, Python" in told
-    assert "Slots left: 4 of 5 in any 24 hours. The next one frees at 2026-11-22 12:00 UTC." in told
-    assert len(told.splitlines()) < 10
+    assert f"https://arena.example/submissions/{submission.pk}" in answer
+    assert "plan: as it is, Python" in answer
+    assert "Slots left: 4 of 5 in any 24 hours. The next slot is free at 2026-11-22 12:00 UTC." in answer
+    assert len(answer.splitlines()) < 10
 
 
-def test_an_annotated_tag_stands_for_its_commit(send: Send, copy: Copy) -> None:
+def test_an_annotated_tag_submits_its_commit(send: Send, copy: Copy) -> None:
     commit = copy.commit()
     copy.git("tag", "--annotate", "submission-1", "--message", "the first")
     carried = copy.git("rev-parse", "submission-1")
-    copy.land(carried, "not-yet-a-submission")  # as its object comes along in quarantine
+    copy.land(carried, "not-yet-a-submission")  # its object is transferred too, in quarantine
     send("submission-1", carried)
     assert Submission.objects.get().commit == commit
 
 
-def test_hearing_of_a_push_twice_changes_nothing(send: Send, copy: Copy, alice: User) -> None:
+def test_a_second_call_for_a_push_changes_nothing(send: Send, copy: Copy, alice: User) -> None:
     commit = copy.commit()
-    told = send("submission-1", commit)
-    assert SubmissionPushGate().after(copy.push_of(alice, commit, "submission-1")) in told
+    answer = send("submission-1", commit)
+    assert SubmissionPushGate().after(copy.push_of(alice, commit, "submission-1")) in answer
     assert Submission.objects.count() == QuotaSlot.objects.count() == 1
 
 
 @pytest.mark.usefixtures("the_clock")
-def test_a_plain_push_is_told_how_to_submit(send: Send, copy: Copy, alice: User) -> None:
+def test_a_plain_push_is_answered_with_how_to_submit(send: Send, copy: Copy, alice: User) -> None:
     commit = copy.commit()
-    push = Push(copy.repository, alice, [RefUpdate(NOTHING, commit, "refs/heads/main")], "https://arena.example")
+    push = Push(copy.repository, alice, [RefUpdate(NULL_OBJECT, commit, "refs/heads/main")], "https://arena.example")
     assert SubmissionPushGate().before(push) == ""
     assert SubmissionPushGate().after(push) == (
         "Stored, not submitted. To submit: git tag submission-1 && git push origin submission-1\n"
@@ -122,7 +122,7 @@ def _a_requirement_in_binder(copy: Copy) -> None:
     [
         (_without_a_manifest, "submission.toml is missing in commit"),
         (_manifest_in_latin_1, "submission.toml, line 3: not UTF-8"),
-        (_manifest_of_another_track, 'submission.toml says track = "targeted", and this repository is for'),
+        (_manifest_of_another_track, 'submission.toml says track = "targeted", but this repository is for'),
         (_manifest_with_an_unknown_key, "unknown key 'licens'"),
         (_manifest_as_a_link, "submission.toml is not a plain file"),
         (_a_submodule, "inner"),
@@ -133,7 +133,7 @@ def _a_requirement_in_binder(copy: Copy) -> None:
         (_a_requirement_in_binder, "binder/requirements.txt, line 1"),
     ],
 )
-def test_it_rejects_a_bad_commit_and_burns_nothing(
+def test_it_rejects_a_bad_commit_and_uses_no_slot(
     send: Send, copy: Copy, settings: Settings, spoil: Callable[[Copy], None], problem: str
 ) -> None:
     settings.MAX_FILE_BYTES = 4096
@@ -157,15 +157,15 @@ def test_docker_refuses_what_its_builder_would_refuse(send: Send, copy: Copy, se
     assert "plan: your own binder/Dockerfile" in send("submission-2")
 
 
-def test_it_rejects_a_tag_on_something_else_than_a_commit(send: Send, copy: Copy) -> None:
+def test_it_rejects_a_tag_on_another_object_than_a_commit(send: Send, copy: Copy) -> None:
     copy.commit()
     blob = copy.git("rev-parse", "HEAD:main.py")
-    with pytest.raises(Refusal, match="no commit"):
+    with pytest.raises(Refusal, match="does not point to a commit"):
         send("submission-1", blob)
 
 
 def test_it_rejects_strangers(send: Send, charlie: User) -> None:
-    with pytest.raises(Refusal, match="charlie is no member of The Owls"):
+    with pytest.raises(Refusal, match="charlie is not a member of The Owls"):
         send("submission-1", user=charlie)
 
 
@@ -173,7 +173,7 @@ def test_it_rejects_the_same_commit_twice_until_the_first_is_withdrawn(send: Sen
     commit = copy.commit()
     send("submission-1", commit)
     first = Submission.objects.get()
-    with pytest.raises(Refusal, match=f"is submission {first.pk} already"):
+    with pytest.raises(Refusal, match=f"is already submission {first.pk}"):
         send("submission-2", commit)
     Submission.objects.update(state="withdrawn")
     send("submission-2", commit)
@@ -193,7 +193,7 @@ def test_it_rejects_the_sixth_push_of_a_day_and_names_the_next_free_slot(send: S
     send("submission-6")
 
 
-def test_it_rejects_pushes_in_a_freeze_window_until_all_that_meet_it_are_over(
+def test_it_rejects_pushes_in_a_freeze_window_until_the_last_adjacent_one_ends(
     send: Send, competition: Competition, the_clock: FakeClock
 ) -> None:
     for start, end in ((-1, 2), (2, 5)):
@@ -214,7 +214,7 @@ def test_it_rejects_pushes_before_the_start_and_after_the_end(
     send: Send, competition: Competition, the_clock: FakeClock
 ) -> None:
     the_clock.at = competition.starts_at - timedelta(hours=1)
-    with pytest.raises(RefusedForNow, match="Digits begins at") as refused:
+    with pytest.raises(RefusedForNow, match="Digits starts at") as refused:
         send("submission-1")
     assert refused.value.accepted_from == competition.starts_at
     the_clock.at = competition.ends_at
@@ -227,7 +227,7 @@ def test_it_promises_no_time_after_the_end(
 ) -> None:
     the_clock.at = competition.ends_at - timedelta(hours=3)
     take_slots(5)
-    with pytest.raises(Refusal, match="before the next one is accepted") as refused:
+    with pytest.raises(Refusal, match="before a slot is free again") as refused:
         send("submission-1")
     assert not isinstance(refused.value, RefusedForNow)
 
@@ -254,11 +254,11 @@ def test_a_dockerfile_that_the_gate_cannot_read_is_refused(
         (copy.folder / "Dockerfile").symlink_to("recipe")
     else:
         copy.write({"Dockerfile": "FROM gauntlet/0123456789abcdef\n" + "# more\n" * 40_000})
-    with pytest.raises(Refusal, match="Dockerfile is no plain file of at most 256 KiB"):
+    with pytest.raises(Refusal, match="Dockerfile is not a plain file of at most 256 KiB"):
         send("submission-1")
 
 
-def test_a_player_that_needs_a_gpu_is_refused_while_no_worker_has_one(
+def test_a_player_that_needs_a_gpu_is_refused_without_a_gpu_worker(
     send: Send, copy: Copy, the_clock: FakeClock
 ) -> None:
     manifest = copy.folder / "submission.toml"
@@ -271,7 +271,7 @@ def test_a_player_that_needs_a_gpu_is_refused_while_no_worker_has_one(
     assert not QuotaSlot.objects.exists()
 
     _see_worker("gpu", the_clock)
-    assert "is received" in send("submission-1")
+    assert " received: " in send("submission-1")
 
     the_clock.forward(hours=1)
     with pytest.raises(Refusal, match="no worker with a GPU"):

@@ -1,4 +1,4 @@
-"""The arithmetic of quotas."""
+"""Quota arithmetic."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def hours_ago(*hours: float) -> list[datetime]:
         ((1, 2, 3), 5, 2, None),
         ((1, 2, 3, 4, 20), 5, 0, 4),
         ((1, 2, 3, 4, 24), 5, 1, None),
-        ((1, 2, 3, 4, 5, 20), 5, 0, 19),  # the quota was lowered: two must free
+        ((1, 2, 3, 4, 5, 20), 5, 0, 19),  # the quota was lowered: two slots must become free
         ((), 0, 0, None),
     ],
 )
@@ -48,7 +48,7 @@ moments = st.lists(st.integers(0, 4 * 24 * 60), max_size=60).map(sorted)
 
 
 @given(asked=moments, quota=st.integers(1, 6))
-def test_no_24_hours_hold_more_than_the_quota_and_the_promised_time_is_true(asked: list[int], quota: int) -> None:
+def test_no_24_hours_exceed_the_quota_and_the_promised_time_is_correct(asked: list[int], quota: int) -> None:
     accepted: list[datetime] = []
     for minute in asked:
         at = NOON + timedelta(minutes=minute)
@@ -63,14 +63,14 @@ def test_no_24_hours_hold_more_than_the_quota_and_the_promised_time_is_true(aske
         assert sum(first <= at < first + WINDOW for at in accepted) <= quota
 
 
-def test_refusals_are_refunded_up_to_a_number_in_24_hours() -> None:
+def test_refusals_are_refunded_up_to_a_limit_in_24_hours() -> None:
     assert refunds_refusal([], NOON)
     assert refunds_refusal(hours_ago(*range(1, REFUNDED_REFUSALS)), NOON)
     assert not refunds_refusal(hours_ago(*range(1, REFUNDED_REFUSALS + 1)), NOON)
     assert refunds_refusal(hours_ago(24, *range(1, REFUNDED_REFUSALS)), NOON)
 
 
-def test_platform_errors_are_refunded_up_to_a_number_in_24_hours() -> None:
+def test_platform_errors_are_refunded_up_to_a_limit_in_24_hours() -> None:
     assert refunds_fault([], NOON)
     assert refunds_fault(hours_ago(*range(1, REFUNDED_FAULTS)), NOON)
     assert not refunds_fault(hours_ago(*range(1, REFUNDED_FAULTS + 1)), NOON)

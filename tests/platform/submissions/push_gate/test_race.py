@@ -1,4 +1,4 @@
-"""Many pushes at once."""
+"""Concurrent pushes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PUSHES = 50
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("db")
-def test_of_fifty_pushes_at_once_exactly_five_are_accepted(copy: Copy, alice: User) -> None:
+def test_exactly_five_of_fifty_concurrent_pushes_are_accepted(copy: Copy, alice: User) -> None:
     commits = [copy.commit() for _ in range(PUSHES)]
 
     def push(number: int) -> str:

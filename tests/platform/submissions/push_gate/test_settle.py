@@ -1,4 +1,4 @@
-"""Slots whose push broke off, and slots of refused submissions."""
+"""Slots of interrupted pushes and of refused submissions."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 Send = Callable[..., str]
 
 
-def test_a_push_that_broke_off_before_its_tag_arrived_is_refunded(
-    copy: Copy, alice: User, the_clock: FakeClock
-) -> None:
+def test_a_push_interrupted_before_its_tag_is_refunded(copy: Copy, alice: User, the_clock: FakeClock) -> None:
     SubmissionPushGate().before(copy.push_of(alice, copy.commit(), "submission-1"))
     assert settle_reservations() == 0
     assert allowance_of(copy.repository).left == 4
@@ -37,7 +35,7 @@ def test_a_push_that_broke_off_before_its_tag_arrived_is_refunded(
     assert allowance_of(copy.repository).left == 5
 
 
-def test_a_push_that_broke_off_after_its_tag_arrived_is_a_submission(
+def test_a_push_interrupted_after_its_tag_is_a_submission(
     copy: Copy, alice: User, the_clock: FakeClock, notifications: list[object]
 ) -> None:
     commit = copy.commit()
@@ -52,10 +50,10 @@ def test_a_push_that_broke_off_after_its_tag_arrived_is_a_submission(
     assert settle_reservations() == 0
 
 
-def test_pushing_again_at_once_after_a_break_takes_the_same_slot(copy: Copy, alice: User, send: Send) -> None:
+def test_an_immediate_second_push_uses_the_same_slot(copy: Copy, alice: User, send: Send) -> None:
     commit = copy.commit()
     SubmissionPushGate().before(copy.push_of(alice, commit, "submission-1"))
-    with pytest.raises(RefusedForNow, match="being submitted just now, as submission-1"):
+    with pytest.raises(RefusedForNow, match="already being submitted as submission-1"):
         send("submission-2", commit)
     send("submission-1", commit)
     assert QuotaSlot.objects.get().state == "used"
@@ -72,20 +70,18 @@ def test_a_new_push_does_not_wait_for_the_sweep(
     assert QuotaSlot.objects.get(tag="submission-1").state == "refunded"
 
 
-def test_a_tag_that_arrives_after_its_slot_was_given_back_takes_another(
-    copy: Copy, alice: User, the_clock: FakeClock
-) -> None:
+def test_a_tag_that_arrives_after_its_refund_takes_another_slot(copy: Copy, alice: User, the_clock: FakeClock) -> None:
     commit = copy.commit()
     push = copy.push_of(alice, commit, "submission-1")
     SubmissionPushGate().before(push)
     the_clock.forward(seconds=60)
     settle_reservations()
     copy.land(commit, "submission-1")
-    assert "is received" in SubmissionPushGate().after(push)
+    assert " received: " in SubmissionPushGate().after(push)
     assert sorted(QuotaSlot.objects.values_list("state", flat=True)) == ["refunded", "used"]
 
 
-def test_it_rejects_a_tag_that_arrives_after_its_slot_was_given_to_another(
+def test_it_rejects_a_tag_that_arrives_after_its_slot_was_used_by_another(
     copy: Copy, alice: User, the_clock: FakeClock, take_slots: Callable[[int], None]
 ) -> None:
     commit = copy.commit()
@@ -95,13 +91,11 @@ def test_it_rejects_a_tag_that_arrives_after_its_slot_was_given_to_another(
     settle_reservations()
     take_slots(5)
     copy.land(commit, "submission-1")
-    assert "came too late to be a submission: all 5 submissions" in SubmissionPushGate().after(push)
+    assert "arrived too late for a submission: all 5 submissions" in SubmissionPushGate().after(push)
     assert not Submission.objects.exists()
 
 
-def test_a_repository_that_cannot_be_read_keeps_no_other_from_being_settled(
-    copy: Copy, alice: User, the_clock: FakeClock
-) -> None:
+def test_an_unreadable_repository_does_not_stop_the_others(copy: Copy, alice: User, the_clock: FakeClock) -> None:
     SubmissionPushGate().before(copy.push_of(alice, copy.commit(), "submission-1"))
     the_clock.forward(seconds=60)
     hidden = copy.repository.path.rename(copy.repository.path.with_suffix(".away"))
@@ -111,7 +105,7 @@ def test_a_repository_that_cannot_be_read_keeps_no_other_from_being_settled(
     assert settle_reservations() == 1
 
 
-def test_a_slot_whose_commit_came_in_on_another_way_is_refunded_and_stops_no_other(
+def test_a_slot_whose_commit_was_submitted_otherwise_is_refunded(
     copy: Copy, alice: User, send: Send, the_clock: FakeClock
 ) -> None:
     commit = copy.commit()
@@ -131,13 +125,13 @@ def test_a_slot_whose_commit_came_in_on_another_way_is_refunded_and_stops_no_oth
     assert set(Submission.objects.values_list("commit", flat=True)) == {submission.commit, other}
 
 
-def test_a_slot_for_a_tag_that_is_a_submission_already_is_refunded(
+def test_a_slot_for_a_tag_of_an_existing_submission_is_refunded(
     copy: Copy, alice: User, send: Send, the_clock: FakeClock
 ) -> None:
     commit = copy.commit()
     send("submission-1", commit)
     Submission.objects.update(state=Submission.State.REFUSED)
-    # as for a push by hand that says that the tag is new: git refuses it after the door has let it through
+    # as with a push by hand that calls an existing tag new: git rejects it after the push gate accepted it
     SubmissionPushGate().before(copy.push_of(alice, commit, "submission-1"))
     assert allowance_of(copy.repository).left == 3
     the_clock.forward(seconds=60)
@@ -148,7 +142,7 @@ def test_a_slot_for_a_tag_that_is_a_submission_already_is_refunded(
     assert Submission.objects.count() == 1
 
 
-def test_the_slot_of_a_submission_stays_used_when_its_push_is_settled_again(
+def test_the_slot_of_a_submission_stays_used_when_settled_again(
     copy: Copy, alice: User, send: Send, the_clock: FakeClock
 ) -> None:
     commit = copy.commit()
@@ -157,9 +151,7 @@ def test_the_slot_of_a_submission_stays_used_when_its_push_is_settled_again(
     assert QuotaSlot.objects.get().state == "used"
 
 
-def test_a_slot_of_a_repository_that_cannot_be_read_for_a_day_is_refunded(
-    copy: Copy, alice: User, the_clock: FakeClock
-) -> None:
+def test_a_slot_of_a_repository_unreadable_for_a_day_is_refunded(copy: Copy, alice: User, the_clock: FakeClock) -> None:
     SubmissionPushGate().before(copy.push_of(alice, copy.commit(), "submission-1"))
     copy.repository.path.rename(copy.repository.path.with_suffix(".away"))
     the_clock.forward(hours=23)
@@ -178,7 +170,7 @@ def _refused(send: Send, number: int, cause: str) -> Submission:
     return submission
 
 
-def test_platform_errors_of_one_repository_are_refunded_ten_times_a_day_and_then_by_an_organiser(
+def test_platform_errors_are_refunded_ten_times_a_day_and_then_by_an_organiser(
     send: Send, the_clock: FakeClock, olga: User, alice: User
 ) -> None:
     for number in range(REFUNDED_FAULTS):
@@ -210,7 +202,7 @@ def test_a_platform_error_after_an_organisers_retry_costs_nothing(send: Send, th
     assert settle_refusal(submission)
 
 
-def test_refusals_by_the_teams_cause_are_refunded_ten_times_and_ours_besides(send: Send, the_clock: FakeClock) -> None:
+def test_user_errors_and_platform_errors_are_refunded_ten_times_each(send: Send, the_clock: FakeClock) -> None:
     for number in range(REFUNDED_REFUSALS):
         submission = _refused(send, number, "team")
         assert settle_refusal(submission)
@@ -224,7 +216,7 @@ def test_refusals_by_the_teams_cause_are_refunded_ten_times_and_ours_besides(sen
     assert settle_refusal(_refused(send, 13, "team"))
 
 
-def test_a_slot_is_given_back_once(send: Send) -> None:
+def test_a_slot_is_refunded_once(send: Send) -> None:
     send("submission-1")
     submission = Submission.objects.get()
     assert refund(submission=submission, reason="fault")

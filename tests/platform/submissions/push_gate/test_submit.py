@@ -1,4 +1,4 @@
-"""Submitting a commit that is in the repository, without a push."""
+"""Submitting a stored commit without a push."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ def test_it_works(copy: Copy, bob: User) -> None:
         assert copy.git("ls-remote", str(copy.repository.path), submission.tag).startswith(commit)
 
 
-def test_it_passes_over_tag_names_that_are_taken(copy: Copy, alice: User) -> None:
+def test_it_skips_existing_tag_names(copy: Copy, alice: User) -> None:
     commit = copy.commit()
     copy.land(commit, "submission-web-7")
     assert submit(repository=copy.repository, commit=commit, by=alice).tag == "submission-web-8"
 
 
 @pytest.mark.parametrize("commit", ["", "HEAD", "main", "--help", "0" * 40, "a" * 7, "refs/heads/main"])
-def test_it_rejects_what_names_no_commit(copy: Copy, alice: User, commit: str) -> None:
+def test_it_rejects_names_without_a_commit(copy: Copy, alice: User, commit: str) -> None:
     copy.commit()
-    with pytest.raises(Refusal, match="holds no commit"):
+    with pytest.raises(Refusal, match="has no commit"):
         submit(repository=copy.repository, commit=commit, by=alice)
 
 
-def test_it_rejects_what_the_door_rejects(
+def test_it_rejects_what_the_push_gate_rejects(
     copy: Copy, alice: User, charlie: User, take_slots: Callable[[int], None]
 ) -> None:
     commit = copy.commit()
-    with pytest.raises(Refusal, match="no member"):
+    with pytest.raises(Refusal, match="not a member"):
         submit(repository=copy.repository, commit=commit, by=charlie)
     copy.write({"submission.toml": ""})
     with pytest.raises(Refusal, match=r"submission\.toml"):

@@ -1,4 +1,4 @@
-"""What members and organisers do with a submission."""
+"""Actions of members and organisers on a submission."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
     from tests.platform.submissions.push_gate.conftest import Copy
 
-Rings = list[tuple[str, dict[str, int]]]
+Notifications = list[tuple[str, dict[str, int]]]
 
 
 @pytest.fixture
-def submission(send: Callable[..., str], notifications: Rings) -> Submission:
-    """Just received."""
+def submission(send: Callable[..., str], notifications: Notifications) -> Submission:
+    """A received submission."""
     send("submission-1")
     notifications.clear()
     return Submission.objects.get()
@@ -39,8 +39,8 @@ def _put(submission: Submission, state: str) -> None:
     submission.save()
 
 
-def test_a_member_withdraws_before_the_build_and_has_the_slot_back(
-    submission: Submission, bob: User, notifications: Rings
+def test_a_withdrawal_before_the_build_refunds_the_slot(
+    submission: Submission, bob: User, notifications: Notifications
 ) -> None:
     withdraw(submission=submission, by=bob)
     assert (submission.state, submission.deadline) == ("withdrawn", None)
@@ -51,7 +51,7 @@ def test_a_member_withdraws_before_the_build_and_has_the_slot_back(
 
 
 @pytest.mark.parametrize("state", ["building", "checking", "ready"])
-def test_later_the_slot_stays_used(submission: Submission, bob: User, state: str) -> None:
+def test_a_later_withdrawal_does_not_refund_the_slot(submission: Submission, bob: User, state: str) -> None:
     _put(submission, state)
     withdraw(submission=submission, by=bob)
     submission.quota_slot.refresh_from_db()
@@ -59,19 +59,19 @@ def test_later_the_slot_stays_used(submission: Submission, bob: User, state: str
 
 
 @pytest.mark.parametrize("state", ["refused", "withdrawn"])
-def test_it_rejects_withdrawing_what_is_over(submission: Submission, bob: User, state: str) -> None:
+def test_it_rejects_withdrawing_a_final_submission(submission: Submission, bob: User, state: str) -> None:
     _put(submission, state)
-    with pytest.raises(Refusal, match=f"is {state} already"):
+    with pytest.raises(Refusal, match=f"is already {state}"):
         withdraw(submission=submission, by=bob)
 
 
-def test_it_rejects_withdrawing_for_others(submission: Submission, olga: User) -> None:
+def test_it_rejects_withdrawing_for_another_team(submission: Submission, olga: User) -> None:
     with pytest.raises(Refusal, match="only members of The Owls"):
         withdraw(submission=submission, by=olga)
 
 
-def test_an_organiser_retries_what_was_refused(
-    submission: Submission, olga: User, notifications: Rings, the_clock: FakeClock
+def test_an_organiser_retries_a_refused_submission(
+    submission: Submission, olga: User, notifications: Notifications, the_clock: FakeClock
 ) -> None:
     Build.objects.create(
         submission=submission, attempt=1, worker="w", started_at=clock.now(), finished_at=clock.now(), outcome="x"
@@ -85,16 +85,16 @@ def test_an_organiser_retries_what_was_refused(
     assert Event.objects.get(verb="retry").reason == "the index was away"
 
 
-def test_it_rejects_a_retry_while_a_try_is_under_way_or_none_was_refused(submission: Submission, olga: User) -> None:
+def test_it_rejects_a_retry_during_a_build_or_without_a_refusal(submission: Submission, olga: User) -> None:
     with pytest.raises(Refusal, match="is received"):
         retry(submission=submission, by=olga, reason="")
     _put(submission, "refused")
     Build.objects.create(submission=submission, attempt=1, worker="w", started_at=clock.now())
-    with pytest.raises(Refusal, match="still under way"):
+    with pytest.raises(Refusal, match="still running"):
         retry(submission=submission, by=olga, reason="")
 
 
-def test_it_rejects_a_retry_of_a_commit_that_came_again(
+def test_it_rejects_a_retry_of_a_commit_submitted_again(
     submission: Submission, olga: User, send: Callable[..., str]
 ) -> None:
     _put(submission, "refused")
@@ -103,16 +103,18 @@ def test_it_rejects_a_retry_of_a_commit_that_came_again(
         retry(submission=submission, by=olga, reason="")
 
 
-def test_it_rejects_a_retry_of_a_commit_whose_push_is_under_way(
+def test_it_rejects_a_retry_of_a_commit_that_is_being_pushed(
     submission: Submission, olga: User, alice: User, copy: Copy
 ) -> None:
     _put(submission, "refused")
     SubmissionPushGate().before(copy.push_of(alice, submission.commit, "submission-2"))
-    with pytest.raises(Refusal, match="submitted again just now, as submission-2"):
+    with pytest.raises(Refusal, match="submitted again as submission-2"):
         retry(submission=submission, by=olga, reason="")
 
 
-def test_an_organiser_disqualifies_and_reinstates(submission: Submission, olga: User, notifications: Rings) -> None:
+def test_an_organiser_disqualifies_and_reinstates(
+    submission: Submission, olga: User, notifications: Notifications
+) -> None:
     disqualify(submission=submission, by=olga, reason="it phones home")
     assert submission.disqualified_at is not None
     assert submission.disqualified_for == "it phones home"
