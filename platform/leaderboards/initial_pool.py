@@ -1,4 +1,4 @@
-"""Who is in the first pool of a track that has no baselines. Part of the selectors."""
+"""The members of the first pool of a track without baselines."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from submissions.models import Player, Submission
 
 
 def first_players(track: Track, most: int) -> list[Player] | None:
-    """The players that the first pool of a track should have, at most `most`; None where it is well as it is.
+    """Return the players that the first pool of a track should have, at most `most`; None if it is up to date.
 
-    Who is in it stays, and the first ready submission of each further team that counts is added. What was disqualified
-    or found inconsistent leaves. A submission that was withdrawn plays on, so that no team can change the pool at will.
+    Members stay, and the first ready submission of each further team that counts is added. Disqualified and
+    inconsistent submissions leave. A withdrawn submission stays, so that no team can change the pool at will.
     """
     pool = pool_in_force(track)
     if track.baselines or (pool is not None and not pool.of_first_submissions):

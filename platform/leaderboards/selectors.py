@@ -1,6 +1,6 @@
-"""Reading pools, evaluations and leaderboards.
+"""Queries of pools, evaluations and leaderboards.
 
-What counts and is to be measured is in `leaderboards.evaluation_basis`, what is shown to whom in
+What counts and what is still to be measured is in `leaderboards.evaluation_basis`, who sees what in
 `leaderboards.visibility`, and what a rejudging changes in `leaderboards.rejudging_changes`.
 """
 

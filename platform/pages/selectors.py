@@ -57,9 +57,9 @@ def cards(competition: Competition, user: User | AnonymousUser) -> list[TrackCar
     still = not sees_live(user, competition)
     found = []
     for track in competition.tracks.all():
-        top = best(track, TOP, still=still)
+        top = best(track, TOP, frozen=still)
         waits = not top.rows and opposing_pool(track) is None
-        found.append(TrackCard(track, top.rows, top.still, waits))
+        found.append(TrackCard(track, top.rows, top.frozen, waits))
     return found
 
 

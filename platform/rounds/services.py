@@ -1,4 +1,4 @@
-"""The acts on rounds. Those with a theme of their own are in modules of their own, reached through here."""
+"""Services of rounds. Those with a theme of their own are in other modules and exported here."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from competitions.services import call_off_window
 from core import clock, notify
 from matches import services as matches
 from matches.models import Match
-from rounds.audit_overrides import keep
+from rounds.audit_overrides import override_audit
 from rounds.freeze import freeze, freeze_due
 from rounds.licence_review import confirm_licence, refuse_licence
 from rounds.models import Round
@@ -39,7 +39,7 @@ __all__ = [
     "confirm_licence",
     "freeze",
     "freeze_due",
-    "keep",
+    "override_audit",
     "pause",
     "plan_round",
     "publish",
@@ -52,7 +52,7 @@ __all__ = [
 
 
 def start(*, round_: Round, by: User, reason: str = "") -> None:
-    """Let a frozen round play. Raises `Refusal`."""
+    """Start a frozen round. Raise `Refusal`."""
     require_organiser(by, round_.competition)
     with transaction.atomic():
         held = locked(round_)
@@ -63,7 +63,7 @@ def start(*, round_: Round, by: User, reason: str = "") -> None:
 
 
 def pause(*, round_: Round, by: User, reason: str = "") -> None:
-    """Let nobody take up more pieces of the round; those in hand are finished. Raises `Refusal`."""
+    """Pause a round: no new pieces start; running pieces finish. Raise `Refusal`."""
     require_organiser(by, round_.competition)
     with transaction.atomic():
         held = locked(round_)
@@ -74,7 +74,7 @@ def pause(*, round_: Round, by: User, reason: str = "") -> None:
 
 
 def resume(*, round_: Round, by: User, reason: str = "") -> None:
-    """Let a paused round play on. Raises `Refusal`."""
+    """Resume a paused round. Raise `Refusal`."""
     require_organiser(by, round_.competition)
     with transaction.atomic():
         held = locked(round_)
@@ -86,9 +86,9 @@ def resume(*, round_: Round, by: User, reason: str = "") -> None:
 
 
 def cancel(*, round_: Round, by: User, reason: str) -> None:
-    """End a round that is not published, for good, and its freeze window with it.
+    """Cancel an unpublished round permanently, with its freeze window.
 
-    What was played of it is kept and counts for nothing. Raises `Refusal`, also without a reason.
+    Played matches are kept but do not count. Raise `Refusal`, also without a reason.
     """
     require_organiser(by, round_.competition)
     reason = require_reason(reason, "a cancellation")

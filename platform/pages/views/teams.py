@@ -47,7 +47,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "team": entry.team,
         "competition": entry.competition,
         "members": members,
-        "standings": rows_of(entry, still=still),
+        "standings": rows_of(entry, frozen=still),
         "luck": luck_of(entry, inside=inside),
         "still_since": entry.competition.leaderboards_frozen_since if still else None,
         "page": Paginator(sent, SUBMISSIONS_PER_PAGE).get_page(request.GET.get("page")),
