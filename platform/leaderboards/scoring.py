@@ -224,7 +224,7 @@ def _end(evaluation: Evaluation, ending: _Ending, due: QuerySet[Evaluation]) -> 
     if ending.state == Evaluation.State.SCORED:
         keep_resamples(evaluation, ending.resampled)
         for match in filter(_inconsistent, evaluation.matches.all()):
-            record_once("inconsistent", match, problem=f"{match.model} of a pool did not pass its audit")
+            record_once("inconsistent", match, problem=f"{match.model} of a pool failed its audit")
     return True
 
 

@@ -64,7 +64,7 @@ class Site:
         return output
 
     def logs(self) -> str:
-        """The ends of what web and worker wrote."""
+        """Return the ends of the logs of web server and worker."""
         return "".join(f"\n== {log.name}\n{log.read_text()[-4000:]}" for log in sorted(self.state.glob("logs/*.log")))
 
     def empty_broker(self) -> None:
@@ -83,7 +83,7 @@ class Site:
 
 
 def own_broker(number: int) -> str:
-    """An empty Redis database of its own beside the one that GAUNTLET_BROKER names; nothing where it names none.
+    """Return an empty Redis database next to the one that GAUNTLET_BROKER names; "" if it names none.
 
     Each of the first five processes that run tests has three of them.
     """
@@ -102,7 +102,7 @@ def _empty(address: str) -> None:
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """Return a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -125,7 +125,7 @@ def wait() -> Callable[..., None]:
 
 @pytest.fixture
 def make_database() -> Iterator[Callable[[], str]]:
-    """Makes databases beside the one that DATABASE_URL names; where it names none, each site has a SQLite file."""
+    """Create databases next to the one that DATABASE_URL names; without it, each site has a SQLite file."""
     address = os.environ.get("DATABASE_URL", "")
     made: list[str] = []
 

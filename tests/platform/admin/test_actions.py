@@ -88,7 +88,7 @@ def test_a_submission_is_evaluated_again(as_superuser: Client, rows: Any, tracks
     rows.more()
     evaluation = Evaluation.objects.get()
     done = as_superuser.post(reverse("admin:leaderboards_evaluation_changelist"), confirmed("re_evaluate", evaluation))
-    assert told(done) == ["1 of 1 begun again."]
+    assert told(done) == ["1 of 1 started again."]
     assert Evaluation.objects.filter(submission=evaluation.submission).count() == 2
 
 
@@ -114,7 +114,7 @@ def test_replaying_a_match_leads_to_the_evaluations_that_it_leaves_as_they_are(a
     listed = as_organiser.get(html.unescape(link))
     assert list(listed.context["cl"].queryset) == [evaluation]
     done = as_organiser.post(link.partition("?")[0], confirmed("re_evaluate", evaluation))
-    assert told(done) == ["1 of 1 begun again."]
+    assert told(done) == ["1 of 1 started again."]
     match.refresh_from_db()
     assert match.state == Match.State.WAITING, "a re-evaluation replays what failed"
 

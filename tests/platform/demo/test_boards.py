@@ -1,4 +1,4 @@
-"""The boards that the demo prints."""
+"""The leaderboards that the demo prints."""
 
 from __future__ import annotations
 

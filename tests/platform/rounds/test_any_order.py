@@ -1,6 +1,6 @@
 """Pushes, builds, matches, withdrawals, windows, rounds, rejudgings, frozen leaderboards and releases in any order.
 
-Beside the site stands a simple model of what must be seen by whom. `GAUNTLET_STEPS` says how many steps are taken, and
+A simple model of the site says what each person must see. `GAUNTLET_STEPS` says how many steps are taken, and
 `GAUNTLET_SEED` repeats a run.
 """
 
@@ -56,7 +56,7 @@ from submissions import build_queue, quota_ledger
 from submissions import services as submissions
 from submissions.admission import check_turn
 from submissions.models import Player, QuotaSlot, Submission
-from tests.platform.rounds.conftest import Hall, digest_of, distance_of
+from tests.platform.rounds.conftest import RoundFixture, digest_of, distance_of
 
 STEPS = int(os.environ.get("GAUNTLET_STEPS", "2000"))
 EACH = 50
@@ -103,7 +103,7 @@ def commits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, l
 class Site(RuleBasedStateMachine):
     """The site, with what the model remembers: who had left when, and what everybody saw when leaderboards froze."""
 
-    hall: Hall
+    env: RoundFixture
     commits: dict[str, tuple[Path, list[str]]]
     client: Client
     noon: datetime
@@ -115,7 +115,7 @@ class Site(RuleBasedStateMachine):
         self.undo = transaction.atomic()
         self.undo.__enter__()
         cache.clear()
-        self.hall.clock.at = self.noon
+        self.env.clock.at = self.noon
         self.captains = {slug: self._captain(slug) for slug in TEAMS}
         self.pushed = dict.fromkeys(((slug, kind) for slug in TEAMS for kind in KINDS), 0)
         self.late: list[tuple[Repository, str, str, User]] = []
@@ -136,11 +136,11 @@ class Site(RuleBasedStateMachine):
             self.undo.__exit__(None, None, None)
 
     def _captain(self, slug: str) -> User:
-        entry = self.hall.entry(slug)
+        entry = self.env.entry(slug)
         user = User.objects.create_user(slug, f"{slug}@example.org", None)
         Membership.objects.create(team=entry.team, user=user, role="captain", joined_at=clock.now())
         for kind in KINDS:
-            repository = Repository.objects.create(entry=entry, track=self.hall.tracks[kind], created_at=clock.now())
+            repository = Repository.objects.create(entry=entry, track=self.env.tracks[kind], created_at=clock.now())
             repository.path.parent.mkdir(parents=True, exist_ok=True)
             if repository.path.is_symlink():
                 repository.path.unlink()
@@ -152,8 +152,8 @@ class Site(RuleBasedStateMachine):
         """Pools of two baselines each, or of the first submissions; some teams have scores already."""
         if baselines:
             for kind in KINDS:
-                players = [self.hall.player(kind, number) for number in (100, 101)]
-                boards.set_pool(track=self.hall.tracks[kind], players=players, reason="the bundled baselines")
+                players = [self.env.player(kind, number) for number in (100, 101)]
+                boards.set_pool(track=self.env.tracks[kind], players=players, reason="the bundled baselines")
         for slug, kind in sent:
             self.submit(slug, kind)
         self.settle()
@@ -203,7 +203,7 @@ class Site(RuleBasedStateMachine):
             if how == "fault":
                 build_queue.release_claim(build, "fault", "a full disk")
             elif how == "refused":
-                build_queue.refuse(build, "build_failed", "it does not build", "mend it")
+                build_queue.refuse(build, "build_failed", "it does not build", "fix it")
             else:
                 assert build_queue.begin_checks(build, timedelta(minutes=5))
                 assert build_queue.succeed(build, self._player(submission), [])
@@ -212,7 +212,7 @@ class Site(RuleBasedStateMachine):
     def _player(self, submission: Submission) -> Player:
         kind = submission.repository.track.name
         return Player.objects.create(
-            competition=self.hall.competition,
+            competition=self.env.competition,
             track_name=kind,
             digest=digest_of(kind, next(self.players)),
             title=f"{submission.repository} {submission.tag}",
@@ -233,17 +233,17 @@ class Site(RuleBasedStateMachine):
     def play(self, share: int) -> None:
         """Workers play some of the pieces that wait."""
         for _ in range(share):
-            if (claim := queue.claim(self.hall.worker())) is None:
+            if (claim := queue.claim(self.env.worker())) is None:
                 break
-            queue.commit(claim, self.hall.played(claim))
+            queue.commit(claim, self.env.played(claim))
 
     @rule()
     def fail(self) -> None:
         """A piece fails three times on a broken host."""
         for pause in (*queue.PAUSES, timedelta(0)):
-            if claim := queue.claim(self.hall.worker()):
+            if claim := queue.claim(self.env.worker()):
                 queue.release_claim(claim, fault="a full disk")
-                self.hall.clock.forward(seconds=pause.total_seconds())
+                self.env.clock.forward(seconds=pause.total_seconds())
 
     @rule(factor=st.sampled_from([1.0, 0.5, 2.0]))
     def err(self, factor: float) -> None:
@@ -258,7 +258,7 @@ class Site(RuleBasedStateMachine):
 
     @rule(minutes=st.sampled_from([1, 10, 60, 600, 1500]))
     def wait(self, minutes: int) -> None:
-        self.hall.clock.forward(minutes=minutes)
+        self.env.clock.forward(minutes=minutes)
 
     # what organisers do
 
@@ -267,7 +267,7 @@ class Site(RuleBasedStateMachine):
         submission = _one(Submission.objects.filter(disqualified_at__isnull=not reinstated), which)
         if submission is not None:
             act = submissions.reinstate if reinstated else submissions.disqualify
-            act(submission=submission, by=self.hall.organiser, reason="we looked into it")
+            act(submission=submission, by=self.env.organiser, reason="we looked into it")
 
     @rule(which=numbers)
     def re_evaluate(self, which: int) -> None:
@@ -276,10 +276,10 @@ class Site(RuleBasedStateMachine):
             return
         held = submission.evaluations.filter(rejudging__state__in=["playing", "compared"]).exists()
         try:
-            boards.re_evaluate(submission=submission, by=self.hall.organiser, reason="a test")
+            boards.re_evaluate(submission=submission, by=self.env.organiser, reason="a test")
         except Refusal:
             return
-        assert not held, "what is rejudged is not measured beside it"
+        assert not held, "what is rejudged is not measured at the same time"
 
     @rule(which=numbers, size=st.integers(1, 3))
     def rejudge(self, which: int, size: int) -> None:
@@ -288,20 +288,20 @@ class Site(RuleBasedStateMachine):
         before = Rejudging.objects.count()
         try:
             boards.begin_rejudging(
-                competition=self.hall.competition, submissions=chosen[:size], reason="a fault", by=self.hall.organiser
+                competition=self.env.competition, submissions=chosen[:size], reason="a fault", by=self.env.organiser
             )
         except Refusal:
             assert Rejudging.objects.count() == before
 
-    @rule(which=numbers, how=st.sampled_from(["apply", "apply", "drop", "replay"]))
+    @rule(which=numbers, how=st.sampled_from(["publish", "publish", "discard", "replay"]))
     def end_rejudging(self, which: int, how: str) -> None:
         boards.settle_rejudgings()
         rejudging = _one(Rejudging.objects.filter(state__in=["playing", "compared"]), which)
         if rejudging is None:
             return
         failed = rejudging.evaluations.filter(state="void", cause="platform").exists()
-        by: dict[str, Any] = {"rejudging": rejudging, "by": self.hall.organiser, "reason": "a test"}
-        if how == "drop":
+        by: dict[str, Any] = {"rejudging": rejudging, "by": self.env.organiser, "reason": "a test"}
+        if how == "discard":
             boards.discard_rejudging(**by)
         elif how == "replay":
             with _refused(unless=failed):
@@ -319,19 +319,19 @@ class Site(RuleBasedStateMachine):
         self.rejudge(which, size)
         self.play(100)
         boards.score_finished()
-        self.end_rejudging(which, "apply")
+        self.end_rejudging(which, "publish")
 
     @rule()
     def stop_boards(self) -> None:
         with _refused(unless=self.frozen is None):
             seen = self._known()
-            boards.freeze_leaderboards(competition=self.hall.competition, by=self.hall.organiser, reason="the final")
+            boards.freeze_leaderboards(competition=self.env.competition, by=self.env.organiser, reason="the final")
             self.frozen = seen
 
     @rule()
     def unfreeze_leaderboards(self) -> None:
         with _refused(unless=self.frozen is not None):
-            boards.unfreeze_leaderboards(competition=self.hall.competition, by=self.hall.organiser, reason="it is over")
+            boards.unfreeze_leaderboards(competition=self.env.competition, by=self.env.organiser, reason="it is over")
             self.frozen = None
 
     @rule(hours=st.integers(1, 20))
@@ -340,21 +340,21 @@ class Site(RuleBasedStateMachine):
         now = clock.now()
         with _refused(unless=not self._overlaps(now, now + timedelta(hours=hours))):
             plan_window(
-                competition=self.hall.competition,
+                competition=self.env.competition,
                 starts_at=now,
                 ends_at=now + timedelta(hours=hours),
                 reason="maintenance",
-                by=self.hall.organiser,
+                by=self.env.organiser,
             )
 
     @rule(source=st.sampled_from(["test", "test-2", "final"]))
     def plan(self, source: str) -> None:
         starts = clock.now() + timedelta(hours=1)
-        drawn = Round.objects.filter(sample_set__drawn_from=self.hall.sources[source]).exclude(state="cancelled")
-        played = Match.objects.filter(sample_set__drawn_from=self.hall.sources[source]).exists()
+        drawn = Round.objects.filter(sample_set__drawn_from=self.env.sources[source]).exclude(state="cancelled")
+        played = Match.objects.filter(sample_set__drawn_from=self.env.sources[source]).exists()
         free = not drawn.exists() and not played and not self._overlaps(starts, starts + timedelta(hours=10))
         with _refused(unless=free):
-            self.hall.plan("final" if source == "final" else "top-five", samples=8, source=source)
+            self.env.plan("final" if source == "final" else "top-five", samples=8, source=source)
 
     @rule(how=st.sampled_from(["go on", "go on", "go on", "pause", "cancel"]))
     def advance_round(self, how: str) -> None:
@@ -362,10 +362,10 @@ class Site(RuleBasedStateMachine):
         round_ = Round.objects.filter(state__in=Round.UNDER_WAY).first()
         if round_ is None:
             if planned := Round.objects.filter(state="planned").last():
-                self.hall.clock.at = max(self.hall.clock.at, planned.window.starts_at)
+                self.env.clock.at = max(self.env.clock.at, planned.window.starts_at)
                 rounds.freeze_due()
             return
-        by: dict[str, Any] = {"round": round_, "by": self.hall.organiser, "reason": "a test"}
+        by: dict[str, Any] = {"round": round_, "by": self.env.organiser, "reason": "a test"}
         if how == "cancel":
             rounds.cancel(**by)
         elif round_.state == "frozen":
@@ -378,8 +378,8 @@ class Site(RuleBasedStateMachine):
             rounds.pause(**by)
         else:
             for match in Match.objects.filter(round_match__round=round_, state="failed"):
-                replay_failed(match, self.hall.organiser)
-            self.hall.run(round_)
+                replay_failed(match, self.env.organiser)
+            self.env.run(round_)
 
     @rule(source=st.sampled_from(["test", "test-2", "final"]))
     def hold(self, source: str) -> None:
@@ -394,7 +394,7 @@ class Site(RuleBasedStateMachine):
         assert not late, "what was ready after the start of the window is in the round"
         nobody = any(view.rows and not view.pool_after for view in preview(round_))
         with _refused(unless=not nobody):
-            rounds.publish(round_=round_, by=self.hall.organiser)
+            rounds.publish(round_=round_, by=self.env.organiser)
         if nobody:
             return
         for track in {each.track for each in entries}:
@@ -410,10 +410,10 @@ class Site(RuleBasedStateMachine):
             return
         out = round_.releases.filter(part=part, withdrawn_at=None).first()
         if out is not None:
-            take_back(release=out, by=self.hall.organiser, reason="a test")
+            take_back(release=out, by=self.env.organiser, reason="a test")
             return
         with _refused(unless=part != "bundle" or self.frozen is None):
-            release(round_=round_, part=part, by=self.hall.organiser, reason="the end")
+            release(round_=round_, part=part, by=self.env.organiser, reason="the end")
 
     # what must be so
 
@@ -451,10 +451,10 @@ class Site(RuleBasedStateMachine):
             before = list(Evaluation.objects.values_list("pk", "state")), Match.objects.filter(state="played").count()
             quota_ledger.settle_reservations()
             sweep()
-            self.hall.play()
+            self.env.play()
             boards.score_finished()
             if failed := list(unresolved()):
-                self.hall.clock.forward(hours=1)
+                self.env.clock.forward(hours=1)
                 for evaluation in failed:
                     self._measure_again(evaluation.submission)
             if before == (
@@ -470,7 +470,7 @@ class Site(RuleBasedStateMachine):
 
     def _measure_again(self, submission: Submission) -> None:
         """What organisers do for a submission that stays without a score: an open set of it has to end first."""
-        by: dict[str, Any] = {"by": self.hall.organiser, "reason": "a test"}
+        by: dict[str, Any] = {"by": self.env.organiser, "reason": "a test"}
         for rejudging in Rejudging.objects.filter(
             state__in=["playing", "compared"], evaluations__submission=submission
         ).distinct():
@@ -478,10 +478,10 @@ class Site(RuleBasedStateMachine):
         boards.re_evaluate(submission=submission, **by)
 
     def _compare(self, kind: str) -> None:
-        """The board of a track: the newest submission of each team that counts, measured under the terms in force by
+        """The board of a track: the newest submission of each team that counts, measured on the current basis by
         the newest published match of each pair, and ranked by value."""
-        pool = self.hall.tracks["untargeted" if kind == "model" else "model"].pools.first()
-        rows = list(Standing.objects.filter(track=self.hall.tracks[kind]).select_related("evaluation").order_by("rank"))
+        pool = self.env.tracks["untargeted" if kind == "model" else "model"].pools.first()
+        rows = list(Standing.objects.filter(track=self.env.tracks[kind]).select_related("evaluation").order_by("rank"))
         expected = {}
         for submission in Submission.objects.filter(
             repository__track__name=kind, state="ready", disqualified_at=None
@@ -517,7 +517,7 @@ class Site(RuleBasedStateMachine):
         """Of each track what everybody sees of its board, and of each submission its score."""
         seen: dict[object, Any] = {}
         for kind in KINDS:
-            track = self.hall.tracks[kind]
+            track = self.env.tracks[kind]
             track.refresh_from_db()
             seen[kind] = [(row.team, row.value, row.rank) for row in board(track).rows]
         for submission in Submission.objects.select_related("repository__entry__competition"):
@@ -564,13 +564,13 @@ def _refused(*, unless: bool) -> Iterator[None]:
 
 @pytest.mark.parametrize("part", [0, 1])
 @pytest.mark.timeout(max(7200, STEPS))
-def test_whatever_happens_in_any_order_everybody_sees_what_the_model_says(
-    hall: Hall, commits: dict[str, tuple[Path, list[str]]], client: Client, part: int
+def test_in_any_order_of_events_everyone_sees_what_the_model_says(
+    env: RoundFixture, commits: dict[str, tuple[Path, list[str]]], client: Client, part: int
 ) -> None:
     number = int(os.environ.get("GAUNTLET_SEED") or random.SystemRandom().randrange(10**9))
     sys.stdout.write(f"GAUNTLET_SEED={number} GAUNTLET_STEPS={STEPS}\n")  # shown where it fails
-    Site.hall, Site.commits, Site.client, Site.noon = hall, commits, client, hall.clock.at
-    hall.distance = lambda model, attack, sample: Site.factor * distance_of(_near(model), _near(attack), sample)
+    Site.env, Site.commits, Site.client, Site.noon = env, commits, client, env.clock.at
+    env.distance = lambda model, attack, sample: Site.factor * distance_of(_near(model), _near(attack), sample)
     Site.happened = Counter()
     Competition.objects.update(new_validation_set=False)  # each takes a second to draw
     run_state_machine_as_test(

@@ -1,4 +1,4 @@
-"""The keys that sign bundles: made once, never lost in silence, and each naming the next."""
+"""The keys that sign bundles: made once, never lost silently, and each signing the next."""
 
 from __future__ import annotations
 
@@ -84,13 +84,13 @@ def test_a_lost_key_is_a_fault_and_never_another_key(kept: Path, caplog: pytest.
     secret = kept.read_text()
     kept.unlink()
     for act in (lambda: signed(BODY), lambda: rotate(by=None, reason="It is gone.")):
-        with pytest.raises(Fault, match="bring the file signing-key back"):
+        with pytest.raises(Fault, match="restore the file signing-key"):
             act()
     assert "CRITICAL" in caplog.text
     assert (kept.exists(), public_key()) == (False, lost)
     # nor is somebody else's
     kept.write_text("5" * 64)
-    with pytest.raises(Fault, match="is not there"):
+    with pytest.raises(Fault, match="is missing"):
         signed(BODY)
     kept.write_text(secret)
     assert about_key(signed(BODY), lost) == []
@@ -99,7 +99,7 @@ def test_a_lost_key_is_a_fault_and_never_another_key(kept: Path, caplog: pytest.
 @pytest.mark.django_db
 def test_where_it_is_lost_for_ever_nothing_leads_to_its_successor(kept: Path) -> None:
     lost = public_key()
-    with pytest.raises(Refusal, match="the secret of the signing key is there"):
+    with pytest.raises(Refusal, match="the secret of the signing key exists"):
         replace_lost(by=None, reason="I want another.")
     kept.unlink()
     replace_lost(by=None, reason="The disk and its backup burnt.")
@@ -125,5 +125,5 @@ def test_an_operator_changes_it_by_a_command(capsys: pytest.CaptureFixture[str])
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[2] for line in lines] == [key.public for key in SigningKey.objects.order_by("pk")]
     assert len(lines) == 2
-    with pytest.raises(CommandError, match="the secret of the signing key is there"):
+    with pytest.raises(CommandError, match="the secret of the signing key exists"):
         call_command("signing_key", "replace", "--reason", "I want another.")

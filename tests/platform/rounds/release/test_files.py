@@ -55,7 +55,7 @@ def test_it_works(published: Final) -> None:
 
 def test_anybody_can_check_the_commitment(published: Final, tmp_path: Path, root: Path) -> None:
     """By the lines in the documentation, from nothing but the file."""
-    lines = re.findall(r"```python\n(.*?)```", (root / "docs/rounds.md").read_text(), re.DOTALL)
+    lines = re.findall(r"```python\n(.*?)```", (root / "docs/bundles.md").read_text(), re.DOTALL)
     (check,) = (each for each in lines if "commitment.json" in each)
     folder = tmp_path / "unpacked"
     with zipfile.ZipFile(io.BytesIO(images_zip(published.round))) as archive:
@@ -81,9 +81,9 @@ def test_the_pairs_and_their_images_are_told(published: Final) -> None:
     assert (row["pair"], row["samples"]) == (str(published.pair.pk), "3")
     assert (row["model"], row["model_teams"], row["attack"], row["attack_teams"]) == (owls, "owls", foxes, "foxes")
     with zipfile.ZipFile(io.BytesIO(pair_zip(published.pair))) as archive:
-        told = _rows(archive.read("samples.csv"))
-        assert [each["sample"] for each in told] == ["0", "1", "2"]
-        assert {(each["outcome"], each["distance"], each["found_label"]) for each in told} == {
+        reported = _rows(archive.read("samples.csv"))
+        assert [each["sample"] for each in reported] == ["0", "1", "2"]
+        assert {(each["outcome"], each["distance"], each["found_label"]) for each in reported} == {
             ("adversarial", "1.5", "4")
         }
         for number, image in enumerate(published.perturbed):
