@@ -12,22 +12,22 @@ class CredentialStore:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._kept: dict[str, dict[str, str]] = json.loads(path.read_text()) if path.exists() else {}
+        self._stored: dict[str, dict[str, str]] = json.loads(path.read_text()) if path.exists() else {}
 
     def password_of(self, user: str) -> str:
         """Return the user's password, generated on the first call."""
-        return self._kept.get(user, {}).get("password") or self._keep(user, "password", secrets.token_urlsafe(9))
+        return self._stored.get(user, {}).get("password") or self._store(user, "password", secrets.token_urlsafe(9))
 
     def token_of(self, user: str) -> str | None:
         """Return the user's access token, None if there is none."""
-        return self._kept.get(user, {}).get("token")
+        return self._stored.get(user, {}).get("token")
 
     def put_token(self, user: str, token: str) -> str:
         """Store the user's access token."""
-        return self._keep(user, "token", token)
+        return self._store(user, "token", token)
 
-    def _keep(self, user: str, what: str, value: str) -> str:
-        self._kept.setdefault(user, {})[what] = value
+    def _store(self, user: str, what: str, value: str) -> str:
+        self._stored.setdefault(user, {})[what] = value
         self._path.touch(mode=0o600)
-        self._path.write_text(json.dumps(self._kept, indent=1))
+        self._path.write_text(json.dumps(self._stored, indent=1))
         return value

@@ -80,7 +80,7 @@ class Season:
         if shown.state != State.PUBLISHED:
             self._wait("frozen", lambda: self._at(shown) != State.PLANNED)
             if shown.state == State.FROZEN:
-                self._tell(f"{shown.title} is frozen with {shown.entries.count()} submissions.")
+                self._print_line(f"{shown.title} is frozen with {shown.entries.count()} submissions.")
                 self._act(shown, "start", "started")
             if shown.state == State.PAUSED:
                 self._act(shown, "resume", "resumed")
@@ -89,7 +89,7 @@ class Season:
         if shown.window.ends_at > clock.now():
             path = f"/admin/competitions/freezewindow/{shown.window_id}/end_now/"
             self._organiser.act(path, "1 of 1 ended", reason="The round is published.")
-            self._tell("The freeze window has ended: submissions are accepted again.")
+            self._print_line("The freeze window has ended: submissions are accepted again.")
         return shown
 
     def _plan(self, chapter: Chapter) -> Round:
@@ -117,7 +117,7 @@ class Season:
         planned: Round = self._competition.rounds.get(kind=chapter.kind, state=State.PLANNED)
         most = estimate(planned)
         hours = f", {max(1, 60 * most.hours):.0f} min" if most.hours is not None else ""
-        self._tell(
+        self._print_line(
             f"{ORGANISER} planned {planned.title}: {source.count} secret samples, at most {most.triples_most:,} "
             f"samples to play{hours}; committed to {planned.commitment[:16]}."
         )
@@ -136,7 +136,7 @@ class Season:
             line = f"stages finished: {shown.stages.count()}; {far.done:,} of at most {most:,} samples played"
             if line != printed:
                 printed = line
-                self._tell(f"{shown.title}: {line}")
+                self._print_line(f"{shown.title}: {line}")
             return False
 
         self._wait("scored", over, every=WATCH_SECONDS)
@@ -144,7 +144,7 @@ class Season:
     def _publish(self, shown: Round) -> None:
         print_preview(shown.title, preview(shown), self._console)
         self._act(shown, "publish", "published")
-        self._tell(f"{shown.title} is published. Its page: {self._site.front_page(self._page(shown))}")
+        self._print_line(f"{shown.title} is published. Its page: {self._site.front_page(self._page(shown))}")
         for track in self._competition.tracks.all():
             pools = track.pools.prefetch_related("players").order_by("-number")[:2]
             for pool in reversed(pools):
@@ -161,7 +161,7 @@ class Season:
             return not playing.exists() and next(unevaluated(), None) is None
 
         if not settled():
-            self._tell("Submissions are measured again against the new pools.")
+            self._print_line("Submissions are measured again against the new pools.")
             self._wait("measured again", settled)
 
     def _release(self, final: Round) -> None:
@@ -169,7 +169,7 @@ class Season:
         for part in Release.Part:
             if part not in public:
                 self._act(final, "release", "released", part=part)
-                self._tell(f"released: {part.label}")
+                self._print_line(f"released: {part.label}")
 
     def _verify(self, final: Round) -> None:
         """Verify the bundle as anyone can, and check that a forged copy fails."""
@@ -178,13 +178,13 @@ class Season:
         key = visitor.download("/signing-key.txt").decode().strip()
         genuine = self._folder / "final.jsonl"
         genuine.write_bytes(bundle)
-        self._tell(f"gauntlet verify on the bundle, {len(bundle):,} bytes:")
+        self._print_line(f"gauntlet verify on the bundle, {len(bundle):,} bytes:")
         if self._run_verify(genuine, key) != 0:
             raise Fault("gauntlet verify does not accept the bundle")
         line, forged = _forged(bundle)
         copy = self._folder / "forged.jsonl"
         copy.write_bytes(forged)
-        self._tell(f"gauntlet verify on a copy with one digit changed in line {line}:")
+        self._print_line(f"gauntlet verify on a copy with one digit changed in line {line}:")
         if self._run_verify(copy, key) == 0:
             raise Fault("gauntlet verify accepts a forged bundle")
 
@@ -217,7 +217,7 @@ class Season:
     def _page(self, shown: Round) -> str:
         return f"/competitions/{self._competition.slug}/rounds/{shown.number}"
 
-    def _tell(self, line: str) -> None:
+    def _print_line(self, line: str) -> None:
         self._say(f"{self._site.time()}  {line}")
 
 

@@ -50,9 +50,9 @@ def push_copy(
         _git(copy, author, "commit", "--quiet", "--message", f"Start from {like}")
         if tag is not None:
             _git(copy, author, "tag", tag)
-        begun = time.monotonic()
+        started = time.monotonic()
         output = _git(copy, author, "push", address, *(ref for ref in (branch, tag) if ref is not None))
-        return Pushed(output, time.monotonic() - begun)
+        return Pushed(output, time.monotonic() - started)
 
 
 def pushed_tags(address: str) -> set[str]:

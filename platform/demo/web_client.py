@@ -60,11 +60,11 @@ class WebClient:
         """Log in with an existing account."""
         self._send("/accounts/login/", login=username, password=password)
 
-    def act(self, path: str, says: str, **values: str) -> None:
-        """Submit a form of the admin. Raise `Fault` with the page's errors if the answer does not contain `says`."""
+    def act(self, path: str, expected: str, **values: str) -> None:
+        """Submit a form of the admin. Raise `Fault` with the page's errors if the answer lacks the text `expected`."""
         answer = self._send(path, **values)
-        if says not in answer:
-            raise Fault(f"{path} did not answer {says!r}, but: {_form_errors(answer) or 'no message'}")
+        if expected not in answer:
+            raise Fault(f"{path} did not answer {expected!r}, but: {_form_errors(answer) or 'no message'}")
 
     def download(self, path: str) -> bytes:
         """Return the content at `path`."""

@@ -26,9 +26,9 @@ def take_snapshot(*, track: Track, reason: str) -> Snapshot:
     """Store a permanent copy of the track's leaderboard."""
     with transaction.atomic():
         locked = Track.objects.select_for_update(no_key=True, of=("self",)).select_related("competition")
-        held = locked.get(pk=track.pk)
+        current = locked.get(pk=track.pk)
         # later than the snapshot that frozen leaderboards show
-        return _snapshot(held, reason, time_of_a_result(held.competition_id))
+        return _snapshot(current, reason, time_of_a_result(current.competition_id))
 
 
 def freeze_leaderboards(*, competition: Competition, by: User, reason: str) -> None:
@@ -37,16 +37,16 @@ def freeze_leaderboards(*, competition: Competition, by: User, reason: str) -> N
     Raise `Refusal` where `by` does not organise it, or the leaderboards are frozen already.
     """
     with transaction.atomic():
-        held = _held(competition, by)
-        if held.leaderboards_frozen_since is not None:
+        current = _locked(competition, by)
+        if current.leaderboards_frozen_since is not None:
             raise Refusal("the leaderboards are already frozen", fix="no action needed")
         # scoring holds the lock of a track: results before `now` are in the snapshots, later ones are not
-        tracks = list(Track.objects.select_for_update(no_key=True).filter(competition=held).order_by("pk"))
-        now = max([clock.database_now(), *_last_known(held)])
+        tracks = list(Track.objects.select_for_update(no_key=True).filter(competition=current).order_by("pk"))
+        now = max([clock.database_now(), *_last_known(current)])
         for track in tracks:
             _snapshot(track, reason, now)
         _set_since(competition, now)
-        events.record("freeze", held, by=by, reason=reason)
+        events.record("freeze", current, by=by, reason=reason)
 
 
 def unfreeze_leaderboards(*, competition: Competition, by: User, reason: str) -> None:
@@ -55,11 +55,11 @@ def unfreeze_leaderboards(*, competition: Competition, by: User, reason: str) ->
     Raise `Refusal` where `by` does not organise it, or the leaderboards are not frozen.
     """
     with transaction.atomic():
-        held = _held(competition, by)
-        if held.leaderboards_frozen_since is None:
+        current = _locked(competition, by)
+        if current.leaderboards_frozen_since is None:
             raise Refusal("the leaderboards are not frozen", fix="no action needed")
         _set_since(competition, None)
-        events.record("unfreeze", held, by=by, reason=reason, since=held.leaderboards_frozen_since.isoformat())
+        events.record("unfreeze", current, by=by, reason=reason, since=current.leaderboards_frozen_since.isoformat())
 
 
 def time_of_a_result(competition: int) -> datetime:
@@ -73,13 +73,13 @@ def time_of_a_result(competition: int) -> datetime:
 
 
 def _last_known(competition: Competition) -> list[datetime]:
-    """Return the times of the last results by the clocks of the hosts that wrote them, which may be ahead of ours."""
+    """Return the times of the last results by the clocks of the hosts that wrote them, which may be ahead."""
     scored = Evaluation.objects.filter(sample_set__competition=competition).aggregate(last=Max("finished_at"))
     published = Rejudging.objects.filter(competition=competition).aggregate(last=Max("settled_at"))
     return [last for last in (scored["last"], published["last"]) if last is not None]
 
 
-def _held(competition: Competition, by: User) -> Competition:
+def _locked(competition: Competition, by: User) -> Competition:
     if not may_organise(by, competition):
         raise Refusal("only organisers can freeze or unfreeze leaderboards", fix=f"ask an organiser of {competition}")
     return Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)

@@ -155,7 +155,7 @@ def places_at(track: Track, at: datetime) -> dict[int, int]:
     return order(scored_rows(track, counted_at(at)), track.name)
 
 
-def over() -> QuerySet[Evaluation]:
+def finished_evaluations() -> QuerySet[Evaluation]:
     """Return playing evaluations without unfinished matches.
 
     Those of withdrawn submissions are excluded: they get no score (`services.end_withdrawn`).

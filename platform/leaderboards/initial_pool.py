@@ -9,7 +9,7 @@ from leaderboards.evaluation_basis import counting, pool_in_force
 from submissions.models import Player, Submission
 
 
-def first_players(track: Track, most: int) -> list[Player] | None:
+def first_players(track: Track, maximum: int) -> list[Player] | None:
     """Return the players that the first pool of a track should have, at most `most`; None if it is up to date.
 
     Members stay, and the first ready submission of each further team that counts is added. Disqualified and
@@ -23,7 +23,7 @@ def first_players(track: Track, most: int) -> list[Player] | None:
     teams = set(_submissions(track).filter(player__in=players).values_list("repository__entry", flat=True))
     joining = counting().filter(repository__track=track, player__isnull=False).order_by("state_since", "pk")
     for submission in joining.select_related("repository", "player"):
-        if len(players) >= most:
+        if len(players) >= maximum:
             break
         player, team = submission.player, submission.repository.entry_id
         if player is not None and player not in players and team not in teams:

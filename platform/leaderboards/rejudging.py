@@ -43,20 +43,20 @@ def begin_rejudging(*, competition: Competition, submissions: Sequence[Submissio
     """
     with transaction.atomic():
         _check_organiser(competition, by)
-        wanted = sorted({submission.pk for submission in submissions})
-        held = list(
+        keys = sorted({submission.pk for submission in submissions})
+        current = list(
             Submission.objects.select_for_update(of=("self",), no_key=True)
             .select_related("repository__entry", "repository__track", "player")
-            .filter(pk__in=wanted)
+            .filter(pk__in=keys)
             .order_by("pk")
         )
-        if not held:
+        if not current:
             raise Refusal("no submission is chosen", fix="choose the submissions to rejudge")
-        replaced = [_replaced(competition, submission) for submission in held]
+        replaced = [_replaced(competition, submission) for submission in current]
         rejudging = Rejudging.objects.create(competition=competition, reason=reason, made_at=clock.now())
         made = Evaluation.objects.bulk_create(_again(rejudging, old) for old in replaced)
         _request_matches(rejudging, made)
-        events.record("rejudge", rejudging, by=by, reason=reason, submissions=[row.pk for row in held])
+        events.record("rejudge", rejudging, by=by, reason=reason, submissions=[row.pk for row in current])
         notify("leaderboards.score")
     return rejudging
 
@@ -64,8 +64,8 @@ def begin_rejudging(*, competition: Competition, submissions: Sequence[Submissio
 def replay_rejudging(*, rejudging: Rejudging, by: User, reason: str) -> None:
     """Replay the failed matches of the set. Raise `Refusal` where none failed."""
     with transaction.atomic():
-        held = _held(rejudging, by, OPEN)
-        void = list(_failed_evaluations(held))
+        current = _locked(rejudging, by, OPEN)
+        void = list(_failed_evaluations(current))
         if not void:
             raise Refusal("no match of it failed", fix="wait until it is compared, publish it, or discard it")
         for match in Match.objects.filter(evaluations__in=void, state=Match.State.FAILED).distinct():
@@ -73,8 +73,8 @@ def replay_rejudging(*, rejudging: Rejudging, by: User, reason: str) -> None:
         Evaluation.objects.filter(pk__in=[row.pk for row in void]).update(
             state=Evaluation.State.PLAYING, finished_at=None, cause="", reason="", problem=""
         )
-        Rejudging.objects.filter(pk=held.pk).update(state=Rejudging.State.PLAYING)
-        events.record("replay", held, by=by, reason=reason, evaluations=[row.pk for row in void])
+        Rejudging.objects.filter(pk=current.pk).update(state=Rejudging.State.PLAYING)
+        events.record("replay", current, by=by, reason=reason, evaluations=[row.pk for row in void])
         notify("leaderboards.score")
     rejudging.refresh_from_db()
 
@@ -82,18 +82,21 @@ def replay_rejudging(*, rejudging: Rejudging, by: User, reason: str) -> None:
 def settle_rejudgings() -> int:
     """Mark rejudgings whose evaluations have all ended as compared; return how many."""
     unfinished = Evaluation.objects.filter(rejudging__isnull=False, state=Evaluation.State.PLAYING)
-    over = Rejudging.objects.filter(state=Rejudging.State.PLAYING).exclude(pk__in=unfinished.values("rejudging"))
-    return sum(_settle(rejudging) for rejudging in over)
+    finished = Rejudging.objects.filter(state=Rejudging.State.PLAYING).exclude(pk__in=unfinished.values("rejudging"))
+    return sum(_settle(rejudging) for rejudging in finished)
 
 
 def _settle(rejudging: Rejudging) -> bool:
     with transaction.atomic():
         # checked again under the lock: meanwhile it may be replayed or discarded
-        held = Rejudging.objects.select_for_update(no_key=True).get(pk=rejudging.pk)
-        if held.state != Rejudging.State.PLAYING or held.evaluations.filter(state=Evaluation.State.PLAYING).exists():
+        current = Rejudging.objects.select_for_update(no_key=True).get(pk=rejudging.pk)
+        if (
+            current.state != Rejudging.State.PLAYING
+            or current.evaluations.filter(state=Evaluation.State.PLAYING).exists()
+        ):
             return False
-        Rejudging.objects.filter(pk=held.pk).update(state=Rejudging.State.COMPARED)
-        events.record("compare", held)
+        Rejudging.objects.filter(pk=current.pk).update(state=Rejudging.State.COMPARED)
+        events.record("compare", current)
     return True
 
 
@@ -104,43 +107,47 @@ def publish_rejudging(*, rejudging: Rejudging, by: User, reason: str) -> None:
     competition, before all of the set has ended, and where a platform error ended a part of it.
     """
     with transaction.atomic():
-        held = _held(rejudging, by, (Rejudging.State.COMPARED,))
-        if failed := _failed_evaluations(held).first():
+        current = _locked(rejudging, by, (Rejudging.State.COMPARED,))
+        if failed := _failed_evaluations(current).first():
             raise Refusal(
                 f"a platform error ended the evaluation of submission {failed.submission_id}: {failed.problem}",
                 fix="replay the failed matches (action Replay), or discard the set",
             )
         # 1. from here on, no evaluation chooses matches that the set replaces
-        Competition.objects.select_for_update(no_key=True).get(pk=held.competition_id)
-        held.evaluations.update(counts=True)
-        Rejudging.objects.filter(pk=held.pk).update(state=Rejudging.State.PUBLISHED)
+        Competition.objects.select_for_update(no_key=True).get(pk=current.competition_id)
+        current.evaluations.update(counts=True)
+        Rejudging.objects.filter(pk=current.pk).update(state=Rejudging.State.PUBLISHED)
         # 2. update evaluations that use them, started or scored meanwhile or on another leaderboard
-        concerned = supersede_in(held.competition)
+        concerned = supersede_in(current.competition)
         # 3. the leaderboards, read under their locks: one that was frozen meanwhile hides the new scores
-        touched = Track.objects.filter(repositories__submissions__evaluations__rejudging=held).order_by()
+        touched = Track.objects.filter(repositories__submissions__evaluations__rejudging=current).order_by()
         locked = Track.objects.select_for_update(no_key=True).filter(pk__in=touched.values("pk"))
         tracks = list(locked.order_by("pk"))
-        Rejudging.objects.filter(pk=held.pk).update(settled_at=time_of_a_result(held.competition_id))
+        Rejudging.objects.filter(pk=current.pk).update(settled_at=time_of_a_result(current.competition_id))
         changed = {track.name: recompute(track) for track in tracks}
         scored_again = sorted({row.submission_id for row in concerned})
-        events.record("publish", held, by=by, reason=reason, changed_places=changed, scored_again=scored_again)
+        events.record("publish", current, by=by, reason=reason, changed_places=changed, scored_again=scored_again)
     rejudging.refresh_from_db()
 
 
 def discard_rejudging(*, rejudging: Rejudging, by: User, reason: str) -> None:
     """Discard the whole set: no leaderboard changes, results are kept, and open matches are cancelled."""
     with transaction.atomic():
-        held = _held(rejudging, by, OPEN)
-        Rejudging.objects.filter(pk=held.pk).update(state=Rejudging.State.DISCARDED, settled_at=clock.database_now())
+        current = _locked(rejudging, by, OPEN)
+        Rejudging.objects.filter(pk=current.pk).update(state=Rejudging.State.DISCARDED, settled_at=clock.database_now())
         open_matches = [Match.State.WAITING, Match.State.PLAYING, Match.State.SUSPENDED]
-        cancel(Match.objects.filter(repetition=held.pk, rules__competition=held.competition_id, state__in=open_matches))
-        held.evaluations.filter(state=Evaluation.State.PLAYING).update(
+        cancel(
+            Match.objects.filter(
+                repetition=current.pk, rules__competition=current.competition_id, state__in=open_matches
+            )
+        )
+        current.evaluations.filter(state=Evaluation.State.PLAYING).update(
             state=Evaluation.State.VOID,
             finished_at=clock.database_now(),
             reason="discarded",
             problem="The rejudging was discarded before it was played.",
         )
-        events.record("discard", held, by=by, reason=reason)
+        events.record("discard", current, by=by, reason=reason)
     rejudging.refresh_from_db()
 
 
@@ -149,13 +156,13 @@ def _check_organiser(competition: Competition, by: User) -> None:
         raise Refusal("only organisers can rejudge", fix=f"ask an organiser of {competition}")
 
 
-def _held(rejudging: Rejudging, by: User, states: Sequence[str]) -> Rejudging:
+def _locked(rejudging: Rejudging, by: User, states: Sequence[str]) -> Rejudging:
     _check_organiser(rejudging.competition, by)
-    held = Rejudging.objects.select_for_update(no_key=True).get(pk=rejudging.pk)
-    if held.state not in states:
-        fix = "wait until it is compared, or discard it" if held.state in OPEN else "start a new rejudging"
-        raise Refusal(f"{held} is {held.get_state_display()}", fix=fix)
-    return held
+    current = Rejudging.objects.select_for_update(no_key=True).get(pk=rejudging.pk)
+    if current.state not in states:
+        fix = "wait until it is compared, or discard it" if current.state in OPEN else "start a new rejudging"
+        raise Refusal(f"{current} is {current.get_state_display()}", fix=fix)
+    return current
 
 
 def _replaced(competition: Competition, submission: Submission) -> Evaluation:

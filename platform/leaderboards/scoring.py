@@ -22,7 +22,7 @@ from leaderboards.player_owners import left_out
 from leaderboards.rank_intervals import with_intervals
 from leaderboards.ranking import Place, places
 from leaderboards.scoring_adapter import Opponent, PlayedSample, Scores, score_columns
-from leaderboards.selectors import COUNTED, OWN_OPPONENTS, key_in_force, over, scored_rows
+from leaderboards.selectors import COUNTED, OWN_OPPONENTS, finished_evaluations, key_in_force, scored_rows
 from matches.models import Match, SampleResult
 from submissions import quota_ledger
 from submissions.models import Submission
@@ -58,7 +58,9 @@ def score_finished() -> int:
     cover only the writes of scores and standings. An evaluation that cannot be ended is logged and skipped.
     """
     due: dict[int, list[Evaluation]] = {}
-    for evaluation in over().select_related("submission__repository__track", "pool", "sample_set").order_by("pk"):
+    for evaluation in (
+        finished_evaluations().select_related("submission__repository__track", "pool", "sample_set").order_by("pk")
+    ):
         due.setdefault(evaluation.submission.repository.track_id, []).append(evaluation)
     return sum(_end_all(track, evaluations) for track, evaluations in due.items())
 
@@ -111,7 +113,7 @@ def _end_all(track: int, evaluations: Sequence[Evaluation]) -> int:
             evaluation
             for evaluation, matches, ending in endings
             # a rejudging published meanwhile exchanges matches: scored next time
-            if matches == _matches_of(evaluation) and _try_to_end(evaluation, ending, over())
+            if matches == _matches_of(evaluation) and _try_to_end(evaluation, ending, finished_evaluations())
         ]
         if any(evaluation.counts for evaluation in ended):
             recompute(locked)

@@ -117,9 +117,11 @@ def set_pool(
 
 
 def _check_players(track: Track, players: Sequence[Player]) -> None:
-    most = _opponents(track)
-    if not 1 <= len(players) <= most:
-        raise Refusal(f"a pool cannot have {len(players)} players", fix=f"choose 1 to {most} players, as the rules say")
+    maximum = _opponents(track)
+    if not 1 <= len(players) <= maximum:
+        raise Refusal(
+            f"a pool cannot have {len(players)} players", fix=f"choose 1 to {maximum} players, as the rules say"
+        )
     if len({player.pk for player in players}) < len(players):
         raise Refusal("a player is listed twice", fix="list each player once")
     for player in players:
@@ -138,9 +140,9 @@ def make_first_pools() -> list[Pool]:
     Builds missing baselines, so it runs on a worker. A failed build affects only its own track, and the next sweep
     tries again.
     """
-    begun = Q(competition__public=True) | Q(competition__starts_at__lte=clock.now())
+    started = Q(competition__public=True) | Q(competition__starts_at__lte=clock.now())
     made = []
-    for track in Track.objects.filter(begun, pools__isnull=True).select_related("competition"):
+    for track in Track.objects.filter(started, pools__isnull=True).select_related("competition"):
         if not track.baselines:
             continue
         try:
@@ -192,7 +194,7 @@ def evaluate(submission: Submission) -> Evaluation | None:
     Return None where nothing is started: no pool yet, already started, not ready, or disqualified. Safe to repeat.
     """
     with transaction.atomic():
-        submission = _held(submission)
+        submission = _locked(submission)
         basis = basis_in_force(submission.repository.track)
         if not _counts(submission) or basis is None:
             return None
@@ -207,7 +209,7 @@ def re_evaluate(*, submission: Submission, by: User, reason: str) -> Evaluation:
     Earlier evaluations are kept. Raise `Refusal` where `by` is no organiser, or nothing can be measured.
     """
     with transaction.atomic():
-        submission = _held(submission)
+        submission = _locked(submission)
         track = submission.repository.track
         if not may_organise(by, track.competition):
             raise Refusal("only organisers can re-evaluate submissions", fix="ask an organiser of the competition")
@@ -237,7 +239,7 @@ def retry_evaluation() -> int:
 
 def _try_again(evaluation: Evaluation) -> bool:
     with transaction.atomic():
-        submission = _held(evaluation.submission)
+        submission = _locked(evaluation.submission)
         basis = basis_in_force(submission.repository.track)
         # checked again under the lock: an organiser, another worker or another basis may have been first
         if basis is None or not unresolved().filter(pk=evaluation.pk).exists():
@@ -254,7 +256,7 @@ def _begin_again(submission: Submission, basis: EvaluationBasis, *, by: User | N
     return evaluation
 
 
-def _held(submission: Submission) -> Submission:
+def _locked(submission: Submission) -> Submission:
     # the competition first: while a rejudging is published, no evaluation chooses matches that it replaces
     Competition.objects.select_for_update(no_key=True).get(pk=submission.repository.entry.competition_id)
     return (

@@ -73,7 +73,7 @@ class Section:
 class Dashboard:
     """The whole dashboard. `percent` is the share of the maximal cost that is played; None if unknown."""
 
-    stands: str
+    state: str
     problem: str
     percent: int | None
     sections: Sequence[Section]
@@ -81,14 +81,14 @@ class Dashboard:
 
 def dashboard(round_: Round) -> Dashboard:
     """Return the dashboard of the round, in a number of queries that does not grow with the round."""
-    most = estimate(round_) if round_.state in COSTS else None
-    far = progress(round_)
+    maximum = estimate(round_) if round_.state in COSTS else None
+    played = progress(round_)
     titles = {track.name: track.title for track in round_.competition.tracks.all()}
     brackets = stages(round_)
     views = preview(round_) if round_.state == State.SCORED else []
     sections = [
-        Section("Cost", [_cost(most, far)], COST),
-        Section("Faults", [_faults(far.faults)] if far.faults else []),
+        Section("Cost", [_cost(maximum, played)], COST),
+        Section("Faults", [_faults(played.faults)] if played.faults else []),
         Section("Failed audits", _failed_audits(round_), AUDITS),
         Section("What publishing changes", _previews(views), " ".join([PREVIEW, *audit_notes(views)])),
         Section("Entries", _field(round_, titles, brackets) if round_.state in COSTS else []),
@@ -98,8 +98,9 @@ def dashboard(round_: Round) -> Dashboard:
         Section("Releases", _releases(round_)),
         Section("Workers", [_workers(workers())] if round_.state in COSTS else [], folded=True),
     ]
-    percent = 100 * far.done // most.triples_most if most and most.triples_most else None
-    COST = "In samples played: one attack on one image against one model counts one."
+    percent = 100 * played.done // maximum.triples_most if maximum and maximum.triples_most else None
+    shown = [section for section in sections if section.tables]
+    return Dashboard(STATE_TEXT[State(round_.state)], round_.problem, percent, shown)
 
 
 COST = "In samples played: one attack on one image against one model counts one."
@@ -112,26 +113,29 @@ AUDITS = (
 WARNINGS = "Attacks that do not count but would have broken a winning model. They do not score; publishing shows them."
 
 
-def _cost(most: Estimate | None, far: Progress) -> Table:
+def _cost(maximum: Estimate | None, played: Progress) -> Table:
     rows: list[tuple[str, object]] = [
-        ("Samples played", f"{far.done:,}"),
-        ("Requested, not yet played", f"{far.left:,}"),
-        ("Matches", f"{far.matches:,}"),
+        ("Samples played", f"{played.done:,}"),
+        ("Requested, not yet played", f"{played.left:,}"),
+        ("Matches", f"{played.matches:,}"),
     ]
-    if most is not None:
+    if maximum is not None:
         rows += [
-            ("Maximum in total", f"{most.triples_most:,}" if most.triples_most else "a side is missing"),
-            ("Maximum hours, at measured speed", _hours(most)),
-            ("Maximum disk", "unknown: nothing played yet" if most.disk_bytes is None else _size(most.disk_bytes)),
-            ("Live workers", most.workers),
+            ("Maximum in total", f"{maximum.triples_most:,}" if maximum.triples_most else "a side is missing"),
+            ("Maximum hours, at measured speed", _hours(maximum)),
+            (
+                "Maximum disk",
+                "unknown: nothing played yet" if maximum.disk_bytes is None else _size(maximum.disk_bytes),
+            ),
+            ("Live workers", maximum.workers),
         ]
     return Table("", (), rows)
 
 
-def _hours(most: Estimate) -> str:
-    if most.hours is None:
-        return "unknown: nothing played yet" if most.workers else "unknown: no live worker"
-    return f"{most.hours:.1f} h" if most.hours >= 1 else f"{60 * most.hours:.0f} min"
+def _hours(maximum: Estimate) -> str:
+    if maximum.hours is None:
+        return "unknown: nothing played yet" if maximum.workers else "unknown: no live worker"
+    return f"{maximum.hours:.1f} h" if maximum.hours >= 1 else f"{60 * maximum.hours:.0f} min"
 
 
 def _size(size: int) -> str:
@@ -308,8 +312,10 @@ def _releases(round_: Round) -> list[Table]:
     return [Table("", ("part", "released", "by", "withdrawn"), rows)] if rows else []
 
 
-def _workers(there: Iterable[WorkerStatus]) -> Table:
+def _workers(statuses: Iterable[WorkerStatus]) -> Table:
     rows = [
-        (each.worker.name, each.worker.worker_class, "plays" if each.holds else "waits") for each in there if each.live
+        (each.worker.name, each.worker.worker_class, "plays" if each.holds else "waits")
+        for each in statuses
+        if each.live
     ]
     return Table(f"{len(rows)} live", ("worker", "class", ""), rows)

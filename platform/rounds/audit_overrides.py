@@ -37,21 +37,21 @@ def override_audit(*, entry: RoundEntry, by: User, reason: str) -> None:
             f"{entry.submission.title} has not failed an audit in this round", fix="no action needed: it stays in"
         )
     with transaction.atomic():
-        held = locked(entry.round)
-        require_state(held, Round.State.PLAYING, Round.State.PAUSED, Round.State.SCORED, act="changed")
-        shared = held.entries.filter(player=entry.player_id)
+        current = locked(entry.round)
+        require_state(current, Round.State.PLAYING, Round.State.PAUSED, Round.State.SCORED, act="changed")
+        shared = current.entries.filter(player=entry.player_id)
         if shared.exclude(audit_override_reason="").exists():
             raise Refusal(f"the audit of {entry.submission.title} is already overridden", fix="no action needed")
         shared.update(audit_override_reason=reason)
-        dropped = _drop_stages(held, entry.player_id)
-        if held.state == Round.State.SCORED:
-            held.entries.update(**_EMPTY)
-            held.warnings.all().delete()
-            held.round_matches.update(samples=None)
-            held.outcome = ""
-            move(held, Round.State.PLAYING, "override_audit", by=by, reason=reason, entry=entry.pk, stages=dropped)
+        dropped = _drop_stages(current, entry.player_id)
+        if current.state == Round.State.SCORED:
+            current.entries.update(**_EMPTY)
+            current.warnings.all().delete()
+            current.round_matches.update(samples=None)
+            current.outcome = ""
+            move(current, Round.State.PLAYING, "override_audit", by=by, reason=reason, entry=entry.pk, stages=dropped)
         else:
-            events.record("override_audit", held, by=by, reason=reason, entry=entry.pk, stages=dropped)
+            events.record("override_audit", current, by=by, reason=reason, entry=entry.pk, stages=dropped)
         notify.notify("rounds.advance")
     entry.refresh_from_db()
 

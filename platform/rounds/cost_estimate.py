@@ -32,8 +32,8 @@ class Estimate:
 def estimate(round_: Round) -> Estimate:
     """Return the maximal cost of the round; before its freeze, as if it were frozen now."""
     entries = eligible_entries(round_, clock.now()) if round_.state == Round.State.PLANNED else frozen(round_)
-    there = {entry.track.name for entry in entries}
-    playable = {Track.Name.MODEL, Track.Name.UNTARGETED} <= there
+    tracks = {entry.track.name for entry in entries}
+    playable = {Track.Name.MODEL, Track.Name.UNTARGETED} <= tracks
     triples = ceiling(field_of(round_, entries)) if playable else 0
     workers = live_workers().count()
     seconds, size = _measured()
@@ -52,8 +52,8 @@ def _measured() -> tuple[float | None, float | None]:
     if not rows:
         return None, None
     seconds = sum(each or 0.0 for _, each, _ in rows) / sum(count for count, _, _ in rows)
-    kept = [(count, size) for count, _, artefact in rows if (size := _size(artefact)) is not None]
-    return seconds, sum(size for _, size in kept) / sum(count for count, _ in kept) if kept else None
+    sized = [(count, size) for count, _, artefact in rows if (size := _size(artefact)) is not None]
+    return seconds, sum(size for _, size in sized) / sum(count for count, _ in sized) if sized else None
 
 
 def _size(artefact: str) -> int | None:

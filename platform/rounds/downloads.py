@@ -92,8 +92,8 @@ def pair_zip(pair: Match) -> bytes:
     file, samples = io.BytesIO(), pair.round_match.samples or 0
     name = partial(public_name, pair.round_match.round.competition)
     with zipfile.ZipFile(file, "w") as archive:
-        told = {"model": name(pair.model.digest), "attack": name(pair.attack.digest), "samples": samples}
-        _add(archive, PAIR, json.dumps(told, indent=2).encode())
+        description = {"model": name(pair.model.digest), "attack": name(pair.attack.digest), "samples": samples}
+        _add(archive, PAIR, json.dumps(description, indent=2).encode())
         columns = ("sample", "outcome", "distance", "queries", "found_label")
         rows = pair.sample_results.filter(sample__lt=samples).order_by("sample").values_list(*columns)
         _add(archive, ROWS, _table(columns, rows))

@@ -182,13 +182,13 @@ def _facts(round_: Round, entries: Iterable[RoundEntry], results: Results) -> Ro
         sweep=round_.kind == Round.Kind.FINAL,
         entrants=tuple(
             RoundEntrant(track, player, tuple(of), player in bundled)
-            for wanted in Track
+            for side in Track
             for (track, player), of in teams.items()
-            if track is wanted
+            if track is side
         ),
         priors={
-            wanted: tuple(player for track, player in sorted(prior, key=prior.__getitem__) if track is wanted)
-            for wanted in Track
+            side: tuple(player for track, player in sorted(prior, key=prior.__getitem__) if track is side)
+            for side in Track
         },
         results=results,
         kept=kept,

@@ -79,7 +79,7 @@ def _player(submission: Submission) -> Player:
 def _ineligible_because(round_: Round, submission: Submission) -> str:
     if submission.repository.entry.ineligible_for_prizes:
         return "the team takes part without prizes"
-    asked = round_.competition.licence_policy == Competition.LicencePolicy.OPEN_SOURCE
-    if asked and round_.kind == Round.Kind.FINAL and not is_open_source(submission.licence):
+    open_source_required = round_.competition.licence_policy == Competition.LicencePolicy.OPEN_SOURCE
+    if open_source_required and round_.kind == Round.Kind.FINAL and not is_open_source(submission.licence):
         return f"its licence is not known to be open source: {submission.licence[:120] or 'none was found'}"
     return ""

@@ -40,21 +40,21 @@ def freeze(*, round_: Round, by: User | None = None, reason: str = "") -> None:
         require_organiser(by, round_.competition)
     with transaction.atomic():
         lock_competition(round_)
-        held = locked(round_)
-        require_state(held, Round.State.PLANNED, act="frozen")
-        _wait_for_results(held)
-        _check_window(held.window, by)
-        _check_no_other(held)
-        entries = eligible_entries(held, held.window.starts_at)
+        current = locked(round_)
+        require_state(current, Round.State.PLANNED, act="frozen")
+        _wait_for_results(current)
+        _check_window(current.window, by)
+        _check_no_other(current)
+        entries = eligible_entries(current, current.window.starts_at)
         _check_sides(entries)
         RoundEntry.objects.bulk_create(entries)
-        held.rules = rules_in_force(held.competition)
-        held.field_salt = salts.new_salt()
-        held.field_commitment = commitment_to_field(held, entries, held.field_salt)
+        current.rules = rules_in_force(current.competition)
+        current.field_salt = salts.new_salt()
+        current.field_commitment = commitment_to_field(current, entries, current.field_salt)
         counts = Counter(entry.track.name for entry in entries)
         move(
-            held, Round.State.FROZEN, "freeze", by=by, reason=reason, rules=held.rules.version, entries=counts,
-            field_commitment=held.field_commitment,
+            current, Round.State.FROZEN, "freeze", by=by, reason=reason, rules=current.rules.version, entries=counts,
+            field_commitment=current.field_commitment,
         )  # fmt: skip
     round_.refresh_from_db()
 
@@ -111,8 +111,8 @@ def _check_sides(entries: Sequence[RoundEntry]) -> None:
         if entry.track.name in owners:
             # the first team to submit equal content owns it: a copy does not make a pair of two teams
             owners[entry.track.name].setdefault(entry.player_id, entry.submission.repository.entry_id)
-    for track_name, there in owners.items():
-        if not there:
+    for track_name, players in owners.items():
+        if not players:
             raise Refusal(
                 f"no submission to the {track_name} track was ready when the window began",
                 fix="cancel this round, and plan another when there is one",

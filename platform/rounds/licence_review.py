@@ -49,14 +49,14 @@ def _judge(entries: Sequence[RoundEntry], by: User, reason: str, *, verb: str, e
         object_store.put(outcome_of(round_, facts_of(round_), field)) if round_.state == Round.State.SCORED else ""
     )
     with transaction.atomic():
-        held = locked(round_)
-        if held.state != round_.state or prizes_of(frozen(held)) != seen:
+        current = locked(round_)
+        if current.state != round_.state or prizes_of(frozen(current)) != seen:
             raise Refusal(f"{round_.title} changed during the licence review", fix="check the entries, then try again")
         RoundEntry.objects.filter(pk__in=chosen).update(eligible=eligible, ineligible_because=because)
-        held.outcome = outcome
-        held.save(update_fields=["outcome"])
+        current.outcome = outcome
+        current.save(update_fields=["outcome"])
         for entry in entries:
-            events.record(verb, held, by=by, reason=reason, entry=entry.pk, submission=entry.submission_id)
+            events.record(verb, current, by=by, reason=reason, entry=entry.pk, submission=entry.submission_id)
     for entry in entries:
         entry.refresh_from_db()
 
@@ -78,9 +78,9 @@ def _check(round_: Round, entries: Sequence[RoundEntry], eligible: bool) -> None
                 f"the team of {entry.submission} takes part without prizes, whatever its licence",
                 fix="change the entry of the team first",
             )
-    there = round_.entries.filter(pk__in=[entry.pk for entry in entries], eligible=eligible)
+    reviewed = round_.entries.filter(pk__in=[entry.pk for entry in entries], eligible=eligible)
     # by the flag, not by the text, so that a second reviewer sees that it was done
-    if done := there.select_related("submission").first():
+    if done := reviewed.select_related("submission").first():
         raise Refusal(
             f"{done.submission} is already {'eligible' if eligible else 'ineligible'}",
             fix="remove it from the selection",

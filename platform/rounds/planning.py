@@ -105,9 +105,9 @@ def _schedule(schedule: str) -> Round.Schedule:
 def _free_name(competition: Competition, number: int) -> str:
     """Return "round-1", or "round-1-2" and so on if an imported set has that name."""
     taken = set(competition.sample_sets.values_list("name", flat=True))
-    wanted = f"round-{number}"
-    further = (f"{wanted}-{other}" for other in count(2))
-    return wanted if wanted not in taken else next(name for name in further if name not in taken)
+    preferred = f"round-{number}"
+    further = (f"{preferred}-{other}" for other in count(2))
+    return preferred if preferred not in taken else next(name for name in further if name not in taken)
 
 
 def _check_samples(competition: Competition, kind: Round.Kind, source: SampleSet, samples: int) -> None:

@@ -146,11 +146,11 @@ def pool_after(
 
     Players in `unmet` had only opponents of their own teams, have shown nothing, and come last.
     """
-    there = {entry.player_id: entry.player for entry in entries if entry.pk not in gone}
-    left = {entry.player_id for entry in entries} - there.keys()
+    remaining = {entry.player_id: entry.player for entry in entries if entry.pk not in gone}
+    left = {entry.player_id for entry in entries} - remaining.keys()
     last = {entry.player_id for entry in entries if (entry.track_id, entry.player_id) in unmet}
-    chosen = {key: player for key, player in there.items() if key not in last}
-    filled = chosen | {player.pk: player for player in before if player.pk not in chosen.keys() | left} | there
+    chosen = {key: player for key, player in remaining.items() if key not in last}
+    filled = chosen | {player.pk: player for player in before if player.pk not in chosen.keys() | left} | remaining
     return list(filled.values()) if entries else []
 
 
@@ -198,4 +198,4 @@ def reasons_of(round_: Round) -> tuple[dict[tuple[int, int], str], set[tuple[int
             continue
         met[line.track_id, line.player_id] = line.value is not None
         reasons[line.track_id, line.player_id] = why(line.stage, line)
-    return reasons, {key for key, somebody in met.items() if not somebody}
+    return reasons, {key for key, has_met in met.items() if not has_met}

@@ -65,22 +65,22 @@ def advance_round(round_: Round) -> None:
     except NobodyLeftError:
         record_problem(round_, NOBODY_LEFT)
         return
-    seated = frozen(round_)
-    outcome = object_store.put(outcome_of(round_, facts, seated)) if state.over else ""
+    committed = frozen(round_)
+    outcome = object_store.put(outcome_of(round_, facts, committed)) if state.over else ""
     with transaction.atomic():
-        held = locked(round_)
-        entries = frozen(held)
+        current = locked(round_)
+        entries = frozen(current)
         # a licence review meanwhile changes the outcome: the next step writes it
-        if held.state != Round.State.PLAYING or prizes_of(entries) != prizes_of(seated):
+        if current.state != Round.State.PLAYING or prizes_of(entries) != prizes_of(committed):
             return
         players = {(entry.track.name, entry.player.digest): entry.player for entry in entries}
-        _store_stages(held, state, players)
+        _store_stages(current, state, players)
         if state.over:
-            _note_what_counts(held, facts, state)
-            _score(held, outcome, state, entries, players)
+            _note_what_counts(current, facts, state)
+            _score(current, outcome, state, entries, players)
         else:
-            _ask(held, facts, state, players)
-            Round.objects.filter(pk=held.pk).exclude(problem="").update(problem="")
+            _request_matches(current, facts, state, players)
+            Round.objects.filter(pk=current.pk).exclude(problem="").update(problem="")
 
 
 def _is_due(round_: Round) -> bool:
@@ -127,15 +127,15 @@ def _listed(matches: Sequence[Match]) -> str:
     return f"{len(matches)} of its matches: {named}{more}"
 
 
-def _ask(round_: Round, facts: RoundFacts, state: RoundState, players: Players) -> None:
+def _request_matches(round_: Round, facts: RoundFacts, state: RoundState, players: Players) -> None:
     """Request all matches that the step needs, in a number of queries that does not grow with the pairs."""
     if round_.rules is None:
         raise Fault(f"{round_} has no rules")
     models = {digest: player for (track_name, digest), player in players.items() if track_name == Track.Name.MODEL}
     attacks = {digest: player for (track_name, digest), player in players.items() if track_name != Track.Name.MODEL}
     by_samples: dict[int, list[tuple[Player, Player]]] = {}
-    for wanted in state.requests:
-        by_samples.setdefault(wanted.upto, []).append((models[wanted.model], attacks[wanted.attack]))
+    for request in state.requests:
+        by_samples.setdefault(request.upto, []).append((models[request.model], attacks[request.attack]))
     ends = ends_of(facts)
     for upto, pairs in sorted(by_samples.items()):
         matches = request_matches(
@@ -221,10 +221,10 @@ RESULT = (
 
 def _note_what_counts(round_: Round, facts: RoundFacts, state: RoundState) -> None:
     """Store for each match how many samples the outcome uses: none if an audit override made it unnecessary."""
-    asked = demanded(facts, state)
+    required = demanded(facts, state)
     rows = list(round_.round_matches.select_related("match__model", "match__attack"))
     for row in rows:
-        row.samples = asked.get((row.match.model.digest, row.match.attack.digest), 0)
+        row.samples = required.get((row.match.model.digest, row.match.attack.digest), 0)
     RoundMatch.objects.bulk_update(rows, ["samples"], batch_size=500)
 
 

@@ -37,16 +37,16 @@ def publish(*, round_: Round, by: User, reason: str = "", previewed: str | None 
     renewal = _drawn(round_)
     with transaction.atomic():
         lock_competition(round_)
-        held = locked(round_)
-        require_state(held, Round.State.SCORED, act="published")
+        current = locked(round_)
+        require_state(current, Round.State.SCORED, act="published")
         # a later withdrawal or disqualification takes effect after these pools are in force
-        placed = held.entries.filter(place__isnull=False).values("submission")
+        placed = current.entries.filter(place__isnull=False).values("submission")
         list(Submission.objects.select_for_update(no_key=True).filter(pk__in=placed).order_by("pk").values_list("pk"))
         pools = {}
-        views = preview(held)
-        _check_seen(held, views, previewed)
+        views = preview(current)
+        _check_seen(current, views, previewed)
         for view in views:
-            take_snapshot(track=view.track, reason=f"before {held.title} was published")
+            take_snapshot(track=view.track, reason=f"before {current.title} was published")
             if not view.rows:
                 continue
             if not view.pool_after:
@@ -54,17 +54,17 @@ def publish(*, round_: Round, by: User, reason: str = "", previewed: str | None 
                     f"the {view.track.name} pool would be empty: every entry is withdrawn or disqualified",
                     fix="reinstate one of them, or cancel the round",
                 )
-            pool = set_pool(track=view.track, players=view.pool_after, reason=held.title, by=by)
+            pool = set_pool(track=view.track, players=view.pool_after, reason=current.title, by=by)
             pools[view.track.name] = pool.number
-        move(held, Round.State.PUBLISHED, "publish", by=by, reason=reason, outcome=held.outcome, pools=pools)
-        _renew(held, renewal)
+        move(current, Round.State.PUBLISHED, "publish", by=by, reason=reason, outcome=current.outcome, pools=pools)
+        _renew(current, renewal)
     round_.refresh_from_db()
 
 
-def _check_seen(held: Round, views: Sequence[Preview], previewed: str | None) -> None:
-    if previewed is not None and previewed != preview_digest(held, views):
+def _check_seen(current: Round, views: Sequence[Preview], previewed: str | None) -> None:
+    if previewed is not None and previewed != preview_digest(current, views):
         raise Refusal(
-            f"the preview of {held.title} is out of date: an entry was disqualified, reinstated or withdrawn, an "
+            f"the preview of {current.title} is out of date: an entry was disqualified, reinstated or withdrawn, an "
             "audit was overridden, or a pool was changed",
             fix="check the preview again, then publish",
         )
@@ -75,16 +75,16 @@ def _drawn(round_: Round) -> Renewal | Exception | None:
 
     Runs before the transaction, since it reads many images; unused ones in the store are harmless.
     """
-    held = Round.objects.select_related("competition").get(pk=round_.pk)
-    if held.state != Round.State.SCORED or not held.competition.new_validation_set:
+    current = Round.objects.select_related("competition").get(pk=round_.pk)
+    if current.state != Round.State.SCORED or not current.competition.new_validation_set:
         return None
     try:
-        return draw_validation_set(held.competition)
+        return draw_validation_set(current.competition)
     except Exception as error:  # any error: a missing data set must not block the result
         return error
 
 
-def _renew(held: Round, renewal: Renewal | Exception | None) -> None:
+def _renew(current: Round, renewal: Renewal | Exception | None) -> None:
     """Put the new validation set into force with the pools. The result is published with or without one."""
     try:
         if isinstance(renewal, Exception):
@@ -94,7 +94,7 @@ def _renew(held: Round, renewal: Renewal | Exception | None) -> None:
     except Exception as error:
         why = words(error)
         if not isinstance(error, Refusal):
-            log.exception("%s: no new validation set", held)
-        held.problem = f"No new validation set was drawn, and the one in force stays: {why}"
-        held.save(update_fields=["problem"])
-        events.record("keep_validation_set", held, reason=why)
+            log.exception("%s: no new validation set", current)
+        current.problem = f"No new validation set was drawn, and the one in force stays: {why}"
+        current.save(update_fields=["problem"])
+        events.record("keep_validation_set", current, reason=why)

@@ -122,8 +122,8 @@ def released_tags(repository: Repository, also: Round | None = None) -> dict[str
     They are those of `released_entries` of the rounds whose code is released, and of the round `also`.
     """
     open_rounds = Release.objects.filter(part=Release.Part.CODE, withdrawn_at=None).values_list("round", flat=True)
-    wanted = {*open_rounds, *([also.pk] if also else [])}
-    entries = _cloneable(RoundEntry.objects.filter(submission__repository=repository, round__in=wanted))
+    rounds_of_tags = {*open_rounds, *([also.pk] if also else [])}
+    entries = _cloneable(RoundEntry.objects.filter(submission__repository=repository, round__in=rounds_of_tags))
     return {entry.submission.tag: entry.submission.commit for entry in sorted(entries, key=lambda each: each.round_id)}
 
 

@@ -55,9 +55,9 @@ def start(*, round_: Round, by: User, reason: str = "") -> None:
     """Start a frozen round. Raise `Refusal`."""
     require_organiser(by, round_.competition)
     with transaction.atomic():
-        held = locked(round_)
-        require_state(held, Round.State.FROZEN, act="started")
-        move(held, Round.State.PLAYING, "start", by=by, reason=reason)
+        current = locked(round_)
+        require_state(current, Round.State.FROZEN, act="started")
+        move(current, Round.State.PLAYING, "start", by=by, reason=reason)
         notify.notify("rounds.advance")
     round_.refresh_from_db()
 
@@ -66,10 +66,10 @@ def pause(*, round_: Round, by: User, reason: str = "") -> None:
     """Pause a round: no new pieces start; running pieces finish. Raise `Refusal`."""
     require_organiser(by, round_.competition)
     with transaction.atomic():
-        held = locked(round_)
-        require_state(held, Round.State.PLAYING, act="paused")
-        matches.suspend(_matches(held))
-        move(held, Round.State.PAUSED, "pause", by=by, reason=reason)
+        current = locked(round_)
+        require_state(current, Round.State.PLAYING, act="paused")
+        matches.suspend(_matches(current))
+        move(current, Round.State.PAUSED, "pause", by=by, reason=reason)
     round_.refresh_from_db()
 
 
@@ -77,10 +77,10 @@ def resume(*, round_: Round, by: User, reason: str = "") -> None:
     """Resume a paused round. Raise `Refusal`."""
     require_organiser(by, round_.competition)
     with transaction.atomic():
-        held = locked(round_)
-        require_state(held, Round.State.PAUSED, act="resumed")
-        matches.resume(_matches(held))
-        move(held, Round.State.PLAYING, "resume", by=by, reason=reason)
+        current = locked(round_)
+        require_state(current, Round.State.PAUSED, act="resumed")
+        matches.resume(_matches(current))
+        move(current, Round.State.PLAYING, "resume", by=by, reason=reason)
         notify.notify("rounds.advance")
     round_.refresh_from_db()
 
@@ -95,12 +95,12 @@ def cancel(*, round_: Round, by: User, reason: str) -> None:
     cancellable = (Round.State.PLANNED, *Round.UNDER_WAY)
     with transaction.atomic():
         lock_competition(round_)
-        held = locked(round_)
-        require_state(held, *cancellable, act="cancelled")
-        matches.cancel(_matches(held))
-        if clock.database_now() < held.window.ends_at:
-            call_off_window(window=held.window, by=by, reason=reason)
-        move(held, Round.State.CANCELLED, "cancel", by=by, reason=reason)
+        current = locked(round_)
+        require_state(current, *cancellable, act="cancelled")
+        matches.cancel(_matches(current))
+        if clock.database_now() < current.window.ends_at:
+            call_off_window(window=current.window, by=by, reason=reason)
+        move(current, Round.State.CANCELLED, "cancel", by=by, reason=reason)
     round_.refresh_from_db()
 
 

@@ -104,9 +104,9 @@ def _secret_of(key: SigningKey) -> bytes:
 
 def _found(key: SigningKey) -> bytes | None:
     """Return the secret of `key`, None if no file holds it. Completes an interrupted change of keys."""
-    kept = signing_seed.kept_seed()
-    if kept is not None and public_of(kept) == key.public:
-        return kept
+    stored = signing_seed.stored_seed()
+    if stored is not None and public_of(stored) == key.public:
+        return stored
     waiting = signing_seed.waiting_seed()
     if waiting is not None and public_of(waiting) == key.public:
         signing_seed.promote()
@@ -118,14 +118,16 @@ def _succeeded(current: SigningKey, secret: bytes | None, *, by: User | None, re
     made_at = clock.now().replace(microsecond=0)
     public = public_of(signing_seed.next_seed())
     with transaction.atomic():
-        held = SigningKey.objects.select_for_update(no_key=True).get(pk=current.pk)
-        if held.successor_id is not None:
+        locked_key = SigningKey.objects.select_for_update(no_key=True).get(pk=current.pk)
+        if locked_key.successor_id is not None:
             raise Refusal("the signing key has just changed", fix="check the current key, then try again")
         fresh = SigningKey.objects.create(public=public, made_at=made_at)
-        held.successor = fresh
-        held.statement = succeed(secret, public, date_of(made_at)).signature if secret else ""
-        held.save()
-        events.record("rotate" if secret else "replace", fresh, by=by, reason=reason, key=public, before=held.public)
+        locked_key.successor = fresh
+        locked_key.statement = succeed(secret, public, date_of(made_at)).signature if secret else ""
+        locked_key.save()
+        events.record(
+            "rotate" if secret else "replace", fresh, by=by, reason=reason, key=public, before=locked_key.public
+        )
     signing_seed.promote()
     return fresh
 

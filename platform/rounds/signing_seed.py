@@ -16,13 +16,13 @@ from evaluation.bundle.signing import sign
 __all__ = [
     "MOST_SUCCESSIONS",
     "Succession",
-    "kept_seed",
     "key_id",
     "next_seed",
     "promote",
     "public_key",
     "seed",
     "sign",
+    "stored_seed",
     "succeed",
     "waiting_seed",
 ]
@@ -40,7 +40,7 @@ def seed() -> bytes:
     return _read_or_make(settings.STATE / _NAME)
 
 
-def kept_seed() -> bytes | None:
+def stored_seed() -> bytes | None:
     """Return the secret seed, None if there is none. Raise `Fault` if the file cannot be used."""
     path: Path = settings.STATE / _NAME
     return _read_or_make(path) if path.exists() else None
@@ -69,12 +69,12 @@ def _read_or_make(path: Path) -> bytes:
     try:
         if not path.exists():
             _make(path)
-        kept = bytes.fromhex(path.read_text())
+        stored = bytes.fromhex(path.read_text())
     except (OSError, ValueError) as error:
         raise Fault(f"the signing key {path} cannot be used: {error}") from error
-    if len(kept) != SEED_BYTES:
-        raise Fault(f"the signing key {path} cannot be used: it has {len(kept)} bytes, not {SEED_BYTES}")
-    return kept
+    if len(stored) != SEED_BYTES:
+        raise Fault(f"the signing key {path} cannot be used: it has {len(stored)} bytes, not {SEED_BYTES}")
+    return stored
 
 
 def _make(path: Path) -> None:

@@ -64,11 +64,11 @@ def require_state(round_: Round, *states: Round.State, act: str) -> None:
         )
 
 
-def move(held: Round, state: Round.State, verb: str, *, by: User | None, reason: str, **data: Any) -> None:
+def move(current: Round, state: Round.State, verb: str, *, by: User | None, reason: str, **data: Any) -> None:
     """Move a locked round into `state`, with an event. A problem of the previous state is cleared."""
-    held.state, held.state_since, held.problem = state, clock.database_now(), ""
-    held.save()
-    events.record(verb, held, by=by, reason=reason, **data)
+    current.state, current.state_since, current.problem = state, clock.database_now(), ""
+    current.save()
+    events.record(verb, current, by=by, reason=reason, **data)
 
 
 def record_problem(round_: Round, problem: str) -> None:

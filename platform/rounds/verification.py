@@ -56,8 +56,8 @@ def _of_pool(round_: Round, track: Track, number: int, published: Event) -> Iter
     expected = pool_after(entries, stays, gone, reasons_of(round_)[1])
     actual = _players(pool)
     if actual != expected[: len(actual)]:
-        there, should = (", ".join(player.title for player in some) for some in (actual, expected[: len(actual)]))
-        yield Difference(f"{pool}", f"it holds {there}, but {round_.title} gives {should}")
+        found, should = (", ".join(player.title for player in some) for some in (actual, expected[: len(actual)]))
+        yield Difference(f"{pool}", f"it holds {found}, but {round_.title} gives {should}")
 
 
 def _players(pool: Pool | None) -> list[Player]:

@@ -66,7 +66,7 @@ def test_it_works(
     assert [row[0] for row in env.table("model")] == [1, 1]
 
 
-def test_it_is_dropped_and_replayed_there_too(admin: Client, scored: list[Evaluation]) -> None:
+def test_it_is_discarded_and_replayed_there_too(admin: Client, scored: list[Evaluation]) -> None:
     act(admin, "rejudge", scored[0])
     rejudging = Rejudging.objects.get()
     Match.objects.filter(repetition=rejudging.pk).update(state="failed")
@@ -83,7 +83,7 @@ def test_it_rejects_a_set_as_a_whole(admin: Client, scored: list[Evaluation]) ->
     assert not Rejudging.objects.exists()
 
 
-def test_boards_stand_still_and_move_from_the_page_of_the_competition(
+def test_leaderboards_are_frozen_and_unfrozen_from_the_page_of_the_competition(
     admin: Client, scored: list[Evaluation], olga: User
 ) -> None:
     competition = Competition.objects.get()

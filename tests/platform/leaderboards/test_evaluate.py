@@ -43,7 +43,7 @@ def test_an_attack_meets_the_models(env: BoardFixture, entry: Entry, alice: User
     assert {match.attack for match in matches} == {submission.player}
 
 
-def test_it_begins_once(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> None:
+def test_it_starts_once(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> None:
     submission = env.submission(entry, "model", alice)
     evaluate(submission=submission.pk)
     evaluate(submission=submission.pk)
@@ -98,7 +98,7 @@ def test_it_rejects_a_disqualified_submission(env: BoardFixture, entry: Entry, a
 
 
 @pytest.mark.django_db(transaction=True)
-def test_many_at_once_begin_one(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> None:
+def test_concurrent_calls_start_one(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> None:
     submission = env.submission(entry, "model", alice)
 
     def begin(_: int) -> bool:

@@ -42,7 +42,7 @@ def test_it_works(
     assert [team_of(claim.piece.match) for claim in claims if claim] == ["owls", "newts", "owls", "newts"]
 
 
-def test_a_team_of_low_priority_gives_way(
+def test_a_team_of_low_priority_waits(
     env: BoardFixture, the_clock: FakeClock, entry: Entry, alice: User, attack_pool: Pool, worker: Worker
 ) -> None:
     Entry.objects.update(low_priority=True)

@@ -80,7 +80,7 @@ def test_what_is_disqualified_leaves_it_and_its_place_is_filled(env: BoardFixtur
     assert members(env) == [submissions[number].title for number in (0, 2, 3, 4, 5)]
 
 
-def test_what_is_withdrawn_plays_on(env: BoardFixture, alice: User) -> None:
+def test_a_withdrawn_player_stays_in_the_pool(env: BoardFixture, alice: User) -> None:
     first, second = submitted(env, "owls", alice), submitted(env, "doves", alice)
     sweep()
     Submission.objects.filter(pk=first.pk).update(state="withdrawn")
@@ -99,7 +99,7 @@ def test_the_last_one_stays(env: BoardFixture, alice: User) -> None:
 
 
 @pytest.mark.parametrize("by", ["an organiser or a round", "baselines"])
-def test_a_pool_made_otherwise_is_left_alone(env: BoardFixture, alice: User, by: str) -> None:
+def test_a_pool_with_another_origin_is_not_changed(env: BoardFixture, alice: User, by: str) -> None:
     if by == "baselines":
         env.tracks["model"].baselines = ["numpy-classifier"]
         env.tracks["model"].save()

@@ -106,7 +106,7 @@ def look(client: Client, scenario: Scenario, address: str) -> str:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_it_rejects_eyes_that_scores_are_not_for(client: Client, scenario: Scenario, role: str) -> None:
+def test_it_rejects_readers_without_permission(client: Client, scenario: Scenario, role: str) -> None:
     if role != "anonymous":
         client.force_login(User.objects.get(username=role))
     for row in TABLE:
@@ -218,7 +218,7 @@ def test_a_snapshot_by_a_host_whose_clock_is_behind_is_not_what_the_public_sees(
     assert board(track) == before
 
 
-def test_a_page_of_still_boards_takes_few_queries(
+def test_a_page_of_frozen_leaderboards_takes_few_queries(
     scenario: Scenario, client: Client, django_assert_max_num_queries: object
 ) -> None:
     with django_assert_max_num_queries(10):  # type: ignore[operator]

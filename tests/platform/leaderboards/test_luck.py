@@ -90,7 +90,7 @@ def test_the_comparison_is_for_the_team_and_the_organisers(env: BoardFixture, at
     assert (public.chance.submissions, public.newest, public.compared) == (2, None, None)
 
 
-def test_only_scores_on_the_same_terms_are_compared(env: BoardFixture, attack_pool: Pool, alice: User) -> None:
+def test_only_scores_on_the_same_basis_are_compared(env: BoardFixture, attack_pool: Pool, alice: User) -> None:
     owls = env.entry("owls")
     first, second, third = (env.submission(owls, "model", alice) for _ in range(3))
     scored(env, first)
@@ -145,7 +145,7 @@ def test_an_opponent_that_the_score_leaves_out_decides_nothing(env: BoardFixture
     assert own.compared.difference.value == 0
 
 
-def test_what_a_still_board_hides_is_not_counted(
+def test_what_a_frozen_leaderboard_hides_is_not_counted(
     env: BoardFixture, attack_pool: Pool, alice: User, the_clock: FakeClock
 ) -> None:
     owls = env.entry("owls")

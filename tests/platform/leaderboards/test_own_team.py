@@ -75,7 +75,7 @@ def test_a_model_counts_the_attack_of_its_own_team(env: BoardFixture, entry: Ent
     assert (evaluation.value, evaluation.met, evaluation.value_all) == (1.5, 2, None)
 
 
-def test_a_player_belongs_to_the_team_that_sent_it_first(
+def test_a_player_belongs_to_the_team_that_submitted_it_first(
     env: BoardFixture, entry: Entry, alice: User, own_model: Submission
 ) -> None:
     in_pool(env, "model", env.player("model", "plain"), player_of(own_model))
@@ -86,7 +86,7 @@ def test_a_player_belongs_to_the_team_that_sent_it_first(
     assert played(env, env.submission(doves, "untargeted", alice), distances).met == 2
 
 
-def test_a_baseline_belongs_to_nobody_who_sends_a_copy_of_it(env: BoardFixture, entry: Entry, alice: User) -> None:
+def test_a_copy_of_a_baseline_has_no_owner(env: BoardFixture, entry: Entry, alice: User) -> None:
     baseline = env.player("model", "plain")
     in_pool(env, "model", baseline, env.player("model", "robust"))
     copied = env.submission(entry, "model", alice)

@@ -76,16 +76,14 @@ def test_it_works(env: BoardFixture, ranked: list[Submission], worker: Worker) -
     assert unrefined() is None
 
 
-def test_the_best_of_the_old_board_are_measured_at_once_whatever_they_score_then(
-    env: BoardFixture, ranked: list[Submission]
-) -> None:
+def test_the_best_of_the_previous_board_are_measured_first(env: BoardFixture, ranked: list[Submission]) -> None:
     sweep()
     play_open(env, 0.5)
     sweep()
     assert [again(each) for each in ranked] == [True, True, False, False, False]
 
 
-def test_a_score_under_earlier_terms_has_no_rank(env: BoardFixture, ranked: list[Submission]) -> None:
+def test_a_score_on_an_earlier_basis_has_no_rank(env: BoardFixture, ranked: list[Submission]) -> None:
     assert [(row.rank, row.change) for row in board(env.tracks["model"]).rows] == [(None, None)] * 5
     sweep()
     play_open(env, 0.5)
@@ -106,13 +104,13 @@ def test_a_score_under_earlier_terms_has_no_rank(env: BoardFixture, ranked: list
     ]
 
 
-def test_boards_follow_new_terms_without_a_score(env: BoardFixture, ranked: list[Submission]) -> None:
+def test_boards_follow_a_new_basis_without_a_score(env: BoardFixture, ranked: list[Submission]) -> None:
     assert None not in [rank for rank, *_ in env.table("model")]
     services.refresh_boards()
     assert [row[:2] for row in env.table("model")] == [(None, f"team-{n}") for n in range(1, 6)]
 
 
-def test_a_round_seats_by_rank_and_then_by_the_old_board(
+def test_a_round_seeds_by_rank_and_then_by_the_previous_board(
     the_clock: FakeClock, env: BoardFixture, ranked: list[Submission]
 ) -> None:
     before = places_at(env.tracks["model"], clock.now())
@@ -147,7 +145,7 @@ def test_others_wait_for_an_idle_worker(
 
 
 @pytest.mark.parametrize("state", ["rests", "needs a GPU", "could be played"])
-def test_others_wait_for_no_piece_that_nobody_could_play(
+def test_others_do_not_wait_for_pieces_that_no_worker_can_play(
     ranked: list[Submission], worker: Worker, the_clock: FakeClock, state: str
 ) -> None:
     sweep()
@@ -172,13 +170,13 @@ def test_what_needs_a_gpu_waits_for_one_and_others_do_not(ranked: list[Submissio
     assert unrefined() is None
 
 
-def test_full_for_all_is_a_setting(env: BoardFixture, ranked: list[Submission]) -> None:
+def test_rescore_all_is_a_setting(env: BoardFixture, ranked: list[Submission]) -> None:
     Competition.objects.update(rescore_all=True)
     sweep()
     assert all(map(again, ranked))
 
 
-def test_what_was_never_measured_or_has_no_score_comes_at_once(
+def test_submissions_without_a_score_are_measured_first(
     env: BoardFixture, ranked: list[Submission], alice: User
 ) -> None:
     new = env.submission(env.entry("new"), "model", alice)

@@ -90,7 +90,7 @@ def test_there_are_none_while_resamples_are_missing(three: BoardFixture) -> None
     assert {row[2:] for row in fits(three)} == {(None, None, None)}
 
 
-def test_those_under_earlier_terms_have_none(three: BoardFixture, client: Client) -> None:
+def test_scores_on_earlier_bases_have_none(three: BoardFixture, client: Client) -> None:
     three.pool("untargeted", "stronger")
     assert {(row["rank"], row["rank_low"]) for row in rows_now(three.tracks["model"])} == {(None, None)}
     services.refresh_boards()

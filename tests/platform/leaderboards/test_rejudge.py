@@ -95,7 +95,7 @@ def test_it_works(scenario: Scenario, olga: User) -> None:
     assert [(event.verb, event.by) for event in events] == [("rejudge", olga), ("compare", None), ("publish", olga)]
 
 
-def test_a_rank_changes_when_a_set_is_applied_and_not_when_it_was_played(
+def test_a_rank_changes_when_a_set_is_published_and_not_when_it_was_played(
     scenario: Scenario, olga: User, the_clock: FakeClock
 ) -> None:
     scenario.play([3.0] * 6)
@@ -105,7 +105,7 @@ def test_a_rank_changes_when_a_set_is_applied_and_not_when_it_was_played(
     assert list(ranks) == [("owls", 1, 2), ("doves", 2, 1)]
 
 
-def test_a_dropped_one_changes_nothing_and_keeps_its_rows(scenario: Scenario, olga: User) -> None:
+def test_a_discarded_one_changes_nothing_and_keeps_its_rows(scenario: Scenario, olga: User) -> None:
     before = list(Standing.objects.order_by("pk").values())
     first, second = scenario.new().matches.all()
     scenario.env.play(first, [9.0] * 6)
@@ -122,7 +122,7 @@ def test_a_dropped_one_changes_nothing_and_keeps_its_rows(scenario: Scenario, ol
     assert scenario.old.matches.filter(state="played").count() == 2
 
 
-def test_it_measures_nothing_by_itself_and_ends_nothing_else(scenario: Scenario) -> None:
+def test_it_starts_nothing_and_ends_nothing_else(scenario: Scenario) -> None:
     scenario.env.pool("untargeted", "stronger")
     assert set(unevaluated()) == {scenario.owls, scenario.doves}
     scenario.play([3.0] * 6)
@@ -130,7 +130,7 @@ def test_it_measures_nothing_by_itself_and_ends_nothing_else(scenario: Scenario)
     assert services.verify_boards().scores == 2
 
 
-def test_terms_that_came_meanwhile_supersede_it(scenario: Scenario, olga: User) -> None:
+def test_a_new_basis_supersedes_it(scenario: Scenario, olga: User) -> None:
     scenario.env.pool("untargeted", "stronger")
     sweep()
     scenario.play([3.0] * 6)
@@ -143,14 +143,14 @@ def test_terms_that_came_meanwhile_supersede_it(scenario: Scenario, olga: User) 
     assert Standing.objects.get(entry__team__slug="owls").evaluation == newest
 
 
-def test_what_is_applied_is_what_later_evaluations_reuse(scenario: Scenario, olga: User) -> None:
+def test_later_evaluations_reuse_published_matches(scenario: Scenario, olga: User) -> None:
     scenario.play([3.0] * 6)
     services.publish_rejudging(rejudging=scenario.rejudging, by=olga, reason="right")
     again = services.re_evaluate(submission=scenario.owls, by=olga, reason="look")
     assert set(again.matches.all()) == set(scenario.new().matches.all())
 
 
-def test_our_failure_blocks_it_until_it_is_replayed(scenario: Scenario, olga: User) -> None:
+def test_a_platform_error_blocks_it_until_it_is_replayed(scenario: Scenario, olga: User) -> None:
     first, second = scenario.new().matches.all()
     scenario.env.end(first, "failed", {})
     scenario.env.play(second, [3.0] * 6)
@@ -161,7 +161,7 @@ def test_our_failure_blocks_it_until_it_is_replayed(scenario: Scenario, olga: Us
     with pytest.raises(Refusal, match="a platform error ended") as caught:
         services.publish_rejudging(rejudging=scenario.rejudging, by=olga, reason="now")
     assert "Replay" in caught.value.fix
-    services.replay_rejudging(rejudging=scenario.rejudging, by=olga, reason="mended")
+    services.replay_rejudging(rejudging=scenario.rejudging, by=olga, reason="fixed")
     assert scenario.rejudging.state == "playing"
     scenario.play([3.0] * 6)
     services.publish_rejudging(rejudging=scenario.rejudging, by=olga, reason="now")
@@ -200,9 +200,7 @@ def test_an_attack_is_rejudged_too_and_matches_are_shared(
     assert [(row.value_after, row.changed) for row in comparison(rejudging)] == [(1.0, 12), (1.0, 12)]
 
 
-def test_what_is_applied_while_boards_stand_still_is_hidden(
-    scenario: Scenario, olga: User, the_clock: FakeClock
-) -> None:
+def test_publication_during_frozen_leaderboards_is_hidden(scenario: Scenario, olga: User, the_clock: FakeClock) -> None:
     scenario.play([3.0] * 6)
     the_clock.forward(hours=1)
     services.freeze_leaderboards(competition=scenario.env.competition, by=olga, reason="the final")
@@ -214,7 +212,7 @@ def test_what_is_applied_while_boards_stand_still_is_hidden(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_boards_that_come_to_stand_still_while_it_is_applied_hide_it(
+def test_leaderboards_frozen_during_the_publication_hide_it(
     scenario: Scenario, olga: User, the_clock: FakeClock
 ) -> None:
     scenario.play([3.0] * 6)
@@ -289,7 +287,7 @@ def test_concurrent_publications_publish_it_once(scenario: Scenario, olga: User)
     assert Event.objects.filter(verb="publish").count() == 1
 
 
-def test_it_rejects_applying_before_it_is_played_and_acts_of_others(
+def test_it_rejects_publication_before_its_end_and_actions_of_others(
     scenario: Scenario, alice: User, olga: User
 ) -> None:
     with pytest.raises(Refusal, match="is playing"):

@@ -138,7 +138,7 @@ def test_a_score_that_was_computed_of_replaced_matches_is_not_written(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_evaluation_that_begins_while_the_set_is_applied_waits_for_it(
+def test_an_evaluation_that_starts_while_the_set_is_published_waits_for_it(
     env: BoardFixture, owl: Submission, olga: User
 ) -> None:
     rejudging = begin(env, olga, owl)
@@ -197,7 +197,7 @@ def test_sets_that_share_a_match_end_with_the_newest_of_each_pair(
     assert (shown(model), shown(attack)) == ((5.0, 1), (5.0, 1))
 
 
-def test_a_score_under_earlier_terms_never_hides_a_later_one(env: BoardFixture, owl: Submission, olga: User) -> None:
+def test_a_score_on_an_earlier_basis_never_hides_a_later_one(env: BoardFixture, owl: Submission, olga: User) -> None:
     doves = env.submission(env.entry("doves"), "untargeted", owl.submitted_by)
     assert doves.player is not None
     assert owl.player is not None
@@ -216,7 +216,7 @@ def test_a_score_under_earlier_terms_never_hides_a_later_one(env: BoardFixture, 
     assert evaluation_of(owl) == Standing.objects.get(entry=owl.repository.entry).evaluation
 
 
-def test_who_was_found_inconsistent_by_a_replaced_match_counts_again(
+def test_a_model_found_inconsistent_by_a_replaced_match_counts_again(
     env: BoardFixture, owl: Submission, olga: User
 ) -> None:
     renew_pool(env, "untargeted", "stronger", without=2)
@@ -232,9 +232,7 @@ def test_who_was_found_inconsistent_by_a_replaced_match_counts_again(
     assert shown(owl) == (3.0, 1)
 
 
-def test_who_was_disqualified_meanwhile_comes_back_with_the_new_score(
-    env: BoardFixture, owl: Submission, olga: User
-) -> None:
+def test_a_reinstated_submission_has_the_new_score(env: BoardFixture, owl: Submission, olga: User) -> None:
     rejudging = begin(env, olga, owl)
     renew_pool(env, "untargeted")
     sweep()

@@ -73,9 +73,7 @@ def test_it_works(env: BoardFixture, model: Evaluation) -> None:
     assert env.table("model") == [(1, "owls", None)]
 
 
-def test_a_model_is_told_what_it_held_and_what_it_got_wrong_without_an_attack(
-    env: BoardFixture, model: Evaluation
-) -> None:
+def test_a_model_shows_held_and_clean_wrong_samples(env: BoardFixture, model: Evaluation) -> None:
     first, second = model.matches.all()
     # the fifth sample is misclassified in one match only: the model failed in it
     env.play(first, [-1, -1, 0, 0, 5, 6])
@@ -108,7 +106,7 @@ def test_it_scores_once(env: BoardFixture, model: Evaluation) -> None:
     assert (again.finished_at, again.value) == (model.finished_at, model.value)
 
 
-def test_a_match_that_failed_voids_and_refunds_the_slot(env: BoardFixture, model: Evaluation) -> None:
+def test_a_failed_match_voids_the_evaluation_and_refunds_the_slot(env: BoardFixture, model: Evaluation) -> None:
     first, second = model.matches.all()
     env.play(first, RISING)
     env.end(second, Match.State.FAILED, {})
@@ -122,7 +120,7 @@ def test_a_match_that_failed_voids_and_refunds_the_slot(env: BoardFixture, model
     assert env.table("model") == []
 
 
-def test_one_that_cannot_be_read_holds_up_no_other(
+def test_one_that_cannot_be_read_does_not_stop_others(
     env: BoardFixture, model: Evaluation, alice: User, caplog: pytest.LogCaptureFixture
 ) -> None:
     play_both(env, model)
@@ -136,7 +134,7 @@ def test_one_that_cannot_be_read_holds_up_no_other(
     assert f"{model} cannot be ended" in caplog.text
 
 
-def test_a_lost_ring_leaves_no_board_behind(env: BoardFixture, model: Evaluation) -> None:
+def test_a_lost_notification_leaves_no_outdated_board(env: BoardFixture, model: Evaluation) -> None:
     play_both(env, model)
     services.score_finished()
     Submission.objects.update(disqualified_at=clock.now())
@@ -146,7 +144,7 @@ def test_a_lost_ring_leaves_no_board_behind(env: BoardFixture, model: Evaluation
     assert env.table("model") == []
 
 
-def test_rows_that_are_missing_are_our_fault(env: BoardFixture, model: Evaluation) -> None:
+def test_missing_rows_are_a_platform_error(env: BoardFixture, model: Evaluation) -> None:
     play_both(env, model)
     SampleResult.objects.filter(sample=5).delete()
     services.score_finished()
@@ -177,7 +175,7 @@ def test_one_attack_cannot_have_a_model_voided_with_images_that_rounding_decides
     assert Event.objects.get(verb="inconsistent").subject == f"match:{match.pk}"
 
 
-def test_a_model_whose_labels_depend_on_company_in_most_matches_is_void(env: BoardFixture, model: Evaluation) -> None:
+def test_a_model_whose_labels_depend_on_the_batch_in_most_matches_is_void(env: BoardFixture, model: Evaluation) -> None:
     play_both(env, model)
     model.matches.update(audit=FICKLE)
     services.score_finished()
@@ -215,7 +213,7 @@ def test_a_model_found_inconsistent_later_leaves_the_board(
     assert Standing.objects.get().evaluation.value == 8.0
 
 
-def test_an_inconsistent_model_of_the_pool_is_reported_and_the_rows_stand(
+def test_an_inconsistent_model_of_the_pool_is_reported_and_the_rows_count(
     env: BoardFixture, attack: Evaluation
 ) -> None:
     play_both(env, attack)
@@ -248,7 +246,7 @@ def test_a_withdrawn_or_disqualified_submission_leaves_its_place_to_the_one_befo
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_at_once_give_one_result(env: BoardFixture, model: Evaluation) -> None:
+def test_concurrent_calls_give_one_result(env: BoardFixture, model: Evaluation) -> None:
     play_both(env, model)
     env.end(model.matches.all()[0], Match.State.FAILED, {})
 

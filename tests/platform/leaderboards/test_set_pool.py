@@ -75,7 +75,7 @@ def test_the_first_pool_holds_the_first_baselines(with_baselines: BoardFixture) 
     assert services.make_first_pools() == []
 
 
-def test_a_baseline_that_cannot_be_built_holds_up_its_own_track_only(with_baselines: BoardFixture) -> None:
+def test_a_failed_baseline_build_affects_only_its_own_track(with_baselines: BoardFixture) -> None:
     broken = with_baselines.tracks["untargeted"]
     broken.baselines = ["broken"]
     broken.save()
@@ -92,7 +92,7 @@ def test_a_private_competition_has_its_pools_when_it_begins(with_baselines: Boar
     assert len(services.make_first_pools()) == 1
 
 
-def test_a_first_pool_is_built_for_real(env: BoardFixture) -> None:
+def test_a_first_pool_is_built(env: BoardFixture) -> None:
     track = env.tracks["untargeted"]
     track.baselines = ["gaussian-noise", "salt-and-pepper"]
     track.save()

@@ -50,7 +50,7 @@ def test_an_empty_board_has_one_page(env: BoardFixture) -> None:
 
 
 @pytest.mark.parametrize(("requested", "given"), [("2", 2), ("99", 3), ("-1", 3), ("none", 1)])
-def test_a_number_that_is_no_page_gives_another(
+def test_a_page_number_out_of_range_gives_the_nearest(
     env: BoardFixture, alice: User, attack_pool: Pool, requested: str, given: int
 ) -> None:
     for slug in ("a", "b", "c"):

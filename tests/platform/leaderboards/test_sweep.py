@@ -43,7 +43,7 @@ def test_a_new_pool_measures_again_what_counts(env: BoardFixture, entry: Entry, 
     assert (old.evaluations.count(), new.evaluations.count()) == (1, 2)
 
 
-def test_new_rules_measure_again_and_the_old_score_stands_until_then(
+def test_new_rules_measure_again_and_the_old_score_stays_until_then(
     env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool, rules: RulesVersion
 ) -> None:
     old, new = (env.submission(entry, "model", alice) for _ in range(2))
@@ -74,7 +74,7 @@ def test_a_new_validation_set_measures_again(env: BoardFixture, entry: Entry, al
     assert [row.sample_set.name for row in submission.evaluations.all()] == ["further", "validation"]
 
 
-def test_a_void_evaluation_is_not_begun_again_by_itself(
+def test_a_void_evaluation_is_not_restarted_automatically(
     env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool
 ) -> None:
     evaluation = services.evaluate(env.submission(entry, "model", alice))
@@ -86,7 +86,7 @@ def test_a_void_evaluation_is_not_begun_again_by_itself(
     assert Evaluation.objects.get().state == "void"
 
 
-def test_one_that_plays_for_more_than_a_week_costs_no_slot_and_plays_on(
+def test_one_that_plays_for_more_than_a_week_is_refunded_and_continues(
     env: BoardFixture,
     the_clock: FakeClock,
     entry: Entry,

@@ -71,7 +71,7 @@ def test_what_fails_again_waits_for_an_organiser(env: BoardFixture, failed: Eval
     assert evaluation_of(failed.submission) == again
 
 
-def test_nothing_is_tried_again_that_is_superseded(
+def test_superseded_evaluations_are_not_retried(
     env: BoardFixture, failed: Evaluation, the_clock: FakeClock, olga: User
 ) -> None:
     assert list(unresolved()) == [failed]

@@ -79,7 +79,7 @@ def test_it_names_what_differs_and_changes_nothing(filled: BoardFixture) -> None
     assert rows() == before
 
 
-def test_it_gives_back_exactly_what_was_lost(filled: BoardFixture) -> None:
+def test_it_repairs_exactly_what_was_lost(filled: BoardFixture) -> None:
     before = rows()
     Evaluation.objects.update(value=7.0, low=None, per_opponent=[])
     Standing.objects.filter(track__name="model").update(rank=9)
@@ -117,7 +117,7 @@ def test_it_names_what_waits_for_an_organiser_after_a_platform_error(
     assert any(f"{newest}: it is not measured on the current basis" in line for line in verify("--repair"))
 
 
-def test_a_slot_that_waits_for_an_organiser_is_no_difference(filled: BoardFixture) -> None:
+def test_a_slot_that_waits_for_an_organiser_is_not_a_difference(filled: BoardFixture) -> None:
     slot = QuotaSlot.objects.select_related("submission").earliest("pk")
     assert slot.submission is not None
     Submission.objects.filter(pk=slot.submission.pk).update(state="refused", cause="platform")
@@ -160,7 +160,7 @@ def test_it_finds_slots_that_do_not_fit_their_submissions(filled: BoardFixture, 
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_whatever_happens_boards_stay_what_they_follow_from(
+def test_boards_always_match_their_rows(
     filled: BoardFixture, the_clock: FakeClock, entry: Entry, alice: User, seed: int
 ) -> None:
     draw = random.Random(seed)
@@ -190,7 +190,7 @@ def test_it_names_scores_whose_rows_or_matches_are_gone(filled: BoardFixture) ->
     assert len(reported) == 2 + 1
 
 
-def test_a_nightly_run_looks_twice_before_it_raises_an_alarm(
+def test_a_nightly_run_checks_twice_before_it_logs_an_alarm(
     filled: BoardFixture, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     requested: list[object] = []

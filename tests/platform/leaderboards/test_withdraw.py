@@ -60,7 +60,7 @@ def test_it_works(env: BoardFixture, playing: Evaluation, alice: User) -> None:
     assert QuotaSlot.objects.get(submission=playing.submission).state == "used"
 
 
-def test_the_sweep_finds_it_without_a_message(playing: Evaluation, alice: User) -> None:
+def test_the_sweep_finds_it_without_a_notification(playing: Evaluation, alice: User) -> None:
     withdraw(submission=playing.submission, by=alice)
     tasks.sweep()
     tasks.sweep()
@@ -68,7 +68,7 @@ def test_the_sweep_finds_it_without_a_message(playing: Evaluation, alice: User) 
     assert Event.objects.filter(subject=f"evaluation:{playing.pk}").count() == 1
 
 
-def test_no_score_comes_of_matches_that_are_over(env: BoardFixture, playing: Evaluation, alice: User) -> None:
+def test_finished_matches_give_no_score(env: BoardFixture, playing: Evaluation, alice: User) -> None:
     for match in playing.matches.all():
         env.play(match, [1.0] * 6)
     withdraw(submission=playing.submission, by=alice)
@@ -79,7 +79,7 @@ def test_no_score_comes_of_matches_that_are_over(env: BoardFixture, playing: Eva
     assert match_states() == ["played", "played"]
 
 
-def test_what_another_evaluation_needs_is_played_on(
+def test_what_another_evaluation_needs_continues_to_play(
     env: BoardFixture, playing: Evaluation, alice: User, bob: User
 ) -> None:
     shared = begun(copy_of(playing.submission, env.entry("doves"), env, bob))
@@ -93,7 +93,7 @@ def test_what_another_evaluation_needs_is_played_on(
     assert (shared.state, shared.value) == ("scored", 2.0)
 
 
-def test_what_somebody_needs_later_is_taken_up_again(env: BoardFixture, playing: Evaluation, alice: User) -> None:
+def test_a_match_needed_later_is_reactivated(env: BoardFixture, playing: Evaluation, alice: User) -> None:
     withdraw(submission=playing.submission, by=alice)
     tasks.score()
     later = begun(copy_of(playing.submission, playing.submission.repository.entry, env, alice))
@@ -117,7 +117,7 @@ def test_a_score_from_before_is_kept(env: BoardFixture, entry: Entry, alice: Use
     assert env.table("model") == []
 
 
-def test_a_rejudging_goes_on_without_it(
+def test_a_rejudging_continues_without_it(
     env: BoardFixture, entry: Entry, alice: User, olga: User, attack_pool: Pool
 ) -> None:
     gone = env.score(env.submission(entry, "model", alice), 3.0)
@@ -138,7 +138,7 @@ def test_a_rejudging_goes_on_without_it(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_at_once_with_the_score_one_of_both_comes_first(
+def test_a_concurrent_score_and_withdrawal_are_serialised(
     env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool
 ) -> None:
     """A score that is written after its submission was withdrawn would have a later time."""
@@ -169,7 +169,7 @@ def test_at_once_with_the_score_one_of_both_comes_first(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_at_once_with_one_who_needs_its_matches_these_are_played(
+def test_matches_that_a_concurrent_evaluation_needs_are_played(
     env: BoardFixture, entry: Entry, alice: User, bob: User, attack_pool: Pool
 ) -> None:
     evaluations = [begun(env.submission(entry, "model", alice)) for _ in range(PAIRS)]

@@ -115,7 +115,7 @@ def test_what_counts_is_what_was_ready_when_the_window_began(env: RoundFixture) 
 
 
 @pytest.mark.parametrize("how", ["withdrawn", "disqualified", "refused"])
-def test_of_what_is_gone_before_the_newest_other_counts(env: RoundFixture, how: str) -> None:
+def test_the_next_newest_counts_if_the_newest_is_gone_before(env: RoundFixture, how: str) -> None:
     env.submission("owls", "model", 1)
     gone = env.submission("owls", "model", 2)
     env.submission("bats", "untargeted", 1)
@@ -126,7 +126,7 @@ def test_of_what_is_gone_before_the_newest_other_counts(env: RoundFixture, how: 
     assert titles(frozen(env), "model") == ["owls 1"]
 
 
-def test_what_is_withdrawn_after_the_freeze_plays_on(env: RoundFixture) -> None:
+def test_an_entry_withdrawn_after_the_freeze_continues_to_play(env: RoundFixture) -> None:
     env.field(2, 2)
     round_ = frozen(env)
     Submission.objects.filter(title="mo-0 0").update(state="withdrawn")
@@ -137,7 +137,7 @@ def test_what_is_withdrawn_after_the_freeze_plays_on(env: RoundFixture) -> None:
 
 
 @pytest.mark.parametrize("bundled", [False, True])
-def test_equal_digests_are_one_player_of_the_team_that_entered_it_first(env: RoundFixture, bundled: bool) -> None:
+def test_equal_digests_are_one_player_of_the_first_team(env: RoundFixture, bundled: bool) -> None:
     """A bundled player has no owner: otherwise a team could exclude it from its attack's score with a copy."""
     env.field(2, 2)
     env.submission("owls", "model", 0)  # the same content as mo-0's
@@ -156,7 +156,7 @@ def test_equal_digests_are_one_player_of_the_team_that_entered_it_first(env: Rou
     assert (of["owls 7"], of["mo-0 8"]) == ((2, 2), (2, 2) if bundled else (1, 2))
 
 
-def test_the_board_seats_the_first_panel_then_baselines_then_the_order_of_entry(env: RoundFixture) -> None:
+def test_the_initial_seeding_is_the_board_then_baselines_then_the_order_of_entry(env: RoundFixture) -> None:
     for slug, number in (("ants", 4), ("bats", 3), ("cats", 2), ("dogs", 1)):
         submission = env.submission(slug, "model", number)
         if slug != "bats":
@@ -169,7 +169,7 @@ def test_the_board_seats_the_first_panel_then_baselines_then_the_order_of_entry(
     assert titles(round_, "model", "prior") == ["dogs 1", "bats 3", "ants 4", "cats 2"]
 
 
-def test_what_is_scored_after_the_window_began_changes_nothing_however_late_it_is_frozen(env: RoundFixture) -> None:
+def test_scores_after_the_start_of_the_window_change_nothing(env: RoundFixture) -> None:
     ants, bats, cats = (env.submission(slug, "model", 4) for slug in ("ants", "bats", "cats"))
     env.submission("eels", "untargeted", 1)
     measured(env, ants, 1.0)
@@ -183,7 +183,7 @@ def test_what_is_scored_after_the_window_began_changes_nothing_however_late_it_i
 
 
 @pytest.mark.parametrize(("models", "attacks"), [(1, 1), (4, 9), (9, 4)])
-def test_fewer_than_ten_or_five_play_with_those_there_are(env: RoundFixture, models: int, attacks: int) -> None:
+def test_rounds_with_fewer_than_ten_or_five_entries_play(env: RoundFixture, models: int, attacks: int) -> None:
     env.field(models, attacks)
     round_ = env.scored(env.plan(samples=8))
     assert round_.state == "scored"
@@ -268,7 +268,7 @@ def test_the_sweep_freezes_what_is_due(env: RoundFixture) -> None:
     assert Event.objects.get(verb="freeze").by is None
 
 
-def test_the_sweep_says_once_what_keeps_it_from_freezing(env: RoundFixture) -> None:
+def test_the_sweep_reports_once_why_it_cannot_freeze(env: RoundFixture) -> None:
     round_ = in_window(env, env.plan())
     for _ in range(3):
         tasks.sweep()

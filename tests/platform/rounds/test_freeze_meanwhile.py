@@ -129,7 +129,7 @@ def test_what_becomes_ready_while_the_round_is_frozen_is_ready_after_the_window_
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_score_of_before_the_window_orders_the_field_although_it_is_committed_later(
+def test_a_score_from_before_the_window_orders_the_field_although_it_is_committed_later(
     env: RoundFixture, round_: Round, meanwhile: Callable[[Callable[[], object]], Future[None]]
 ) -> None:
     set_pool(track=env.tracks["untargeted"], players=[env.player("untargeted", 1)], reason="a test")
@@ -148,7 +148,7 @@ def test_a_score_of_before_the_window_orders_the_field_although_it_is_committed_
 
 @pytest.mark.parametrize("off", [-MINUTE, MINUTE], ids=["slow", "fast"])
 @pytest.mark.parametrize("ready", [-MOMENT, MOMENT], ids=["before", "after"])
-def test_a_builder_whose_clock_is_wrong_moves_nothing_over_the_line(
+def test_a_wrong_builder_clock_changes_no_entry(
     env: RoundFixture,
     round_: Round,
     builder: Builder,
@@ -175,7 +175,7 @@ def test_a_worker_whose_clock_is_fast_does_not_freeze_a_round_too_early(
     assert (round_.state, round_.problem) == ("planned", "")
 
 
-def test_a_scorer_whose_clock_is_wrong_moves_no_score_over_the_line(
+def test_a_wrong_scorer_clock_changes_no_order(
     env: RoundFixture, round_: Round, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_pool(track=env.tracks["untargeted"], players=[env.player("untargeted", 1)], reason="a test")

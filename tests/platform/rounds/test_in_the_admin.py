@@ -180,7 +180,7 @@ def test_a_failed_audit_is_shown_before_the_round_is_published(browser: Client, 
     assert "disqualified" in browser.get(f"/competitions/digits/rounds/{round_.number}").content.decode()
 
 
-def test_the_page_that_asks_shows_the_pools_and_nothing_else_is_published(
+def test_the_confirmation_page_shows_the_pools_and_nothing_else_is_published(
     browser: Client, env: RoundFixture, olga: User
 ) -> None:
     env.field(7, 3)
@@ -270,9 +270,7 @@ def test_the_log_is_found_by_team(browser: Client, env: RoundFixture) -> None:
         ({"ends_at_0": "2026-11-20"}, "window"),
     ],
 )
-def test_it_rejects_a_plan_that_cannot_be(
-    browser: Client, env: RoundFixture, wrong: dict[str, Any], words: str
-) -> None:
+def test_it_rejects_an_invalid_plan(browser: Client, env: RoundFixture, wrong: dict[str, Any], words: str) -> None:
     answer = browser.post(ADD, plan_form(env, **wrong))
     page = answer.content.decode()
     assert answer.status_code == 200
@@ -290,7 +288,7 @@ def test_a_platform_error_is_shown_and_keeps_the_form(browser: Client, env: Roun
     assert not Round.objects.exists()
 
 
-def test_it_rejects_an_act_out_of_turn_with_the_words_of_the_service(browser: Client, env: RoundFixture) -> None:
+def test_it_rejects_an_action_in_another_state_with_the_text_of_the_service(browser: Client, env: RoundFixture) -> None:
     round_ = env.plan()
     (refused,) = act(browser, round_, "start")
     assert "is planned and cannot be started" in refused

@@ -68,7 +68,7 @@ def long(env: RoundFixture) -> Round:
     return env.begin(env.plan(samples=16, schedule="halving"))
 
 
-def test_it_leaves_at_the_end_of_the_stage_by_itself(env: RoundFixture, long: Round) -> None:
+def test_it_leaves_at_the_end_of_the_stage_automatically(env: RoundFixture, long: Round) -> None:
     run(env, long)
     assert long.state == Round.State.SCORED
     (line,) = Decision.objects.filter(stage__round=long, inconsistent=True).select_related("stage", "player")
@@ -86,7 +86,7 @@ def test_it_leaves_at_the_end_of_the_stage_by_itself(env: RoundFixture, long: Ro
 
 
 @pytest.mark.parametrize("attacks", [(0,), (0, 1)])
-def test_attacks_cannot_throw_out_a_model_that_most_of_those_that_count_find_honest(
+def test_attacks_cannot_eliminate_a_model_that_most_counted_ones_find_consistent(
     env: RoundFixture, playing: Round, attacks: tuple[int, ...]
 ) -> None:
     run(env, playing, attacks=attacks)
@@ -210,7 +210,7 @@ def test_it_rejects_overrides(env: RoundFixture, playing: Round, bob: User) -> N
         services.override_audit(entry=suspect, by=env.organiser, reason=REASON)
 
 
-def test_the_bundle_tells_which_models_failed_where_and_what_each_piece_held(env: RoundFixture, playing: Round) -> None:
+def test_the_bundle_lists_failed_audits_and_the_digests_of_pieces(env: RoundFixture, playing: Round) -> None:
     run(env, playing)
     body = object_store.get(playing.outcome).decode()
     attack, model = (public_name(env.competition, digest_of(kind, 0)) for kind in ("untargeted", "model"))

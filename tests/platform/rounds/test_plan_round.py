@@ -67,7 +67,7 @@ def test_each_round_has_a_number_and_a_salt_of_its_own(
     assert len({first.salt, second.salt}) == 2
 
 
-def test_nobody_chooses_the_salt_and_each_try_stays_listed(env: RoundFixture) -> None:
+def test_the_salt_cannot_be_chosen_and_each_try_stays_listed(env: RoundFixture) -> None:
     with pytest.raises(TypeError, match="salt"):
         services.plan_round(**plan_arguments(env, salt="7" * 64))
     first = services.plan_round(**plan_arguments(env))
@@ -112,7 +112,7 @@ def test_an_equal_salt_draws_equal_samples(env: RoundFixture) -> None:
         ({"samples": 41}, "40 samples, not 41"),
     ],
 )
-def test_it_rejects_what_cannot_be(env: RoundFixture, others: dict[str, Any], problem: str) -> None:
+def test_it_rejects_invalid_plans(env: RoundFixture, others: dict[str, Any], problem: str) -> None:
     with pytest.raises(Refusal, match=problem) as refusal:
         services.plan_round(**plan_arguments(env, **others))
     assert refusal.value.fix
@@ -166,9 +166,7 @@ def test_it_rejects_the_samples_of_a_round_that_was_cancelled_after_it_played(en
 
 
 @pytest.mark.django_db(transaction=True)
-def test_images_are_read_while_nobody_waits_for_the_database(
-    env: RoundFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_images_are_read_outside_of_the_transaction(env: RoundFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     inside = []
 
     def reading(sample_set: SampleSet) -> tuple[Sample, ...]:

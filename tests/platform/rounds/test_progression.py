@@ -97,9 +97,7 @@ def test_concurrent_processes_take_one_step(env: RoundFixture) -> None:
     assert RoundMatch.objects.count() == Match.objects.count()
 
 
-def test_what_another_process_requests_and_is_played_between_two_reads_is_left_for_later(
-    env: RoundFixture, small: Round
-) -> None:
+def test_results_that_arrive_between_two_reads_are_left_for_later(env: RoundFixture, small: Round) -> None:
     seen: list[str] = []
 
     def meanwhile(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
@@ -137,7 +135,9 @@ def test_an_unexpected_error_does_not_stop_other_rounds(env: RoundFixture, small
     assert behind.round_matches.exists()
 
 
-def test_nor_does_one_while_another_round_is_frozen(env: RoundFixture, small: Round, other: Competition) -> None:
+def test_an_unexpected_error_at_the_freeze_does_not_stop_other_rounds(
+    env: RoundFixture, small: Round, other: Competition
+) -> None:
     torn = env.plan(samples=8, source="test-2", day=1)
     Round.objects.filter(pk=small.pk).update(competition=other)
     entry = small.entries.all()[0]
@@ -234,7 +234,7 @@ def test_paused_no_piece_starts_and_running_ones_are_committed(env: RoundFixture
     assert small.state == "scored"
 
 
-def test_cancelled_nothing_of_it_is_played(env: RoundFixture, small: Round) -> None:
+def test_a_cancelled_round_is_not_played(env: RoundFixture, small: Round) -> None:
     services.advance_round(small)
     services.cancel(round_=small, by=env.organiser, reason="wrong samples")
     assert queue.claim(env.worker()) is None

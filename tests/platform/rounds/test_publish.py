@@ -72,7 +72,7 @@ def test_entries_gone_since_the_freeze_join_no_pool(env: RoundFixture) -> None:
 
 
 @pytest.mark.parametrize("gone", ["disqualified", "withdrawn"])
-def test_who_was_gone_before_the_freeze_does_not_return_by_filling_up_a_pool(env: RoundFixture, gone: str) -> None:
+def test_players_gone_before_the_freeze_do_not_return_to_a_filled_up_pool(env: RoundFixture, gone: str) -> None:
     old = env.submission("owls", "model", 9)
     Player.objects.filter(submissions=old).update(repository=old.repository, baseline="")
     set_pool(track=env.tracks["model"], players=[env.player("model", n) for n in (9, 8)], reason="a test")
@@ -85,7 +85,7 @@ def test_who_was_gone_before_the_freeze_does_not_return_by_filling_up_a_pool(env
     assert after(round_)["model"] == ["model 0", "model 1", "model 8"]
 
 
-def test_the_pool_in_force_goes_before_who_met_nobody(env: RoundFixture) -> None:
+def test_the_current_pool_comes_before_players_without_opponents(env: RoundFixture) -> None:
     env.submission("owls", "model", 1)
     env.submission("bats", "model", 2)
     env.submission("bats", "untargeted", 1)  # meets owls
@@ -106,7 +106,7 @@ def test_the_pool_in_force_goes_before_who_met_nobody(env: RoundFixture) -> None
 
 
 @pytest.mark.django_db(transaction=True)
-def test_nobody_is_disqualified_while_the_pools_are_made(env: RoundFixture) -> None:
+def test_disqualifications_wait_while_the_pools_are_made(env: RoundFixture) -> None:
     env.field(2, 2)
     round_ = env.scored(env.plan(samples=8))
     submission = Submission.objects.get(title="mo-0 0")
@@ -128,7 +128,7 @@ def test_nobody_is_disqualified_while_the_pools_are_made(env: RoundFixture) -> N
     assert submission.disqualified_at is not None
 
 
-def test_a_model_that_did_not_pass_its_audit_is_told_of(env: RoundFixture) -> None:
+def test_a_failed_audit_is_shown(env: RoundFixture) -> None:
     env.field(3, 3)
     round_ = env.scored(env.plan(samples=8))
     for match in Match.objects.filter(model__title="model 1")[:2]:
@@ -140,7 +140,7 @@ def test_a_model_that_did_not_pass_its_audit_is_told_of(env: RoundFixture) -> No
     assert console.export_text().count("failed its audit in 2 matches") == 1, "the demo prints it too"
 
 
-def test_it_rejects_what_is_no_longer_what_the_preview_showed(env: RoundFixture) -> None:
+def test_it_rejects_an_outdated_preview(env: RoundFixture) -> None:
     env.field(7, 3)
     round_ = env.scored(env.plan(samples=8))
     of = {row.title: row for row in Submission.objects.all()}
@@ -170,7 +170,7 @@ def test_it_rejects_what_is_no_longer_what_the_preview_showed(env: RoundFixture)
     assert env.pool("model") == [f"model {number}" for number in (0, 1, 3, 4, 5)]
 
 
-def test_what_changes_on_the_boards_alone_leaves_the_preview_as_it_was(env: RoundFixture) -> None:
+def test_leaderboard_changes_do_not_change_the_preview(env: RoundFixture) -> None:
     env.field(3, 3)
     round_ = env.scored(env.plan(samples=8))
     pool = set_pool(track=env.tracks["targeted"], players=[env.player("targeted", 1)], reason="a test")

@@ -59,7 +59,7 @@ def begun(env: RoundFixture, root: Path, tmp_path: Path) -> Round:
     return round_
 
 
-def test_one_that_is_now_another_stops_the_round_until_that_is_fixed(
+def test_a_different_rebuild_stops_the_round_until_it_is_fixed(
     env: RoundFixture, begun: Round, settings: Settings
 ) -> None:
     def try_once() -> None:

@@ -77,7 +77,7 @@ def brought_to(env: RoundFixture, state: str) -> Round:
 
 
 @pytest.mark.parametrize("state", TAKEN)
-def test_each_act_is_taken_in_its_state_alone(env: RoundFixture, state: str) -> None:
+def test_each_action_is_accepted_only_in_its_state(env: RoundFixture, state: str) -> None:
     round_ = brought_to(env, state)
     for name, act in ACTS.items():
         if name not in TAKEN[state]:
@@ -119,7 +119,7 @@ def test_a_match_replayed_while_the_round_is_paused_waits_for_it(env: RoundFixtu
     failed.pieces.update(state="failed")
     Match.objects.filter(pk=failed.pk).update(state="failed", fault="the disk is full")
     services.pause(round_=round_, by=env.organiser)
-    replay_failed(failed, env.organiser, "mended")
+    replay_failed(failed, env.organiser, "fixed")
     assert env.play() == 0
     services.resume(round_=round_, by=env.organiser)
     assert env.play() == 1
@@ -150,7 +150,7 @@ def test_a_licence_is_confirmed_and_refused_by_organisers(env: RoundFixture, ent
     assert list(events) == [(verb, env.organiser.pk, entry.pk) for verb in ("confirm_licence", "refuse_licence")]
 
 
-def test_a_licence_judged_after_the_end_stands_in_the_outcome(env: RoundFixture, entry: RoundEntry) -> None:
+def test_a_licence_judged_after_the_end_is_in_the_outcome(env: RoundFixture, entry: RoundEntry) -> None:
     before = env.run(entry.round).outcome
     services.confirm_licence(entries=[entry], by=env.organiser, reason="the text is the MIT licence")
     entry.round.refresh_from_db()
@@ -169,7 +169,7 @@ def test_an_outcome_made_again_is_the_same_whatever_was_renamed(env: RoundFixtur
     assert object_store.put(outcome_of(round_, facts_of(round_), frozen(round_))) == before
 
 
-def test_licences_judged_together_after_the_end_make_one_outcome_before_the_round_is_locked(
+def test_licences_judged_together_after_the_end_make_one_outcome_before_the_lock(
     env: RoundFixture, entry: RoundEntry
 ) -> None:
     round_ = env.run(entry.round)
@@ -184,7 +184,7 @@ def test_licences_judged_together_after_the_end_make_one_outcome_before_the_roun
     assert object_store.get(round_.outcome).count(b'"eligible":true') == 4
 
 
-def test_a_licence_judged_while_the_outcome_is_made_stands_in_it(env: RoundFixture, entry: RoundEntry) -> None:
+def test_a_licence_judged_while_the_outcome_is_made_is_in_it(env: RoundFixture, entry: RoundEntry) -> None:
     services.advance_round(entry.round)
     env.play()
     judged: list[str] = []
@@ -219,7 +219,7 @@ def test_it_rejects_licences_of_several_rounds_and_judges_all_or_none(env: Round
     assert not RoundEntry.objects.get(pk=entry.pk).eligible
 
 
-def test_it_rejects_a_licence_judged_wrongly(env: RoundFixture, entry: RoundEntry, alice: User) -> None:
+def test_it_rejects_invalid_licence_reviews(env: RoundFixture, entry: RoundEntry, alice: User) -> None:
     with pytest.raises(Refusal, match="only organisers"):
         services.confirm_licence(entries=[entry], by=alice, reason="it is mine")
     with pytest.raises(Refusal, match="needs a reason"):

@@ -28,9 +28,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", type=int, default=8000, help="port of the site on 127.0.0.1 (default 8000)")
-        parser.add_argument(
-            "--exit", action="store_true", help="print the leaderboards when all is scored, and exit"
-        )
+        parser.add_argument("--exit", action="store_true", help="print the leaderboards when all is scored, and exit")
         parser.add_argument(
             "--full",
             action="store_true",

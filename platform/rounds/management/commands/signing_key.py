@@ -19,11 +19,11 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         acts = parser.add_subparsers(dest="act", required=True)
         acts.add_parser("show", help="print identifier, date and public key of each key, the oldest first")
-        for act, told in (
+        for act, description in (
             ("rotate", "make the current key sign a new one, which replaces it"),
             ("replace", "start with a new key if the secret of the current one is lost"),
         ):
-            acts.add_parser(act, help=told).add_argument("--reason", required=True, help="kept in the event log")
+            acts.add_parser(act, help=description).add_argument("--reason", required=True, help="kept in the event log")
 
     def handle(self, *args: Any, **given: Any) -> None:
         change = {"rotate": rotate, "replace": replace_lost}.get(given["act"])

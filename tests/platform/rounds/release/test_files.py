@@ -53,7 +53,7 @@ def test_it_works(published: Final) -> None:
         assert np.array_equal(_picture(files[f"images/{sample.number:05d}.png"]), sample.image)
 
 
-def test_anybody_can_check_the_commitment(published: Final, tmp_path: Path, root: Path) -> None:
+def test_anyone_can_check_the_commitment(published: Final, tmp_path: Path, root: Path) -> None:
     """By the lines in the documentation, from nothing but the file."""
     lines = re.findall(r"```python\n(.*?)```", (root / "docs/bundles.md").read_text(), re.DOTALL)
     (check,) = (each for each in lines if "commitment.json" in each)
@@ -74,7 +74,7 @@ def test_a_bundle_is_the_outcome_with_a_signature_behind_it(published: Final) ->
     assert bundle.count(b"\n") == body.count(b"\n") + 1
 
 
-def test_the_pairs_and_their_images_are_told(published: Final) -> None:
+def test_the_pairs_and_their_images_are_listed(published: Final) -> None:
     (row,) = _rows(pairs_table(published.round))
     digests = (published.entries[team].player.digest for team in ("owls", "foxes"))
     owls, foxes = (public_name(published.round.competition, digest) for digest in digests)

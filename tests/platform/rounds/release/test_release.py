@@ -92,9 +92,7 @@ def test_images_of_a_pair_are_made_once_and_again_where_they_are_lost(published:
 
 
 @pytest.mark.parametrize("method", ["get", "head"])
-def test_strangers_share_a_few_turns_to_have_them_made(
-    published: Final, olga: User, client: Client, method: str
-) -> None:
+def test_visitors_share_a_few_slots_to_make_them(published: Final, olga: User, client: Client, method: str) -> None:
     release(round_=published.round, part="perturbed", by=olga, reason="the end")
     address = f"/competitions/digits/rounds/1/files/perturbed-{published.pair.pk}"
     others = [LIMITER.take(ANYBODY), LIMITER.take(ANYBODY)]
@@ -115,7 +113,7 @@ def test_strangers_share_a_few_turns_to_have_them_made(
         give_back()
 
 
-def test_it_rejects_acts_twice(published: Final, olga: User) -> None:
+def test_it_rejects_repeated_actions(published: Final, olga: User) -> None:
     row = release(round_=published.round, part="bundle", by=olga, reason="the end")
     with pytest.raises(Refusal, match="is already released"):
         release(round_=published.round, part="bundle", by=olga, reason="the end")
@@ -124,7 +122,7 @@ def test_it_rejects_acts_twice(published: Final, olga: User) -> None:
         withdraw(release=row, by=olga, reason="too early")
 
 
-def test_it_rejects_those_who_do_not_organise(published: Final, olga: User, alice: User) -> None:
+def test_it_rejects_others_than_organisers(published: Final, olga: User, alice: User) -> None:
     with pytest.raises(Refusal, match="only organisers"):
         release(round_=published.round, part="bundle", by=alice, reason="the end")
     row = release(round_=published.round, part="bundle", by=olga, reason="the end")
@@ -141,7 +139,7 @@ def test_it_rejects_a_round_that_is_not_published(published: Final, olga: User, 
         release(round_=published.round, part=part, by=olga, reason="the end")
 
 
-def test_it_rejects_unknown_parts_and_acts_without_a_reason(published: Final, olga: User) -> None:
+def test_it_rejects_unknown_parts_and_actions_without_a_reason(published: Final, olga: User) -> None:
     with pytest.raises(Refusal, match="no part 'secrets'"):
         release(round_=published.round, part="secrets", by=olga, reason="the end")
     with pytest.raises(Refusal, match="needs a reason"):
@@ -149,12 +147,12 @@ def test_it_rejects_unknown_parts_and_acts_without_a_reason(published: Final, ol
 
 
 @pytest.mark.parametrize("part", ["", "secrets", "images", "perturbed-0", "perturbed-1", "perturbed-x", "code"])
-def test_it_rejects_to_open_what_is_not_released(published: Final, part: str) -> None:
+def test_it_rejects_downloads_of_unreleased_parts(published: Final, part: str) -> None:
     with pytest.raises(Refusal, match="is not released"):
         open_part(published.round, part)
 
 
-def test_it_rejects_to_open_pairs_of_others(published: Final, olga: User) -> None:
+def test_it_rejects_pairs_of_other_rounds(published: Final, olga: User) -> None:
     release(round_=published.round, part="perturbed", by=olga, reason="the end")
     published.round.round_matches.all().delete()
     for number in (published.pair.pk, published.pair.pk + 1, 10**17):
@@ -278,7 +276,7 @@ def test_code_of_eligible_entries_with_an_open_licence_is_public(published: Fina
 
 @pytest.mark.parametrize("gone", [{"state": "withdrawn"}, {"disqualified_at": datetime(2026, 11, 21, tzinfo=UTC)}])
 @pytest.mark.parametrize("late", [False, True])
-def test_code_of_who_is_gone_is_not_public(published: Final, olga: User, gone: dict[str, Any], late: bool) -> None:
+def test_code_of_gone_entries_is_not_public(published: Final, olga: User, gone: dict[str, Any], late: bool) -> None:
     owls, foxes = published.entries["owls"], published.entries["foxes"]
     submissions = Submission.objects.filter(pk=foxes.submission_id)
     RoundEntry.objects.filter(pk=owls.pk).update(eligible=False)
@@ -294,7 +292,7 @@ def test_code_of_who_is_gone_is_not_public(published: Final, olga: User, gone: d
     assert list(released_tags(foxes.submission.repository)) == ["submission-1"]
 
 
-def test_it_rejects_code_that_nobody_may_clone(published: Final, olga: User) -> None:
+def test_it_rejects_code_that_cannot_be_cloned(published: Final, olga: User) -> None:
     RoundEntry.objects.update(eligible=False)
     with pytest.raises(Refusal, match="no entry of digits: The final is eligible"):
         release(round_=published.round, part="code", by=olga, reason="the end")
