@@ -1,4 +1,4 @@
-"""Evaluations of a team do not wait for all that another team sent before."""
+"""Evaluations of a team do not wait for all earlier submissions of another team."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def submitted(env: BoardFixture, team: str, by: User) -> Submission:
-    """The first submission of a new team to the model track, ready a minute after the one before."""
+    """Create the first submission of a new team to the model track, ready a minute after the previous one."""
     submission = env.submission(env.entry(team), "model", by)
     at = clock.now() + timedelta(minutes=Submission.objects.count())
     Submission.objects.filter(pk=submission.pk).update(state_since=at)
@@ -28,7 +28,7 @@ def submitted(env: BoardFixture, team: str, by: User) -> Submission:
 
 
 def members(env: BoardFixture) -> list[str]:
-    """The titles of the players of the model track's pool, in their places."""
+    """Return the titles of the model pool's players, in order."""
     pool = pool_in_force(env.tracks["model"])
     return [place.player.title for place in pool.places.select_related("player")] if pool else []
 
@@ -40,7 +40,7 @@ def test_it_grows_with_each_team_until_it_is_full(env: BoardFixture, alice: User
         evaluate(submission=submission.pk)
         titles.append(submission.title)
         assert members(env) == titles[:5]
-    assert Pool.objects.count() == 5, "each change is a pool of its own"
+    assert Pool.objects.count() == 5, "each change is a new pool"
     pool = pool_in_force(env.tracks["model"])
     assert pool is not None
     assert pool.reason == "the first ready submissions"
@@ -95,7 +95,7 @@ def test_the_last_one_stays(env: BoardFixture, alice: User) -> None:
     sweep()
     Submission.objects.filter(pk=only.pk).update(disqualified_at=clock.now())
     sweep()
-    assert members(env) == [only.title], "a pool of none would stop every attack"
+    assert members(env) == [only.title], "an empty pool would stop every attack"
 
 
 @pytest.mark.parametrize("by", ["an organiser or a round", "baselines"])

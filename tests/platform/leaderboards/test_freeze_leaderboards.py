@@ -29,7 +29,7 @@ ROLES = ("anonymous", "charlie", "bob", "dora", "olga")
 
 @dataclass(frozen=True)
 class Scenario:
-    """The model that the Owls had on the board, and the one that was scored since."""
+    """The Owls' model on the leaderboard, and the one scored since."""
 
     env: BoardFixture
     old: Submission
@@ -60,7 +60,7 @@ def scenario(
 
 
 class Row(NamedTuple):
-    """An address, a text, and who reads it there."""
+    """An address, a text, and the roles that see it there."""
 
     address: str
     text: str
@@ -155,7 +155,7 @@ def test_a_score_does_not_vanish_when_its_submission_is_withdrawn_while_it_is_me
     scenario.env.pool("untargeted", "another")
     services.re_evaluate(submission=scenario.old, by=olga, reason="a test")
     Submission.objects.filter(pk=scenario.old.pk).update(state="withdrawn")
-    the_clock.at = since - timedelta(seconds=2)  # by a host whose clock is behind
+    the_clock.at = since - timedelta(seconds=2)  # on a host whose clock is slow
     assert services.end_withdrawn() == 1
     known = public_evaluation_of(Submission.objects.get(pk=scenario.old.pk))
     assert known is not None

@@ -23,7 +23,7 @@ EASY, HARD = [1.0, 1.0, 1.0, 2.0, 2.0, 2.0], [5.0, 6.0, 6.0, 7.0, 7.0, -1.0]
 
 @pytest.fixture
 def own_model(env: BoardFixture, entry: Entry, alice: User) -> Submission:
-    """The Owls' model, which is in the pool."""
+    """The Owls' model, a member of the pool."""
     return env.submission(entry, "model", alice)
 
 

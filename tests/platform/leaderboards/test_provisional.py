@@ -39,7 +39,7 @@ def ranked(env: BoardFixture, alice: User, attack_pool: Pool) -> list[Submission
 
 @pytest.fixture
 def worker(the_clock: FakeClock) -> Worker:
-    """One that is live and idle."""
+    """A live, idle worker."""
     now = clock.now()
     return Worker.objects.create(name="here/0", worker_class="cpu", started_at=now, last_seen_at=now)
 

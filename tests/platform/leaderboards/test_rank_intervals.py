@@ -1,4 +1,4 @@
-"""The ranks that fit the data of a board."""
+"""Rank intervals of a leaderboard."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BASE = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
 
 
 def model(env: BoardFixture, alice: User, slug: str, distances: list[float]) -> Submission:
-    """A model of a team of its own, scored with these distances against every attack."""
+    """Create a model of a new team, scored with these distances against every attack."""
     submission = env.submission(env.entry(slug), "model", alice)
     evaluation = services.evaluate(submission)
     assert evaluation is not None

@@ -82,7 +82,7 @@ def test_it_works(scenario: Scenario, olga: User) -> None:
     assert (row.submission, row.team.slug, row.changed) == (scenario.owls, "owls", 2 * 5)
     assert (row.value_before, row.value_after, row.rank_before, row.rank_after) == (1.0, 3.0, 2, 1)
 
-    services.publish_rejudging(rejudging=scenario.rejudging, by=olga, reason="it is right now")
+    services.publish_rejudging(rejudging=scenario.rejudging, by=olga, reason="it is correct now")
     assert scenario.rejudging.state == "published"
     assert [row[1] for row in scenario.env.table("model")] == ["owls", "doves"]
     assert evaluation_of(scenario.owls) == new
@@ -100,7 +100,7 @@ def test_a_rank_changes_when_a_set_is_published_and_not_when_it_was_played(
 ) -> None:
     scenario.play([3.0] * 6)
     the_clock.forward(hours=30)
-    services.publish_rejudging(rejudging=scenario.rejudging, by=olga, reason="it is right now")
+    services.publish_rejudging(rejudging=scenario.rejudging, by=olga, reason="it is correct now")
     ranks = Standing.objects.order_by("rank").values_list("entry__team__slug", "rank", "previous_rank")
     assert list(ranks) == [("owls", 1, 2), ("doves", 2, 1)]
 
@@ -266,7 +266,7 @@ def test_it_rejects_what_cannot_be_rejudged(scenario: Scenario, olga: User, alic
     }
     with pytest.raises(Refusal, match=says[flaw]):
         services.begin_rejudging(competition=scenario.env.competition, submissions=chosen, reason="no", by=by)
-    assert Rejudging.objects.count() == 1, "whole or not at all"
+    assert Rejudging.objects.count() == 1, "all or nothing"
 
 
 @pytest.mark.django_db(transaction=True)

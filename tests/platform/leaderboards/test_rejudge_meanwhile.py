@@ -38,7 +38,7 @@ def owl(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> Subm
 
 
 def begin(env: BoardFixture, by: User, *submissions: Submission, distance: float = 3.0) -> Rejudging:
-    """A rejudging that was played to its end: the same distance everywhere."""
+    """Start a rejudging and play it to its end, with the same distance everywhere."""
     rejudging = services.begin_rejudging(
         competition=env.competition, submissions=submissions, reason="a worker was broken", by=by
     )
@@ -57,19 +57,19 @@ def play(env: BoardFixture, matches: Iterable[Match], distance: float) -> None:
 
 
 def renew_pool(env: BoardFixture, kind: str, *more: str, without: int = 0) -> Pool:
-    """Another pool in force: that before, without its first players, and `more`."""
+    """Make a new pool: the previous one without its first players, plus `more`."""
     players = [place.player for place in PoolPlace.objects.filter(pool=env.tracks[kind].pools.first())]
     players = [*players[without:], *(env.player(kind, title) for title in more)]
     return services.set_pool(track=env.tracks[kind], players=players, reason="a round")
 
 
 def publish(rejudging: Rejudging, by: User) -> None:
-    services.publish_rejudging(rejudging=rejudging, by=by, reason="it is right now")
+    services.publish_rejudging(rejudging=rejudging, by=by, reason="it is correct now")
     services.score_finished()
 
 
 def shown(submission: Submission) -> tuple[float | None, int | None]:
-    """The value and rank on the board."""
+    """Return the value and rank on the leaderboard."""
     standing = Standing.objects.select_related("evaluation").get(entry=submission.repository.entry)
     return standing.evaluation.value, standing.rank
 
@@ -289,7 +289,7 @@ def test_a_verification_finds_a_pair_with_two_results(
     model, attack = both
     publish(begin(env, olga, model), olga)
     Standing.objects.filter(entry=attack.repository.entry).delete()
-    attack.evaluations.filter(replaces__isnull=False).delete()  # as the other board was left before
+    attack.evaluations.filter(replaces__isnull=False).delete()  # as the other leaderboard was left before
     services.recompute(env.tracks["untargeted"])
     assert (shown(model), shown(attack)) == ((3.0, 1), (1.0, 1))
     (difference,) = services.verify_boards(repair=True).differences

@@ -32,7 +32,7 @@ MIXED = [2, 2, 2, -1, 0, 7]
 
 @pytest.fixture
 def model(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> Evaluation:
-    """The Owls' model, being evaluated against two attacks."""
+    """The Owls' model, in evaluation against two attacks."""
     evaluation = services.evaluate(env.submission(entry, "model", alice))
     assert evaluation is not None
     return evaluation
@@ -40,7 +40,7 @@ def model(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> Ev
 
 @pytest.fixture
 def attack(env: BoardFixture, entry: Entry, alice: User, model_pool: Pool) -> Evaluation:
-    """The Owls' untargeted attack, being evaluated against two models."""
+    """The Owls' untargeted attack, in evaluation against two models."""
     evaluation = services.evaluate(env.submission(entry, "untargeted", alice))
     assert evaluation is not None
     return evaluation
@@ -57,7 +57,7 @@ def test_it_works(env: BoardFixture, model: Evaluation) -> None:
     play_both(env, model)
     assert services.score_finished() == 1
     model.refresh_from_db()
-    # the nearest of both attacks: 1 2 2 4 0 6, in order 0 1 2 2 4 6
+    # the smaller distance of both attacks: 1 2 2 4 0 6, in order 0 1 2 2 4 6
     assert (model.state, model.value, model.samples, model.failures) == ("scored", 2.0, 6, 1)
     noise, boundary = (place.player for place in model.pool.places.all())
     assert model.per_opponent == [

@@ -65,7 +65,7 @@ def test_ten_thousand_teams_take_few_queries(
     fill(env.competition, attack_pool, 10_000)
     track = env.tracks["model"]
     assert services.recompute(track) == 10_000
-    assert services.recompute(track) == 0, "nothing is written that did not change"
+    assert services.recompute(track) == 0, "unchanged rows are not written"
     with django_assert_max_num_queries(5):
         page = board(track, 50)
     assert (page.total, page.pages, page.rows[0].rank) == (10_000, 100, 4901)

@@ -37,7 +37,7 @@ def test_it_works(env: BoardFixture, entry: Entry, alice: User) -> None:
 def test_a_new_pool_measures_again_what_counts(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> None:
     old, new = (env.submission(entry, "model", alice) for _ in range(2))
     sweep()
-    assert Evaluation.objects.count() == 2, "each that never was measured"
+    assert Evaluation.objects.count() == 2, "each that was never measured"
     env.pool("untargeted", "stronger")
     sweep()
     assert (old.evaluations.count(), new.evaluations.count()) == (1, 2)

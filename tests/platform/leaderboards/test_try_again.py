@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def failed(env: BoardFixture, the_clock: FakeClock, entry: Entry, alice: User, attack_pool: Pool) -> Evaluation:
-    """The Owls' model has a score of 2 under earlier terms, and the platform failed under those in force."""
+    """The Owls' model has a score of 2 on an earlier basis, and a platform error on the current one."""
     owl = env.submission(entry, "model", alice)
     env.score(owl, 2.0)
     env.pool("untargeted", "stronger")
@@ -48,7 +48,7 @@ def test_it_works(env: BoardFixture, failed: Evaluation, the_clock: FakeClock) -
     owl = failed.submission
     assert shown(owl) == (2.0, None)
     sweep()
-    assert evaluation_of(owl) == failed, "not at once: the host may need its time"
+    assert evaluation_of(owl) == failed, "not immediately: the host may need time"
     the_clock.forward(hours=1)
     sweep()
     again = evaluation_of(owl)
@@ -79,8 +79,8 @@ def test_superseded_evaluations_are_not_retried(
     assert list(unresolved()) == []
     Submission.objects.filter(pk=newer.pk).update(state="withdrawn")
     assert list(unresolved()) == [failed]
-    again = services.re_evaluate(submission=failed.submission, by=olga, reason="the host is well")
+    again = services.re_evaluate(submission=failed.submission, by=olga, reason="the host is fixed")
     assert list(unresolved()) == []
     fail(env, again)
     env.pool("untargeted", "other")
-    assert list(unresolved()) == [], "measured under the new terms anyway"
+    assert list(unresolved()) == [], "measured on the new basis anyway"

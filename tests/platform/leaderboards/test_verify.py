@@ -1,4 +1,4 @@
-"""`manage.py leaderboards verify`: everything shown is what it follows from, or is named and repaired."""
+"""`manage.py leaderboards verify`: differences from the rows are listed and repaired."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def verify(*options: str) -> list[str]:
-    """What it prints, line by line; a failure as its last line."""
+    """Return its output by line, with a failure as the last line."""
     out = StringIO()
     try:
         call_command("leaderboards", "verify", *options, stdout=out)
@@ -36,7 +36,7 @@ def verify(*options: str) -> list[str]:
 
 
 def rows() -> list[Any]:
-    """Everything that follows from rows, to the last bit."""
+    """Return everything that follows from rows, exactly."""
     return [*Evaluation.objects.order_by("pk").values(), *Standing.objects.order_by("pk").values()]
 
 

@@ -26,7 +26,7 @@ PAIRS = 4
 
 @pytest.fixture
 def playing(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> Evaluation:
-    """A model of Alice's that has two matches to play."""
+    """A model of Alice with two matches to play."""
     return begun(env.submission(entry, "model", alice))
 
 
@@ -133,7 +133,7 @@ def test_a_rejudging_continues_without_it(
         env.play(match, [4.0] * 6)
     tasks.score()
     rejudging.refresh_from_db()
-    services.publish_rejudging(rejudging=rejudging, by=olga, reason="it is right")
+    services.publish_rejudging(rejudging=rejudging, by=olga, reason="it is correct")
     assert env.table("model") == [(1, "doves", None)]
 
 

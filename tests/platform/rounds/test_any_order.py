@@ -101,7 +101,7 @@ def commits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, l
 
 
 class Site(RuleBasedStateMachine):
-    """The site, with what the model remembers: who had left when, and what everybody saw when leaderboards froze."""
+    """The site and its model: who had left when, and what was public when leaderboards were frozen."""
 
     env: RoundFixture
     commits: dict[str, tuple[Path, list[str]]]
@@ -131,7 +131,7 @@ class Site(RuleBasedStateMachine):
                 self.settle()
                 assert rounds.verify().differences == ()
             Site.happened.update(Event.objects.values_list("verb", flat=True))
-        finally:  # else what failed here would be there in the next example
+        finally:  # otherwise rows of a failure would stay for the next example
             transaction.set_rollback(True)
             self.undo.__exit__(None, None, None)
 
@@ -158,11 +158,11 @@ class Site(RuleBasedStateMachine):
             self.submit(slug, kind)
         self.settle()
 
-    # what teams do
+    # actions of teams
 
     @rule(slug=st.sampled_from(TEAMS), kind=st.sampled_from(KINDS))
     def submit(self, slug: str, kind: str) -> None:
-        """A push, and a builder that is at hand."""
+        """A push, with a free builder."""
         self.push(slug, kind, late=False)
         self.build("ready")
 
@@ -184,7 +184,7 @@ class Site(RuleBasedStateMachine):
     @precondition(lambda self: self.late)
     @rule(which=numbers)
     def arrive(self, which: int) -> None:
-        """The second hook of a push: it needs a slot of its own where that of the first was given back."""
+        """The second hook of a push: it needs its own slot if that of the first was refunded."""
         repository, commit, tag, user = self.late.pop(which % len(self.late))
         slot = QuotaSlot.objects.get(repository=repository, tag=tag)
         may = slot.state == "reserved" or self._may_push(repository)
@@ -227,7 +227,7 @@ class Site(RuleBasedStateMachine):
         if submission is not None:
             submissions.withdraw(submission=submission, by=self.captains[submission.repository.entry.team.slug])
 
-    # what workers do
+    # actions of workers
 
     @rule(share=st.sampled_from([1, 3, 100]))
     def play(self, share: int) -> None:
@@ -247,7 +247,7 @@ class Site(RuleBasedStateMachine):
 
     @rule(factor=st.sampled_from([1.0, 0.5, 2.0]))
     def err(self, factor: float) -> None:
-        """From now on the workers measure wrong distances, or right ones again."""
+        """Make the workers measure wrong distances, or correct ones again."""
         Site.factor = factor
 
     @rule()
@@ -260,7 +260,7 @@ class Site(RuleBasedStateMachine):
     def wait(self, minutes: int) -> None:
         self.env.clock.forward(minutes=minutes)
 
-    # what organisers do
+    # actions of organisers
 
     @rule(which=numbers, reinstated=st.booleans())
     def judge(self, which: int, reinstated: bool) -> None:
@@ -315,7 +315,7 @@ class Site(RuleBasedStateMachine):
 
     @rule(which=numbers, size=st.integers(1, 3))
     def correct(self, which: int, size: int) -> None:
-        """A rejudging from its beginning to its end."""
+        """A complete rejudging."""
         self.rejudge(which, size)
         self.play(100)
         boards.score_finished()
@@ -356,9 +356,9 @@ class Site(RuleBasedStateMachine):
         with _refused(unless=free):
             self.env.plan("final" if source == "final" else "top-five", samples=8, source=source)
 
-    @rule(how=st.sampled_from(["go on", "go on", "go on", "pause", "cancel"]))
+    @rule(how=st.sampled_from(["advance", "advance", "advance", "pause", "cancel"]))
     def advance_round(self, how: str) -> None:
-        """The next step of the round that is under way."""
+        """The next step of the round under way."""
         round_ = Round.objects.filter(state__in=Round.UNDER_WAY).first()
         if round_ is None:
             if planned := Round.objects.filter(state="planned").last():
@@ -386,7 +386,7 @@ class Site(RuleBasedStateMachine):
         """A round from its plan on, if the calendar is free."""
         self.plan(source)
         for _ in range(4):
-            self.advance_round("go on")
+            self.advance_round("advance")
 
     def _publish(self, round_: Round) -> None:
         entries = list(round_.entries.select_related("submission"))
@@ -415,7 +415,7 @@ class Site(RuleBasedStateMachine):
         with _refused(unless=part != "bundle" or self.frozen is None):
             release(round_=round_, part=part, by=self.env.organiser, reason="the end")
 
-    # what must be so
+    # invariants
 
     @invariant()
     def steps_are_counted(self) -> None:
@@ -432,7 +432,7 @@ class Site(RuleBasedStateMachine):
     @precondition(lambda self: self.frozen is not None)
     @rule()
     def look_at_rounds(self) -> None:
-        """The order of a hidden board is in the seats of the first panel, and nowhere else before a bundle."""
+        """The order of a frozen board is visible in the first panel only, and nowhere else before a bundle."""
         since = Competition.objects.get().leaderboards_frozen_since
         assert since is not None
         for round_ in Round.objects.filter(state="published", window__starts_at__gte=since):
@@ -446,7 +446,7 @@ class Site(RuleBasedStateMachine):
             self.settle()
 
     def settle(self) -> None:
-        """Let the site come to rest, without rounds, and compare it with the model."""
+        """Run the site until it is idle, without rounds, and compare it with the model."""
         for _ in range(20):
             before = list(Evaluation.objects.values_list("pk", "state")), Match.objects.filter(state="played").count()
             quota_ledger.settle_reservations()
@@ -463,7 +463,7 @@ class Site(RuleBasedStateMachine):
             ):
                 break
         else:
-            raise AssertionError("it does not come to rest")
+            raise AssertionError("it does not become idle")
         boards.refresh_boards()
         for kind in KINDS:
             self._compare(kind)
@@ -514,7 +514,7 @@ class Site(RuleBasedStateMachine):
         assert values == sorted(values, reverse=kind == "model")
 
     def _public(self) -> dict[object, Any]:
-        """Of each track what everybody sees of its board, and of each submission its score."""
+        """Return the public leaderboard of each track and the public score of each submission."""
         seen: dict[object, Any] = {}
         for kind in KINDS:
             track = self.env.tracks[kind]
@@ -526,7 +526,7 @@ class Site(RuleBasedStateMachine):
         return seen
 
     def _known(self) -> dict[object, Any]:
-        """`_public`, where a submission that is being measured has the score that it had before."""
+        """Like `_public`, but a submission in evaluation has its previous score."""
         seen = self._public()
         for submission in Submission.objects.all():
             ended = submission.evaluations.filter(counts=True, finished_at__isnull=False).order_by(*NEWEST).first()
@@ -553,7 +553,7 @@ def _one(rows: Any, which: int) -> Any:
 
 @contextmanager
 def _refused(*, unless: bool) -> Iterator[None]:
-    """Whether the act within is refused must be as the model says."""
+    """Check that the action is rejected exactly if the model says so."""
     refused = None
     try:
         yield

@@ -1,4 +1,4 @@
-"""Freezing a round: who is in it, in which order, and when it is refused."""
+"""Freezing a round: its entries, their order, and rejections."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def frozen(env: RoundFixture, kind: str = "top-five") -> Round:
 
 
 def measured(env: RoundFixture, submission: Submission, value: float | None) -> None:
-    """An evaluation that is over now, void by the team's cause where there is no value, on the board at once."""
+    """Create an evaluation that ends now, void by the team's fault without a value, and update the board."""
     pool, _ = Pool.objects.get_or_create(
         track=env.tracks["untargeted"], number=1, defaults={"made_at": env.clock.at, "reason": "a test"}
     )

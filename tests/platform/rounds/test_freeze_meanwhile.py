@@ -1,4 +1,4 @@
-"""What is being committed while a round is frozen, and hosts whose clocks are wrong."""
+"""Commits during the freeze of a round, and hosts with wrong clocks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MINUTE = timedelta(minutes=1)
 
 @dataclass
 class Builder:
-    """A worker that is about to finish the build of a submission."""
+    """A worker that is finishing the build of a submission."""
 
     env: RoundFixture
     build: Build
@@ -69,7 +69,7 @@ def round_(env: RoundFixture, builder: Builder) -> Round:
 
 @pytest.fixture
 def meanwhile() -> Iterator[Callable[[Callable[[], object]], Future[None]]]:
-    """Begins something in another process's stead; it has come to its first lock when this returns."""
+    """Start something as another process would; return when it has reached its first lock."""
     with ThreadPoolExecutor(1) as threads:
 
         def begin(act: Callable[[], object]) -> Future[None]:
@@ -93,7 +93,7 @@ def entered(round_: Round) -> list[str]:
 
 
 def would_enter(round_: Round) -> list[str]:
-    """The answer to the same question, asked now."""
+    """Return the answer to the same query now."""
     rows = [row for row in eligible_entries(round_, round_.window.starts_at) if row.track.name == "model"]
     return [row.submission.title for row in sorted(rows, key=lambda row: row.prior)]
 

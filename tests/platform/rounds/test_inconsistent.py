@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from tests.platform.rounds.conftest import RoundFixture
 
 FAILED = AuditReport(replayed=20, changed=9)
-REASON = "Its labels differ by rounding alone: I tried it by hand."
+REASON = "Its labels differ by rounding only: I checked it manually."
 
 
 def play(env: RoundFixture, model: str = "model 0", attacks: Iterable[int] = range(4)) -> None:
-    """Play what waits; in its matches with these attacks the model's audit fails."""
+    """Play waiting pieces; the model's audit fails in its matches with these attacks."""
     rivals = {f"untargeted {number}" for number in attacks}
     while claim := queue.claim(env.worker()):
         match, piece = claim.piece.match, env.played(claim)
@@ -63,7 +63,7 @@ def playing(env: RoundFixture) -> Round:
 
 @pytest.fixture
 def long(env: RoundFixture) -> Round:
-    """Eleven models against five attacks: the stage on 10 samples leaves ten, who go on to 16."""
+    """Eleven models against five attacks: the stage on 10 samples leaves ten, which continue on 16."""
     env.field(11, 5)
     return env.begin(env.plan(samples=16, schedule="halving"))
 
@@ -76,7 +76,7 @@ def test_it_leaves_at_the_end_of_the_stage_automatically(env: RoundFixture, long
     last = entry_of(long, "model 0")
     assert (last.place, last.inconsistent, last.value) == (11, True, None)
     assert entry_of(long, "model 1").place == 1
-    # and comes into no pool, and everybody can check why
+    # and joins no pool, and anyone can check why
     view = preview(long)[0]
     assert [player.title for player in view.pool_after] == [f"model {number}" for number in range(1, 6)]
     reported = next(row for row in view.rows if row.title.endswith(" 0"))

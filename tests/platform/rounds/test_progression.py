@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def playing(env: RoundFixture) -> Round:
-    """A round of twelve on each side, which has a cut, begun, with nothing asked for."""
+    """A running round of twelve on each side, with a cut, and nothing requested yet."""
     env.field(12, 12)
     return env.begin(env.plan(samples=16, schedule="halving"))
 
 
 @pytest.fixture
 def small(env: RoundFixture) -> Round:
-    """A round of four on each side, begun, that is over after one step."""
+    """A running round of four on each side, which ends after one step."""
     env.field(4, 4)
     return env.begin(env.plan(samples=8))
 
@@ -45,7 +45,7 @@ def test_it_works(env: RoundFixture, playing: Round) -> None:
     matches = Match.objects.filter(round_match__round=playing)
     assert matches.count() > 0
     assert set(matches.values_list("sample_set", "rules__version")) == {(playing.sample_set_id, 2)}
-    # nothing beyond the first stage; and pieces end where one may end, or a sweep, whatever size the rules say
+    # nothing beyond the first stage; pieces end where a stage or the sweep may end, for any size in the rules
     assert set(Piece.objects.values_list("first", "count")) == {(0, 8), (8, 2)}
 
 

@@ -1,4 +1,4 @@
-"""A round of real players whose files are gone from the host that plays: it builds them again from their commits."""
+"""A round of real players whose files are missing on the host: it rebuilds them from their commits."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_different_rebuild_stops_the_round_until_it_is_fixed(
         tasks.advance_round()
         begun.refresh_from_db()
 
-    # as where another base image or SDK came onto the host: the commit gives other files than it did
+    # as after a change of the base image or SDK on the host: the commit now gives other files
     attack = Player.objects.get(submissions__repository__track__name="untargeted")
     digest = attack.digest
     Player.objects.filter(pk=attack.pk).update(digest=OTHER)

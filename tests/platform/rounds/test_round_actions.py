@@ -111,7 +111,7 @@ def test_it_rejects_others_than_organisers(env: RoundFixture, alice: User, name:
 
 
 def test_a_match_replayed_while_the_round_is_paused_waits_for_it(env: RoundFixture) -> None:
-    """Even where it is the only one that is left."""
+    """Also if it is the only remaining one."""
     round_ = brought_to(env, "playing")
     services.advance_round(round_)
     Match.objects.update(state="played")
@@ -132,7 +132,7 @@ def test_it_rejects_a_cancellation_without_a_reason(env: RoundFixture) -> None:
 
 @pytest.fixture
 def entry(env: RoundFixture) -> RoundEntry:
-    """An entry of a final whose licence nobody knows."""
+    """An entry of a final with an unknown licence."""
     env.field(1, 2)
     env.submission("owls", "model", 1, licence="LicenseRef-owls")
     round_ = env.begin(env.plan("final", samples=8))

@@ -24,7 +24,7 @@ BODY = b'{"kind":"head"}\n'
 
 @pytest.fixture(autouse=True)
 def kept(settings: Settings, tmp_path: Path) -> Path:
-    """Where the key is kept; nothing is there yet, the folder neither."""
+    """The path of the key; file and folder do not exist yet."""
     settings.STATE = tmp_path / "state"
     return tmp_path / "state" / "signing-key"
 
@@ -88,7 +88,7 @@ def test_a_lost_key_is_a_fault_and_never_another_key(kept: Path, caplog: pytest.
             act()
     assert "CRITICAL" in caplog.text
     assert (kept.exists(), public_key()) == (False, lost)
-    # nor is somebody else's
+    # nor does another site's key
     kept.write_text("5" * 64)
     with pytest.raises(Fault, match="is missing"):
         signed(BODY)

@@ -135,7 +135,7 @@ def disturbed(env: RoundFixture, round_: Round, draw: random.Random) -> int:
                     services.advance_round(round_)
             except OperationalError:
                 deaths += 1
-        # whatever the clock does, it decides nothing; leases go on living on it
+        # the clock decides nothing except leases
         env.clock.forward(seconds=draw.choice([-20, 0, 1, 20]))
     return deaths
 

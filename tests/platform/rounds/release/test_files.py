@@ -1,4 +1,4 @@
-"""The files of a release: what is in them, and that they are the same each time."""
+"""The files of a release: their content, and equal bytes each time."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_it_works(published: Final) -> None:
 
 
 def test_anyone_can_check_the_commitment(published: Final, tmp_path: Path, root: Path) -> None:
-    """By the lines in the documentation, from nothing but the file."""
+    """With the program of the documentation, from the file alone."""
     lines = re.findall(r"```python\n(.*?)```", (root / "docs/bundles.md").read_text(), re.DOTALL)
     (check,) = (each for each in lines if "commitment.json" in each)
     folder = tmp_path / "unpacked"

@@ -1,4 +1,4 @@
-"""No digest of a player leaves the site: what is published calls players by their pseudonyms."""
+"""No digest of a player leaves the site: publications use pseudonyms."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ReleaseFixture(RoundFixture):
 
 @pytest.fixture
 def finished(env: RoundFixture) -> Round:
-    """A published round of which everything is released; the code of one model is open source."""
+    """A published round with all parts released; the code of one model is open source."""
     release_env = ReleaseFixture(env.competition, env.tracks, env.organiser, env.sources, env.clock)
     for kind in ("model", "untargeted", "targeted"):
         for number in range(2):

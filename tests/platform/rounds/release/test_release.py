@@ -81,7 +81,7 @@ def test_images_of_a_pair_are_made_once_and_again_where_they_are_lost(published:
     release(round_=published.round, part="perturbed", by=olga, reason="the end")
     part = f"perturbed-{published.pair.pk}"
     open_part(published.round, part)
-    assert RoundMatch.objects.get().images == "", "nothing is made before it is opened"
+    assert RoundMatch.objects.get().images == "", "nothing is made before the first download"
     content = _content(published.round, part)
     made = RoundMatch.objects.get().images
     SampleResult.objects.all().delete()
@@ -108,7 +108,7 @@ def test_visitors_share_a_few_slots_to_make_them(published: Final, olga: User, c
     others.pop()()
     content = client.get(address).getvalue()
     others.append(LIMITER.take(ANYBODY))
-    assert client.get(address).getvalue() == content, "what is made takes no turn"
+    assert client.get(address).getvalue() == content, "an existing file needs no slot"
     for give_back in others:
         give_back()
 
