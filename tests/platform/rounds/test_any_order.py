@@ -365,7 +365,7 @@ class Site(RuleBasedStateMachine):
                 self.env.clock.at = max(self.env.clock.at, planned.window.starts_at)
                 rounds.freeze_due()
             return
-        by: dict[str, Any] = {"round": round_, "by": self.env.organiser, "reason": "a test"}
+        by: dict[str, Any] = {"round_": round_, "by": self.env.organiser, "reason": "a test"}
         if how == "cancel":
             rounds.cancel(**by)
         elif round_.state == "frozen":

@@ -59,7 +59,7 @@ def brought_to(env: RoundFixture, state: str) -> Round:
     env.field(2, 2)
     round_ = env.plan(samples=8)
     env.clock.at = round_.window.starts_at
-    act: dict[str, Any] = {"round": round_, "by": env.organiser}
+    act: dict[str, Any] = {"round_": round_, "by": env.organiser}
     ways: dict[str, list[Callable[[], Any]]] = {
         "planned": [],
         "frozen": [lambda: services.freeze(**act)],
@@ -93,7 +93,7 @@ def test_it_works(env: RoundFixture, notifications: list[str], state: str, name:
     round_ = brought_to(env, state)
     notifications.clear()
     env.clock.forward(minutes=1)
-    ACTS[name](round=round_, by=env.organiser, reason="for the log")
+    ACTS[name](round_=round_, by=env.organiser, reason="for the log")
     assert (round_.state, round_.state_since) == (TAKEN[state][name], env.clock.at)
     event = Event.objects.filter(subject=f"round:{round_.pk}", verb=name).latest("pk")
     assert (event.by, event.reason) == (env.organiser, "for the log")
@@ -105,7 +105,7 @@ def test_it_rejects_others_than_organisers(env: RoundFixture, alice: User, name:
     state = next(state for state, acts in TAKEN.items() if name in acts)
     round_ = brought_to(env, state)
     with pytest.raises(Refusal, match="only organisers"):
-        ACTS[name](round=round_, by=alice, reason="please")
+        ACTS[name](round_=round_, by=alice, reason="please")
     round_.refresh_from_db()
     assert round_.state == state
 
