@@ -128,8 +128,8 @@ class BoardSerializer(serializers.Serializer[Any]):
     page = serializers.IntegerField(source="number")
     pages = serializers.IntegerField()
     total = serializers.IntegerField()
-    still_since = serializers.DateTimeField(source="still.since", default=None)
-    still_reason = serializers.CharField(source="still.reason", default=None)
+    still_since = serializers.DateTimeField(source="frozen.since", default=None)
+    still_reason = serializers.CharField(source="frozen.reason", default=None)
     rows = BoardRowSerializer(many=True)
 
 

@@ -49,7 +49,7 @@ class ShowLeaderboard(APIView):
         competition = competition_of(request, slug)
         track = get_object_or_404(competition.tracks, name=track_name)
         still = not sees_live(request.user, competition)
-        page = board(track, request.query_params.get("page", "1"), still=still)
+        page = board(track, request.query_params.get("page", "1"), frozen=still)
         return Response(BoardSerializer(page).data)
 
 

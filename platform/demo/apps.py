@@ -6,6 +6,6 @@ from django.apps import AppConfig
 
 
 class DemoConfig(AppConfig):
-    """The commands that start the site on one host."""
+    """The commands that run the site on one host."""
 
     name = "demo"

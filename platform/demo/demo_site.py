@@ -1,4 +1,4 @@
-"""The demo's story: a competition opens, virtual teams register and push, the boards fill."""
+"""The demo's script: a competition opens, virtual teams register and push, and leaderboards fill."""
 
 from __future__ import annotations
 
@@ -27,51 +27,51 @@ from submissions.models import Submission
 COMPETITION_FILE = Path(__file__).with_name("digits.toml")
 ORGANISER = "olga"
 SEED_SALT = "d1" * 32
-"""Nothing is secret in the demo: with one salt for all its sites, its boards come out the same everywhere."""
+"""Nothing is secret in the demo: with one salt, its leaderboards are the same everywhere."""
 READER = VirtualTeam("you", "Your team", (noise_with_draws(25, "My first attack"),))
 
 Say = Callable[[str], None]
 
 
 class DemoSite:
-    """Tells the story at the site of `supervisor`. Every step looks first whether it is already told."""
+    """Runs the script on the site of `supervisor`. Each step first checks whether it is already done."""
 
     def __init__(
         self, *, supervisor: Supervisor, credentials: CredentialStore, say: Say, competition_file: Path
     ) -> None:
         self._supervisor = supervisor
-        self._purse = credentials
+        self._credentials = credentials
         self._say = say
         self._document = tomllib.loads(competition_file.read_text(encoding="utf-8"))
         self._started = time.monotonic()
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def open(self) -> Competition:
-        """Make the tables, the competition and its organiser."""
+        """Create the tables, the competition and its organiser."""
         call_command("migrate", verbosity=0)
         call_command("collectstatic", interactive=False, verbosity=0)
         competition = competitions.import_competition(self._document)
         Competition.objects.filter(pk=competition.pk).update(seed_salt=SEED_SALT)
         if not User.objects.filter(username=ORGANISER).exists():
-            User.objects.create_superuser(ORGANISER, "", self._purse.password_of(ORGANISER))
+            User.objects.create_superuser(ORGANISER, "", self._credentials.password_of(ORGANISER))
         return competition
 
     def enter(self, team: VirtualTeam) -> None:
-        """Register the team's captain, form the team, make a token: over HTTP, with the forms of the pages."""
-        if self._purse.token_of(team.slug) is not None:
+        """Register the team's captain, create the team and a token: over HTTP, with the forms of the pages."""
+        if self._credentials.token_of(team.slug) is not None:
             return
         web_client = WebClient(self._supervisor.url)
-        web_client.register(team.slug, self._purse.password_of(team.slug))
+        web_client.register(team.slug, self._credentials.password_of(team.slug))
         web_client.make_team(self._document["competition"]["slug"], team.slug, team.name)
         for name in team.members:
             member = WebClient(self._supervisor.url)
-            member.register(name, self._purse.password_of(name))
+            member.register(name, self._credentials.password_of(name))
             web_client.invite(team.slug, name)
             member.accept_invitation()
-        self._purse.put_token(team.slug, web_client.make_token("git"))
+        self._credentials.put_token(team.slug, web_client.make_token("git"))
 
     def submit(self, team: VirtualTeam) -> None:
-        """Push each of the team's entries with the real git, and say what the door answered."""
+        """Push each of the team's entries with git, and print the site's answer."""
         for entry in filter(self._plays, team.entries):
             address = self.address(team, entry)
             if TAG not in pushed_tags(address):
@@ -80,7 +80,7 @@ class DemoSite:
                 self._say(f"{team.name} pushed to {entry.track}: {answer.removeprefix('remote:').strip()}")
 
     def prepare_reader(self) -> str:
-        """The reader's own team with code that is not submitted yet; the command that submits it."""
+        """Create the reader's own team with code not submitted yet; return the command that submits it."""
         self.enter(READER)
         (entry,) = READER.entries
         address = self.address(READER, entry)
@@ -89,37 +89,37 @@ class DemoSite:
         return f"git clone {address} my-attack && cd my-attack && git tag {TAG} && git push origin {TAG}"
 
     def address(self, team: VirtualTeam, entry: Entry) -> str:
-        """Where the team pushes an entry, with its token in it."""
+        """Return the address to which the team pushes an entry, with its token."""
         site = urlsplit(self._supervisor.url)
-        credentials = f"{team.slug}:{self._purse.token_of(team.slug)}"
+        credentials = f"{team.slug}:{self._credentials.token_of(team.slug)}"
         return f"{site.scheme}://{credentials}@{site.netloc}/git/{team.slug}/{entry.track}.git"
 
     def front_page(self, path: str = "/") -> str:
-        """An address of the site."""
+        """Return an address on the site."""
         return self._supervisor.url + path
 
     def password_of(self, user: str) -> str:
-        """The password of one of the demo's people."""
-        return self._purse.password_of(user)
+        """Return the password of one of the demo's users."""
+        return self._credentials.password_of(user)
 
     def time(self) -> str:
-        """How long the story is told already, as minutes and seconds."""
+        """Return the time since the start, as minutes and seconds."""
         return _clock(time.monotonic() - self._started)
 
     def check(self) -> None:
-        """Raise `Fault` where a program of the site has ended."""
+        """Raise `Fault` if a process of the site has ended."""
         self._supervisor.check()
 
     def settings(self) -> str:
-        """In what the demo is smaller than a competition of 2018."""
+        """Describe how the demo is smaller than the competition of 2018."""
         samples = next(each["count"] for each in self._document["sample_sets"] if each["purpose"] == "validation")
         budget = self._document["rules"]["query_budget"]
         return (
             f"The demo plays {samples} validation samples and {budget} queries a sample; in 2018 it was 200 and 1,000."
         )
 
-    def tell(self) -> None:
-        """Everybody registers and pushes. The virtual teams give way to the reader's."""
+    def submit_all(self) -> None:
+        """Register all teams and push their entries. The virtual teams have lower priority than the reader's."""
         for team in TEAMS:
             if any(map(self._plays, team.entries)):
                 self.enter(team)
@@ -127,7 +127,7 @@ class DemoSite:
                 self.submit(team)
 
     def watch(self, *, limit: float) -> None:
-        """Say what happens until every submission is refused, scored or void; raises `Fault` after `limit` seconds."""
+        """Print news until every submission is rejected, scored or void; raise `Fault` after `limit` seconds."""
         deadline = time.monotonic() + limit
         while True:
             self._supervisor.check()
@@ -139,21 +139,22 @@ class DemoSite:
             time.sleep(1)
 
     def say_news(self) -> None:
-        """Say what was refused, scored or void since this was last asked for."""
+        """Print what was rejected, scored or void since the last call."""
         for key, line in self._news():
-            if key not in self._told:
-                self._told.add(key)
+            if key not in self._reported:
+                self._reported.add(key)
                 self._say(f"{self.time()}  {line}")
 
     def _plays(self, entry: Entry) -> bool:
-        """Only what the competition has as baselines is pushed: a small competition has small teams."""
+        """Return whether the competition has the entry's submission as a baseline: small competitions get small
+        teams."""
         return entry.like in self._document["tracks"][entry.track]["baselines"]
 
     def _news(self) -> Iterator[tuple[str, str]]:
-        """What ended so far, each with a key of its own."""
+        """Yield everything that has ended so far, each with its own key."""
         place = ("repository__entry__team", "repository__track")
         for refused in Submission.objects.filter(state=Submission.State.REFUSED).select_related(*place):
-            yield f"{refused} {refused.state_since}", f"{self._named(refused)} refused: {refused.problem}"
+            yield f"{refused} {refused.state_since}", f"{self._named(refused)} rejected: {refused.problem}"
         ended = Evaluation.objects.exclude(state=Evaluation.State.PLAYING).order_by("finished_at")
         for row in ended.select_related(*(f"submission__{name}" for name in place)):
             where = row.submission.repository
@@ -173,14 +174,14 @@ class DemoSite:
 
 
 def under_way() -> QuerySet[Submission]:
-    """Submissions of which something is still to come."""
+    """Return submissions that have not reached their end."""
     ended = Evaluation.objects.filter(submission=OuterRef("pk")).exclude(state=Evaluation.State.PLAYING)
     waiting = Q(state__in=Submission.UNDER_WAY) | (Q(state=Submission.State.READY) & ~Exists(ended))
     return Submission.objects.filter(waiting)
 
 
 def boards(competition: Competition) -> dict[str, list[Standing]]:
-    """The rows of each board, by the title of its track."""
+    """Return the rows of each leaderboard, by the title of its track."""
     return {
         track.title: list(
             track.standings.select_related("track", "entry__team", "evaluation__worst_opponent").order_by(

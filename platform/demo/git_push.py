@@ -1,4 +1,4 @@
-"""Push a bundled submission to the site with the real git."""
+"""Pushes of bundled submissions to the site with git."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TAG = "submission-1"
 
 @dataclass(frozen=True)
 class Pushed:
-    """What `git push` printed, and how many seconds it took."""
+    """Output of `git push`, and its duration in seconds."""
 
     output: str
     seconds: float
@@ -35,9 +35,9 @@ def push_copy(
     branch: str | None = "main",
     tag: str | None = TAG,
 ) -> Pushed:
-    """Push a copy of the bundled submission `like`, changed, to a branch and a tag of the repository at `address`.
+    """Push a changed copy of the bundled submission `like` to a branch and a tag of the repository at `address`.
 
-    Without a tag it is code and no submission yet. Raises `Fault` where git fails, with its words.
+    Without a tag the code is pushed but not submitted. Raise `Fault` with git's message if git fails.
     """
     with tempfile.TemporaryDirectory(prefix="gauntlet-push-") as folder:
         copy = Path(folder) / "repository"
@@ -50,20 +50,20 @@ def push_copy(
         _git(copy, author, "commit", "--quiet", "--message", f"Start from {like}")
         if tag is not None:
             _git(copy, author, "tag", tag)
-        begun = time.monotonic()
+        started = time.monotonic()
         output = _git(copy, author, "push", address, *(ref for ref in (branch, tag) if ref is not None))
-        return Pushed(output, time.monotonic() - begun)
+        return Pushed(output, time.monotonic() - started)
 
 
 def pushed_tags(address: str) -> set[str]:
-    """The tags that the repository at `address` has."""
+    """Return the tags of the repository at `address`."""
     with tempfile.TemporaryDirectory(prefix="gauntlet-push-") as folder:
         listing = _git(Path(folder), "nobody", "ls-remote", "--tags", address)
     return {line.rpartition("refs/tags/")[2] for line in listing.splitlines() if "refs/tags/" in line}
 
 
 def has_code(address: str) -> bool:
-    """Whether anything was ever pushed to `address`."""
+    """Return whether anything was pushed to `address`."""
     with tempfile.TemporaryDirectory(prefix="gauntlet-push-") as folder:
         return bool(_git(Path(folder), "nobody", "ls-remote", "--heads", address).strip())
 
@@ -82,7 +82,7 @@ def _git(folder: Path, author: str, *arguments: str) -> str:
         "GIT_AUTHOR_EMAIL": f"{author}@example.org",
         "GIT_COMMITTER_NAME": author,
         "GIT_COMMITTER_EMAIL": f"{author}@example.org",
-        # equal every time, so that equal content is an equal commit
+        # constant, so that equal content gives an equal commit
         "GIT_AUTHOR_DATE": "2026-01-01T12:00:00Z",
         "GIT_COMMITTER_DATE": "2026-01-01T12:00:00Z",
         "GIT_TERMINAL_PROMPT": "0",

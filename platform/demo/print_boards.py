@@ -1,4 +1,4 @@
-"""The boards as tables for a terminal."""
+"""Leaderboards as tables for a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rounds.selectors import StandingRow
 
 
 def print_boards(boards: Mapping[str, Sequence[Standing]], console: Console) -> None:
-    """Print each board: rank with its interval, team, score with its interval, what was held, hardest opponent."""
+    """Print each leaderboard: rank and score with intervals, team, failures, hardest opponent."""
     for title, standings in boards.items():
         table = Table(title=title, title_justify="left", show_edge=False)
         table.add_column("rank", justify="right", no_wrap=True)
@@ -40,7 +40,7 @@ def print_boards(boards: Mapping[str, Sequence[Standing]], console: Console) -> 
 
 
 def print_preview(title: str, views: Sequence[Preview], console: Console) -> None:
-    """Print what applying a round changes: pools before and after, and who stands where and why."""
+    """Print what publishing a round changes: pools before and after, and the place of each entry with its reason."""
     for view in views:
         if not view.rows:
             continue
@@ -59,7 +59,7 @@ def print_preview(title: str, views: Sequence[Preview], console: Console) -> Non
 
 
 def print_standings(title: str, sides: Mapping[str, Sequence[StandingRow]], console: Console) -> None:
-    """Print the standings of a round: place, team, score with its interval, and where those that were cut were cut."""
+    """Print the standings of a round: place, team, score with its interval, and the stage of an elimination."""
     for track_name, rows in sides.items():
         table = Table(title=f"{title}, {track_name}", title_justify="left", show_edge=False)
         table.add_column("place", justify="right")
@@ -80,7 +80,7 @@ def print_standings(title: str, sides: Mapping[str, Sequence[StandingRow]], cons
 
 
 def _rank(row: Standing) -> str:
-    """The rank and the ranks that fit the data, too: "2 (2 to 8)"."""
+    """Return the rank with its interval, as "2 (2 to 8)"."""
     if row.rank is None:
         return "none yet"
     if row.rank_low is None:
@@ -90,7 +90,7 @@ def _rank(row: Standing) -> str:
 
 
 def _score(row: Evaluation | StandingRow) -> tuple[str, str]:
-    """A score and its interval, in the digits that the interval leaves."""
+    """Return a score and its interval, with the digits that the interval supports."""
     places = decimals(row.low or 0.0, row.high or 0.0)
     return f"{row.value:.{places}f}", f"{row.low:.{places}f} to {row.high:.{places}f}"
 

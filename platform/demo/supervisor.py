@@ -1,4 +1,4 @@
-"""The site on one host: web server and workers as programs of ours, started and ended together."""
+"""The site's processes on one host: web server and workers, started and stopped together."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ STOP_SECONDS = 10.0
 
 
 class Supervisor:
-    """Starts the programs of a site, notices when one ends, and ends all by their own process ids.
+    """Starts the processes of a site, notices when one ends, and stops them by their process ids.
 
-    `web` answers; `scorer` scores and sweeps; `builder` builds and `player` plays matches, for minutes without a pause,
-    and so they are programs of their own. They write to files in `logs`. The workers are niced: pages stay quick while
-    players think.
+    `web` serves pages; `scorer` scores and sweeps; `builder` builds and `player` plays matches. The last two are
+    separate because they are busy for minutes. All write to files in `logs`. Workers are niced, so that pages stay
+    fast.
     """
 
     def __init__(self, *, port: int, processes: int, logs: Path) -> None:
@@ -34,7 +34,7 @@ class Supervisor:
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self) -> None:
-        """Start all and wait until the site answers; raises `Refusal` where the port is taken."""
+        """Start all and wait until the site answers; raise `Refusal` if the port is in use."""
         self._require_port()
         self._logs.mkdir(parents=True, exist_ok=True)
         self._launch("web", self._web_command())
@@ -44,13 +44,13 @@ class Supervisor:
         self._launch("player", _worker_command("play", self._processes))
 
     def check(self) -> None:
-        """Raise `Fault` where a program has ended by itself."""
+        """Raise `Fault` if a process has ended by itself."""
         for name, process in self._running.items():
             if process.poll() is not None:
                 raise Fault(f"the {name} ended with status {process.returncode}; see {self._log_of(name)}")
 
     def stop(self) -> None:
-        """End all: asked first, then made to. What a worker had in hand is played again at the next start."""
+        """Stop all, gracefully first. A running piece is played again at the next start."""
         for number, patience in ((signal.SIGTERM, STOP_SECONDS), (signal.SIGQUIT, 5.0), (signal.SIGKILL, 5.0)):
             deadline = time.monotonic() + patience
             for process in self._running.values():
@@ -65,13 +65,13 @@ class Supervisor:
 
     def _web_command(self) -> list[str]:
         server = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--bind", f"127.0.0.1:{self._port}"]
-        # one process: SQLite has one writer anyway, and threads wait well
+        # one process: SQLite has one writer anyway, and threads can wait
         threads = ["--worker-class", "gthread", "--workers", "1", "--threads", "16"]
         return [*server, *threads, "--graceful-timeout", "5", "--no-control-socket"]
 
     def _launch(self, name: str, command: list[str]) -> None:
         with self._log_of(name).open("ab") as log:
-            # a session of its own: Ctrl-C is for the supervisor, which then ends them in order
+            # a session of its own: Ctrl-C goes to the supervisor, which then stops them in order
             self._running[name] = subprocess.Popen(
                 command,
                 stdout=log,
@@ -90,7 +90,7 @@ class Supervisor:
             try:
                 probe.bind(("127.0.0.1", self._port))
             except OSError as error:
-                raise Refusal(f"port {self._port} is taken ({error})", fix="name another: --port N") from error
+                raise Refusal(f"port {self._port} is in use ({error})", fix="choose another one: --port N") from error
 
     def _wait_for_an_answer(self) -> None:
         deadline = time.monotonic() + START_SECONDS
@@ -99,7 +99,7 @@ class Supervisor:
             try:
                 if requests.get(f"{self.url}/healthz", timeout=5).ok:
                     return
-            except requests.RequestException:  # not there yet, or still being loaded by a busy host
+            except requests.RequestException:  # not started yet, or still loading on a busy host
                 time.sleep(0.1)
         raise Fault(f"the web server did not answer within {START_SECONDS:g} s; see {self._log_of('web')}")
 
@@ -112,5 +112,5 @@ def _worker_command(queue: str, processes: int, *more: str) -> list[str]:
 
 
 def host_processes() -> int:
-    """How many pieces are played at a time: one for each core."""
+    """Return how many pieces are played at a time: one per core."""
     return os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""The virtual teams: who they are and what they push. Bundled submissions, as they are or changed a little."""
+"""The virtual teams and their entries: bundled submissions, unchanged or slightly changed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Change:
-    """One line of a bundled submission, written otherwise."""
+    """A replaced line of a bundled submission."""
 
     file: str
     old: str
@@ -16,7 +16,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Entry:
-    """What a team pushes to one track."""
+    """A team's submission to one track."""
 
     track: str
     like: str
@@ -25,7 +25,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class VirtualTeam:
-    """A team. The user name of its captain is the slug; `members` are invited, and accept."""
+    """A team. The user name of its captain is the slug; `members` are invited and accept."""
 
     slug: str
     name: str
@@ -38,7 +38,7 @@ def _titled(old: str, new: str) -> Change:
 
 
 def _shaken_perceptron(seed: int) -> Entry:
-    """The bundled perceptron with noise on its weights, drawn from `seed`: a model of its own, and a worse one."""
+    """Return the bundled perceptron with noise on its weights, drawn from `seed`: a different, weaker model."""
     old = 'WEIGHTS = dict(np.load(Path(__file__).with_name("weights.npz"), allow_pickle=False))'
     new = f"""{old}
 NOISE = np.random.default_rng({seed})
@@ -48,12 +48,12 @@ WEIGHTS = {{name: np.float32(w + NOISE.normal(0, np.abs(w).mean(), w.shape)) for
 
 
 def noise_with_draws(draws: int, title: str) -> Entry:
-    """The bundled Gaussian noise with another number of draws for each size."""
+    """Return the bundled Gaussian noise attack with another number of draws per size."""
     change = Change("main.py", "DRAWS = 40", f"DRAWS = {draws}")
     return Entry("untargeted", "gaussian-noise", (change, _titled("Additive Gaussian noise", title)))
 
 
-# unchanged copies have the digest of a pool's player: what the pool has played counts for them, too
+# unchanged copies have the digest of a pool's player, so that its matches count for them too
 TEAMS = (
     VirtualTeam("owls", "Robust Owls", (Entry("model", "adversarial-logit-pairing"),)),
     VirtualTeam("herons", "Quiet Herons", (Entry("untargeted", "iterative-transfer"),)),

@@ -1,4 +1,4 @@
-"""Someone who uses the site as people do: through its pages, with cookies and forms."""
+"""A client that uses the site's pages as a person does, with cookies and forms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TOKEN = re.compile(r"gtl_[\w-]{43}")
 
 
 class Form:
-    """A form of a page: where it goes, and the fields it brings along."""
+    """A form of a page: its action and its preset fields."""
 
     def __init__(self, action: str) -> None:
         self.action = action
@@ -46,47 +46,47 @@ class _Forms(HTMLParser):
 
 
 class WebClient:
-    """One browser session at the site `url`."""
+    """A browser session at the site `url`."""
 
     def __init__(self, url: str) -> None:
         self._url = url
         self._session = requests.Session()
 
     def register(self, username: str, password: str) -> None:
-        """Make an account, and be logged in afterwards."""
+        """Register an account and log in."""
         self._send("/accounts/signup/", username=username, password1=password, password2=password)
 
     def log_in(self, username: str, password: str) -> None:
-        """Log in with an account that is there."""
+        """Log in with an existing account."""
         self._send("/accounts/login/", login=username, password=password)
 
-    def act(self, path: str, says: str, **values: str) -> None:
-        """Fill in a form of the admin. Raises `Fault` where the answer does not say `says`, with its own words."""
+    def act(self, path: str, expected: str, **values: str) -> None:
+        """Submit a form of the admin. Raise `Fault` with the page's errors if the answer lacks the text `expected`."""
         answer = self._send(path, **values)
-        if says not in answer:
-            raise Fault(f"{path} did not say {says!r} but: {_complaints(answer) or 'nothing'}")
+        if expected not in answer:
+            raise Fault(f"{path} did not answer {expected!r}, but: {_form_errors(answer) or 'no message'}")
 
     def download(self, path: str) -> bytes:
-        """What lies at `path`."""
+        """Return the content at `path`."""
         answer = self._session.get(self._url + path, timeout=60)
         if not answer.ok:
             raise Fault(f"{path} answered {answer.status_code}")
         return answer.content
 
     def make_team(self, competition: str, slug: str, name: str) -> None:
-        """Form a team of one and take part."""
+        """Create a team of one, and enter the competition."""
         self._send(f"/competitions/{competition}/teams/new", slug=slug, name=name)
 
     def invite(self, team: str, username: str) -> None:
-        """Invite a person into the captain's team."""
+        """Invite a person to the captain's team."""
         self._send(f"/teams/{team}", username=username)
 
     def accept_invitation(self) -> None:
-        """Accept the first invitation of the account's page."""
+        """Accept the first invitation on the account page."""
         self._send("/account", to="/accept")
 
     def make_token(self, name: str) -> str:
-        """An access token for git, as the page shows it once."""
+        """Create an access token for git and return it from the page, which shows it once."""
         page = self._send("/account", name=name, scopes=["read", "submit"], days="365")
         token = TOKEN.search(page)
         if token is None:
@@ -94,9 +94,9 @@ class WebClient:
         return token[0]
 
     def _send(self, path: str, *, to: str = "", **values: str | list[str]) -> str:
-        """Fill in the form of the page `path` that has these fields and send it; the page that answers.
+        """Submit the form of the page `path` with these fields; return the page that answers.
 
-        `to` is how the form's address ends. Raises `Fault` where there is no such form or the answer is an error.
+        `to` is the end of the form's address. Raise `Fault` if there is no such form or the answer is an error.
         """
         page = self._session.get(self._url + path, timeout=60)
         page.raise_for_status()
@@ -111,11 +111,11 @@ class WebClient:
         if not answer.ok:
             raise Fault(f"{path} answered {answer.status_code} to the form with {', '.join(values)}")
         if answer.url == address and "errorlist" in answer.text:
-            raise Fault(f"{path} refused the form: {_complaints(answer.text)}")
+            raise Fault(f"{path} rejected the form: {_form_errors(answer.text)}")
         return answer.text
 
 
-def _complaints(page: str) -> str:
-    """The errors that a page of the site or of the admin shows."""
+def _form_errors(page: str) -> str:
+    """Return the errors that a page of the site or the admin shows."""
     blocks = re.findall(r'<(ul|div) class="(?:errorlist|errornote|mt-2 text-red)[^>]*>(.*?)</\1>', page, re.DOTALL)
     return " ".join(" ".join(re.sub("<[^>]+>", " ", text) for _, text in blocks).split())

@@ -1,4 +1,4 @@
-"""Pools, evaluations, rejudgings and standings in the admin, and the acts on a competition's boards."""
+"""Admin of pools, evaluations, rejudgings and standings, and the actions on a competition's leaderboards."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from leaderboards.selectors import Compared, comparison, scored_again
 from submissions.models import Submission
 
 CHANGES = ("Submission", "Team", "Score", "New score", "Rank", "New rank", "Changed samples", "Problem")
-"""What the page of a rejudging tells of each submission."""
+"""Columns of the table on a rejudging's page."""
 
-# competitions know nothing of boards: their page gets the acts on boards from here
+# the competitions app does not know leaderboards: its page gets these actions from here
 admin.site.unregister(Competition)
 
 
 @admin.register(Competition)
 class CompetitionWithBoardsAdmin(CompetitionAdmin):
-    """Competitions, with the acts on their boards."""
+    """Competitions, with the actions on their leaderboards."""
 
     readonly_fields = ("leaderboards_frozen_since",)
     actions = ("freeze_leaderboards", "unfreeze_leaderboards")
@@ -34,18 +34,18 @@ class CompetitionWithBoardsAdmin(CompetitionAdmin):
 
     freeze_leaderboards = confirmed_action(
         AdminAction(
-            "Let the boards stand still",
-            "Everybody sees the boards as they are now, with your reason, until they move again. Later scores are seen "
-            "by the team alone whose submission it is, and by organisers.",
-            "made to stand still",
+            "Freeze leaderboards",
+            "Everyone sees the leaderboards as they are now, with your reason, until you unfreeze them. Later scores "
+            "are visible only to the submitting team and to organisers.",
+            "frozen",
             lambda row, by, reason: services.freeze_leaderboards(competition=row, by=by, reason=reason),
         )
     )
     unfreeze_leaderboards = confirmed_action(
         AdminAction(
-            "Let the boards move",
-            "Everybody sees the boards and all scores as they are.",
-            "made to move",
+            "Unfreeze leaderboards",
+            "Everyone sees the current leaderboards and all scores.",
+            "unfrozen",
             lambda row, by, reason: services.unfreeze_leaderboards(competition=row, by=by, reason=reason),
         )
     )
@@ -67,7 +67,7 @@ class PoolAdmin(ReadOnlyAdmin):
 
 @admin.register(PoolPlace)
 class PoolPlaceAdmin(ReadOnlyAdmin):
-    """Who is in which pool."""
+    """Members of the pools."""
 
     organised_by = "pool__track__competition__organisers"
     list_display = ("__str__", linked("pool"), "place", linked("player"))
@@ -119,18 +119,18 @@ class EvaluationAdmin(ReadOnlyAdmin):
     re_evaluate = confirmed_action(
         AdminAction(
             "Re-evaluate",
-            "The submission of each evaluation is measured once more, against the pool in force. "
-            "Matches that failed are played again, all others are reused, and this evaluation is kept.",
-            "begun again",
+            "The submission of each evaluation is measured again, against the current pool. "
+            "Failed matches are replayed, all others are reused, and this evaluation is kept.",
+            "started again",
             lambda row, by, reason: services.re_evaluate(submission=row.submission, by=by, reason=reason),
         )
     )
     rejudge = confirmed_action(
         AdminAction(
             "Rejudge",
-            "Their submissions become one set: every match of what counts of them is played once more on the same "
-            "terms. Nothing changes until you have compared the set and applied it as a whole.",
-            "are being rejudged",
+            "Their submissions become one set: every match of their counting evaluations is replayed under the same "
+            "conditions. Nothing changes until you compare the set and publish it as a whole.",
+            "sent to rejudging",
             lambda rows, by, reason: _rejudge(rows, by, reason),
             together=True,
         )
@@ -145,7 +145,7 @@ def _rejudge(rows: list[Evaluation], by: User, reason: str) -> Rejudging:
 
 @admin.register(Resamples)
 class ResamplesAdmin(ReadOnlyAdmin):
-    """Which scores have the resamples that rank intervals are made of."""
+    """Scores that have the resamples of their rank intervals."""
 
     organised_by = "evaluation__sample_set__competition__organisers"
     list_display = ("__str__", linked("evaluation"))
@@ -156,7 +156,7 @@ class ResamplesAdmin(ReadOnlyAdmin):
 
 @admin.register(Rejudging)
 class RejudgingAdmin(ReadOnlyAdmin):
-    """Sets of submissions that were played once more. Begun on the list of evaluations."""
+    """Submissions evaluated again as a set, started from the list of evaluations."""
 
     organised_by = "competition__organisers"
     counts = ("evaluations",)
@@ -174,21 +174,21 @@ class RejudgingAdmin(ReadOnlyAdmin):
     date_hierarchy = "made_at"
     fields = ("competition", "state", "reason", "made_at", "settled_at", "changes")
     readonly_fields = ("changes",)
-    actions = ("apply", "drop", "replay")
-    actions_detail = ("apply", "drop", "replay")
+    actions = ("publish", "discard", "replay")
+    actions_detail = ("publish", "discard", "replay")
 
-    apply = confirmed_action(
+    publish = confirmed_action(
         AdminAction(
-            "Apply",
-            "All new scores of the set count from now on, and the boards follow at once. The old results are kept.",
+            "Publish",
+            "All new scores of the set count from now on, and the leaderboards update. The old results are kept.",
             "published",
             lambda row, by, reason: services.publish_rejudging(rejudging=row, by=by, reason=reason),
         )
     )
-    drop = confirmed_action(
+    discard = confirmed_action(
         AdminAction(
-            "Drop",
-            "No score and no board changes. What was played is kept, and what was not is never played.",
+            "Discard",
+            "No score and no leaderboard changes. Played matches are kept, and open ones are cancelled.",
             "discarded",
             lambda row, by, reason: services.discard_rejudging(rejudging=row, by=by, reason=reason),
         )
@@ -196,14 +196,14 @@ class RejudgingAdmin(ReadOnlyAdmin):
     replay = confirmed_action(
         AdminAction(
             "Replay",
-            "The matches of the set that failed on our side are played again.",
-            "sent to be played again",
+            "The matches of the set that failed by a platform error are replayed.",
+            "queued again",
             lambda row, by, reason: services.replay_rejudging(rejudging=row, by=by, reason=reason),
         )
     )
 
     def changes(self, row: Rejudging) -> str:
-        """Each submission without the set and with it, and the others that are scored again with it."""
+        """Return each submission without and with the set, and the others that are scored again with it."""
         compared, others = _compared_once(row)
         lines = (
             (
@@ -226,7 +226,7 @@ class RejudgingAdmin(ReadOnlyAdmin):
 
 
 def _compared_once(row: Rejudging) -> tuple[list[Compared], list[Submission]]:
-    """The template asks for a column several times."""
+    """Compute once: the template reads a column several times."""
     known = vars(row)
     if "_compared" not in known:
         known["_compared"] = comparison(row), scored_again(row)
@@ -235,14 +235,14 @@ def _compared_once(row: Rejudging) -> tuple[list[Compared], list[Submission]]:
 
 
 def _pair(before: float | None, after: float | None) -> tuple[str, str]:
-    """Two numbers for people."""
+    """Format two numbers."""
     written = ["none" if each is None else f"{each:g}" for each in (before, after)]
     return written[0], written[1]
 
 
 @admin.register(Snapshot)
 class SnapshotAdmin(ReadOnlyAdmin):
-    """Boards as they were, never changed."""
+    """Stored copies of leaderboards, never changed."""
 
     organised_by = "track__competition__organisers"
     list_display = ("__str__", linked("track"), "made_at", "reason")

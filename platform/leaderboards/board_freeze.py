@@ -1,4 +1,4 @@
-"""Snapshots of boards, and boards that stand still. Part of the services."""
+"""Snapshots of leaderboards, and frozen leaderboards."""
 
 from __future__ import annotations
 
@@ -19,53 +19,53 @@ if TYPE_CHECKING:
     from accounts.models import User
 
 SHOWN_REASON = 200
-"""So many characters of a reason a snapshot keeps, and boards show; the event keeps it whole."""
+"""Characters of a reason that a snapshot keeps and leaderboards show; the event keeps the whole reason."""
 
 
 def take_snapshot(*, track: Track, reason: str) -> Snapshot:
-    """Keep the track's leaderboard as it is now, for good."""
+    """Store a permanent copy of the track's leaderboard."""
     with transaction.atomic():
         locked = Track.objects.select_for_update(no_key=True, of=("self",)).select_related("competition")
-        held = locked.get(pk=track.pk)
-        # never as old as the one that frozen boards show
-        return _snapshot(held, reason, time_of_a_result(held.competition_id))
+        current = locked.get(pk=track.pk)
+        # later than the snapshot that frozen leaderboards show
+        return _snapshot(current, reason, time_of_a_result(current.competition_id))
 
 
 def freeze_leaderboards(*, competition: Competition, by: User, reason: str) -> None:
-    """Let the public boards of a competition stand still: all that is scored from now on, its team alone sees.
+    """Freeze the public leaderboards of a competition: only the team itself sees scores from now on.
 
-    Raises `Refusal` where `by` does not organise it, or they stand still already.
+    Raise `Refusal` where `by` does not organise it, or the leaderboards are frozen already.
     """
     with transaction.atomic():
-        held = _held(competition, by)
-        if held.leaderboards_frozen_since is not None:
-            raise Refusal("the boards stand still already", fix="there is nothing to do")
-        # whoever scores holds the lock of a track: what ended before `now` is in the snapshots, what ends later is not
-        tracks = list(Track.objects.select_for_update(no_key=True).filter(competition=held).order_by("pk"))
-        now = max([clock.database_now(), *_last_known(held)])
+        current = _locked(competition, by)
+        if current.leaderboards_frozen_since is not None:
+            raise Refusal("the leaderboards are already frozen", fix="no action needed")
+        # scoring holds the lock of a track: results before `now` are in the snapshots, later ones are not
+        tracks = list(Track.objects.select_for_update(no_key=True).filter(competition=current).order_by("pk"))
+        now = max([clock.database_now(), *_last_known(current)])
         for track in tracks:
             _snapshot(track, reason, now)
         _set_since(competition, now)
-        events.record("still", held, by=by, reason=reason)
+        events.record("freeze", current, by=by, reason=reason)
 
 
 def unfreeze_leaderboards(*, competition: Competition, by: User, reason: str) -> None:
-    """Let the public boards of a competition move again: everybody sees them as they are. The snapshots are kept.
+    """Unfreeze the public leaderboards of a competition: everyone sees current scores. The snapshots are kept.
 
-    Raises `Refusal` where `by` does not organise it, or they do move.
+    Raise `Refusal` where `by` does not organise it, or the leaderboards are not frozen.
     """
     with transaction.atomic():
-        held = _held(competition, by)
-        if held.leaderboards_frozen_since is None:
-            raise Refusal("the boards do not stand still", fix="there is nothing to do")
+        current = _locked(competition, by)
+        if current.leaderboards_frozen_since is None:
+            raise Refusal("the leaderboards are not frozen", fix="no action needed")
         _set_since(competition, None)
-        events.record("move", held, by=by, reason=reason, since=held.leaderboards_frozen_since.isoformat())
+        events.record("unfreeze", current, by=by, reason=reason, since=current.leaderboards_frozen_since.isoformat())
 
 
 def time_of_a_result(competition: int) -> datetime:
-    """When what ends now becomes known: after the boards stood still, if they do, whatever this host's clock says.
+    """Return the time of a result that is written now: after the last freeze, whatever this host's clock says.
 
-    To be asked under the lock of a track, which `freeze_leaderboards` and the freeze of a round take too.
+    Call it under the lock of a track, which `freeze_leaderboards` and the freeze of a round take too.
     """
     since = Competition.objects.values_list("leaderboards_frozen_since", flat=True).get(pk=competition)
     now = clock.database_now()
@@ -73,15 +73,15 @@ def time_of_a_result(competition: int) -> datetime:
 
 
 def _last_known(competition: Competition) -> list[datetime]:
-    """When the last results became known by the clocks of the hosts that wrote them, which may be ahead of this one."""
+    """Return the times of the last results by the clocks of the hosts that wrote them, which may be ahead."""
     scored = Evaluation.objects.filter(sample_set__competition=competition).aggregate(last=Max("finished_at"))
-    applied = Rejudging.objects.filter(competition=competition).aggregate(last=Max("settled_at"))
-    return [last for last in (scored["last"], applied["last"]) if last is not None]
+    published = Rejudging.objects.filter(competition=competition).aggregate(last=Max("settled_at"))
+    return [last for last in (scored["last"], published["last"]) if last is not None]
 
 
-def _held(competition: Competition, by: User) -> Competition:
+def _locked(competition: Competition, by: User) -> Competition:
     if not may_organise(by, competition):
-        raise Refusal("only organisers let boards stand still or move", fix=f"ask an organiser of {competition}")
+        raise Refusal("only organisers can freeze or unfreeze leaderboards", fix=f"ask an organiser of {competition}")
     return Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
 
 

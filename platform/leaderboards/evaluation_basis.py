@@ -1,4 +1,4 @@
-"""Which pools, evaluations and submissions count, and what is still to be measured. Part of the selectors."""
+"""Which pools, evaluations and submissions count, and which evaluations are still missing."""
 
 from __future__ import annotations
 
@@ -23,43 +23,44 @@ from submissions.models import Submission
 log = logging.getLogger(__name__)
 
 COUNTED = Q(counts=True)
-"""Evaluations that boards see: all but those of a rejudging that is not applied."""
+"""Evaluations that count for leaderboards: all but those of an unpublished rejudging."""
 
 BASIS = ("pool", "rules", "sample_set")
-"""The columns of an evaluation that say under which terms it was measured; their keys only grow."""
+"""Columns of an evaluation that name its basis; their keys only grow."""
 
 NEWEST = ("-pool_id", "-rules_id", "-sample_set_id", "-pk")
-"""The evaluations of a submission, that which counts first: of those under the latest terms the last that began. One
-that began later under earlier terms follows what was published of those terms."""
+"""Order of a submission's evaluations, the one that counts first: the latest basis, then the latest start.
+
+An evaluation that started later under an earlier basis repeats what a published rejudging changed."""
 
 OWN_OPPONENTS = "own_opponents"
-"""The reason of an attack's evaluation that ended without a score because all models of the pool are its own team's."""
+"""Reason of an attack's evaluation without a score: all models of the pool belong to its own team."""
 
 AT_ONCE = 20
-"""Those who stood no lower on the board before new terms are measured at once; the others when workers are idle."""
+"""Teams down to this place on the previous board are measured first; the others when workers are idle."""
 
 
 def pool_in_force(track: Track) -> Pool | None:
-    """The newest pool of a track's own players; None before the first one is made."""
+    """Return the newest pool of a track's own players, None before the first one."""
     return track.pools.order_by("-number").first()
 
 
 def opposing_pools(track: Track) -> QuerySet[Pool]:
-    """The pools that submissions to this track meet or met, the one in force first.
+    """Return the pools that submissions to this track are measured against, the one in force first.
 
-    Models meet untargeted attacks, and attacks meet models.
+    Models meet untargeted attacks; attacks meet models.
     """
     track_name = Track.Name.UNTARGETED if track.name == Track.Name.MODEL else Track.Name.MODEL
     return Pool.objects.filter(track__competition=track.competition_id, track__name=track_name).order_by("-number")
 
 
 def opposing_pool(track: Track) -> Pool | None:
-    """The pool in force that submissions to this track meet."""
+    """Return the pool in force that submissions to this track are measured against."""
     return opposing_pools(track).select_related("track").first()
 
 
 class EvaluationBasis(NamedTuple):
-    """What scores that are compared have in common, by the columns of an evaluation."""
+    """Pool, sample set and rules that comparable scores share, as columns of an evaluation."""
 
     pool: Pool
     rules: RulesVersion
@@ -67,14 +68,14 @@ class EvaluationBasis(NamedTuple):
 
     @property
     def key(self) -> BasisKey:
-        """The terms as boards compare them."""
+        """The basis as leaderboards compare it."""
         return self.pool.pk, self.rules.pk, self.sample_set.pk
 
 
 def basis_in_force(track: Track) -> EvaluationBasis | None:
-    """What submissions to the track are measured under, on the validation samples; None before there is a pool.
+    """Return the basis for new submissions to the track, on the validation samples; None before there is a pool.
 
-    Raises `Fault` where the competition has no rules or no validation samples.
+    Raise `Fault` where the competition has no rules or no validation samples.
     """
     pool = opposing_pool(track)
     if pool is None:
@@ -83,7 +84,7 @@ def basis_in_force(track: Track) -> EvaluationBasis | None:
 
 
 def ranking_basis(track: Track) -> EvaluationBasis | None:
-    """The terms that scores on the board of the track are ranked under; None where nothing can be measured."""
+    """Return the basis that scores of the track are ranked under; None where nothing can be measured."""
     try:
         return basis_in_force(track)
     except Fault:  # reported by the sweep, which asks for the same in `_by_track`
@@ -91,13 +92,13 @@ def ranking_basis(track: Track) -> EvaluationBasis | None:
 
 
 def key_in_force(track: Track) -> BasisKey | None:
-    """The key of `ranking_basis`."""
+    """Return the key of `ranking_basis`."""
     basis = ranking_basis(track)
     return basis.key if basis else None
 
 
 def measured_under(key: BasisKey | None) -> Q:
-    """Whether the evaluation of a standing was measured under the terms with this key."""
+    """Return the condition that the evaluation of a standing has the basis with this key."""
     if key is None:
         return Q(pk__in=[])
     names = ("evaluation__pool", "evaluation__rules", "evaluation__sample_set")
@@ -105,10 +106,9 @@ def measured_under(key: BasisKey | None) -> Q:
 
 
 def counting(seen: Q = COUNTED) -> QuerySet[Submission]:
-    """Submissions that may stand on a board: ready, not disqualified, and not found void by their own cause since
-    they were last scored. A void evaluation of the platform's cause says nothing of a submission.
+    """Return submissions that may be on a leaderboard: ready, not disqualified, and not void since their last score.
 
-    `seen` is which evaluations are looked at.
+    An evaluation that is void by a platform error does not exclude its submission. `seen` selects the evaluations.
     """
     evaluations = Evaluation.objects.filter(seen)
     scored_since = evaluations.filter(_newer(), submission=OuterRef("submission"), state=Evaluation.State.SCORED)
@@ -119,7 +119,7 @@ def counting(seen: Q = COUNTED) -> QuerySet[Submission]:
 
 
 def _newer() -> Q:
-    """Whether an evaluation comes before that of the outer query in the order of `NEWEST`."""
+    """Return the condition that an evaluation precedes that of the outer query in the order of `NEWEST`."""
     newer, equal = Q(), Q()
     for name in (*BASIS, "pk"):
         newer |= equal & Q(**{f"{name}__gt": OuterRef(name)})
@@ -128,11 +128,11 @@ def _newer() -> Q:
 
 
 def scored_rows(track: Track, seen: Q = COUNTED) -> list[Scored]:
-    """What the board of a track follows from; `seen` is which evaluations are looked at."""
+    """Return the scores that the leaderboard of a track follows from; `seen` selects the evaluations."""
     rows = Evaluation.objects.filter(
         seen, submission__in=counting(seen).filter(repository__track=track), state=Evaluation.State.SCORED
     )
-    # what a rejudging made is known since it was applied, not since it was played
+    # a score of a rejudging is known since its publication, not since it was played
     known_at = Coalesce("rejudging__settled_at", "finished_at")
     columns = ("submission__repository__entry", "submission", "pk", known_at, "value")
     found = rows.values_list(*columns, "pool", "rules", "sample_set")
@@ -143,22 +143,24 @@ def scored_rows(track: Track, seen: Q = COUNTED) -> list[Scored]:
 
 
 def counted_at(at: datetime) -> Q:
-    """The evaluations that boards saw at `at`."""
+    """Return the evaluations that leaderboards used at `at`."""
     applied = Q(rejudging__isnull=True) | Q(rejudging__settled_at__lte=at)
     return COUNTED & applied & Q(finished_at__lte=at)
 
 
 def places_at(track: Track, at: datetime) -> dict[int, int]:
-    """The places by entry on the board of a track as it was at `at`, without those that do not count by now.
+    """Return the places by entry on the track's leaderboard as of `at`, without entries that no longer count.
 
-    Those measured under earlier terms than others come after them.
+    Scores of earlier bases come last.
     """
     return order(scored_rows(track, counted_at(at)), track.name)
 
 
-def over() -> QuerySet[Evaluation]:
-    """Evaluations that still play although none of their matches is to be played any more. Those of submissions that
-    were withdrawn are none of them: they get no score (`services.end_withdrawn`)."""
+def finished_evaluations() -> QuerySet[Evaluation]:
+    """Return playing evaluations without unfinished matches.
+
+    Those of withdrawn submissions are excluded: they get no score (`services.end_withdrawn`).
+    """
     unfinished = Evaluation.matches.through.objects.filter(
         evaluation=OuterRef("pk"),
         match__state__in=[Match.State.WAITING, Match.State.PLAYING, Match.State.SUSPENDED],
@@ -168,12 +170,11 @@ def over() -> QuerySet[Evaluation]:
 
 
 def unevaluated() -> Iterator[Submission]:
-    """Ready submissions that should be evaluated at once: those that never were, and the newest of each repository
-    that was not measured under the terms in force, where it has no score or its team stood among the best `AT_ONCE`
-    before those terms.
+    """Yield ready submissions to evaluate now, in the order of the previous board.
 
-    So new terms measure again what counts, not what is superseded, and first what the board is read for, in the order
-    of the old board. `Competition.rescore_all` lifts the limit.
+    These are submissions never measured, and the newest one of each repository that was not measured on the current
+    basis, if it has no score or its team was among the best `AT_ONCE` before that basis. So a new basis repeats what
+    counts, the top of the board first. `Competition.rescore_all` lifts the limit.
     """
     for track, basis, rows in _by_track():
         yield from rows.filter(measured=False).order_by("pk")
@@ -187,11 +188,10 @@ def unevaluated() -> Iterator[Submission]:
 
 
 def unresolved() -> QuerySet[Evaluation]:
-    """Evaluations under the terms in force that ended by a platform error, of submissions that count and are the newest
-    of their repository, where nothing else was measured under these terms. Until one is measured again, an old score
-    stays provisional.
+    """Return evaluations on the current basis that ended by a platform error and have no successor.
 
-    Those against models of their own team alone are none of them: the next pool measures them again.
+    Their submissions count and are the newest of their repository; until one is measured again, an old score stays
+    provisional. Attacks that met only models of their own team are excluded: the next pool measures them again.
     """
     found = Q(pk__in=[])
     newest = counting().filter(repository=OuterRef("submission__repository")).order_by("-pk").values("pk")[:1]
@@ -206,9 +206,11 @@ def unresolved() -> QuerySet[Evaluation]:
 
 
 def unrefined() -> Submission | None:
-    """The first submission of the old boards that keeps an old score until workers are idle. None while they are not: a
-    piece waits that a live one could take up, or no live worker is without one. What none of them could play is left
-    out."""
+    """Return the best-placed submission that keeps an old score until workers are idle.
+
+    None while workers are busy: a piece waits that a live worker could claim, or every live worker has one.
+    Submissions that no live worker can play are excluded.
+    """
     if waiting_for_live().exists() or not idle_workers():
         return None
     playable = Q() if gpu_worker_is_live() else Q(needs_gpu=False)
@@ -220,7 +222,7 @@ def unrefined() -> Submission | None:
 
 
 def _places_before(track: Track, basis: EvaluationBasis, late: list[Submission]) -> dict[int, int]:
-    """Of each submission, the place of its team on the board before the terms in force; the last where it had none."""
+    """Return the place of each submission's team on the board before the current basis; last if it had none."""
     if not late:
         return {}
     before = order_before(scored_rows(track), track.name, basis.key)
@@ -228,9 +230,10 @@ def _places_before(track: Track, basis: EvaluationBasis, late: list[Submission])
 
 
 def _by_track() -> Iterator[tuple[Track, EvaluationBasis, QuerySet[Any]]]:
-    """Of each track the terms in force and the ready submissions that were not measured under them. To filter by:
-    `measured` and `scored` (at all), `newest`, the key of the one that counts of the same repository, and `needs_gpu`,
-    to be measured.
+    """Yield each track's current basis with its ready submissions that were not measured on it.
+
+    Annotations to filter by: `measured` and `scored` (ever), `newest` (key of the one that counts of the repository),
+    and `needs_gpu` (for its matches).
     """
     of_it = Evaluation.objects.filter(COUNTED, submission=OuterRef("pk"))
     newest = counting().filter(repository=OuterRef("repository")).order_by("-pk").values("pk")[:1]
@@ -238,7 +241,7 @@ def _by_track() -> Iterator[tuple[Track, EvaluationBasis, QuerySet[Any]]]:
         try:
             basis = basis_in_force(track)
         except Fault as fault:
-            faults.report(log, fault, "nothing of %s can be measured", track)
+            faults.report(log, fault, "submissions to %s cannot be measured", track)
             continue
         if basis is not None:
             rows = _ready().filter(~Exists(of_it.filter(**basis._asdict())), repository__track=track)

@@ -1,4 +1,4 @@
-"""Who is in the first pool of a track that has no baselines. Part of the selectors."""
+"""The members of the first pool of a track without baselines."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from leaderboards.evaluation_basis import counting, pool_in_force
 from submissions.models import Player, Submission
 
 
-def first_players(track: Track, most: int) -> list[Player] | None:
-    """The players that the first pool of a track should have, at most `most`; None where it is well as it is.
+def first_players(track: Track, maximum: int) -> list[Player] | None:
+    """Return the players that the first pool of a track should have, at most `most`; None if it is up to date.
 
-    Who is in it stays, and the first ready submission of each further team that counts is added. What was disqualified
-    or found inconsistent leaves. A submission that was withdrawn plays on, so that no team can change the pool at will.
+    Members stay, and the first ready submission of each further team that counts is added. Disqualified and
+    inconsistent submissions leave. A withdrawn submission stays, so that no team can change the pool at will.
     """
     pool = pool_in_force(track)
     if track.baselines or (pool is not None and not pool.of_first_submissions):
@@ -23,7 +23,7 @@ def first_players(track: Track, most: int) -> list[Player] | None:
     teams = set(_submissions(track).filter(player__in=players).values_list("repository__entry", flat=True))
     joining = counting().filter(repository__track=track, player__isnull=False).order_by("state_since", "pk")
     for submission in joining.select_related("repository", "player"):
-        if len(players) >= most:
+        if len(players) >= maximum:
             break
         player, team = submission.player, submission.repository.entry_id
         if player is not None and player not in players and team not in teams:

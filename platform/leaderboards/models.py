@@ -13,14 +13,14 @@ from submissions.models import Player, Submission
 
 
 class Pool(models.Model):
-    """The frozen list of a track's players that the other side is measured against. The newest one is in force."""
+    """Frozen list of a track's players that the opposing tracks are measured against. The newest one is in force."""
 
     track = models.ForeignKey(Track, on_delete=models.PROTECT, related_name="pools")
     number = models.PositiveIntegerField()
     made_at = models.DateTimeField()
     reason = models.CharField(max_length=200)
     of_first_submissions = models.BooleanField(default=False, editable=False)
-    """Made of the first ready submissions of a track without baselines: while it is in force, further ones join it."""
+    """Whether it holds the first ready submissions of a track without baselines: further ones then join it."""
     players = models.ManyToManyField(Player, through="PoolPlace", related_name="pools")
 
     class Meta:
@@ -50,13 +50,13 @@ class PoolPlace(models.Model):
 
 
 class Snapshot(models.Model):
-    """A copy of a track's leaderboard at one moment. Made once, never changed."""
+    """Copy of a track's leaderboard at one moment, never changed."""
 
     track = models.ForeignKey(Track, on_delete=models.PROTECT, related_name="snapshots")
     made_at = models.DateTimeField()
     reason = models.CharField(max_length=200)
     rows = models.JSONField()
-    """The rows of `leaderboards.selectors.board`, first page to last, as plain values."""
+    """All rows of `leaderboards.selectors.board`, as plain values."""
 
     class Meta:
         ordering = ["-pk"]
@@ -71,7 +71,7 @@ class Snapshot(models.Model):
 
 
 class Rejudging(models.Model):
-    """Submissions that are measured once more, to be compared, and applied or dropped as a whole."""
+    """Submissions measured again as a set, then compared, and published or discarded as a whole."""
 
     class State(models.TextChoices):
         PLAYING = "playing", "playing"
@@ -114,14 +114,14 @@ class Evaluation(models.Model):
         Rejudging, null=True, blank=True, on_delete=models.PROTECT, related_name="evaluations"
     )
     replaces = models.ForeignKey("self", null=True, blank=True, on_delete=models.PROTECT, related_name="replaced_by")
-    """The evaluation that a rejudging compares it with."""
+    """The previous evaluation that a rejudging compares with this one."""
     counts = models.BooleanField(default=True)
-    """Whether boards see it: those of a rejudging only once it is applied."""
+    """Whether it counts on leaderboards; in a rejudging only once that is published."""
     state = models.CharField(max_length=8, choices=State.choices, default=State.PLAYING, db_index=True)
     created_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)
     overdue_at = models.DateTimeField(null=True, blank=True)
-    """When it had played for so long that its slot was given back; it plays on."""
+    """When its slot was refunded because it had played too long; it continues."""
     cause = models.CharField(max_length=10, choices=Submission.Cause.choices, blank=True)
     reason = models.CharField(max_length=40, blank=True)
     problem = models.TextField(blank=True)
@@ -133,13 +133,13 @@ class Evaluation(models.Model):
     failures = models.PositiveIntegerField(null=True, blank=True)
     """Pairs of counted opponent and sample without an adversarial."""
     met = models.PositiveSmallIntegerField(null=True, blank=True)
-    """How many opponents count: an attack's score leaves out models of its own team."""
+    """Number of opponents that count: an attack's score excludes models of its own team."""
     value_all = models.FloatField(null=True, blank=True)
     """The score against all opponents, where some do not count."""
     held = models.PositiveIntegerField(null=True, blank=True)
-    """Of a model, on how many samples no opponent found an adversarial."""
+    """For a model, the number of samples on which no opponent found an adversarial."""
     clean_wrong = models.PositiveIntegerField(null=True, blank=True)
-    """Of a model, how many samples it got wrong without an attack."""
+    """For a model, the number of samples that it misclassified without an attack."""
     worst_opponent = models.ForeignKey(Player, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     per_opponent = models.JSONField(default=list, blank=True)
     median_seconds = models.FloatField(null=True, blank=True)
@@ -154,12 +154,12 @@ class Evaluation(models.Model):
 
     @property
     def tries(self) -> int:
-        """How many pairs of opponent and sample there were: what `failures` is a part of."""
+        """Number of pairs of counted opponent and sample: `failures` is a part of it."""
         return (self.samples or 0) * (len(self.per_opponent) if self.met is None else self.met)
 
     @property
     def clean_accuracy(self) -> float | None:
-        """The share of samples that a model gets right without an attack; None for attacks."""
+        """Share of samples that a model classifies correctly without an attack; None for attacks."""
         return None if self.clean_wrong is None or not self.samples else 1 - self.clean_wrong / self.samples
 
     @property
@@ -169,11 +169,11 @@ class Evaluation(models.Model):
 
 
 class Resamples(models.Model):
-    """The score of an evaluation in each bootstrap resample of the samples: what rank intervals are made of."""
+    """The score of an evaluation in each bootstrap resample of the samples, the input of rank intervals."""
 
     evaluation = models.OneToOneField(Evaluation, primary_key=True, on_delete=models.CASCADE, related_name="resamples")
     medians = models.BinaryField()
-    """float64, little-endian; the k-th value of two evaluations on equally many samples rests on the same draw."""
+    """float64, little-endian; the k-th values of two evaluations with equal sample counts use the same draw."""
 
     class Meta:
         verbose_name_plural = "resamples"
@@ -189,15 +189,15 @@ class Standing(models.Model):
     entry = models.ForeignKey(Entry, on_delete=models.CASCADE, related_name="standings")
     evaluation = models.ForeignKey(Evaluation, on_delete=models.PROTECT, related_name="standings")
     place = models.PositiveIntegerField(default=0)
-    """Where it is listed: ranked rows first, then those measured under earlier terms. Equal scores share a place."""
+    """Position in the list: ranked rows first, then scores on earlier bases. Equal scores share a place."""
     rank = models.PositiveIntegerField(null=True, blank=True)
-    """None where it was measured under other terms than those in force."""
+    """None for a score on another basis than the current one."""
     previous_rank = models.PositiveIntegerField(null=True, blank=True)
-    """The rank under the same terms a day before the newest score of the track; None where there was none."""
+    """The rank on the same basis a day before the newest score of the track; None if it had none."""
     rank_low = models.PositiveIntegerField(null=True, blank=True)
     """The best rank that fits the data (95 %, all rows at once); None where no interval is computed."""
     rank_high = models.PositiveIntegerField(null=True, blank=True)
-    """The worst such rank; None, beside a `rank_low`, where it lies below all rows that are compared."""
+    """The worst such rank; with a `rank_low`, None means below all compared rows."""
     separated = models.BooleanField(null=True, blank=True)
     """Whether the data separate it from all of the next rank."""
 

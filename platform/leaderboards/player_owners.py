@@ -1,7 +1,7 @@
-"""Whose the players of a pool are. Part of the selectors.
+"""The team that owns each player of a pool.
 
-A player belongs to the team that sent it first in this competition, so nobody gains by sending a copy of it. Bundled
-baselines belong to nobody, whoever sends a copy of one.
+A player belongs to the team that submitted it first in this competition, so a copy gives no advantage. Bundled
+baselines have no owner, even if a team submits a copy.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from submissions.models import Submission
 
 
 def owners(pool: Pool) -> dict[int, int]:
-    """By player of the pool the entry that sent it first; players that are nobody's are left out."""
+    """Return the entry that first submitted each player of the pool, without players that have no owner."""
     sent = Submission.objects.filter(player__in=pool.players.filter(baseline="")).order_by("-pk")
     return dict(sent.values_list("player", "repository__entry"))
 
 
 def left_out(evaluation: Evaluation) -> frozenset[int]:
-    """The players of the pool that do not count in the score of `evaluation`: of an attack, the models of its own team.
+    """Return the pool's players that do not count in the score of `evaluation`: for an attack, models of its own team.
 
-    A model's score counts its own team's attacks, too: they can only lower it.
+    A model's score also counts attacks of its own team: they can only lower it.
     """
     repository = evaluation.submission.repository
     if repository.track.name == Track.Name.MODEL:

@@ -1,4 +1,4 @@
-"""Compare the quota ledger with what became of the submissions. Part of the services."""
+"""Comparison of the quota ledger with the outcome of submissions."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from submissions.services import refund
 
 
 def differing_slots(competition: Competition | None = None, *, repair: bool = False) -> Iterator[Difference]:
-    """Find submissions without a slot or with that of another push, slots that should be given back or were so without
-    a cause, and repositories that used more slots in the last day than their quota.
+    """Yield submissions without a slot or with another push's slot, wrong refunds, and exceeded quotas.
 
-    With `repair` slots are given back.
+    A refund is wrong if it is missing or has no cause; a quota is exceeded if a repository used more slots in the last
+    day. With `repair`, missing refunds are made.
     """
     submissions, slots = Submission.objects.order_by("pk"), QuotaSlot.objects.order_by("pk")
     if competition is not None:
@@ -37,26 +37,25 @@ def differing_slots(competition: Competition | None = None, *, repair: bool = Fa
         slot = submission.quota_slot
         if problem := _problem_of(submission, slot, void):
             yield Difference(str(submission), problem)
-        elif reason := _owed(submission, slot, void):
+        elif reason := _missing_refund(submission, slot, void):
             done = repair and refund(submission=submission, reason=reason)
-            yield Difference(str(submission), f"its slot is used and should be given back ({reason})", repaired=done)
+            yield Difference(str(submission), f"its slot is used and should be refunded ({reason})", repaired=done)
     yield from _overused(slots)
 
 
 def _problem_of(submission: Submission, slot: QuotaSlot, void: Container[int]) -> str:
-    """What cannot be, whatever happened; "" where nothing is wrong. `void`: submissions that were not measured by a
-    platform error."""
+    """Return what is wrong with a slot in any case, "" if nothing. `void`: submissions with a platform error."""
     if (slot.repository_id, slot.commit, slot.tag) != (submission.repository_id, submission.commit, submission.tag):
-        return f"its slot is that of {slot.tag} at {slot.commit[:7]}"
+        return f"its slot belongs to {slot.tag} at {slot.commit[:7]}"
     if slot.state == QuotaSlot.State.RESERVED:
         return "its slot is still reserved"
-    if slot.state == QuotaSlot.State.REFUNDED and not _was_owed(submission, slot, void):
-        return f"its slot was given back without a cause ({slot.reason})"
+    if slot.state == QuotaSlot.State.REFUNDED and not _refund_was_due(submission, slot, void):
+        return f"its slot was refunded without a cause ({slot.reason})"
     return ""
 
 
-def _owed(submission: Submission, slot: QuotaSlot, void: Container[int]) -> str:
-    """Why a used slot should have been given back; "" where it should not."""
+def _missing_refund(submission: Submission, slot: QuotaSlot, void: Container[int]) -> str:
+    """Return why a used slot should have been refunded, "" if it should not."""
     if slot.state != QuotaSlot.State.USED:
         return ""
     if submission.state == Submission.State.REFUSED and submission.cause == Submission.Cause.PLATFORM:
@@ -66,13 +65,13 @@ def _owed(submission: Submission, slot: QuotaSlot, void: Container[int]) -> str:
     return FAULT if submission.pk in void else ""
 
 
-def _was_owed(submission: Submission, slot: QuotaSlot, void: Container[int]) -> bool:
+def _refund_was_due(submission: Submission, slot: QuotaSlot, void: Container[int]) -> bool:
     if slot.reason == WITHDRAWN:
         return submission.state == Submission.State.WITHDRAWN
-    told = Event.objects.filter(subject=events.name_of(submission))
-    if slot.reason == OVERDUE and told.filter(verb="overdue").exists():
+    history = Event.objects.filter(subject=events.name_of(submission))
+    if slot.reason == OVERDUE and history.filter(verb="overdue").exists():
         return True
-    refused = told.filter(verb="refuse")
+    refused = history.filter(verb="refuse")
     if slot.reason == BUILD_REFUSED:
         return refused.exists()
     return submission.pk in void or refused.filter(data__cause=Submission.Cause.PLATFORM).exists()
@@ -83,5 +82,5 @@ def _overused(slots: QuerySet[QuotaSlot]) -> Iterator[Difference]:
     used = Counter(slot.repository for slot in taken.select_related("repository__track", "repository__entry__team"))
     for repository, count in used.items():
         if count > repository.track.quota:
-            quota = f"the quota is {repository.track.quota} (was it lowered since?)"
+            quota = f"the quota is {repository.track.quota} (perhaps it was lowered since)"
             yield Difference(str(repository), f"{count} slots are used in 24 hours, and {quota}")

@@ -1,4 +1,4 @@
-"""The rank intervals of a board, from the kept resamples of its scores. Part of the services."""
+"""Rank intervals of a leaderboard, from the stored resamples of its scores."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from leaderboards.scoring_adapter import Ranked, rank_columns
 
 
 def with_intervals(board: Mapping[int, Place], standing: Mapping[int, Place], track_name: str) -> dict[int, Place]:
-    """The board with the rank intervals of its first `COMPARED` ranked rows.
+    """Return the board with the rank intervals of its first `COMPARED` ranked rows.
 
-    Those of the stored rows `standing` are taken where the same scores are compared. There are none while the resamples
-    of one of them are missing, as scores from before these were kept have none until `leaderboards verify --repair`.
+    Intervals of the stored rows `standing` are reused where they compare the same scores. There are none if the
+    resamples of one of them are missing: older scores have none until `leaderboards verify --repair`.
     """
     ranked = sorted((row for row in board.values() if row.rank is not None), key=lambda row: (row.place, row.entry))
     compared = {row.evaluation: row for row in ranked[:COMPARED]}
@@ -21,7 +21,7 @@ def with_intervals(board: Mapping[int, Place], standing: Mapping[int, Place], tr
         compared = {}
     more = len(compared) < len(ranked)
     known = {row.evaluation: row for row in standing.values() if row.rank_low is not None}
-    # the last of those compared always has an open interval where there are more rows, and none has otherwise
+    # the last compared row has an open interval if there are more rows; otherwise no row has one
     if known.keys() != compared.keys() or any(row.rank_high is None for row in known.values()) != more:
         known = _derived(compared, track_name, more=more)
     return {

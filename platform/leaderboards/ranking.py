@@ -1,4 +1,4 @@
-"""From scored submissions to the places of a leaderboard: a pure function of values."""
+"""Places of a leaderboard, computed from scored submissions as a pure function."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ from typing import NamedTuple, TypeAlias
 from leaderboards.scoring_adapter import ranks
 
 COMPARED = 100
-"""So many of the ranked rows, the first page, are compared with each other. The pairs grow with the square: on two
-cores 100 rows take about half a second and 300 nearly three, while the lock of the track is held."""
+"""Ranked rows that are compared with each other: the first page. Cost grows with the square: on two cores, 100 rows
+take about half a second and 300 nearly three, while the lock of the track is held."""
 
 CHANGE_OVER = timedelta(hours=24)
-"""How far before the newest score of a track the rank lies that a rank change is measured from."""
+"""Time between the previous rank of a rank change and the newest score of the track."""
 
 BasisKey: TypeAlias = tuple[int, int, int]
-"""What a score was measured under: the keys of its pool, rules and sample set. They only grow, so later terms are
-larger."""
+"""Basis of a score: the keys of its pool, rules and sample set. Keys only grow, so a later basis is larger."""
 
 
 class Scored(NamedTuple):
-    """A scored evaluation of a submission that counts (see `leaderboards.selectors.counting`).
+    """Scored evaluation of a submission that counts (see `leaderboards.selectors.counting`).
 
-    `submission` and `evaluation` are numbers that grow with time; `entry` is whose they are.
+    `submission` and `evaluation` are numbers that grow with time; `entry` is their owner.
     """
 
     entry: int
@@ -35,13 +34,12 @@ class Scored(NamedTuple):
 
 
 class Place(NamedTuple):
-    """One row of a board: `place` is where it is listed, and equal scores share it.
+    """One row of a leaderboard: `place` is where it is listed; equal scores share it.
 
-    `rank` is None where the score was measured under other terms than those in force: such rows are listed below the
-    ranked ones and rank nothing. `previous_rank` is None where the entry had no rank under the same terms then.
-    `rank_low` and `rank_high` are the 95 % rank interval, None where none is computed; `rank_high` alone is None where
-    the interval reaches below the rows that are compared. `separated`: whether it is separated from all of the next
-    rank.
+    `rank` is None for a score on another basis than the current one; such rows are listed below the ranked ones.
+    `previous_rank` is None where the entry had no rank on the same basis then. `rank_low` and `rank_high` are the 95 %
+    rank interval, None where none is computed; `rank_high` alone is None if the interval reaches below the compared
+    rows. `separated`: whether the data separate the row from all rows of the next rank.
     """
 
     entry: int
@@ -55,10 +53,10 @@ class Place(NamedTuple):
 
 
 def places(rows: Iterable[Scored], track_name: str, in_force: BasisKey | None) -> dict[int, Place]:
-    """The board of the track `track_name` by entry, from rows in any order.
+    """Return the board of the track `track_name` by entry, from rows in any order.
 
-    Of each entry the newest scored submission counts, and of that the newest evaluation under the latest terms. Only
-    those measured under the terms `in_force` have a rank; the others are listed below, the latest terms first.
+    For each entry the newest scored submission counts, with its newest evaluation on the latest basis. Only scores on
+    the basis `in_force` have a rank; the others are listed below, the latest basis first.
     """
     rows = list(rows)
     if not rows:
@@ -83,14 +81,14 @@ def places(rows: Iterable[Scored], track_name: str, in_force: BasisKey | None) -
 
 
 def order(rows: Iterable[Scored], track_name: str) -> dict[int, int]:
-    """The place of each entry by its newest score: those under the latest terms first, then those before, and so on."""
+    """Return the place of each entry by its newest score: the latest basis first, then earlier ones."""
     return _places(_counting(rows), track_name, None)
 
 
 def order_before(rows: Iterable[Scored], track_name: str, in_force: BasisKey) -> dict[int, int]:
-    """The place of each entry on the board as it was before the terms `in_force`: what is measured again, and when.
+    """Return the place of each entry on the board before the basis `in_force`: the order of the new evaluations.
 
-    It does not change while scores under the new terms arrive.
+    It does not change while scores on the new basis arrive.
     """
     return order((row for row in rows if row.basis != in_force), track_name)
 
@@ -109,7 +107,7 @@ def _recency(row: Scored) -> tuple[int, BasisKey, int]:
 
 
 def _places(counting: dict[int, Scored], track_name: str, in_force: BasisKey | None) -> dict[int, int]:
-    """Ranks within each terms, those of all other terms below those of the terms `in_force`."""
+    """Return ranks within each basis; those of other bases come after those of the basis `in_force`."""
     by_terms: dict[BasisKey, dict[int, float]] = {}
     for entry, row in counting.items():
         by_terms.setdefault(row.basis, {})[entry] = row.value

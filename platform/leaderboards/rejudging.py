@@ -1,8 +1,8 @@
-"""Submissions that are played once more, to be compared, and applied or dropped as a whole. Part of the services.
+"""Rejudging: submissions evaluated again as a set, then compared, and published or discarded as a whole.
 
-Nothing that a rejudging makes is seen by a board, a team or a slot before it is applied. It measures on the terms of
-what it replaces. From then on its matches count instead of those that they replace, for every score that rests on them:
-those of other submissions and those under terms that came into force meanwhile, too (`leaderboards.superseding`).
+A rejudging changes no leaderboard, team page or quota before it is published. It measures on the basis of what it
+replaces. From its publication on, its matches count instead of the replaced ones, for every score that uses them:
+also scores of other submissions, and on a basis that came into force meanwhile (`leaderboards.superseding`).
 """
 
 from __future__ import annotations
@@ -31,147 +31,154 @@ if TYPE_CHECKING:
     from accounts.models import User
 
 OPEN = (Rejudging.State.PLAYING, Rejudging.State.COMPARED)
-"""States in which a rejudging is neither applied nor dropped."""
+"""States in which a rejudging is neither published nor discarded."""
 
 Pair = tuple[Player, Player]
 
 
 def begin_rejudging(*, competition: Competition, submissions: Sequence[Submission], reason: str, by: User) -> Rejudging:
-    """Have every match of what counts of `submissions` played once more, as one set. Safe for the boards.
+    """Replay every match of the counting evaluations of `submissions` as one set. Leaderboards do not change.
 
-    Raises `Refusal` where `by` does not organise the competition, or one of them cannot be measured once more.
+    Raise `Refusal` where `by` does not organise the competition, or a submission cannot be measured again.
     """
     with transaction.atomic():
         _check_organiser(competition, by)
-        wanted = sorted({submission.pk for submission in submissions})
-        held = list(
+        keys = sorted({submission.pk for submission in submissions})
+        current = list(
             Submission.objects.select_for_update(of=("self",), no_key=True)
             .select_related("repository__entry", "repository__track", "player")
-            .filter(pk__in=wanted)
+            .filter(pk__in=keys)
             .order_by("pk")
         )
-        if not held:
-            raise Refusal("no submission is chosen", fix="choose those that are to be played once more")
-        replaced = [_replaced(competition, submission) for submission in held]
+        if not current:
+            raise Refusal("no submission is chosen", fix="choose the submissions to rejudge")
+        replaced = [_replaced(competition, submission) for submission in current]
         rejudging = Rejudging.objects.create(competition=competition, reason=reason, made_at=clock.now())
         made = Evaluation.objects.bulk_create(_again(rejudging, old) for old in replaced)
-        _ask_for_matches(rejudging, made)
-        events.record("rejudge", rejudging, by=by, reason=reason, submissions=[row.pk for row in held])
+        _request_matches(rejudging, made)
+        events.record("rejudge", rejudging, by=by, reason=reason, submissions=[row.pk for row in current])
         notify("leaderboards.score")
     return rejudging
 
 
 def replay_rejudging(*, rejudging: Rejudging, by: User, reason: str) -> None:
-    """Have what failed on our side in the set played again. Raises `Refusal` where nothing did."""
+    """Replay the failed matches of the set. Raise `Refusal` where none failed."""
     with transaction.atomic():
-        held = _held(rejudging, by, OPEN)
-        void = list(_void_by_us(held))
+        current = _locked(rejudging, by, OPEN)
+        void = list(_failed_evaluations(current))
         if not void:
-            raise Refusal("nothing of it failed on our side", fix="wait for it, apply it or drop it")
+            raise Refusal("no match of it failed", fix="wait until it is compared, publish it, or discard it")
         for match in Match.objects.filter(evaluations__in=void, state=Match.State.FAILED).distinct():
             replay_failed(match, by, reason)
         Evaluation.objects.filter(pk__in=[row.pk for row in void]).update(
             state=Evaluation.State.PLAYING, finished_at=None, cause="", reason="", problem=""
         )
-        Rejudging.objects.filter(pk=held.pk).update(state=Rejudging.State.PLAYING)
-        events.record("replay", held, by=by, reason=reason, evaluations=[row.pk for row in void])
+        Rejudging.objects.filter(pk=current.pk).update(state=Rejudging.State.PLAYING)
+        events.record("replay", current, by=by, reason=reason, evaluations=[row.pk for row in void])
         notify("leaderboards.score")
     rejudging.refresh_from_db()
 
 
 def settle_rejudgings() -> int:
-    """Call those compared that were played to their end; how many."""
+    """Mark rejudgings whose evaluations have all ended as compared; return how many."""
     unfinished = Evaluation.objects.filter(rejudging__isnull=False, state=Evaluation.State.PLAYING)
-    over = Rejudging.objects.filter(state=Rejudging.State.PLAYING).exclude(pk__in=unfinished.values("rejudging"))
-    return sum(_settle(rejudging) for rejudging in over)
+    finished = Rejudging.objects.filter(state=Rejudging.State.PLAYING).exclude(pk__in=unfinished.values("rejudging"))
+    return sum(_settle(rejudging) for rejudging in finished)
 
 
 def _settle(rejudging: Rejudging) -> bool:
     with transaction.atomic():
-        # locked before it is asked again: meanwhile it may be replayed or dropped
-        held = Rejudging.objects.select_for_update(no_key=True).get(pk=rejudging.pk)
-        if held.state != Rejudging.State.PLAYING or held.evaluations.filter(state=Evaluation.State.PLAYING).exists():
+        # checked again under the lock: meanwhile it may be replayed or discarded
+        current = Rejudging.objects.select_for_update(no_key=True).get(pk=rejudging.pk)
+        if (
+            current.state != Rejudging.State.PLAYING
+            or current.evaluations.filter(state=Evaluation.State.PLAYING).exists()
+        ):
             return False
-        Rejudging.objects.filter(pk=held.pk).update(state=Rejudging.State.COMPARED)
-        events.record("compare", held)
+        Rejudging.objects.filter(pk=current.pk).update(state=Rejudging.State.COMPARED)
+        events.record("compare", current)
     return True
 
 
 def publish_rejudging(*, rejudging: Rejudging, by: User, reason: str) -> None:
-    """Let the whole set count from now on, and bring the boards up to date. What it replaces is kept.
+    """Make the whole set count, and update the leaderboards. Replaced evaluations are kept.
 
-    One that is void by its team's cause counts as such. Raises `Refusal` where `by` may not, before all of it is
-    played, and where our side failed on something of it.
+    An evaluation that is void by its team's fault counts as such. Raise `Refusal` where `by` does not organise the
+    competition, before all of the set has ended, and where a platform error ended a part of it.
     """
     with transaction.atomic():
-        held = _held(rejudging, by, (Rejudging.State.COMPARED,))
-        if failed := _void_by_us(held).first():
+        current = _locked(rejudging, by, (Rejudging.State.COMPARED,))
+        if failed := _failed_evaluations(current).first():
             raise Refusal(
-                f"our side failed on submission {failed.submission_id}: {failed.problem}",
-                fix="have what failed played again (act Replay), or drop the set",
+                f"a platform error ended the evaluation of submission {failed.submission_id}: {failed.problem}",
+                fix="replay the failed matches (action Replay), or discard the set",
             )
-        # 1. from here on nobody chooses matches that the set replaces
-        Competition.objects.select_for_update(no_key=True).get(pk=held.competition_id)
-        held.evaluations.update(counts=True)
-        Rejudging.objects.filter(pk=held.pk).update(state=Rejudging.State.PUBLISHED)
-        # 2. what was begun or scored by them meanwhile, or meets the same players on another board, follows
-        concerned = supersede_in(held.competition)
-        # 3. the boards, read under their locks: those that came to stand still meanwhile hide what is applied now
-        touched = Track.objects.filter(repositories__submissions__evaluations__rejudging=held).order_by()
+        # 1. from here on, no evaluation chooses matches that the set replaces
+        Competition.objects.select_for_update(no_key=True).get(pk=current.competition_id)
+        current.evaluations.update(counts=True)
+        Rejudging.objects.filter(pk=current.pk).update(state=Rejudging.State.PUBLISHED)
+        # 2. update evaluations that use them, started or scored meanwhile or on another leaderboard
+        concerned = supersede_in(current.competition)
+        # 3. the leaderboards, read under their locks: one that was frozen meanwhile hides the new scores
+        touched = Track.objects.filter(repositories__submissions__evaluations__rejudging=current).order_by()
         locked = Track.objects.select_for_update(no_key=True).filter(pk__in=touched.values("pk"))
         tracks = list(locked.order_by("pk"))
-        Rejudging.objects.filter(pk=held.pk).update(settled_at=time_of_a_result(held.competition_id))
+        Rejudging.objects.filter(pk=current.pk).update(settled_at=time_of_a_result(current.competition_id))
         changed = {track.name: recompute(track) for track in tracks}
         scored_again = sorted({row.submission_id for row in concerned})
-        events.record("apply", held, by=by, reason=reason, changed_places=changed, scored_again=scored_again)
+        events.record("publish", current, by=by, reason=reason, changed_places=changed, scored_again=scored_again)
     rejudging.refresh_from_db()
 
 
 def discard_rejudging(*, rejudging: Rejudging, by: User, reason: str) -> None:
-    """Give the whole set up: no board changes, what was played is kept, and what was not is never played."""
+    """Discard the whole set: no leaderboard changes, results are kept, and open matches are cancelled."""
     with transaction.atomic():
-        held = _held(rejudging, by, OPEN)
-        Rejudging.objects.filter(pk=held.pk).update(state=Rejudging.State.DISCARDED, settled_at=clock.database_now())
+        current = _locked(rejudging, by, OPEN)
+        Rejudging.objects.filter(pk=current.pk).update(state=Rejudging.State.DISCARDED, settled_at=clock.database_now())
         open_matches = [Match.State.WAITING, Match.State.PLAYING, Match.State.SUSPENDED]
-        cancel(Match.objects.filter(repetition=held.pk, rules__competition=held.competition_id, state__in=open_matches))
-        held.evaluations.filter(state=Evaluation.State.PLAYING).update(
+        cancel(
+            Match.objects.filter(
+                repetition=current.pk, rules__competition=current.competition_id, state__in=open_matches
+            )
+        )
+        current.evaluations.filter(state=Evaluation.State.PLAYING).update(
             state=Evaluation.State.VOID,
             finished_at=clock.database_now(),
             reason="discarded",
-            problem="The rejudging was dropped before it was played.",
+            problem="The rejudging was discarded before it was played.",
         )
-        events.record("drop", held, by=by, reason=reason)
+        events.record("discard", current, by=by, reason=reason)
     rejudging.refresh_from_db()
 
 
 def _check_organiser(competition: Competition, by: User) -> None:
     if not may_organise(by, competition):
-        raise Refusal("only organisers rejudge", fix=f"ask an organiser of {competition}")
+        raise Refusal("only organisers can rejudge", fix=f"ask an organiser of {competition}")
 
 
-def _held(rejudging: Rejudging, by: User, states: Sequence[str]) -> Rejudging:
+def _locked(rejudging: Rejudging, by: User, states: Sequence[str]) -> Rejudging:
     _check_organiser(rejudging.competition, by)
-    held = Rejudging.objects.select_for_update(no_key=True).get(pk=rejudging.pk)
-    if held.state not in states:
-        fix = "wait until it is compared, or drop it" if held.state in OPEN else "begin another one"
-        raise Refusal(f"{held} is {held.get_state_display()}", fix=fix)
-    return held
+    current = Rejudging.objects.select_for_update(no_key=True).get(pk=rejudging.pk)
+    if current.state not in states:
+        fix = "wait until it is compared, or discard it" if current.state in OPEN else "start a new rejudging"
+        raise Refusal(f"{current} is {current.get_state_display()}", fix=fix)
+    return current
 
 
 def _replaced(competition: Competition, submission: Submission) -> Evaluation:
-    """The evaluation of `submission` that counts."""
+    """Return the evaluation of `submission` that counts."""
     if submission.repository.entry.competition_id != competition.pk:
-        raise Refusal(f"{submission} is of another competition", fix=f"choose submissions to {competition}")
+        raise Refusal(f"{submission} belongs to another competition", fix=f"choose submissions to {competition}")
     if submission.state != Submission.State.READY or submission.disqualified_at is not None:
-        raise Refusal(f"{submission} is not ready, or disqualified", fix="choose submissions that count")
+        raise Refusal(f"{submission} is not ready, or disqualified", fix="choose ready submissions")
     if submission.evaluations.filter(rejudging__state__in=OPEN).exists():
-        raise Refusal(f"{submission} is being rejudged", fix="apply or drop that set first")
+        raise Refusal(f"{submission} is being rejudged", fix="publish or discard that rejudging first")
     counted = submission.evaluations.filter(COUNTED).order_by(*NEWEST)
     newest = counted.select_related("rules", "sample_set", "pool").first()
     if newest is None:
-        raise Refusal(f"{submission} was never measured", fix="choose submissions that were")
+        raise Refusal(f"{submission} has no evaluation", fix="choose evaluated submissions")
     if newest.state == Evaluation.State.PLAYING:
-        raise Refusal(f"{submission} is being evaluated", fix="wait until that is over")
+        raise Refusal(f"{submission} is being evaluated", fix="wait until the evaluation ends")
     newest.submission = submission
     return newest
 
@@ -189,8 +196,8 @@ def _again(rejudging: Rejudging, replaced: Evaluation) -> Evaluation:
     )
 
 
-def _ask_for_matches(rejudging: Rejudging, evaluations: Sequence[Evaluation]) -> None:
-    """Pairs that meet under the same rules on the same samples are asked for together."""
+def _request_matches(rejudging: Rejudging, evaluations: Sequence[Evaluation]) -> None:
+    """Request the matches; pairs with the same rules and samples in one call."""
     pairs: dict[tuple[RulesVersion, SampleSet], dict[Pair, list[Evaluation]]] = {}
     for evaluation in evaluations:
         met = pairs.setdefault((evaluation.rules, evaluation.sample_set), {})
@@ -210,7 +217,7 @@ def _ask_for_matches(rejudging: Rejudging, evaluations: Sequence[Evaluation]) ->
 
 
 def _pairs(evaluation: Evaluation) -> list[Pair]:
-    """The submission with each opponent, the model first."""
+    """Return the submission paired with each opponent, the model first."""
     submission = evaluation.submission
     player = submission.player
     if player is None:
@@ -221,5 +228,5 @@ def _pairs(evaluation: Evaluation) -> list[Pair]:
     return [(opponent, player) for opponent in opponents]
 
 
-def _void_by_us(rejudging: Rejudging) -> QuerySet[Evaluation]:
+def _failed_evaluations(rejudging: Rejudging) -> QuerySet[Evaluation]:
     return rejudging.evaluations.filter(state=Evaluation.State.VOID, cause=Submission.Cause.PLATFORM)

@@ -1,4 +1,4 @@
-"""What a rejudging changes, or would. Part of the selectors."""
+"""What a rejudging changes, or would change."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ from submissions.models import Submission
 
 @dataclass(frozen=True)
 class Compared:
-    """A submission of a rejudging. Values are None where an evaluation has no score, ranks where it is on no
-    board or measured under other terms than those in force.
+    """A submission of a rejudging: `changed` counts the samples, over all opponents, with another outcome or distance.
 
-    `changed` counts the samples, over all opponents, that ended otherwise or at another distance.
+    Values are None where an evaluation has no score, ranks where it is on no leaderboard or not on the current basis.
     """
 
     submission: Submission
@@ -35,9 +34,9 @@ class Compared:
 
 
 def comparison(rejudging: Rejudging) -> list[Compared]:
-    """Each submission of the set without it and with it, by track and submission.
+    """Return each submission of the set with its ranks without and with the set, by track and submission.
 
-    Ranks are those among the scores that count now, also where the set is applied or dropped since.
+    Ranks are those among the scores that count now, also after the set was published or discarded.
     """
     evaluations = list(
         rejudging.evaluations.select_related(
@@ -72,8 +71,7 @@ def comparison(rejudging: Rejudging) -> list[Compared]:
 
 
 def scored_again(rejudging: Rejudging) -> list[Submission]:
-    """The other submissions that are scored again when the set is published, as they were scored or are being measured
-    by matches that it replaces."""
+    """Return the other submissions that publishing the set scores again, as they use matches that it replaces."""
     replaced = replaced_matches(rejudging.competition, also=rejudging)
     concerned = evaluations_using(replaced).exclude(pk__in=rejudging.evaluations.values("replaces"))
     return list(Submission.objects.filter(pk__in=concerned.values("submission")).order_by("pk"))
@@ -85,7 +83,7 @@ def _rank(board: dict[int, Place], entry: int, evaluation: int | None) -> int | 
 
 
 def _changed(rejudging: Rejudging) -> dict[int, int]:
-    """By evaluation of the set, how many of its rows have no equal among those that it replaces."""
+    """Return, by evaluation of the set, how many of its rows differ from the replaced ones."""
     equal = SampleResult.objects.filter(
         match__evaluations=OuterRef("match__evaluations__replaces"),
         match__model=OuterRef("match__model"),

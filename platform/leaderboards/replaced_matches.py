@@ -1,7 +1,7 @@
-"""Which match of a pair counts since a rejudging was published, and what was scored by another. Part of the selectors.
+"""The matches that published rejudgings replaced, and the evaluations that used them.
 
-Of two players under the same rules on the same samples there may be several matches: the first, and one for each
-rejudging. Of those that were published, the newest counts.
+A pair of players may have several matches under the same rules on the same samples: the first, and one per rejudging.
+Of the published ones, the newest counts.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _Pair: TypeAlias = tuple[int, ...]
 
 
 def published_matches(also: Rejudging | None = None) -> QuerySet[Match]:
-    """The matches that published rejudgings have played, the newest first; `also` as if it were published."""
+    """Return the matches of published rejudgings, the newest first; `also` counts as published."""
     published = Rejudging.objects.filter(Q(state=Rejudging.State.PUBLISHED) | Q(pk=also.pk if also else None))
     in_set = Evaluation.matches.through.objects.filter(match=OuterRef("pk"), evaluation__rejudging__in=published)
     return Match.objects.filter(Exists(in_set), repetition__gt=0, state=Match.State.PLAYED).order_by("-repetition")
 
 
 def replaced_matches(competition: Competition, *, also: Rejudging | None = None) -> dict[int, Match]:
-    """By the key of each match that counts no more, the one that counts in its place; `also`: see above."""
+    """Map the key of each replaced match to the match that counts instead; `also` counts as published."""
     counting: dict[_Pair, Match] = {}
     for match in published_matches(also).filter(rules__competition=competition):
         counting.setdefault(_pair(match), match)
-    if not counting:  # as almost always
+    if not counting:  # the usual case
         return {}
     names = {f"{name}__in": {getattr(match, f"{name}_id") for match in counting.values()} for name in _PAIR}
     replaced = {}
@@ -46,10 +46,10 @@ def replaced_matches(competition: Competition, *, also: Rejudging | None = None)
 
 
 def evaluations_using(matches: Iterable[int]) -> QuerySet[Evaluation]:
-    """The evaluations in force that use one of these replaced matches: those that play, and the last of each submission
-    that ended otherwise than by a platform error, unless another one has superseded it or is about to.
+    """Return the evaluations in force that use one of these replaced matches.
 
-    Those of withdrawn submissions never count again and are none of them.
+    These are the playing ones, and the last of each submission that did not end by a platform error, unless another
+    evaluation supersedes it. Those of withdrawn submissions never count again and are excluded.
     """
     ended = Q(state=Evaluation.State.SCORED) | Q(state=Evaluation.State.VOID, cause=Submission.Cause.TEAM)
     last = Evaluation.objects.filter(COUNTED, ended, submission=OuterRef("submission")).order_by(*NEWEST)

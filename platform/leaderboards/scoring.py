@@ -1,4 +1,4 @@
-"""From finished matches to scores, and from scores to standings. Part of the services."""
+"""Scores of finished matches, and the standings that follow from them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from leaderboards.player_owners import left_out
 from leaderboards.rank_intervals import with_intervals
 from leaderboards.ranking import Place, places
 from leaderboards.scoring_adapter import Opponent, PlayedSample, Scores, score_columns
-from leaderboards.selectors import COUNTED, OWN_OPPONENTS, key_in_force, over, scored_rows
+from leaderboards.selectors import COUNTED, OWN_OPPONENTS, finished_evaluations, key_in_force, scored_rows
 from matches.models import Match, SampleResult
 from submissions import quota_ledger
 from submissions.models import Submission
@@ -31,17 +31,17 @@ from submissions.services import refund
 log = logging.getLogger(__name__)
 
 OVERDUE = timedelta(days=7)
-"""An evaluation that plays for longer waits for workers of ours: its slot is given back, and it plays on."""
+"""An evaluation that plays longer lacks workers: its slot is refunded, and it continues."""
 
 RANKS = Place._fields[2:]
-"""The columns of a standing that follow from the whole board."""
+"""The columns of a standing that depend on the whole board."""
 
 AUDIT_COUNTS = tuple(count.name for count in fields(AuditReport))
 
 
 @dataclass(frozen=True)
 class _Ending:
-    """How an evaluation ends: the columns and resamples it gets. A void one has no score."""
+    """How an evaluation ends: its columns and resamples. A void one has no score."""
 
     state: Evaluation.State
     columns: dict[str, Any] = field(default_factory=dict)
@@ -52,32 +52,34 @@ class _Ending:
 
 
 def score_finished() -> int:
-    """Score or void every evaluation whose matches are over, and bring their boards up to date; how many ended.
+    """Score or void every evaluation whose matches have ended, and update the leaderboards; return how many ended.
 
-    Scores are computed from rows that change no more, before the locks; those on the submissions and the track are held
-    only to write them and the standings together. One that cannot be ended is logged and holds up no other.
+    Scores are computed before the locks, from rows that no longer change; the locks on the submissions and the track
+    cover only the writes of scores and standings. An evaluation that cannot be ended is logged and skipped.
     """
     due: dict[int, list[Evaluation]] = {}
-    for evaluation in over().select_related("submission__repository__track", "pool", "sample_set").order_by("pk"):
+    for evaluation in (
+        finished_evaluations().select_related("submission__repository__track", "pool", "sample_set").order_by("pk")
+    ):
         due.setdefault(evaluation.submission.repository.track_id, []).append(evaluation)
     return sum(_end_all(track, evaluations) for track, evaluations in due.items())
 
 
 def refresh_boards() -> None:
-    """Bring the boards up to date that differ for another reason than a score, such as a disqualification."""
+    """Update leaderboards that differ for another reason than a score, such as a disqualification."""
     for track in Track.objects.all():
-        # most often nothing differs, and then nothing is locked
+        # usually nothing differs, and no lock is needed
         if any(difference_of(track)):
             recompute(track)
 
 
 def mark_overdue() -> int:
-    """Give back the slots of evaluations that play for longer than `OVERDUE`, a platform error; they play on; how many.
+    """Refund the slots of evaluations that play longer than `OVERDUE`, a platform error; return how many.
 
-    Ended, they would wait anew: all that keeps them is a lack of workers.
+    They continue: if they were ended, they would lose their place in the queue, and only workers are missing.
     """
     now = clock.database_now()
-    # a rejudging takes as long as it takes: nobody's score waits for it, and organisers can drop it
+    # rejudgings have no limit: no score waits for them, and organisers can discard them
     late = Evaluation.objects.filter(
         COUNTED, state=Evaluation.State.PLAYING, overdue_at=None, created_at__lt=now - OVERDUE
     )
@@ -100,18 +102,18 @@ def _end_all(track: int, evaluations: Sequence[Evaluation]) -> int:
         try:
             matches = _matches_of(evaluation)
             endings.append((evaluation, matches, _ending(evaluation)))
-        except Exception as error:  # whatever it is, the others are scored
+        except Exception as error:  # any error: the others are still scored
             faults.report(log, error, "%s cannot be ended", evaluation)
     keys = {evaluation.submission_id for evaluation in evaluations}
     with transaction.atomic():
-        # before the track, as in rounds: what is withdrawn at this moment either was scored before, or is not `over`
+        # submissions before the track, as in rounds: one withdrawn now either was scored before, or is not `over`
         list(Submission.objects.select_for_update(no_key=True).filter(pk__in=keys).order_by("pk").values_list("pk"))
         locked = Track.objects.select_for_update(no_key=True).get(pk=track)
         ended = [
             evaluation
             for evaluation, matches, ending in endings
-            # a rejudging that was applied meanwhile exchanges matches, which is scored next time
-            if matches == _matches_of(evaluation) and _try_to_end(evaluation, ending, over())
+            # a rejudging published meanwhile exchanges matches: scored next time
+            if matches == _matches_of(evaluation) and _try_to_end(evaluation, ending, finished_evaluations())
         ]
         if any(evaluation.counts for evaluation in ended):
             recompute(locked)
@@ -126,7 +128,7 @@ def _try_to_end(evaluation: Evaluation, ending: _Ending, due: QuerySet[Evaluatio
     try:
         with transaction.atomic():
             return _end(evaluation, ending, due)
-    except Exception as error:  # whatever it is, the others are ended
+    except Exception as error:  # any error: the others are still ended
         faults.report(log, error, "%s cannot be ended", evaluation)
         return False
 
@@ -145,14 +147,14 @@ def _ending(evaluation: Evaluation) -> _Ending:
         return _void(Submission.Cause.TEAM, "inconsistent", problem)
     if left_out(evaluation) >= set(evaluation.pool.places.values_list("player", flat=True)):
         problem = (
-            f"Every model of pool {evaluation.pool.number} is your own team's, and these do not count in the score of "
-            "your attack. It is measured again under the next pool, and the slot is given back."
+            f"Every model of pool {evaluation.pool.number} belongs to your own team, and these do not count in the "
+            "score of your attack. It is measured again against the next pool, and your quota slot is refunded."
         )
         return _void(Submission.Cause.PLATFORM, OWN_OPPONENTS, problem)
     failed = [match for match in matches if match.state == Match.State.FAILED]
     if failed:
         opponent = failed[0].attack if is_model else failed[0].model
-        return _fault(f"Our side failed in the match against {opponent.title}.")
+        return _fault(f"A platform error occurred in the match against {opponent.title}.")
     unaudited = [match for match in matches if match.state == Match.State.PLAYED and match.audit.get("open")]
     if unaudited:
         return _fault(f"The audit of match {unaudited[0].pk} was not completed.")
@@ -160,21 +162,21 @@ def _ending(evaluation: Evaluation) -> _Ending:
         scores = scores_of(evaluation)
     except Fault as fault:
         faults.report(log, fault, "%s cannot be scored", evaluation)
-        return _fault(f"Our side failed to score it: {fault}.")
+        return _fault(f"A platform error occurred during scoring: {fault}.")
     return _Ending(Evaluation.State.SCORED, scores.columns, scores.resampled)
 
 
 def _is_blamed(inconsistent: Sequence[Match], matches: Sequence[Match]) -> bool:
-    """Whether a model has failed its audits by its own doing.
+    """Return whether a model is itself the cause of its failed audits.
 
-    State shows in any match. Other labels in other company do not by themselves: rounding flips labels at the decision
-    boundary, and one attack may have collected such images to have the model voided. So most of its matches must agree.
+    Any match can show state. Different labels in a different batch are no proof by themselves: rounding flips labels at
+    the decision boundary, and one attack may have collected such images to void the model. So most matches must agree.
     """
     return any(match.audit.get("stateful") for match in inconsistent) or 2 * len(inconsistent) > len(matches)
 
 
 def _fault(problem: str) -> _Ending:
-    problem = f"{problem} It is not your cause: the slot is given back, and organisers can start it again."
+    problem = f"{problem} This does not count against your quota. Organisers can start the evaluation again."
     return _void(Submission.Cause.PLATFORM, "fault", problem)
 
 
@@ -187,7 +189,7 @@ def _inconsistent(match: Match) -> bool:
 
 
 def scores_of(evaluation: Evaluation) -> Scores:
-    """The score as the finished rows give it; raises `Fault` where rows or whole matches are missing."""
+    """Return the score of the finished rows; raise `Fault` where rows or whole matches are missing."""
     track_name = evaluation.submission.repository.track.name
     side = "attack" if track_name == Track.Name.MODEL else "model"
     match_of: dict[int, int] = dict(evaluation.matches.values_list(f"{side}_id", "pk"))
@@ -206,7 +208,7 @@ def scores_of(evaluation: Evaluation) -> Scores:
 
 
 def _end(evaluation: Evaluation, ending: _Ending, due: QuerySet[Evaluation]) -> bool:
-    """Write the ending, unless it is no longer `due`: somebody else did, or a match is being played again."""
+    """Write the ending if it is still `due`: not written elsewhere, and no match is being replayed."""
     written = due.filter(pk=evaluation.pk).update(
         state=ending.state,
         finished_at=time_of_a_result(evaluation.submission.repository.track.competition_id),
@@ -224,7 +226,7 @@ def _end(evaluation: Evaluation, ending: _Ending, due: QuerySet[Evaluation]) -> 
     if ending.state == Evaluation.State.SCORED:
         keep_resamples(evaluation, ending.resampled)
         for match in filter(_inconsistent, evaluation.matches.all()):
-            record_once("inconsistent", match, problem=f"{match.model} of a pool did not pass its audit")
+            record_once("inconsistent", match, problem=f"{match.model} of a pool failed its audit")
     return True
 
 
@@ -233,15 +235,15 @@ def keep_resamples(evaluation: Evaluation, resampled: bytes) -> None:
 
 
 def record_once(verb: str, subject: Match | Evaluation, **data: Any) -> None:
-    """Record an event for the organisers unless it is in the log."""
+    """Record an event for the organisers, once per subject."""
     if not Event.objects.filter(verb=verb, subject=events.name_of(subject)).exists():
         events.record(verb, subject, **data)
 
 
 def recompute(track: Track, *, again: bool = False) -> int:
-    """Make the track's standings what its scored evaluations give; how many rows changed.
+    """Make the track's standings match its scored evaluations; return how many rows changed.
 
-    `again`: rank intervals are computed even where the same scores are compared as before.
+    `again` computes rank intervals even where the same scores are compared as before.
     """
     with transaction.atomic():
         Track.objects.select_for_update(no_key=True).get(pk=track.pk)
@@ -264,7 +266,7 @@ def _ranks_of(place: Place) -> dict[str, Any]:
 
 
 def difference_of(track: Track, *, again: bool = False) -> tuple[list[Place], list[int]]:
-    """The places that are missing or wrong in the track's standings, and the entries that should not be there."""
+    """Return the places that are missing or wrong in the track's standings, and the entries to remove."""
     columns = Standing.objects.filter(track=track).values_list(*Place._fields)
     standing = {row[0]: Place(*row) for row in columns}
     board = places(scored_rows(track), track.name, key_in_force(track))

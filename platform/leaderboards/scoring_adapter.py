@@ -1,4 +1,4 @@
-"""Adapter: scores and ranks, as the engine computes them from finished rows."""
+"""Adapter: scores and ranks of finished rows, computed by the engine."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from evaluation.scoring.ranking import ranking
 from evaluation.scoring.v1 import attack_score, model_score
 
 SEED = 0
-"""Draws every interval, so that a score made again is the same to the last bit."""
+"""Seed of every interval: a repeated computation gives the same bits."""
 
 
 class PlayedSample(NamedTuple):
-    """What a sample result tells a score. Distances are L2 over pixels / 255."""
+    """The part of a sample result that a score needs. Distances are L2 over pixels / 255."""
 
     sample: int
     outcome: str
@@ -34,8 +34,8 @@ class PlayedSample(NamedTuple):
 
 @dataclass(frozen=True)
 class Opponent:
-    """A player of the pool, and the samples played against it in their order. `own`: its team is the attack's that is
-    scored, so the score leaves it out."""
+    """A player of the pool, and the samples played against it, in order. `own`: it is a model of the scored attack's
+    own team, which the score excludes."""
 
     player: int
     title: str
@@ -51,7 +51,7 @@ class Scores(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """A ranked row of a board: the key of its evaluation, its rank, its score and the score in each resample."""
+    """A ranked row of a board: key of its evaluation, rank, score, and score in each resample."""
 
     evaluation: int
     rank: int
@@ -60,8 +60,8 @@ class Ranked(NamedTuple):
 
 
 class RankColumns(NamedTuple):
-    """The 95 % rank interval of a row among those it is compared with. `separated`: from all of the next rank; None for
-    the last ones."""
+    """The 95 % rank interval of a row among the compared rows. `separated`: from all rows of the next rank; None for
+    the last rows."""
 
     low: int
     high: int
@@ -69,10 +69,10 @@ class RankColumns(NamedTuple):
 
 
 def score_columns(track_name: str, opponents: Sequence[Opponent], count: int) -> Scores:
-    """What the rows of an evaluation of the track `track_name` give; `opponents` in the pool's order.
+    """Score the rows of an evaluation of the track `track_name`; `opponents` in the pool's order.
 
-    A model's score counts all opponents, an attack's those that are not its own team's. Raises `Fault` where an
-    opponent lacks one of the samples 0 to `count` - 1, a row cannot be, or nobody counts.
+    A model's score counts all opponents, an attack's all except models of its own team. Raise `Fault` where an opponent
+    lacks one of the samples 0 to `count` - 1, a row is impossible, or no opponent counts.
     """
     for opponent in opponents:
         if [row.sample for row in opponent.samples] != list(range(count)):
@@ -105,7 +105,7 @@ def score_columns(track_name: str, opponents: Sequence[Opponent], count: int) ->
         "met": len(counted),
         "value_all": float(np.median(distances)) if len(counted) < len(opponents) else None,
         "held": int(failed.all(axis=0).sum()) if is_model else None,
-        # a wrong clean image is wrong against every attack; a model that was lost in one match is not
+        # a misclassified clean image is so against every attack; a model that failed in one match is not
         "clean_wrong": int(column(lambda row: row.outcome == Outcome.CLEAN_WRONG).all(axis=0).sum())
         if is_model
         else None,
@@ -120,7 +120,7 @@ def score_columns(track_name: str, opponents: Sequence[Opponent], count: int) ->
 def _per_opponent(
     opponents: Sequence[Opponent], distances: NDArray[np.float64], failed: NDArray[np.bool_], counted: Sequence[int]
 ) -> list[dict[str, Any]]:
-    """The median against each opponent alone; `own` marks those that the score leaves out."""
+    """Return the median against each opponent alone; `own` marks those that the score excludes."""
     medians, failures = np.median(distances, axis=1), failed.sum(axis=1)
     rows: list[dict[str, Any]] = [
         {"player": opponent.player, "title": opponent.title, "median": float(median), "failures": int(count)}
@@ -130,7 +130,7 @@ def _per_opponent(
 
 
 def ranks(values: Mapping[int, float], track_name: str) -> dict[int, int]:
-    """The rank of each key of `values` on the board of the track `track_name`; equal values share the better rank."""
+    """Return the rank of each key of `values` on the board of the track `track_name`; equal values share the better."""
     ranked = ranking({str(key): value for key, value in values.items()}, Track(track_name).side)
     return {int(name): rank for rank, name in ranked}
 

@@ -1,4 +1,4 @@
-"""Adapter: how much of a team's scores may be luck on one sample set. Part of the selectors."""
+"""Adapter: how much of a team's best score may be luck on one sample set."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from leaderboards.scoring_adapter import SEED
 from matches.models import SampleResult
 
 EXAMPLES = (5, 35, 150)
-"""Numbers of submissions for which a board tells what luck gives: a day, a week and a month of five a day."""
+"""Numbers of submissions for which a board shows the effect of luck: a day, a week and a month at five a day."""
 
 _KEPT_SECONDS = 7 * 24 * 3600
 
 
 @dataclass(frozen=True)
 class Chance:
-    """By which share the best of so many equally strong submissions is expected to look better than they are."""
+    """Expected share by which the best of `submissions` equally strong submissions looks better than it is."""
 
     submissions: int
     gain: float
@@ -40,7 +40,7 @@ class Chance:
 
 @dataclass(frozen=True)
 class BoardLuck:
-    """What a board says of luck: `measured` by team slug, how many submissions were measured on the set in force."""
+    """What a leaderboard says about luck: `measured` counts submissions on the current set, by team slug."""
 
     samples: int
     chances: tuple[Chance, ...]
@@ -49,19 +49,19 @@ class BoardLuck:
 
 @dataclass(frozen=True)
 class Compared:
-    """A submission's score less that of an earlier one on the same terms."""
+    """Score difference between a submission and an earlier one on the same basis."""
 
     older: int
     difference: Difference
     better: bool
-    """Whether the newer one's score is the better one, separated or not."""
+    """Whether the newer submission's score is better, separated or not."""
 
 
 @dataclass(frozen=True)
 class TrackLuck:
-    """How a team stands on a track: its submissions on the set in force, and its newest scored one.
+    """A team on a track: its submissions on the current set, and its newest scored one.
 
-    `compared` is None where no earlier one was measured on the same terms.
+    `compared` is None where no earlier one was measured on the same basis.
     """
 
     track: Track
@@ -72,10 +72,10 @@ class TrackLuck:
 
 
 def luck_on(track: Track, teams: Collection[str], *, until: datetime | None = None) -> BoardLuck | None:
-    """What the board of a track says of luck, for the teams with these slugs, in one query.
+    """Return what the leaderboard of a track says about luck, for the teams with these slugs, in one query.
 
-    None where nothing of them was measured on the validation set in force. `until`: what was scored later is not
-    counted, as where the board stands still since then.
+    None if none of their submissions was measured on the current validation set. Scores after `until` are not counted,
+    as on a leaderboard that is frozen since then.
     """
     sets = imported_sets(track.competition).filter(purpose=SampleSet.Purpose.VALIDATION).order_by("-pk")
     slug = "submission__repository__entry__team__slug"
@@ -92,9 +92,9 @@ def luck_on(track: Track, teams: Collection[str], *, until: datetime | None = No
 
 
 def luck_of(entry: Entry, *, inside: bool) -> list[TrackLuck]:
-    """How the team stands on each track where something of it was measured.
+    """Return the team's `TrackLuck` on each track with a measured submission.
 
-    The comparison is for its members and the organisers (`inside`) alone, and so is what boards that stand still hide.
+    The comparison, and what a frozen leaderboard hides, are only for its members and the organisers (`inside`).
     """
     found = []
     until = None if inside else entry.competition.leaderboards_frozen_since
@@ -123,12 +123,12 @@ def _chance(side: Side, submissions: int, samples: int) -> Chance:
 
 
 def _compared(newest: Evaluation, own: QuerySet[Evaluation], side: Side) -> Compared | None:
-    """Against the submission before, of those that were measured on the same terms."""
+    """Compare with the previous submission among those measured on the same basis."""
     basis = {name: getattr(newest, name) for name in ("pool", "rules", "sample_set")}
     older = own.filter(**basis, submission__lt=newest.submission_id).order_by("-submission_id", "-pk").first()
     if older is None:
         return None
-    # scores change with a repair alone, and then the key does
+    # only a repair changes scores, and it also changes the key
     key = f"paired-difference:{newest.pk}:{newest.value!r}:{older.pk}:{older.value!r}"
     kept = cache.get(key)
     if kept is not None:
@@ -136,16 +136,16 @@ def _compared(newest: Evaluation, own: QuerySet[Evaluation], side: Side) -> Comp
     else:
         rows = _distances(newest, side), _distances(older, side)
         if not rows[0].size or rows[0].shape != rows[1].shape:
-            return None  # it met models of its own team alone
+            return None  # it met only models of its own team
         difference = paired_difference(*rows, side, SEED)
         cache.set(key, asdict(difference), _KEPT_SECONDS)
     return Compared(older.submission_id, difference, better=(difference.value > 0) == (side is Side.MODEL))
 
 
 def _distances(evaluation: Evaluation, side: Side) -> Distances:
-    """(opponents, samples): the scored distances that the score follows from, in the order of the opponents' keys.
+    """Return the scored distances of the score, (opponents, samples), in the order of the opponents' keys.
 
-    What the score leaves out, as of an attack the models of its own team, is left out.
+    Rows that the score excludes, such as an attack's own team's models, are excluded.
     """
     opponent = "match__attack" if side is Side.MODEL else "match__model"
     rows = SampleResult.objects.filter(match__evaluations=evaluation).order_by(opponent, "sample")

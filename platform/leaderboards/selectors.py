@@ -1,6 +1,6 @@
-"""Reading pools, evaluations and leaderboards.
+"""Queries of pools, evaluations and leaderboards.
 
-What counts and is to be measured is in `leaderboards.evaluation_basis`, what is shown to whom in
+What counts and what is still to be measured is in `leaderboards.evaluation_basis`, who sees what in
 `leaderboards.visibility`, and what a rejudging changes in `leaderboards.rejudging_changes`.
 """
 
@@ -16,9 +16,9 @@ from leaderboards.evaluation_basis import (
     basis_in_force,
     counted_at,
     counting,
+    finished_evaluations,
     key_in_force,
     opposing_pool,
-    over,
     places_at,
     pool_in_force,
     ranking_basis,
@@ -65,12 +65,12 @@ __all__ = [
     "counted_at",
     "counting",
     "evaluation_of",
+    "finished_evaluations",
     "first_players",
     "key_in_force",
     "luck_of",
     "luck_on",
     "opposing_pool",
-    "over",
     "places_at",
     "pool_in_force",
     "public_evaluation_of",

@@ -1,4 +1,4 @@
-"""Pools and evaluations.
+"""Pools of opponents, and the start of evaluations.
 
 Scores of finished matches are in `leaderboards.scoring`, frozen leaderboards in `leaderboards.board_freeze`, rejudgings
 in `leaderboards.rejudging`, and withdrawals in `leaderboards.withdrawal`.
@@ -75,10 +75,10 @@ __all__ = [
 ]
 
 LOW_PRIORITY = timedelta(hours=1)
-"""For so long the matches of a team of low priority give way to what is asked for meanwhile."""
+"""How long the matches of a team of low priority yield to matches requested meanwhile."""
 
 RETRY_AFTER = timedelta(hours=1)
-"""After so long what ended by a platform error is measured once more."""
+"""How long after a platform error an evaluation is retried."""
 
 log = logging.getLogger(__name__)
 
@@ -91,10 +91,10 @@ def set_pool(
     by: User | None = None,
     of_first_submissions: bool = False,
 ) -> Pool:
-    """Make `players`, in their order, the track's pool in force.
+    """Make `players`, in this order, the pool in force of the track.
 
-    `of_first_submissions`: further ones join it, see `fill_first_pool`. Raises `Refusal` for none, too many for the
-    rules, one twice, or one of another track or competition.
+    With `of_first_submissions`, further players join it (see `fill_first_pool`). Raise `Refusal` for no players, more
+    than the rules allow, duplicates, and players of another track or competition.
     """
     _check_players(track, players)
     with transaction.atomic():
@@ -117,14 +117,16 @@ def set_pool(
 
 
 def _check_players(track: Track, players: Sequence[Player]) -> None:
-    most = _opponents(track)
-    if not 1 <= len(players) <= most:
-        raise Refusal(f"a pool of {len(players)} players", fix=f"give from 1 to {most}, as the rules say")
+    maximum = _opponents(track)
+    if not 1 <= len(players) <= maximum:
+        raise Refusal(
+            f"a pool cannot have {len(players)} players", fix=f"choose 1 to {maximum} players, as the rules say"
+        )
     if len({player.pk for player in players}) < len(players):
-        raise Refusal("a player is in the pool twice", fix="name each player once")
+        raise Refusal("a player is listed twice", fix="list each player once")
     for player in players:
         if (player.competition_id, player.track_name) != (track.competition_id, track.name):
-            raise Refusal(f"{player} is no player of the track {track}", fix="name players of this track")
+            raise Refusal(f"{player} does not belong to the track {track}", fix="choose players of this track")
 
 
 def _opponents(track: Track) -> int:
@@ -133,14 +135,14 @@ def _opponents(track: Track) -> int:
 
 
 def make_first_pools() -> list[Pool]:
-    """Give every track with baselines its first pool, in competitions that are public or have begun.
+    """Make the first pool of every track with baselines, in competitions that are public or have started.
 
-    Builds what is not built yet, so it runs on a worker. A baseline that cannot be built holds up its own track only,
-    and the next sweep tries again.
+    Builds missing baselines, so it runs on a worker. A failed build affects only its own track, and the next sweep
+    tries again.
     """
-    begun = Q(competition__public=True) | Q(competition__starts_at__lte=clock.now())
+    started = Q(competition__public=True) | Q(competition__starts_at__lte=clock.now())
     made = []
-    for track in Track.objects.filter(begun, pools__isnull=True).select_related("competition"):
+    for track in Track.objects.filter(started, pools__isnull=True).select_related("competition"):
         if not track.baselines:
             continue
         try:
@@ -158,23 +160,23 @@ def make_first_pools() -> list[Pool]:
 def _first_pool(track: Track, players: Sequence[Player]) -> Pool | None:
     with transaction.atomic():
         Track.objects.select_for_update(no_key=True).get(pk=track.pk)
-        if track.pools.exists():  # made by another worker meanwhile
+        if track.pools.exists():  # another worker was first
             return None
         return set_pool(track=track, players=players, reason="the bundled baselines")
 
 
 def fill_first_pools() -> list[Pool]:
-    """`fill_first_pool` for every track without baselines, should a ring be lost or a player have left its pool."""
+    """Run `fill_first_pool` for every track without baselines, in case a notification was lost or a player left."""
     filled = [fill_first_pool(track) for track in Track.objects.filter(baselines=[]).select_related("competition")]
     return [pool for pool in filled if pool is not None]
 
 
 def fill_first_pool(track: Track) -> Pool | None:
-    """Make a pool of the first ready submissions, one of each team, for a track that has no baselines.
+    """Make a pool of the first ready submissions, one per team, for a track without baselines; None if unchanged.
 
-    It begins with the first one, so that nobody waits for more, and each further team's joins it until it is as large
-    as the rules allow. Then it stays until a round makes another; only what no longer counts is replaced. Each change
-    is a new pool, and what was measured before is measured again. None where nothing is to be changed.
+    The pool starts with one submission, so that no evaluation waits for more. The first submission of each further team
+    joins until the pool has the size that the rules allow. It then stays until a round makes another pool; only players
+    that no longer count are replaced. Each change is a new pool, and earlier evaluations are repeated against it.
     """
     if first_players(track, _opponents(track)) is None:
         return None
@@ -187,12 +189,12 @@ def fill_first_pool(track: Track) -> Pool | None:
 
 
 def evaluate(submission: Submission) -> Evaluation | None:
-    """Begin to measure a ready submission under the terms in force: pool, rules and validation samples.
+    """Start to measure a ready submission under the current pool, rules and validation samples.
 
-    None where there is nothing to begin: no pool yet, already begun, not ready or disqualified. Safe to repeat.
+    Return None where nothing is started: no pool yet, already started, not ready, or disqualified. Safe to repeat.
     """
     with transaction.atomic():
-        submission = _held(submission)
+        submission = _locked(submission)
         basis = basis_in_force(submission.repository.track)
         if not _counts(submission) or basis is None:
             return None
@@ -202,31 +204,31 @@ def evaluate(submission: Submission) -> Evaluation | None:
 
 
 def re_evaluate(*, submission: Submission, by: User, reason: str) -> Evaluation:
-    """Measure a submission once more, for an organiser: matches that failed are played again, all others are reused.
+    """Measure a submission again for an organiser: failed matches are replayed, all others are reused.
 
-    Earlier evaluations are kept. Raises `Refusal` where `by` may not, or there is nothing that could be measured.
+    Earlier evaluations are kept. Raise `Refusal` where `by` is no organiser, or nothing can be measured.
     """
     with transaction.atomic():
-        submission = _held(submission)
+        submission = _locked(submission)
         track = submission.repository.track
         if not may_organise(by, track.competition):
-            raise Refusal("only organisers start an evaluation again", fix="ask an organiser of the competition")
+            raise Refusal("only organisers can re-evaluate submissions", fix="ask an organiser of the competition")
         if not _counts(submission):
-            raise Refusal(f"{submission} is not ready, or disqualified", fix="choose a submission that counts")
+            raise Refusal(f"{submission} is not ready, or disqualified", fix="choose a ready submission")
         if submission.evaluations.filter(COUNTED, state=Evaluation.State.PLAYING).exists():
-            raise Refusal(f"{submission} is being evaluated", fix="wait until that is over")
+            raise Refusal(f"{submission} is being evaluated", fix="wait until the evaluation ends")
         if submission.evaluations.filter(rejudging__state__in=OPEN).exists():
-            raise Refusal(f"{submission} is being rejudged", fix="apply or drop that set first")
+            raise Refusal(f"{submission} is being rejudged", fix="publish or discard that rejudging first")
         basis = basis_in_force(track)
         if basis is None:
-            raise Refusal(f"{track} has no opponents yet", fix="wait for the first pool")
+            raise Refusal(f"{track} has no opponents yet", fix="wait until its first pool is made")
         return _begin_again(submission, basis, by=by, reason=reason)
 
 
 def retry_evaluation() -> int:
-    """Measure once more what ended by a platform error an hour ago: once under the same terms; how many.
+    """Retry each evaluation that ended by a platform error an hour ago, once per basis; return how many.
 
-    What fails again waits for an organiser, whom `leaderboards.verification` tells.
+    A second failure waits for an organiser (`leaderboards.verification` reports it).
     """
     alike = Evaluation.objects.filter(
         COUNTED, pk__lt=OuterRef("pk"), **{name: OuterRef(name) for name in ("submission", *BASIS)}
@@ -237,9 +239,9 @@ def retry_evaluation() -> int:
 
 def _try_again(evaluation: Evaluation) -> bool:
     with transaction.atomic():
-        submission = _held(evaluation.submission)
+        submission = _locked(evaluation.submission)
         basis = basis_in_force(submission.repository.track)
-        # asked again under the lock: an organiser, another worker or another set of terms may have been first
+        # checked again under the lock: an organiser, another worker or another basis may have been first
         if basis is None or not unresolved().filter(pk=evaluation.pk).exists():
             return False
         _begin_again(submission, basis, by=None, reason="a platform error")
@@ -254,8 +256,8 @@ def _begin_again(submission: Submission, basis: EvaluationBasis, *, by: User | N
     return evaluation
 
 
-def _held(submission: Submission) -> Submission:
-    # the competition first: while a rejudging is applied, nobody chooses matches that it replaces
+def _locked(submission: Submission) -> Submission:
+    # the competition first: while a rejudging is published, no evaluation chooses matches that it replaces
     Competition.objects.select_for_update(no_key=True).get(pk=submission.repository.entry.competition_id)
     return (
         Submission.objects.select_for_update(of=("self",), no_key=True)
@@ -277,13 +279,13 @@ def _begin(submission: Submission, basis: EvaluationBasis) -> Evaluation:
     opponents = [place.player for place in basis.pool.places.select_related("player")]
     pairs = [(player, opponent) if is_model else (opponent, player) for opponent in opponents]
     evaluation.matches.set([_match(basis, model, attack, submission.repository.entry) for model, attack in pairs])
-    # matches that were all played before ring nothing
+    # if all matches were played before, no worker sends a notification
     notify("leaderboards.score")
     return evaluation
 
 
 def _match(basis: EvaluationBasis, model: Player, attack: Player, entry: Entry) -> Match:
-    """The match to score by, on the share of `entry`: where it was rejudged, that of the newest set that is applied."""
+    """Return the match to score by, queued on the share of `entry`; after rejudgings, that of the newest published."""
     published = published_matches().filter(rules=basis.rules, sample_set=basis.sample_set, model=model, attack=attack)
     return published.first() or ensure_match(
         rules=basis.rules,

@@ -1,6 +1,6 @@
-"""Score again what was scored by matches that a published rejudging replaced. Part of the services.
+"""New scores for evaluations that used matches which a published rejudging replaced.
 
-So one pair never has two results on two boards. Nothing is played for it: only scores are computed.
+One pair so never has two results on two leaderboards. No match is played: only scores are computed again.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from submissions.models import Submission
 
 
 def supersede_replaced() -> int:
-    """`supersede_in` for every competition, should anything have been missed; how many evaluations were concerned."""
+    """Run `supersede_in` for every competition, in case a step was missed; return how many evaluations changed."""
     found = 0
     for competition in Competition.objects.filter(rejudgings__isnull=False).distinct():
-        # most often nothing is to be done, and then nothing is locked
+        # usually nothing is to do, and no lock is needed
         if evaluations_using(replaced_matches(competition)).exists():
             found += len(supersede_in(competition))
     return found
 
 
 def supersede_in(competition: Competition) -> list[Evaluation]:
-    """Let every evaluation in force that uses a replaced match use the one that counts; those concerned.
+    """Make every evaluation in force use the published match instead of a replaced one; return those concerned.
 
-    One that plays gets it in exchange. One that ended is kept, and another begins on its terms.
+    A playing evaluation gets the match in exchange. An ended one is kept, and a new one starts on its basis.
     """
     with transaction.atomic():
-        # 1. beginning an evaluation takes the lock of the competition, ending one that of its submission
+        # 1. starting an evaluation takes the lock of the competition, ending one that of its submission
         Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
         replaced = replaced_matches(competition)
         concerned = evaluations_using(replaced)

@@ -1,4 +1,4 @@
-"""What workers do for the leaderboards. The sweep finds from the database alone whatever a lost message leaves."""
+"""Tasks of the leaderboards. The sweep finds work from the database alone, so lost notifications cost only time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 @shared_task(name="leaderboards.evaluate")  # type: ignore[untyped-decorator]
 def evaluate(submission: int) -> None:
-    """Begin the evaluation of a ready submission, which may be the first opponent of the other side."""
+    """Start the evaluation of a ready submission, which may be the first opponent of the other side."""
     ready = Submission.objects.select_related("repository__track__competition").get(pk=submission)
     services.fill_first_pool(ready.repository.track)
     services.evaluate(ready)
@@ -28,7 +28,7 @@ def evaluate(submission: int) -> None:
 
 @shared_task(name="leaderboards.score")  # type: ignore[untyped-decorator]
 def score(track: int | None = None) -> None:
-    """End what was withdrawn, score what is over, settle rejudgings, and bring the board of `track` up to date."""
+    """End withdrawn evaluations, score finished ones, settle rejudgings, and update the leaderboard of `track`."""
     services.end_withdrawn()
     services.score_finished()
     services.settle_rejudgings()
@@ -38,13 +38,13 @@ def score(track: int | None = None) -> None:
 
 @shared_task(name="leaderboards.refresh_boards")  # type: ignore[untyped-decorator]
 def refresh_boards() -> None:
-    """Bring all boards up to date, should a ring of `score` be lost."""
+    """Update all leaderboards, in case a `score` notification was lost."""
     services.refresh_boards()
 
 
 @shared_task(name="leaderboards.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> None:
-    """Score, begin and end whatever is due; the first pools last, since they may have to be built."""
+    """Score, start and end all due evaluations; first pools come last, since they may need builds."""
     services.end_withdrawn()
     services.score_finished()
     services.settle_rejudgings()
@@ -53,7 +53,7 @@ def sweep() -> None:
     services.fill_first_pools()
     for submission in list(unevaluated()):
         _try_to_evaluate(submission)
-    # asked when the others are begun: their pieces go first
+    # after the others were started: their pieces go first
     if (refined := unrefined()) is not None:
         _try_to_evaluate(refined)
     services.mark_overdue()
@@ -68,7 +68,7 @@ def _try_to_evaluate(submission: Submission) -> None:
 
 
 def _make_first_pools() -> None:
-    """One process of a host builds, for as long as it takes; the sweeps of the others go on without."""
+    """Build in one process of a host, however long it takes; the sweeps of the other processes continue."""
     with (settings.STATE / "first-pools.lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

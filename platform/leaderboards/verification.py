@@ -1,6 +1,7 @@
-"""Compute scores and standings again from the rows that count, and compare. Part of the services.
+"""Verification of scores and standings against the rows that they follow from.
 
-The site may go on meanwhile. A board follows a new pool or a disqualification within a minute; until then it differs.
+The site may run meanwhile. A leaderboard follows a new pool or a disqualification within a minute, and differs until
+then.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Verified:
-    """How many scores and standings were compared, and what differed."""
+    """Numbers of compared scores and standings, and their differences."""
 
     scores: int
     standings: int
@@ -35,9 +36,9 @@ class Verified:
 
 
 def verify_boards(competition: Competition | None = None, *, repair: bool = False) -> Verified:
-    """Compare every score with its rows, every row of a board with the scores, and all scores with each other.
+    """Compare every score with its rows, every row of a leaderboard with the scores, and all scores with each other.
 
-    Of one competition or of all. With `repair` what can be derived again is written.
+    Of one competition or of all. With `repair`, computed values are written.
     """
     competitions = Competition.objects.all() if competition is None else [competition]
     differences: list[Difference] = []
@@ -72,7 +73,7 @@ def _of_score(evaluation: Evaluation, *, repair: bool) -> Iterator[Difference]:
         if getattr(evaluation, name) != value
     ]
     if not _same_resamples(evaluation, scores):
-        changed.append("its resamples are missing or others")
+        changed.append("its resamples are missing or different")
     if not changed:
         return
     if repair:
@@ -88,7 +89,7 @@ def _same_resamples(evaluation: Evaluation, scores: Scores) -> bool:
 
 
 def _of_pairs(competition: Competition, *, repair: bool) -> Iterator[Difference]:
-    """Where a pair has two results, as a score rests on a match that a published rejudging replaced."""
+    """Yield pairs with two results: a score that uses a match which a published rejudging replaced."""
     replaced = replaced_matches(competition)
     found = list(evaluations_using(replaced).select_related("submission"))
     if repair and found:
@@ -96,14 +97,14 @@ def _of_pairs(competition: Competition, *, repair: bool) -> Iterator[Difference]
         score_finished()
     for evaluation in found:
         pairs = {match.pk: replaced[match.pk].pk for match in evaluation.matches.all() if match.pk in replaced}
-        told = ", ".join(f"match {old} instead of {new}" for old, new in sorted(pairs.items()))
+        matches = ", ".join(f"match {old} instead of {new}" for old, new in sorted(pairs.items()))
         subject = f"{evaluation} of {evaluation.submission}"
-        yield Difference(subject, f"it rests on what a rejudging replaced: {told}", repaired=repair)
+        yield Difference(subject, f"it uses matches that a rejudging replaced: {matches}", repaired=repair)
 
 
 def _of_board(track: Track, *, repair: bool) -> Iterator[Difference]:
     with transaction.atomic():
-        # nobody writes scores or standings of the track meanwhile
+        # no other process writes scores or standings of the track meanwhile
         Track.objects.select_for_update(no_key=True).get(pk=track.pk)
         changed, gone = difference_of(track, again=True)
         stored = {row.entry_id: row for row in Standing.objects.filter(track=track).select_related("entry")}
@@ -115,12 +116,12 @@ def _of_board(track: Track, *, repair: bool) -> Iterator[Difference]:
             yield Difference(f"board of {track}", f"the row of entry {place.entry} is missing", repaired=repair)
             continue
         columns = {"evaluation": row.evaluation_id, **{name: getattr(row, name) for name in place._fields[2:]}}
-        told = "; ".join(
+        changes = "; ".join(
             f"{name} is {value} and should be {getattr(place, name)}"
             for name, value in columns.items()
             if value != getattr(place, name)
         )
-        yield Difference(f"{row} on the board of {track}", told, repaired=repair)
+        yield Difference(f"{row} on the board of {track}", changes, repaired=repair)
     for entry in gone:
         yield Difference(f"{stored[entry]} on the board of {track}", "it should not be there", repaired=repair)
 
@@ -130,6 +131,6 @@ def _waiting(competition: Competition | None) -> Iterator[Difference]:
     for evaluation in rows if competition is None else rows.filter(sample_set__competition=competition):
         yield Difference(
             str(evaluation.submission),
-            f"it is not measured under the terms in force, as {evaluation} ended by a platform error: re-evaluate it "
+            f"it is not measured on the current basis, as {evaluation} ended by a platform error: re-evaluate it "
             f"({evaluation.problem})",
         )

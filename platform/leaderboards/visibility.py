@@ -1,8 +1,8 @@
-"""What is shown of scores, and to whom. Part of the selectors.
+"""Which scores are shown to whom.
 
-While the boards of a competition stand still, everybody sees what was known when that began: the snapshots of the
-boards, and no evaluation that ended later. The members of a team see the scores of their own submissions, and
-organisers see everything. All that is public is read through here, and is shown as to a stranger unless told otherwise.
+While the leaderboards of a competition are frozen, everyone sees what was known at the freeze: the snapshots, and no
+evaluation that ended later. Members of a team see the scores of their own submissions, and organisers see everything.
+All public scores are read through this module, and by default as the public sees them.
 """
 
 from __future__ import annotations
@@ -31,11 +31,10 @@ PAGE_ROWS = 100
 
 @dataclass(frozen=True)
 class BoardRow:
-    """One line of a leaderboard. `change` is places won (above 0) or lost in a day among ranks under the same terms,
-    None where it had none.
+    """Row of a leaderboard. `change` is ranks won (above 0) or lost in a day on the same basis, None if it had none.
 
-    `rules` is the version that it was measured under, `pool` the number of the pool. `provisional`: its pool, rules or
-    samples are not those in force, so it has no rank; it is measured again when workers are idle. The fields with
+    `rules` is the version of the rules of its score, `pool` the number of the pool. `provisional`: its pool, rules or
+    samples are not the current ones, so it has no rank; it is measured again when workers are idle. The fields with
     defaults are missing in old snapshots, in which provisional rows have ranks.
     """
 
@@ -57,15 +56,15 @@ class BoardRow:
     provisional: bool
     scored_at: datetime
     opponents: int = 0
-    """How many are in the pool; 0 where it is not known."""
+    """Size of the pool; 0 where it is not known."""
     met: int | None = None
-    """How many of them count: an attack's score leaves out models of its own team."""
+    """Number of opponents that count: an attack's score excludes models of its own team."""
     value_all: float | None = None
     """The score against all of them, where some do not count."""
     held: int | None = None
-    """Of a model, on how many samples no opponent found an adversarial."""
+    """For a model, the number of samples on which no opponent found an adversarial."""
     clean_wrong: int | None = None
-    """Of a model, how many samples it got wrong without an attack."""
+    """For a model, the number of samples that it misclassified without an attack."""
     pool: int | None = None
     rank_low: int | None = None
     rank_high: int | None = None
@@ -74,12 +73,12 @@ class BoardRow:
 
     @property
     def tries(self) -> int:
-        """How many pairs of counted opponent and sample there were: what `failures` is a part of."""
+        """Number of pairs of counted opponent and sample: `failures` is a part of it."""
         return self.samples * (self.opponents if self.met is None else self.met)
 
     @property
     def fits(self) -> str:
-        """The rank interval in words: "2 to 8", "from 90"; "" where there is none."""
+        """The rank interval in words: "2 to 8", "from 90"; "" if there is none."""
         if self.rank_low is None:
             return ""
         if self.rank_high is None:
@@ -88,7 +87,7 @@ class BoardRow:
 
     @property
     def clean_accuracy(self) -> float | None:
-        """The share of samples that a model gets right without an attack; None for attacks."""
+        """Share of samples that a model classifies correctly without an attack; None for attacks."""
         return None if self.clean_wrong is None else 1 - self.clean_wrong / self.samples
 
     @property
@@ -121,7 +120,7 @@ _COLUMNS = {
 
 @dataclass(frozen=True)
 class BoardFreeze:
-    """Since when a board stands still, and why."""
+    """Start and reason of the freeze of a leaderboard."""
 
     since: datetime
     reason: str
@@ -129,24 +128,24 @@ class BoardFreeze:
 
 @dataclass(frozen=True)
 class BoardPage:
-    """A page of a leaderboard: page `number` of `pages`, from 1, of a board of `total` rows, of which the largest
-    interval ends at `highest`, without those of models that were not broken.
+    """Page `number` of `pages`, from 1, of a leaderboard of `total` rows.
 
-    `still` is None where it is the board as it is now.
+    `highest` is the upper end of the largest interval, without models that were not broken. `frozen` is None where the
+    board is live.
     """
 
     rows: Sequence[BoardRow]
     number: int
     pages: int
     total: int
-    still: BoardFreeze | None = None
+    frozen: BoardFreeze | None = None
     highest: float = 0.0
     compared: int = COMPARED
-    """How many ranked rows are compared with each other."""
+    """Number of ranked rows that are compared with each other."""
 
 
 def sees_live(user: User | AnonymousUser, competition: Competition) -> bool:
-    """Whether the person sees boards and scores as they are now: everyone while they move, else organisers."""
+    """Return whether the person sees live leaderboards: everyone unless they are frozen, and always organisers."""
     return competition.leaderboards_frozen_since is None or may_organise(user, competition)
 
 
@@ -154,19 +153,19 @@ def board(
     track: Track,
     page: int | str = 1,
     *,
-    still: bool | None = None,
+    frozen: bool | None = None,
     page_rows: int = PAGE_ROWS,
     basis: EvaluationBasis | None = None,
 ) -> BoardPage:
-    """A page of the track's leaderboard in a few queries; a number that is no page gives the nearest one.
+    """Return a page of the track's leaderboard in a few queries; a page number out of range gives the nearest page.
 
-    As everybody sees it; with `still` False as it is now, for those of whom `sees_live` is true. Within a tie teams are
-    listed by their slug, which is no ranking. `basis`: what `ranking_basis` gives, where it is known.
+    The public board, or with `frozen` False the live one, for people of whom `sees_live` is true. Within a tie teams
+    are listed by slug, which is no ranking. `basis` is the result of `ranking_basis`, if known.
     """
-    stillness, frozen = _frozen(track, still)
-    if stillness is not None:
-        chosen = Paginator(frozen, page_rows).get_page(page)
-        highest = max((row.high for row in map(_kept_row, frozen) if not row.not_broken), default=0.0)
+    freeze, kept = _frozen(track, frozen)
+    if freeze is not None:
+        chosen = Paginator(kept, page_rows).get_page(page)
+        highest = max((row.high for row in map(_kept_row, kept) if not row.not_broken), default=0.0)
     else:
         paginator = Paginator(_standings(track, basis), page_rows)
         broken = Q(evaluation__held__isnull=True) | Q(evaluation__samples__gte=2 * F("evaluation__held"))
@@ -174,56 +173,56 @@ def board(
         known = Standing.objects.filter(track=track).aggregate(count=Count("pk"), highest=highest_of)
         vars(paginator)["count"] = known["count"]  # so that it is not counted twice
         chosen, highest = paginator.get_page(page), known["highest"] or 0.0
-    rows = list(map(_row if stillness is None else _kept_row, chosen.object_list))
+    rows = list(map(_row if freeze is None else _kept_row, chosen.object_list))
     paginator = chosen.paginator
-    return BoardPage(rows, chosen.number, paginator.num_pages, paginator.count, stillness, highest)
+    return BoardPage(rows, chosen.number, paginator.num_pages, paginator.count, freeze, highest)
 
 
-def best(track: Track, count: int, *, still: bool | None = None) -> BoardPage:
-    """The first `count` rows of the track's leaderboard, as `board` gives it."""
-    stillness, frozen = _frozen(track, still)
-    rows = list(map(_row, _standings(track)[:count])) if stillness is None else list(map(_kept_row, frozen[:count]))
-    return BoardPage(rows, 1, 1, len(rows), stillness)
+def best(track: Track, count: int, *, frozen: bool | None = None) -> BoardPage:
+    """Return the first `count` rows of the track's leaderboard, as in `board`."""
+    freeze, kept = _frozen(track, frozen)
+    rows = list(map(_row, _standings(track)[:count])) if freeze is None else list(map(_kept_row, kept[:count]))
+    return BoardPage(rows, 1, 1, len(rows), freeze)
 
 
-def rows_of(entry: Entry, *, still: bool | None = None) -> list[tuple[Track, BoardRow]]:
-    """The team's lines on the boards of its competition, as `board` gives them, in the order of the tracks."""
+def rows_of(entry: Entry, *, frozen: bool | None = None) -> list[tuple[Track, BoardRow]]:
+    """Return the team's rows on the leaderboards of its competition, as in `board`, in the order of the tracks."""
     found: list[tuple[Track, BoardRow]] = []
     for track in entry.competition.tracks.all():
-        stillness, frozen = _frozen(track, still)
-        if stillness is None:
+        freeze, kept = _frozen(track, frozen)
+        if freeze is None:
             own = [_row(values) for values in _standings(track).filter(entry=entry)]
         else:
-            own = [_kept_row(values) for values in frozen if values["team_slug"] == entry.team.slug]
+            own = [_kept_row(values) for values in kept if values["team_slug"] == entry.team.slug]
         found += [(track, row) for row in own]
     return found
 
 
 def rows_now(track: Track) -> list[dict[str, Any]]:
-    """The whole board as it is now, as plain values ready for JSON: what a snapshot keeps."""
+    """Return the whole live board as plain values for JSON, the content of a snapshot."""
     rows = map(_row, _standings(track))
     return [asdict(row) | {"scored_at": row.scored_at.isoformat()} for row in rows]
 
 
 def evaluation_of(submission: Submission) -> Evaluation | None:
-    """The newest evaluation of a submission, with its pool, sample set, rules and worst opponent.
+    """Return the newest evaluation of a submission, with its pool, sample set, rules and worst opponent.
 
-    For its team and the organisers. One of a rejudging counts once that is applied.
+    For its team and the organisers. One of a rejudging counts once that is published.
     """
     return _newest(submission, Q())
 
 
 def public_evaluation_of(submission: Submission) -> Evaluation | None:
-    """What everybody sees of `evaluation_of`: while the boards stand still, the newest that was known before.
+    """Return the public view of `evaluation_of`: while leaderboards are frozen, the newest known at the freeze.
 
-    One that is played now is seen only where nothing was known: else a score would vanish while it is measured again.
+    A playing evaluation is returned only if none was known: otherwise a score would vanish while it is measured again.
     """
     since = submission.repository.entry.competition.leaderboards_frozen_since
     if since is None:
         return evaluation_of(submission)
-    applied = Q(rejudging__isnull=True) | Q(rejudging__settled_at__lte=since)
-    known = _newest(submission, Q(finished_at__lte=since) & applied)
-    return known or _newest(submission, Q(finished_at__isnull=True) & applied)
+    published = Q(rejudging__isnull=True) | Q(rejudging__settled_at__lte=since)
+    known = _newest(submission, Q(finished_at__lte=since) & published)
+    return known or _newest(submission, Q(finished_at__isnull=True) & published)
 
 
 def _newest(submission: Submission, shown: Q) -> Evaluation | None:
@@ -231,10 +230,10 @@ def _newest(submission: Submission, shown: Q) -> Evaluation | None:
     return submission.evaluations.filter(COUNTED, shown).select_related(*related).order_by(*NEWEST).first()
 
 
-def _frozen(track: Track, still: bool | None) -> tuple[BoardFreeze | None, list[dict[str, Any]]]:
-    """Since when the public board of the track stands still, with its rows; (None, []) where it is to be read now."""
+def _frozen(track: Track, frozen: bool | None) -> tuple[BoardFreeze | None, list[dict[str, Any]]]:
+    """Return the freeze of the track's public board with its rows; (None, []) to read the live board."""
     since = track.competition.leaderboards_frozen_since
-    if since is None or still is False:
+    if since is None or frozen is False:
         return None, []
     snapshot = track.snapshots.filter(made_at__lte=since).order_by("-pk").first()
     if snapshot is None:
@@ -255,7 +254,7 @@ def _standings(track: Track, basis: EvaluationBasis | None = None) -> QuerySet[S
 def _row(values: Mapping[str, Any]) -> BoardRow:
     shown = dict(values)
     before = shown.pop("previous_rank")
-    if shown["provisional"]:  # the stored ranks follow a moment after the terms
+    if shown["provisional"]:  # the stored ranks follow shortly after a new basis
         shown |= {"rank": None, "rank_low": None, "rank_high": None, "separated": None}
     rank = shown["rank"]
     return BoardRow(change=before - rank if before is not None and rank is not None else None, **shown)

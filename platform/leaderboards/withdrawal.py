@@ -1,6 +1,6 @@
-"""End the evaluations of submissions that were withdrawn, and the matches that nobody else needs. Part of the services.
+"""The end of evaluations of withdrawn submissions, and of matches that no other evaluation needs.
 
-A submission is withdrawn below, in `submissions.services`; its ring, or else the next sweep, comes here.
+The withdrawal itself is in `submissions.services`; its notification, or else the next sweep, runs this.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from submissions.models import Submission
 log = logging.getLogger(__name__)
 
 WITHDRAWN = "withdrawn"
-"""The reason of an evaluation that ended because its submission was withdrawn."""
+"""Reason of an evaluation that ended because its submission was withdrawn."""
 
 
 def end_withdrawn() -> int:
-    """End every evaluation that plays for a withdrawn submission, without a score; how many.
+    """End every playing evaluation of a withdrawn submission, without a score; return how many.
 
-    One that cannot be ended is logged and holds up no other.
+    An evaluation that cannot be ended is logged and skipped.
     """
     playing = Evaluation.objects.filter(state=Evaluation.State.PLAYING, submission__state=Submission.State.WITHDRAWN)
     playing = playing.select_related("submission__repository__track").order_by("pk")
@@ -39,7 +39,7 @@ def _try_to_end(evaluation: Evaluation) -> bool:
     try:
         with transaction.atomic():
             return _end(evaluation)
-    except Exception as error:  # whatever it is, the others are ended
+    except Exception as error:  # any error: the others are still ended
         faults.report(log, error, "%s cannot be ended", evaluation)
         return False
 
@@ -61,10 +61,10 @@ def _end(evaluation: Evaluation) -> bool:
 
 
 def cancel_unneeded(matches: QuerySet[Match]) -> None:
-    """Cancel those of `matches` that no evaluation plays. Rounds play on samples of their own."""
+    """Cancel those of `matches` that no evaluation needs. Rounds play on samples of their own."""
     unfinished = matches.filter(state__in=OPEN_MATCH).order_by("pk")
-    # locked before it is asked who needs them: whoever begins to need one at this moment holds its lock, or waits for
-    # it and takes the match up again
+    # locked before the check: an evaluation that starts to need one now holds its lock, or waits for it and reactivates
+    # the match
     keys = list(unfinished.select_for_update(no_key=True, of=("self",)).values_list("pk", flat=True))
     needed = Evaluation.matches.through.objects.filter(match__in=keys, evaluation__state=Evaluation.State.PLAYING)
     cancel(Match.objects.filter(pk__in=set(keys) - set(needed.values_list("match", flat=True))))

@@ -57,9 +57,9 @@ def cards(competition: Competition, user: User | AnonymousUser) -> list[TrackCar
     frozen = not sees_live(user, competition)
     found = []
     for track in competition.tracks.all():
-        top = best(track, TOP, still=frozen)
+        top = best(track, TOP, frozen=frozen)
         pool_missing = not top.rows and opposing_pool(track) is None
-        found.append(TrackCard(track, top.rows, top.still, pool_missing))
+        found.append(TrackCard(track, top.rows, top.frozen, pool_missing))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Rounds in the admin: planned, conducted, applied and released here."""
+"""Admin of rounds: planning, running, publishing and releasing."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ STATE_COLOURS = {
 
 
 class RoundFilter(RelatedOnlyFieldListFilter):
-    """The rounds that rows of the list belong to, in one query."""
+    """Filter by the rounds of the listed rows, in one query."""
 
     def field_choices(self, field: Any, request: HttpRequest, model_admin: Any) -> list[tuple[Any, Any]]:
         named = model_admin.get_queryset(request).order_by().values(f"{self.field_path}__pk")
@@ -78,7 +78,7 @@ class RoundAdmin(ReadOnlyAdmin):
     search_fields = ("title", "outcome", "commitment", "competition__slug")
     date_hierarchy = "planned_at"
     fields = model_field_names(Round, without=["salt", "field_salt"])
-    actions = ("freeze", "start", "pause", "resume", "cancel", "apply", "release", "withdraw")
+    actions = ("freeze", "start", "pause", "resume", "cancel", "publish", "release", "withdraw")
     actions_detail = actions
     change_form_outer_before_template = "admin/rounds/dashboard.html"
 
@@ -87,17 +87,17 @@ class RoundAdmin(ReadOnlyAdmin):
     pause = confirmed_action(admin_actions.PAUSE)
     resume = confirmed_action(admin_actions.RESUME)
     cancel = confirmed_action(admin_actions.CANCEL)
-    apply = confirmed_action(admin_actions.APPLY)
+    publish = confirmed_action(admin_actions.PUBLISH)
     release = confirmed_action(admin_actions.RELEASE)
     withdraw = confirmed_action(admin_actions.WITHDRAW)
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
-        """What can be done with the round as it stands."""
+        """Return the actions that the state of the round allows."""
         shown = self.get_object(request, object_id)
         names = admin_actions.OF_STATE[shown.state] if shown else ()
-        wanted = {f"rounds_round_{name}" for name in names}
+        allowed = {f"rounds_round_{name}" for name in names}
         every = super().get_actions_detail(request, object_id)  # type: ignore[misc]
-        return [each for each in every if each.action_name in wanted]
+        return [each for each in every if each.action_name in allowed]
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
@@ -127,7 +127,7 @@ class RoundAdmin(ReadOnlyAdmin):
                 form.add_error(None, f"{refusal.problem}: {refusal.fix}" if refusal.fix else refusal.problem)
             except Fault as fault:
                 faults.report(log, fault, "a round could not be planned")
-                form.add_error(None, f"our side failed: {fault}")
+                form.add_error(None, f"platform error: {fault}")
             else:
                 messages.success(request, f"{planned} is planned. The commitment to its samples is public.")
                 return redirect("admin:rounds_round_change", planned.pk)
@@ -137,7 +137,7 @@ class RoundAdmin(ReadOnlyAdmin):
 
 @admin.register(RoundEntry)
 class RoundEntryAdmin(ReadOnlyAdmin):
-    """Submissions as they were frozen, and the places they got."""
+    """Submissions as frozen for a round, with their places."""
 
     organised_by = "round__competition__organisers"
     list_display = (
@@ -160,17 +160,17 @@ class RoundEntryAdmin(ReadOnlyAdmin):
         "submission__repository__entry__team__slug",
         "submission__repository__entry__team__name",
     )
-    actions = ("keep", "confirm_licence", "refuse_licence")
+    actions = ("override_audit", "confirm_licence", "refuse_licence")
     actions_detail = actions
 
-    keep = confirmed_action(admin_actions.KEEP)
+    override_audit = confirmed_action(admin_actions.OVERRIDE_AUDIT)
     confirm_licence = confirmed_action(admin_actions.CONFIRM_LICENCE)
     refuse_licence = confirmed_action(admin_actions.REFUSE_LICENCE)
 
 
 @admin.register(RoundMatch)
 class RoundMatchAdmin(ReadOnlyAdmin):
-    """Which match belongs to which round."""
+    """Matches of rounds."""
 
     organised_by = "round__competition__organisers"
     list_display = ("__str__", linked("round"), linked("match"))
@@ -182,7 +182,7 @@ class RoundMatchAdmin(ReadOnlyAdmin):
 
 @admin.register(RoundStage)
 class RoundStageAdmin(ReadOnlyAdmin):
-    """Finished stages: on how many samples, before which panels, and who counted."""
+    """Finished stages with their samples, panels and counted players."""
 
     organised_by = "round__competition__organisers"
     counts = ("decisions",)
@@ -194,7 +194,7 @@ class RoundStageAdmin(ReadOnlyAdmin):
 
 @admin.register(Decision)
 class DecisionAdmin(ReadOnlyAdmin):
-    """The decision log: each line tells who was kept or cut in which stage, by which number against which line."""
+    """The decision log: who was kept or cut in which stage, by which value against which threshold."""
 
     organised_by = "stage__round__competition__organisers"
     list_display = ("says", linked("player"), linked("track"), linked("stage"), "spared")
@@ -218,13 +218,13 @@ class DecisionAdmin(ReadOnlyAdmin):
 
     @admin.display(description="decision", ordering="place")
     def says(self, line: Decision) -> str:
-        """The line as a sentence."""
+        """Return the decision as a sentence."""
         return why(line.stage, line)
 
 
 @admin.register(RoundWarning)
 class RoundWarningAdmin(ReadOnlyAdmin):
-    """Attacks that do not count and would have broken a winning model."""
+    """Attacks that do not count but would have broken a winning model."""
 
     organised_by = "round__competition__organisers"
     list_display = ("__str__", linked("round"), linked("model"), linked("attack"), "nearer", "samples")
@@ -235,7 +235,7 @@ class RoundWarningAdmin(ReadOnlyAdmin):
 
 @admin.register(SigningKey)
 class SigningKeyAdmin(ReadOnlyAdmin):
-    """The public keys that sign, or signed, result bundles, and which one followed on which."""
+    """Public keys that sign or signed result bundles, with their successors."""
 
     list_display = ("__str__", "made_at", "public", linked("successor"))
     search_fields = ("public",)
@@ -243,7 +243,7 @@ class SigningKeyAdmin(ReadOnlyAdmin):
 
 @admin.register(Release)
 class ReleaseAdmin(ReadOnlyAdmin):
-    """What was made public of which round, by whom, and when it was withdrawn."""
+    """Released parts of rounds: who released them, and when they were withdrawn."""
 
     organised_by = "round__competition__organisers"
     list_display = ("__str__", linked("round"), "part", "released_at", "released_by", "withdrawn_at", "content")

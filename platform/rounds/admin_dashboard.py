@@ -1,5 +1,7 @@
-"""What organisers see on a round's page in the admin: where it stands, what it costs, who is in and who was cut, and
-what applying would change. Sections of tables, in the order in which they are asked for."""
+"""The organiser's dashboard of a round: state, cost, entries, eliminations, and what publishing would change.
+
+It consists of sections of tables, in the order in which organisers need them.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from core.administration.columns import link_to
 from matches.models import Match
 from matches.selectors import WorkerStatus, workers
 from rounds.models import Release, Round
-from rounds.preview import unfit
+from rounds.preview import audit_notes
 from rounds.selectors import (
     BracketView,
     Estimate,
@@ -35,16 +37,16 @@ from rounds.suspicious_models import suspicious_models
 
 State = Round.State
 
-STANDS = {
-    State.PLANNED: "Planned. It is frozen by itself when its window begins.",
-    State.FROZEN: "Frozen: who plays is fixed. Nothing is played until you start it.",
-    State.PLAYING: "It plays. This page is read anew every 15 seconds.",
-    State.PAUSED: "Paused: what was in hand is finished, and nothing more is taken up until you resume it.",
-    State.SCORED: "Over, and seen by organisers only. Look at the preview, then apply the result.",
-    State.PUBLISHED: "Applied: the result is public and never changes. Release what should be public beside it.",
+STATE_TEXT = {
+    State.PLANNED: "Planned. It is frozen automatically when its window begins.",
+    State.FROZEN: "Frozen: the entries are fixed. Nothing plays until you start it.",
+    State.PLAYING: "Running. This page refreshes every 15 seconds.",
+    State.PAUSED: "Paused: running pieces were finished, and no new pieces start until you resume it.",
+    State.SCORED: "Scored, visible to organisers only. Check the preview, then publish the result.",
+    State.PUBLISHED: "Published: the result is public and does not change. You can now release files.",
     State.CANCELLED: "Cancelled: it has no result.",
 }
-KEEPS = (State.PLAYING, State.PAUSED, State.SCORED)
+MAY_OVERRIDE = (State.PLAYING, State.PAUSED, State.SCORED)
 COSTS = (State.PLANNED, State.FROZEN, State.PLAYING, State.PAUSED)
 
 
@@ -59,7 +61,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """Tables under one heading, folded away where `folded`."""
+    """Tables under one heading, collapsed if `folded`."""
 
     title: str
     tables: Sequence[Table]
@@ -69,67 +71,71 @@ class Section:
 
 @dataclass(frozen=True)
 class Dashboard:
-    """All of it. `percent` is how much is played of the most that the round can cost; None where nobody knows."""
+    """The whole dashboard. `percent` is the share of the maximal cost that is played; None if unknown."""
 
-    stands: str
+    state: str
     problem: str
     percent: int | None
     sections: Sequence[Section]
 
 
 def dashboard(round_: Round) -> Dashboard:
-    """The round's page as it stands now, in a number of queries that does not grow with the round."""
-    most = estimate(round_) if round_.state in COSTS else None
-    far = progress(round_)
+    """Return the dashboard of the round, in a number of queries that does not grow with the round."""
+    maximum = estimate(round_) if round_.state in COSTS else None
+    played = progress(round_)
     titles = {track.name: track.title for track in round_.competition.tracks.all()}
     brackets = stages(round_)
     views = preview(round_) if round_.state == State.SCORED else []
     sections = [
-        Section("Cost", [_cost(most, far)], COST),
-        Section("Faults", [_faults(far.faults)] if far.faults else []),
-        Section("Failed audits", _suspects(round_), AUDITS),
-        Section("What applying changes", _previews(views), " ".join([PREVIEW, *unfit(views)])),
-        Section("Who plays", _field(round_, titles, brackets) if round_.state in COSTS else []),
+        Section("Cost", [_cost(maximum, played)], COST),
+        Section("Faults", [_faults(played.faults)] if played.faults else []),
+        Section("Failed audits", _failed_audits(round_), AUDITS),
+        Section("What publishing changes", _previews(views), " ".join([PREVIEW, *audit_notes(views)])),
+        Section("Entries", _field(round_, titles, brackets) if round_.state in COSTS else []),
         Section("Standings", _standings(round_, titles) if round_.state not in COSTS else []),
         *_stages(round_, titles, brackets),
         Section("Warnings", _warnings(round_), WARNINGS),
         Section("Releases", _releases(round_)),
         Section("Workers", [_workers(workers())] if round_.state in COSTS else [], folded=True),
     ]
-    percent = 100 * far.done // most.triples_most if most and most.triples_most else None
-    return Dashboard(STANDS[State(round_.state)], round_.problem, percent, [each for each in sections if each.tables])
+    percent = 100 * played.done // maximum.triples_most if maximum and maximum.triples_most else None
+    shown = [section for section in sections if section.tables]
+    return Dashboard(STATE_TEXT[State(round_.state)], round_.problem, percent, shown)
 
 
-COST = "Counted in samples played: one attack on one image against one model is one."
-PREVIEW = "Nothing of this is public, and nothing has changed, until you apply it."
+COST = "In samples played: one attack on one image against one model counts one."
+PREVIEW = "Nothing here is public or in force until you publish the round."
 AUDITS = (
-    "A model leaves at the end of a stage when its audits failed against more than half of the attacks that measure "
-    "it, and at least two: one attack alone could provoke that. Keep a model that you trust; disqualify one that you "
-    "do not."
+    "A model leaves at the end of a stage if its audits failed against more than half of the attacks that measure "
+    "it, and at least two: one attack alone could provoke that. Override the audit of a model that you trust; "
+    "disqualify one that you do not trust."
 )
-WARNINGS = "Attacks that do not count and would have broken a winning model. They score nothing; apply publishes them."
+WARNINGS = "Attacks that do not count but would have broken a winning model. They do not score; publishing shows them."
 
 
-def _cost(most: Estimate | None, far: Progress) -> Table:
+def _cost(maximum: Estimate | None, played: Progress) -> Table:
     rows: list[tuple[str, object]] = [
-        ("Samples played", f"{far.done:,}"),
-        ("Asked for, still to play", f"{far.left:,}"),
-        ("Matches", f"{far.matches:,}"),
+        ("Samples played", f"{played.done:,}"),
+        ("Requested, not yet played", f"{played.left:,}"),
+        ("Matches", f"{played.matches:,}"),
     ]
-    if most is not None:
+    if maximum is not None:
         rows += [
-            ("At most, in all", f"{most.triples_most:,}" if most.triples_most else "a side is missing"),
-            ("Hours at most, at measured speed", _hours(most)),
-            ("Disk at most", "unknown: nothing was played yet" if most.disk_bytes is None else _size(most.disk_bytes)),
-            ("Workers live", most.workers),
+            ("Maximum in total", f"{maximum.triples_most:,}" if maximum.triples_most else "a side is missing"),
+            ("Maximum hours, at measured speed", _hours(maximum)),
+            (
+                "Maximum disk",
+                "unknown: nothing played yet" if maximum.disk_bytes is None else _size(maximum.disk_bytes),
+            ),
+            ("Live workers", maximum.workers),
         ]
     return Table("", (), rows)
 
 
-def _hours(most: Estimate) -> str:
-    if most.hours is None:
-        return "unknown: nothing was played yet" if most.workers else "unknown: no worker is live"
-    return f"{most.hours:.1f} h" if most.hours >= 1 else f"{60 * most.hours:.0f} min"
+def _hours(maximum: Estimate) -> str:
+    if maximum.hours is None:
+        return "unknown: nothing played yet" if maximum.workers else "unknown: no live worker"
+    return f"{maximum.hours:.1f} h" if maximum.hours >= 1 else f"{60 * maximum.hours:.0f} min"
 
 
 def _size(size: int) -> str:
@@ -142,19 +148,19 @@ def _faults(failed: Iterable[Match]) -> Table:
         replay = reverse("admin:matches_match_replay", args=[match.pk])
         button = format_html('<a class="text-link" href="{}">Replay</a>', replay)
         rows.append((link_to(match), f"{match.attack.title} against {match.model.title}", match.fault, button))
-    return Table("", ("match", "of", "what failed", ""), rows)
+    return Table("", ("match", "of", "failure", ""), rows)
 
 
-def _suspects(round_: Round) -> list[Table]:
+def _failed_audits(round_: Round) -> list[Table]:
     rows = []
     for each in suspicious_models(round_):
-        stands = f"kept: {each.kept}" if each.kept else f"eliminated in {each.left_in}" if each.left_in else "in"
+        state = "audit overridden" if each.kept else f"eliminated in {each.left_in}" if each.left_in else "in"
         button: object = ""
-        if round_.state in KEEPS and not each.kept:
-            keep = reverse("admin:rounds_roundentry_keep", args=[each.entry])
-            button = format_html('<a class="text-link" href="{}">Keep</a>', keep)
-        rows.append((each.team, each.title, f"{each.failed} of {each.matches} matches", stands, button))
-    return [Table("", ("team", "title", "audit failed in", "stands", ""), rows)] if rows else []
+        if round_.state in MAY_OVERRIDE and not each.kept:
+            override = reverse("admin:rounds_roundentry_override_audit", args=[each.entry])
+            button = format_html('<a class="text-link" href="{}">Override audit</a>', override)
+        rows.append((each.team, each.title, f"{each.failed} of {each.matches} matches", state, button))
+    return [Table("", ("team", "title", "audit failed in", "state", ""), rows)] if rows else []
 
 
 def _previews(views: Iterable[Preview]) -> list[Table]:
@@ -191,18 +197,18 @@ def _field(round_: Round, titles: Mapping[str, str], brackets: Iterable[BracketV
         for line in lines
         if not line.kept
     }
-    headers = ("seat", "team", "title", "stands", "prizes", "")
+    headers = ("seed", "team", "title", "state", "prizes", "")
     made = []
     for track_name, rows in standings(round_).items():
         lines = [
-            (row.prior, row.team, _title(row), _stands(cut.get((track_name, row.player))), _prizes(row), row.gone)
+            (row.prior, row.team, _title(row), _state(cut.get((track_name, row.player))), _prizes(row), row.gone)
             for row in sorted(rows, key=lambda row: row.prior)
         ]
         made.append(Table(titles[track_name], headers, lines))
     return [table for table in made if table.rows]
 
 
-def _stands(cut_in: int | None) -> str:
+def _state(cut_in: int | None) -> str:
     return "in" if cut_in is None else f"cut in stage {cut_in}"
 
 
@@ -259,7 +265,7 @@ def _stages(round_: Round, titles: Mapping[str, str], brackets: Iterable[Bracket
     return made
 
 
-HEADERS = ("place", "player", "teams", "by", "line of the cut", "")
+HEADERS = ("place", "player", "teams", "measure", "threshold", "")
 
 
 def _line(line: Line) -> tuple[object, ...]:
@@ -267,16 +273,16 @@ def _line(line: Line) -> tuple[object, ...]:
         line.place,
         line.name.title,
         ", ".join(line.name.teams),
-        "inconsistent" if line.inconsistent else "met nobody" if line.value is None else f"{line.value:.4g}",
+        "inconsistent" if line.inconsistent else "no opponent" if line.value is None else f"{line.value:.4g}",
         "" if line.cut_line is None else f"{line.cut_line:.4g}",
-        ("spared by the guard" if line.spared else "stays") if line.kept else "left" if line.inconsistent else "cut",
+        ("kept by the guard" if line.spared else "stays") if line.kept else "left" if line.inconsistent else "cut",
     )
 
 
 def _panels(stage: StageView) -> str:
     by = stage.ordered_by.replace("_", " ")
-    renewed = "The panels were seated anew. " if stage.renewed else ""
-    loop = f"The best five form a loop of {stage.loop}, and all in it count. " if stage.loop > 1 else ""
+    renewed = "The panels were drawn again. " if stage.renewed else ""
+    loop = f"The best five form a loop of {stage.loop}, and all of them count. " if stage.loop > 1 else ""
     return (
         f"Ordered by the {by}. {renewed}{loop}Models met {_names(stage.panel_attacks)}; "
         f"attacks met {_names(stage.panel_models)}."
@@ -284,7 +290,7 @@ def _panels(stage: StageView) -> str:
 
 
 def _names(names: Iterable[Name]) -> str:
-    return ", ".join(name.title for name in names) or "nobody"
+    return ", ".join(name.title for name in names) or "none"
 
 
 def _warnings(round_: Round) -> list[Table]:
@@ -306,8 +312,10 @@ def _releases(round_: Round) -> list[Table]:
     return [Table("", ("part", "released", "by", "withdrawn"), rows)] if rows else []
 
 
-def _workers(there: Iterable[WorkerStatus]) -> Table:
+def _workers(statuses: Iterable[WorkerStatus]) -> Table:
     rows = [
-        (each.worker.name, each.worker.worker_class, "plays" if each.holds else "waits") for each in there if each.live
+        (each.worker.name, each.worker.worker_class, "plays" if each.holds else "waits")
+        for each in statuses
+        if each.live
     ]
     return Table(f"{len(rows)} live", ("worker", "class", ""), rows)

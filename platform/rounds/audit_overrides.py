@@ -1,4 +1,4 @@
-"""Let a model stand that failed its audits. Part of the services."""
+"""Overrides of failed audits, by which organisers keep a model in its round."""
 
 from __future__ import annotations
 
@@ -21,43 +21,43 @@ if TYPE_CHECKING:
 _EMPTY = {**dict.fromkeys(RESULT), **dict.fromkeys(("separated_from_next", "not_broken", "inconsistent"), False)}
 
 
-def keep(*, entry: RoundEntry, by: User, reason: str) -> None:
-    """Let a model play on in its round although its audits did not pass; everybody reads the reason in the bundle.
+def override_audit(*, entry: RoundEntry, by: User, reason: str) -> None:
+    """Keep a model in its round despite failed audits; the bundle publishes the reason.
 
-    Where it has left already, the stage that it left and all later ones are decided again, with what was played, and a
-    round that was scored plays what is missing. Raises `Refusal`, also for a model that has failed no audit.
+    If the model has left already, its last stage and all later ones are decided again from the played matches, and a
+    scored round plays what is missing. Raise `Refusal`, also for a model without a failed audit.
     """
     require_organiser(by, entry.round.competition)
-    reason = require_reason(reason, "keeping a model")
+    reason = require_reason(reason, "an audit override")
     if entry.track.name != Track.Name.MODEL:
-        raise Refusal("attacks are not audited", fix="keep a model")
-    # before the lock, as it takes its time: what has failed stays so
+        raise Refusal("attacks are not audited", fix="choose a model")
+    # before the lock, as it is slow: a failed audit stays failed
     if not any(model == entry.player.digest for model, _ in facts_of(entry.round).failed_audits):
         raise Refusal(
-            f"{entry.submission.title} has failed no audit in this round", fix="there is nothing to do: it plays on"
+            f"{entry.submission.title} has not failed an audit in this round", fix="no action needed: it stays in"
         )
     with transaction.atomic():
-        held = locked(entry.round)
-        require_state(held, Round.State.PLAYING, Round.State.PAUSED, Round.State.SCORED, act="changed")
-        shared = held.entries.filter(player=entry.player_id)
+        current = locked(entry.round)
+        require_state(current, Round.State.PLAYING, Round.State.PAUSED, Round.State.SCORED, act="changed")
+        shared = current.entries.filter(player=entry.player_id)
         if shared.exclude(audit_override_reason="").exists():
-            raise Refusal(f"{entry.submission.title} is kept already", fix="there is nothing to do")
+            raise Refusal(f"the audit of {entry.submission.title} is already overridden", fix="no action needed")
         shared.update(audit_override_reason=reason)
-        dropped = _drop_stages(held, entry.player_id)
-        if held.state == Round.State.SCORED:
-            held.entries.update(**_EMPTY)
-            held.warnings.all().delete()
-            held.round_matches.update(samples=None)
-            held.outcome = ""
-            move(held, Round.State.PLAYING, "keep", by=by, reason=reason, entry=entry.pk, stages=dropped)
+        dropped = _drop_stages(current, entry.player_id)
+        if current.state == Round.State.SCORED:
+            current.entries.update(**_EMPTY)
+            current.warnings.all().delete()
+            current.round_matches.update(samples=None)
+            current.outcome = ""
+            move(current, Round.State.PLAYING, "override_audit", by=by, reason=reason, entry=entry.pk, stages=dropped)
         else:
-            events.record("keep", held, by=by, reason=reason, entry=entry.pk, stages=dropped)
+            events.record("override_audit", current, by=by, reason=reason, entry=entry.pk, stages=dropped)
         notify.notify("rounds.advance")
     entry.refresh_from_db()
 
 
 def _drop_stages(round_: Round, player: int) -> list[str]:
-    """Forget the stage that the model left and those after it: they are decided anew. Which they were."""
+    """Delete the stage that the model left and those after it, to be decided again; return their names."""
     left = (
         Decision.objects.filter(stage__round=round_, player=player, inconsistent=True).select_related("stage").first()
     )

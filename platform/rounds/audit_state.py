@@ -1,4 +1,4 @@
-"""Audits of a round's matches, read in one place: which are open, which failed, and on how many samples."""
+"""Audits of a round's matches: which are open, which failed, and on how many samples."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from matches.piece_result import sum_audits
 
 
 class AuditState(StrEnum):
-    """Where the audit of a match stands."""
+    """State of a match's audit."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -21,7 +21,7 @@ class AuditState(StrEnum):
 
 
 class PieceAudit(NamedTuple):
-    """The counts that a played piece, of samples `first` to before `end`, brought."""
+    """Audit counts of a played piece, of samples `first` to before `end`."""
 
     first: int
     end: int
@@ -29,27 +29,27 @@ class PieceAudit(NamedTuple):
 
 
 def audit_state(audit: Mapping[str, Any]) -> AuditState:
-    """The state of a match's audit as its row has it. Nothing follows from one that is open, nor from none."""
+    """Return the state of a match's audit as stored. An open or missing audit has no consequence."""
     if audit.get("open", False):
         return AuditState.OPEN
     return AuditState.PASSED if audit.get("passed", True) else AuditState.FAILED
 
 
 def open_audits(matches: QuerySet[Match]) -> list[Match]:
-    """Of matches that are played those whose audit is open: they are not finished."""
+    """Return the played matches whose audit is open: they are not finished."""
     played = matches.filter(state=Match.State.PLAYED, audit__open=True)
     return [match for match in played if audit_state(match.audit) is AuditState.OPEN]
 
 
 def failed_audits(matches: QuerySet[Match]) -> list[Match]:
-    """Those whose audit, over all that was played of them, failed."""
+    """Return the matches whose audit failed, over everything that was played of them."""
     return [match for match in matches.filter(audit__passed=False) if audit_state(match.audit) is AuditState.FAILED]
 
 
 def failed_on(pieces: Iterable[PieceAudit], ends: Collection[int]) -> tuple[int, ...]:
-    """The numbers among `ends` on whose first so many samples the audit of a match failed.
+    """Return those of the sample counts `ends` on whose first samples the audit of a match failed.
 
-    `pieces` are those played of the match, in order. What was played beyond changes nothing of what was found before.
+    `pieces` are the played ones of the match, in order. Later pieces do not change earlier findings.
     """
     found, audits, end = [], [], 0
     for piece in pieces:

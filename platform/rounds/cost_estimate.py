@@ -1,4 +1,4 @@
-"""What a round will cost at most: triples, hours and disk, at what was measured lately. Part of the selectors."""
+"""Estimate of the maximal cost of a round in triples, hours and disk, at recently measured speed."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from rounds.models import Round
 
 @dataclass(frozen=True)
 class Estimate:
-    """The most that a round costs, from its beginning.
+    """Maximal cost of a round, from its start.
 
-    `triples_most` is never exceeded, 0 where a side is missing. `hours` with the workers that live now, None where
-    nothing was measured yet or none lives; `disk_bytes` of kept images and traces, None where nothing was measured.
+    `triples_most` is never exceeded, and is 0 if a side is missing. `hours` is for the workers that are live now; None
+    if nothing was measured yet or no worker is live. `disk_bytes` covers images and traces; None if nothing was
+    measured.
     """
 
     triples_most: int
@@ -29,10 +30,10 @@ class Estimate:
 
 
 def estimate(round_: Round) -> Estimate:
-    """What the round costs at most; one that is not frozen yet as if it were frozen now."""
+    """Return the maximal cost of the round; before its freeze, as if it were frozen now."""
     entries = eligible_entries(round_, clock.now()) if round_.state == Round.State.PLANNED else frozen(round_)
-    there = {entry.track.name for entry in entries}
-    playable = {Track.Name.MODEL, Track.Name.UNTARGETED} <= there
+    tracks = {entry.track.name for entry in entries}
+    playable = {Track.Name.MODEL, Track.Name.UNTARGETED} <= tracks
     triples = ceiling(field_of(round_, entries)) if playable else 0
     workers = live_workers().count()
     seconds, size = _measured()
@@ -45,14 +46,14 @@ def estimate(round_: Round) -> Estimate:
 
 
 def _measured() -> tuple[float | None, float | None]:
-    """Seconds and bytes of one sample in the pieces played last, each None where there is none."""
+    """Return seconds and bytes per sample of the last played pieces, each None if there is none."""
     recent = Piece.objects.filter(state=Piece.State.PLAYED, seconds__isnull=False).order_by("-played_at", "-pk")
     rows = list(recent.values_list("count", "seconds", "artefact")[:RECENT_PIECES])
     if not rows:
         return None, None
     seconds = sum(each or 0.0 for _, each, _ in rows) / sum(count for count, _, _ in rows)
-    kept = [(count, size) for count, _, artefact in rows if (size := _size(artefact)) is not None]
-    return seconds, sum(size for _, size in kept) / sum(count for count, _ in kept) if kept else None
+    sized = [(count, size) for count, _, artefact in rows if (size := _size(artefact)) is not None]
+    return seconds, sum(size for _, size in sized) / sum(count for count, _ in sized) if sized else None
 
 
 def _size(artefact: str) -> int | None:

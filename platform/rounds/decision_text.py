@@ -1,4 +1,4 @@
-"""Sentences about decisions: a pure function of values."""
+"""Decisions as sentences: a pure function of values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class StageWords(Protocol):
-    """What a sentence takes of a stage: a row of `RoundStage`, or what a selector makes of it."""
+    """The fields of a stage that a sentence needs: a row of `RoundStage`, or a selector's view of it."""
 
     @property
     def number(self) -> int: ...
@@ -17,7 +17,7 @@ class StageWords(Protocol):
 
 
 class LineWords(Protocol):
-    """What it takes of a line of the decision log: a row of `Decision`, or what a selector makes of it."""
+    """The fields of a decision that a sentence needs: a row of `Decision`, or a selector's view of it."""
 
     @property
     def place(self) -> int: ...
@@ -32,16 +32,14 @@ class LineWords(Protocol):
 
 
 def why(stage: StageWords, line: LineWords) -> str:
-    """What a stage decided on a player, and by what: "cut in stage 2 on 16 samples: mean rank 31.2, the line was at
+    """Return what a stage decided on a player, and why: "cut in stage 2 on 16 samples: mean rank 31.2, threshold
     24.9"."""
     if line.inconsistent:
-        return (
-            f"eliminated in stage {stage.number} on {stage.samples} samples: inconsistent, it did not pass its audits"
-        )
+        return f"eliminated in stage {stage.number} on {stage.samples} samples: inconsistent, it failed its audits"
     act = f"place {line.place}" if line.kept else "cut"
     by = stage.ordered_by.replace("_", " ")
-    measured = f"{by} {_number(line.value)}" if line.value is not None else "it met its own team only"
-    cut_line = "" if line.kept or line.cut_line is None else f", the line was at {_number(line.cut_line)}"
+    measured = f"{by} {_number(line.value)}" if line.value is not None else "it met only its own team"
+    cut_line = "" if line.kept or line.cut_line is None else f", threshold {_number(line.cut_line)}"
     return f"{act} in stage {stage.number} on {stage.samples} samples: {measured}{cut_line}"
 
 

@@ -1,4 +1,4 @@
-"""Adapter: the files of a release. Equal rows give equal bytes, whenever and however often they are made."""
+"""Adapter: the files of a release. Equal rows always give equal bytes."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ HOW_TO_CHECK = (
 
 
 def bundle_of(round_: Round) -> bytes:
-    """The result bundle of a scored round: its outcome, signed with this site's key."""
+    """Return the result bundle of a scored round: its outcome, signed with the site's key."""
     return signed(object_store.get(round_.outcome))
 
 
 def images_zip(round_: Round) -> bytes:
-    """The secret samples of a round, and all that it takes to check what was published of them at its planning."""
+    """Return the secret samples of a round, with everything needed to check its commitments."""
     samples = samples_of(round_.sample_set)
     hashes = sample_hashes(round_.sample_set, round_.salt)
     file = io.BytesIO()
@@ -55,7 +55,8 @@ def images_zip(round_: Round) -> bytes:
 
 
 def pairs_table(round_: Round) -> bytes:
-    """Every pair that the outcome rests on, those of players that were cut too, and how its images are asked for."""
+    """Return the table of all pairs that the outcome uses, eliminated players included, with the names of their
+    images."""
     teams: dict[int, set[str]] = defaultdict(set)
     for player, team in round_.entries.values_list("player", "submission__repository__entry__team__slug"):
         teams[player].add(team)
@@ -77,22 +78,22 @@ def pairs_table(round_: Round) -> bytes:
 
 
 def pairs_of(round_: Round) -> QuerySet[Match, Any]:
-    """The matches of a round that its outcome rests on, each with the number of their `samples` that it does."""
+    """Return the matches that a round's outcome uses, each with the number of `samples` that it uses."""
     matches = Match.objects.filter(round_match__round=round_, round_match__samples__gt=0)
     return matches.annotate(samples=F("round_match__samples")).select_related("model", "attack", "round_match")
 
 
 def pair_zip(pair: Match) -> bytes:
-    """The perturbed images of a match, its traces, and how each sample ended. It takes its time.
+    """Return the perturbed images of a match, its traces, and how each sample ended. Slow.
 
-    Where the attack found no adversarial the image is grey, as it was scored. The files of its pieces are those whose
-    digests the bundle holds.
+    Where the attack found no adversarial, the image is grey, as it was scored. The bundle holds the digests of the
+    pieces' files.
     """
     file, samples = io.BytesIO(), pair.round_match.samples or 0
     name = partial(public_name, pair.round_match.round.competition)
     with zipfile.ZipFile(file, "w") as archive:
-        told = {"model": name(pair.model.digest), "attack": name(pair.attack.digest), "samples": samples}
-        _add(archive, PAIR, json.dumps(told, indent=2).encode())
+        description = {"model": name(pair.model.digest), "attack": name(pair.attack.digest), "samples": samples}
+        _add(archive, PAIR, json.dumps(description, indent=2).encode())
         columns = ("sample", "outcome", "distance", "queries", "found_label")
         rows = pair.sample_results.filter(sample__lt=samples).order_by("sample").values_list(*columns)
         _add(archive, ROWS, _table(columns, rows))

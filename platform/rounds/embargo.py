@@ -1,4 +1,4 @@
-"""Whether the images of a round must stay secret: nobody may see what others are still measured on."""
+"""The embargo of a round's images: they stay secret while another measurement uses them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ OVER = (Round.State.PUBLISHED, Round.State.CANCELLED)
 
 
 def embargo_reason(round_: Round) -> str:
-    """Why nobody may see the images of a round yet; empty where they may.
+    """Return why the images of a round must stay secret, "" if they may be public.
 
-    They may not while anything is played on them, and while another sample set shares an image with them and may
-    still be played: the validation samples of a competition that is not over, samples of a round that is not
-    published, and samples from which a round may still be drawn.
+    They stay secret while matches on them are open, and while another sample set shares an image with them and may
+    still be played: validation samples of a competition that has not ended, samples of an unpublished round, and
+    samples from which a round may still be drawn.
     """
     own = round_.sample_set
     if Match.objects.filter(sample_set=own, state__in=OPEN).exists():
@@ -33,7 +33,7 @@ def embargo_reason(round_: Round) -> str:
 
 
 def _others(own: SampleSet) -> list[SampleSet]:
-    """Every other secret set. What `own` was drawn from is used up with it."""
+    """Return every other secret set. The set from which `own` was drawn is used up with it."""
     sets = SampleSet.objects.exclude(purpose=SampleSet.Purpose.DEVELOPMENT).exclude(pk__in=[own.pk, own.drawn_from_id])
     being_played = Match.objects.filter(sample_set=OuterRef("pk"), state__in=OPEN)
     return list(sets.annotate(being_played=Exists(being_played)).select_related("competition", "round"))

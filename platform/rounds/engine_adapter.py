@@ -1,4 +1,4 @@
-"""Adapter: a round's rows, as the engine's values."""
+"""Adapter: a round's rows as values of the engine."""
 
 from __future__ import annotations
 
@@ -63,20 +63,20 @@ Results = Mapping[tuple[str, str], Mapping[int, SampleRow]]
 
 
 def facts_of(round_: Round) -> RoundFacts:
-    """All that is known of a frozen round, in five queries."""
+    """Return all facts of a frozen round, in five queries."""
     facts = _facts(round_, frozen(round_), _results(round_))
     return replace(facts, failed_audits=_failed_audits(round_, ends_of(facts)))
 
 
 def field_of(round_: Round, entries: Iterable[RoundEntry]) -> RoundFacts:
-    """The round as it would begin with `entries`, with nothing played."""
+    """Return the facts of the round if it started with `entries`, with nothing played."""
     return _facts(round_, entries, {})
 
 
 def state_of(facts: RoundFacts) -> RoundState:
-    """Where the round stands and what must be played next, or its outcome.
+    """Return the state of the round: what must be played next, or its outcome.
 
-    Raises `NobodyLeftError` where all models left, and `Fault` for facts that cannot be.
+    Raise `NobodyLeftError` if all models left, and `Fault` for impossible facts.
     """
     try:
         return advance(facts)
@@ -94,22 +94,22 @@ def check_field(round_: Round, entries: Iterable[RoundEntry], rules: RulesVersio
 
 
 def ends_of(facts: RoundFacts) -> tuple[int, ...]:
-    """The sample counts at which a stage may end, so that no piece reaches beyond one."""
+    """Return the sample counts at which a stage may end; no piece extends beyond one."""
     return piece_ends(facts.schedule, facts.samples, facts.guard)
 
 
 def outcome_of(round_: Round, facts: RoundFacts, entries: Iterable[RoundEntry]) -> bytes:
-    """All facts of a round that is over and everything that follows from them: equal rounds give equal bytes.
+    """Return all facts of a finished round and everything that follows from them: equal rounds give equal bytes.
 
-    Players have their public names in it. It takes seconds for a large round. Raises `Fault` where the round was never
-    frozen, and where who plays is not what was committed to then.
+    Players appear under their pseudonyms. A large round takes seconds. Raise `Fault` if the round was never frozen, or
+    its entries differ from the commitment of the freeze.
     """
     if round_.rules is None:
         raise Fault(f"{round_} has no rules: it was never frozen")
     name = partial(public_name, round_.competition)
     facts, submissions = rename_facts(facts, name), rename_players(_submissions(entries), name)
     if field_commitment_of(round_.field_salt, facts, submissions) != round_.field_commitment:
-        raise Fault(f"who plays in {round_} is not what was committed to when it was frozen")
+        raise Fault(f"the entries of {round_} differ from the commitment made at its freeze")
     head = BundleHead(
         competition=round_.competition.slug,
         number=round_.number,
@@ -138,7 +138,7 @@ def outcome_of(round_: Round, facts: RoundFacts, entries: Iterable[RoundEntry]) 
 
 
 def commitment_to_field(round_: Round, entries: Sequence[RoundEntry], salt: str) -> str:
-    """The salted hash of who plays, and in which order, when a round begins with `entries`."""
+    """Return the salted hash of the entries and their order, when a round starts with `entries`."""
     name = partial(public_name, round_.competition)
     facts, submissions = field_of(round_, entries), _submissions(entries)
     return field_commitment_of(salt, rename_facts(facts, name), rename_players(submissions, name))
@@ -164,13 +164,13 @@ def _submission(entry: RoundEntry) -> BundleSubmission:
 
 
 def frozen(round_: Round) -> list[RoundEntry]:
-    """The entries of a round in their order, with players and teams."""
+    """Return the entries of a round in order, with players and teams."""
     rows = round_.entries.select_related("track", "player", "submission__repository__entry__team")
     return list(rows.order_by("track", "order"))
 
 
 def prizes_of(entries: Iterable[RoundEntry]) -> list[tuple[int, bool, str, str]]:
-    """What may change of the entries of a frozen round until it is published, to be compared."""
+    """Return what may change of the entries between freeze and publication, for comparison."""
     return [(entry.pk, entry.eligible, entry.ineligible_because, entry.audit_override_reason) for entry in entries]
 
 
@@ -192,13 +192,13 @@ def _facts(round_: Round, entries: Iterable[RoundEntry], results: Results) -> Ro
         sweep=round_.kind == Round.Kind.FINAL,
         entrants=tuple(
             RoundEntrant(track, player, tuple(of), player in bundled)
-            for wanted in Track
+            for side in Track
             for (track, player), of in teams.items()
-            if track is wanted
+            if track is side
         ),
         priors={
-            wanted: tuple(player for track, player in sorted(prior, key=prior.__getitem__) if track is wanted)
-            for wanted in Track
+            side: tuple(player for track, player in sorted(prior, key=prior.__getitem__) if track is side)
+            for side in Track
         },
         results=results,
         kept=kept,
@@ -206,7 +206,7 @@ def _facts(round_: Round, entries: Iterable[RoundEntry], results: Results) -> Ro
 
 
 def _failed_audits(round_: Round, ends: Sequence[int]) -> dict[tuple[str, str], tuple[int, ...]]:
-    """Of each pair whose audit failed on the first so many samples, where a stage may end."""
+    """Return, per pair, the sample counts (ends of stages) on whose first samples its audit failed."""
     played = Piece.objects.filter(match__round_match__round=round_, state=Piece.State.PLAYED).order_by("match", "first")
     columns = ("match__model__digest", "match__attack__digest", "first", "count", "audit")
     pairs: dict[tuple[str, str], list[PieceAudit]] = {}
@@ -217,7 +217,7 @@ def _failed_audits(round_: Round, ends: Sequence[int]) -> dict[tuple[str, str], 
 
 
 def _pieces(round_: Round) -> dict[tuple[str, str], list[BundlePiece]]:
-    """What was kept of each pair's images and traces, in the order of their samples."""
+    """Return the stored images and traces of each pair, in the order of their samples."""
     played = Piece.objects.filter(match__round_match__round=round_, state=Piece.State.PLAYED).order_by("match", "first")
     columns = ("match__model__digest", "match__attack__digest", "first", "count", "artefact")
     pieces: dict[tuple[str, str], list[BundlePiece]] = {}
@@ -227,7 +227,7 @@ def _pieces(round_: Round) -> dict[tuple[str, str], list[BundlePiece]]:
 
 
 def _results(round_: Round) -> Results:
-    """Every sample that was played for the round, in an order of its own: who played when changes nothing."""
+    """Return every sample that was played for the round, in a fixed order: the order of playing changes nothing."""
     pairs = round_.round_matches.order_by("match__model__digest", "match__attack__digest")
     names = {row[0]: row[1:] for row in pairs.values_list("match", "match__model__digest", "match__attack__digest")}
     results: dict[tuple[str, str], dict[int, SampleRow]] = {pair: {} for pair in names.values()}
@@ -235,7 +235,7 @@ def _results(round_: Round) -> Results:
     columns = rows.values_list("match", "sample", "outcome", "distance", "worst_case", "queries")
     outcomes = {str(outcome): outcome for outcome in Outcome}
     for match, sample, text, distance, worst_case, queries in columns.iterator(chunk_size=5000):
-        if match not in names:  # asked for by another conductor, and played, since the names were read
+        if match not in names:  # requested and played by another process since the names were read
             continue
         outcome = outcomes[text]
         scored = scored_distance(outcome, distance, worst_case)

@@ -1,4 +1,4 @@
-"""Who would be frozen now: the newest counting submission of each repository, in two orders. Reads only."""
+"""The entries of a round: the newest counting submission of each repository, in two orders. Reads only."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def eligible_entries(round_: Round, at: datetime) -> list[RoundEntry]:
-    """The entries, not saved, that the round has when what counts is what was ready at `at`; of all tracks.
+    """Return the unsaved entries of all tracks that the round has if readiness is judged at `at`.
 
-    What is withdrawn or disqualified by now, or was found void by its own cause, does not count: the newest other one
-    does. Scores are those known at `at`: it is the same however long after a round is frozen.
+    A submission withdrawn, disqualified or found void since then does not count: the next newest one does. Scores are
+    those known at `at`, so the result does not depend on when the round is frozen.
     """
     by_track: dict[Track, list[Submission]] = {}
     for submission in _newest(round_.competition, at):
@@ -30,7 +30,7 @@ def eligible_entries(round_: Round, at: datetime) -> list[RoundEntry]:
         by_prior = sorted(submissions, key=_prior_key(places_at(track, at)))
         prior = {row.pk: place for place, row in enumerate(by_prior, 1)}
         entries += [
-            _seat(round_, submission, order, prior[submission.pk]) for order, submission in enumerate(submissions, 1)
+            _entry(round_, submission, order, prior[submission.pk]) for order, submission in enumerate(submissions, 1)
         ]
     return entries
 
@@ -47,7 +47,7 @@ def _newest(competition: Competition, at: datetime) -> list[Submission]:
 
 
 def _prior_key(places: Mapping[int, int]) -> Callable[[Submission], tuple[bool, int, bool, int]]:
-    """The order that seats the first panel: by the board; who is not on it after that, baselines first."""
+    """Return the sort key of the initial seeding: by the board, then those not on it, baselines first."""
 
     def key(submission: Submission) -> tuple[bool, int, bool, int]:
         place = places.get(submission.repository.entry_id)
@@ -56,7 +56,7 @@ def _prior_key(places: Mapping[int, int]) -> Callable[[Submission], tuple[bool, 
     return key
 
 
-def _seat(round_: Round, submission: Submission, order: int, prior: int) -> RoundEntry:
+def _entry(round_: Round, submission: Submission, order: int, prior: int) -> RoundEntry:
     because = _ineligible_because(round_, submission)
     return RoundEntry(
         round=round_,
@@ -79,7 +79,7 @@ def _player(submission: Submission) -> Player:
 def _ineligible_because(round_: Round, submission: Submission) -> str:
     if submission.repository.entry.ineligible_for_prizes:
         return "the team takes part without prizes"
-    asked = round_.competition.licence_policy == Competition.LicencePolicy.OPEN_SOURCE
-    if asked and round_.kind == Round.Kind.FINAL and not is_open_source(submission.licence):
+    open_source_required = round_.competition.licence_policy == Competition.LicencePolicy.OPEN_SOURCE
+    if open_source_required and round_.kind == Round.Kind.FINAL and not is_open_source(submission.licence):
         return f"its licence is not known to be open source: {submission.licence[:120] or 'none was found'}"
     return ""

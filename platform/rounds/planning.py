@@ -1,4 +1,4 @@
-"""Plan a round: its window, its secret samples, and the commitment to them. Part of the services."""
+"""The planning of a round: its window, its secret samples, and the commitment to them."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ def plan_round(
     by: User,
     reason: str = "",
 ) -> Round:
-    """Plan a round on `samples` samples of `source`, drawn in an order that follows from a secret salt of the site.
+    """Plan a round on `samples` samples of `source`, in an order that follows from a secret salt of the site.
 
-    Whoever plans again to get another order cancels a round first, which stays listed.
+    Another order requires the cancellation of this round, which stays listed.
 
-    Raises `Refusal` where `by` may not, the window cannot be, or the samples are of another purpose, too few, or were
-    ever played or drawn for a round that was not cancelled before it played, and where the round with those who would
-    be in it now is too large to be verified afterwards.
+    Raise `Refusal` where `by` is not allowed, the window is invalid, or the samples have another purpose, are too few,
+    or were played or drawn for a round that was not cancelled before it played, and where a round of the current field
+    is too large to be verified afterwards.
     """
     require_organiser(by, competition)
     kind, schedule, title = _kind(kind), _schedule(schedule), _title(title)
     if guard and schedule != Round.Schedule.LADDER:
-        raise Refusal(f"the schedule {schedule} knows no guard", fix="take the ladder, or leave the guard out")
+        raise Refusal(f"the schedule {schedule} has no guarded cuts", fix="choose the ladder, or turn guarded cuts off")
     salt = salts.new_salt()
     _check_samples(competition, kind, source, samples)
-    # before the transaction, since it reads many images; what a refusal leaves in the store is harmless
+    # before the transaction, since it reads many images; leftovers in the store are harmless
     drawn = draw_samples(source=source, count=samples, salt=salt)
     commitment = commitment_of(drawn.sample_set, salt)
     with transaction.atomic():
@@ -91,47 +91,45 @@ def plan_round(
 def _title(title: str) -> str:
     title = title.strip()
     if not 1 <= len(title) <= 120:
-        raise Refusal("a round needs a title of 1 to 120 characters", fix='give one, e.g. "Round 1"')
+        raise Refusal("a round needs a title of 1 to 120 characters", fix='enter one, e.g. "Round 1"')
     return title
 
 
 def _kind(kind: str) -> Round.Kind:
     if kind not in Round.Kind.values:
-        raise Refusal(f"{kind!r} is no kind of round", fix=f"choose one of {', '.join(Round.Kind.values)}")
+        raise Refusal(f"{kind!r} is not a kind of round", fix=f"choose one of {', '.join(Round.Kind.values)}")
     return Round.Kind(kind)
 
 
 def _schedule(schedule: str) -> Round.Schedule:
     if schedule not in Round.Schedule.values:
-        raise Refusal(f"{schedule!r} is no schedule", fix=f"choose one of {', '.join(Round.Schedule.values)}")
+        raise Refusal(f"{schedule!r} is not a schedule", fix=f"choose one of {', '.join(Round.Schedule.values)}")
     return Round.Schedule(schedule)
 
 
 def _free_name(competition: Competition, number: int) -> str:
-    """round-1, or round-1-2 and so on where a set that was imported is called so."""
+    """Return "round-1", or "round-1-2" and so on if an imported set has that name."""
     taken = set(competition.sample_sets.values_list("name", flat=True))
-    wanted = f"round-{number}"
-    further = (f"{wanted}-{other}" for other in count(2))
-    return wanted if wanted not in taken else next(name for name in further if name not in taken)
+    preferred = f"round-{number}"
+    further = (f"{preferred}-{other}" for other in count(2))
+    return preferred if preferred not in taken else next(name for name in further if name not in taken)
 
 
 def _check_samples(competition: Competition, kind: Round.Kind, source: SampleSet, samples: int) -> None:
     purpose = _PURPOSES[kind]
     if source.competition_id != competition.pk or source.drawn_from_id is not None:
-        raise Refusal(f"{source} is no imported set of {competition.title}", fix="choose one that is")
+        raise Refusal(f"{source} is not an imported set of {competition.title}", fix="choose one of its imported sets")
     if source.purpose != purpose:
         raise Refusal(
             f"a {kind.label} plays on samples for {purpose}, and {source} is for {source.purpose}",
             fix=f"choose a set whose purpose is {purpose}, or import one",
         )
     if not 1 <= samples <= source.count:
-        raise Refusal(f"{source} has {source.count} samples, not {samples}", fix=f"ask for 1 to {source.count}")
+        raise Refusal(f"{source} has {source.count} samples, not {samples}", fix=f"choose 1 to {source.count}")
     if samples > MOST_SAMPLES:
-        raise Refusal(
-            f"a round plays on at most {MOST_SAMPLES:,} samples, not {samples:,}", fix="ask for fewer of the set"
-        )
+        raise Refusal(f"a round plays on at most {MOST_SAMPLES:,} samples, not {samples:,}", fix="choose fewer samples")
     taken = Round.objects.filter(sample_set__drawn_from=source).exclude(state=Round.State.CANCELLED).first()
     if taken is not None:
-        raise Refusal(f"{source} is drawn for {taken.title} already", fix="import another set, or cancel that round")
+        raise Refusal(f"{source} is already used by {taken.title}", fix="import another set, or cancel that round")
     if ever_played(source):
-        raise Refusal(f"{source} was played before, so it is secret no more", fix="import another set")
+        raise Refusal(f"{source} was played before, so it is no longer secret", fix="import another set")

@@ -1,4 +1,4 @@
-"""What publishing a round would change: the pools, and who stands where and why. Part of the selectors."""
+"""The preview of a round: the pools and places that publishing it would change."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from submissions.models import Player, Submission
 
 @dataclass(frozen=True)
 class Moved:
-    """An entry as the board has it and as the round does. `rank_before` is None for who is not on the board.
+    """An entry's place on the leaderboard and in the round. `rank_before` is None for an entry not on the leaderboard.
 
-    `why` is one sentence on what the last stage that it played decided. `gone`: "withdrawn", "disqualified",
-    "inconsistent", or nothing; who is gone comes into no pool. `unfit` counts the round's matches in which a model did
-    not pass its audit; `kept` says why an organiser lets it stand.
+    `why` is a sentence on the decision of its last stage. `gone`: "withdrawn", "disqualified", "inconsistent", or
+    empty; an entry that is gone does not join the pool. `failed_audits` counts the round's matches in which a model
+    failed its audit; `audit_override_reason` says why an organiser keeps it.
     """
 
     team: str
@@ -35,19 +35,20 @@ class Moved:
     place: int | None
     why: str
     gone: str
-    unfit: int
-    kept: str
+    failed_audits: int
+    audit_override_reason: str
 
     @property
     def remark(self) -> str:
-        """Why it comes into no pool, that it did not pass its audit, and why it stands; empty for most."""
-        audit = f"did not pass its audit in {_matches(self.unfit)}" if self.unfit else ""
-        return ", ".join(filter(None, [self.gone, audit, f"kept: {self.kept}" if self.kept else ""]))
+        """Why it does not join the pool, its failed audits, and their override; empty for most."""
+        audit = f"failed its audit in {_matches(self.failed_audits)}" if self.failed_audits else ""
+        override = f"audit overridden: {self.audit_override_reason}" if self.audit_override_reason else ""
+        return ", ".join(filter(None, [self.gone, audit, override]))
 
 
 @dataclass(frozen=True)
 class Preview:
-    """What publishing changes in one track; `pool_after` is empty where the pool stays, as nobody played."""
+    """What publishing changes in one track; `pool_after` is empty if the pool stays, as the track had no entries."""
 
     track: Track
     pool_before: Sequence[Player]
@@ -56,7 +57,7 @@ class Preview:
 
 
 def preview(round_: Round) -> list[Preview]:
-    """What publishing a scored round now would change, by track, in a number of queries that does not grow."""
+    """Return what publishing a scored round now would change, by track, in a fixed number of queries."""
     rules = rules_in_force(round_.competition)
     most = query_rules(rules.values, rules.version).opponents
     entries = list(
@@ -82,24 +83,24 @@ def preview(round_: Round) -> list[Preview]:
 
 
 def preview_digest(round_: Round, views: Sequence[Preview]) -> str:
-    """What publishing the round promises by its preview, as a digest: the outcome, the pools, and who is marked how.
+    """Return a digest of what the preview promises: the outcome, the pools, and the marks of entries.
 
-    Ranks on the boards are no part of it: they go on while the preview is looked at, and publishing does not set them.
+    Leaderboard ranks are not part of it: they change while the preview is open, and publishing does not set them.
     """
     promised = [
         [
             view.track.name,
             [player.digest for player in view.pool_before],
             [player.digest for player in view.pool_after],
-            [[row.place, row.gone, row.unfit, row.kept] for row in view.rows],
+            [[row.place, row.gone, row.failed_audits, row.audit_override_reason] for row in view.rows],
         ]
         for view in views
     ]
     return hashlib.sha256(json.dumps([round_.outcome, promised]).encode()).hexdigest()
 
 
-def pools_in_words(views: Sequence[Preview]) -> list[str]:
-    """A sentence on the pool of each track that publishing makes, best first."""
+def pool_sentences(views: Sequence[Preview]) -> list[str]:
+    """Return a sentence on the new pool of each track, best player first."""
     return [
         f"Pool of the {view.track.name} track: {', '.join(player.title for player in view.pool_after)}."
         for view in views
@@ -107,14 +108,14 @@ def pools_in_words(views: Sequence[Preview]) -> list[str]:
     ]
 
 
-def unfit(views: Sequence[Preview]) -> list[str]:
-    """A sentence for each entry that would stand although its model did not pass its audit, best place first."""
+def audit_notes(views: Sequence[Preview]) -> list[str]:
+    """Return a sentence for each ranked entry whose model failed its audit without an override, best place first."""
     return [
-        f"{row.title} of {row.team}, place {row.place}, did not pass its audit in {_matches(row.unfit)}: "
-        "disqualify it before you apply, or let it stand."
+        f"{row.title} of {row.team}, place {row.place}, failed its audit in {_matches(row.failed_audits)}: "
+        "disqualify it before you publish, or override the audit."
         for view in views
         for row in view.rows
-        if row.unfit and not row.gone and not row.kept
+        if row.failed_audits and not row.gone and not row.audit_override_reason
     ]
 
 
@@ -128,7 +129,7 @@ def _pool(track: Track) -> list[Player]:
 
 
 def _left(players: Sequence[Player]) -> set[int]:
-    """Those of `players` that teams sent, and of which every submission is disqualified or withdrawn."""
+    """Return the keys of the submitted players whose submissions are all disqualified or withdrawn."""
     standing = Submission.objects.filter(disqualified_at=None).exclude(state=Submission.State.WITHDRAWN)
     sent = Player.objects.filter(pk__in=[player.pk for player in players], baseline="", submissions__isnull=False)
     return set(sent.exclude(submissions__in=standing).values_list("pk", flat=True))
@@ -140,16 +141,16 @@ def pool_after(
     gone: Container[int],
     unmet: Container[tuple[int, int]],
 ) -> list[Player]:
-    """Who comes into the pool of a track, in this order, for as many as the rules allow: the best entries that are not
-    `gone`, then those of the pool `before`; without entries nobody, as the pool stays.
+    """Return the candidates for the pool of a track, in order: the best entries that are not `gone`, then the pool
+    `before`; none without entries, as the pool then stays.
 
-    `unmet`: who met nobody, as all others were of its own teams, has shown nothing and comes after all of them.
+    Players in `unmet` had only opponents of their own teams, have shown nothing, and come last.
     """
-    there = {entry.player_id: entry.player for entry in entries if entry.pk not in gone}
-    left = {entry.player_id for entry in entries} - there.keys()
+    remaining = {entry.player_id: entry.player for entry in entries if entry.pk not in gone}
+    left = {entry.player_id for entry in entries} - remaining.keys()
     last = {entry.player_id for entry in entries if (entry.track_id, entry.player_id) in unmet}
-    chosen = {key: player for key, player in there.items() if key not in last}
-    filled = chosen | {player.pk: player for player in before if player.pk not in chosen.keys() | left} | there
+    chosen = {key: player for key, player in remaining.items() if key not in last}
+    filled = chosen | {player.pk: player for player in before if player.pk not in chosen.keys() | left} | remaining
     return list(filled.values()) if entries else []
 
 
@@ -167,8 +168,8 @@ def _moved(
         place=entry.place,
         why=words.get((entry.track_id, entry.player_id), ""),
         gone=_gone(entry),
-        unfit=failed.get(entry.player_id, 0),
-        kept=entry.audit_override_reason,
+        failed_audits=failed.get(entry.player_id, 0),
+        audit_override_reason=entry.audit_override_reason,
     )
 
 
@@ -185,7 +186,7 @@ def _failed_audits(round_: Round) -> dict[int, int]:
 
 
 def reasons_of(round_: Round) -> tuple[dict[tuple[int, int], str], set[tuple[int, int]]]:
-    """The sentence on each player's last stage, by track and player, and who met nobody in it.
+    """Return the sentence on each player's last stage, by track and player, and the players without an opponent in it.
 
     A model's are those of the first bracket, unless it left the other one as inconsistent.
     """
@@ -197,4 +198,4 @@ def reasons_of(round_: Round) -> tuple[dict[tuple[int, int], str], set[tuple[int
             continue
         met[line.track_id, line.player_id] = line.value is not None
         reasons[line.track_id, line.player_id] = why(line.stage, line)
-    return reasons, {key for key, somebody in met.items() if not somebody}
+    return reasons, {key for key, has_met in met.items() if not has_met}

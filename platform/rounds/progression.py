@@ -1,7 +1,7 @@
-"""Conduct a round that plays: from what was played to what is played next, or to the result. Part of the services.
+"""The progression of a running round: from results to the next matches, or to the outcome.
 
-One step is one transaction, and follows from rows alone. So whoever does it, however often, and wherever it is killed,
-the outcome is the same; no clock and no order of arrival is read.
+One step is one transaction and depends only on rows, never on a clock or the order of arrival. So the outcome is the
+same whichever process takes a step, however often, and wherever one is killed.
 """
 
 from __future__ import annotations
@@ -42,45 +42,45 @@ Players = Mapping[tuple[str, str], Player]
 
 _OPEN = (Match.State.WAITING, Match.State.PLAYING, Match.State.SUSPENDED)
 NOBODY_LEFT = (
-    "Every model that was still in did not pass its audits, and nothing is left that attacks could meet. "
-    "Keep those that you trust, or cancel the round."
+    "Every remaining model failed its audits, so attacks have no opponents left. "
+    "Override the audits of models that you trust, or cancel the round."
 )
 _NAMED = 5
-"""How many failed matches a problem names."""
+"""Number of failed matches that a problem lists."""
 
 
 def advance_round(round_: Round) -> None:
-    """Take the next step of a round that plays, where nothing that it asked for is left to play. Safe to repeat.
+    """Take the next step of a running round if nothing that it requested is left to play. Safe to repeat.
 
-    A failed match stops the round, with a problem that names it, until an organiser has it played again; so do matches
-    whose audit is open, and a stage that all models would leave. Raises `Fault` where a stored stage is not what
-    follows from the rows.
+    A failed match stops the round, with a problem that names it, until an organiser replays it; so do matches with an
+    open audit, and a stage that all models would leave. Raise `Fault` if a stored stage differs from what follows from
+    the rows.
     """
     if not _is_due(round_):
         return
-    # from rows that change no more, before the lock; should another process take the step first, this one adds nothing
+    # before the lock, from rows that no longer change; if another process takes the step first, this one adds nothing
     facts = facts_of(round_)
     try:
         state = state_of(facts)
     except NobodyLeftError:
         record_problem(round_, NOBODY_LEFT)
         return
-    seated = frozen(round_)
-    outcome = object_store.put(outcome_of(round_, facts, seated)) if state.over else ""
+    committed = frozen(round_)
+    outcome = object_store.put(outcome_of(round_, facts, committed)) if state.over else ""
     with transaction.atomic():
-        held = locked(round_)
-        entries = frozen(held)
-        # where a licence was judged meanwhile, the outcome is not this one: the next step writes it
-        if held.state != Round.State.PLAYING or prizes_of(entries) != prizes_of(seated):
+        current = locked(round_)
+        entries = frozen(current)
+        # a licence review meanwhile changes the outcome: the next step writes it
+        if current.state != Round.State.PLAYING or prizes_of(entries) != prizes_of(committed):
             return
         players = {(entry.track.name, entry.player.digest): entry.player for entry in entries}
-        _store_stages(held, state, players)
+        _store_stages(current, state, players)
         if state.over:
-            _note_what_counts(held, facts, state)
-            _score(held, outcome, state, entries, players)
+            _note_what_counts(current, facts, state)
+            _score(current, outcome, state, entries, players)
         else:
-            _ask(held, facts, state, players)
-            Round.objects.filter(pk=held.pk).exclude(problem="").update(problem="")
+            _request_matches(current, facts, state, players)
+            Round.objects.filter(pk=current.pk).exclude(problem="").update(problem="")
 
 
 def _is_due(round_: Round) -> bool:
@@ -101,23 +101,23 @@ def _is_due(round_: Round) -> bool:
 
 
 def _open(unfinished: Sequence[Match]) -> str:
-    return f"The audit of the model is open in {_listed(unfinished)}. The round goes on once these are finished."
+    return f"The model's audit is open in {_listed(unfinished)}. The round continues when these are finished."
 
 
 def _missing(matches: QuerySet[Match]) -> str:
-    """Who is missing to play the matches that are open, empty where nobody is."""
-    # one tells for all: a match that needs a GPU where there is one
+    """Return which kind of worker the open matches lack, "" if none."""
+    # check one match, preferably one that needs a GPU
     neediest = matches.filter(state__in=OPEN_MATCH).order_by("-needs_gpu")[:1]
     if not worker_is_missing(neediest):
         return ""
-    wanted = "worker with a GPU" if neediest[0].needs_gpu else "worker that plays"
-    return f"No {wanted} was seen lately, and matches wait for one. Start one; the round then goes on by itself."
+    missing = "worker with a GPU" if neediest[0].needs_gpu else "worker that plays"
+    return f"No {missing} was seen recently, and matches wait for one. Start one; the round then continues by itself."
 
 
 def _failure(failed: Sequence[Match]) -> str:
     return (
-        f"Our side failed in {_listed(failed)}. The first: {failed[0].fault}. "
-        "Mend what is wrong with the host, then have them replayed in the list of matches."
+        f"A platform error occurred in {_listed(failed)}. The first: {failed[0].fault}. "
+        "Fix the host, then replay them in the list of matches."
     )
 
 
@@ -127,15 +127,15 @@ def _listed(matches: Sequence[Match]) -> str:
     return f"{len(matches)} of its matches: {named}{more}"
 
 
-def _ask(round_: Round, facts: RoundFacts, state: RoundState, players: Players) -> None:
-    """Have everything played that the step needs, in a number of queries that does not grow with the pairs."""
+def _request_matches(round_: Round, facts: RoundFacts, state: RoundState, players: Players) -> None:
+    """Request all matches that the step needs, in a number of queries that does not grow with the pairs."""
     if round_.rules is None:
-        raise Fault(f"{round_} plays without rules")
+        raise Fault(f"{round_} has no rules")
     models = {digest: player for (track_name, digest), player in players.items() if track_name == Track.Name.MODEL}
     attacks = {digest: player for (track_name, digest), player in players.items() if track_name != Track.Name.MODEL}
     by_samples: dict[int, list[tuple[Player, Player]]] = {}
-    for wanted in state.requests:
-        by_samples.setdefault(wanted.upto, []).append((models[wanted.model], attacks[wanted.attack]))
+    for request in state.requests:
+        by_samples.setdefault(request.upto, []).append((models[request.model], attacks[request.attack]))
     ends = ends_of(facts)
     for upto, pairs in sorted(by_samples.items()):
         matches = request_matches(
@@ -152,7 +152,7 @@ def _ask(round_: Round, facts: RoundFacts, state: RoundState, players: Players) 
 
 
 def _store_stages(round_: Round, state: RoundState, players: Players) -> None:
-    """Store the finished stages that are new; raises `Fault` where one that is stored differs from `state`'s."""
+    """Store new finished stages; raise `Fault` if a stored one differs from `state`."""
     tracks = {track.name: track for track in round_.competition.tracks.all()}
     stored = {(row.bracket, row.number): row for row in round_.stages.prefetch_related("decisions")}
     stages, decisions = [], []
@@ -189,7 +189,7 @@ def _store_stages(round_: Round, state: RoundState, players: Players) -> None:
                 stages.append(row)
                 decisions += lines
             elif _values(before, before.decisions.all()) != _values(row, lines):
-                raise Fault(f"{before} is stored otherwise than it follows from what was played")
+                raise Fault(f"{before} differs from what follows from the played matches")
     RoundStage.objects.bulk_create(stages)
     Decision.objects.bulk_create(decisions)
 
@@ -220,16 +220,16 @@ RESULT = (
 
 
 def _note_what_counts(round_: Round, facts: RoundFacts, state: RoundState) -> None:
-    """Write on each match on how many of its samples the outcome rests: on none where a kept model made it needless."""
-    asked = demanded(facts, state)
+    """Store for each match how many samples the outcome uses: none if an audit override made it unnecessary."""
+    required = demanded(facts, state)
     rows = list(round_.round_matches.select_related("match__model", "match__attack"))
     for row in rows:
-        row.samples = asked.get((row.match.model.digest, row.match.attack.digest), 0)
+        row.samples = required.get((row.match.model.digest, row.match.attack.digest), 0)
     RoundMatch.objects.bulk_update(rows, ["samples"], batch_size=500)
 
 
 def _score(round_: Round, outcome: str, state: RoundState, entries: Sequence[RoundEntry], players: Players) -> None:
-    """Write the places, the warnings and the digest of the outcome; entries that share a player share its place."""
+    """Write the places, the warnings and the digest of the outcome; entries with the same player share its place."""
     places = {(str(place.track), place.player): place for place in state.places}
     by_digest = {digest: player for (_, digest), player in players.items()}
     for entry in entries:

@@ -1,4 +1,4 @@
-"""Apply the result of a round: its best become the pools, and a new validation set is drawn. Part of the services."""
+"""Publication of a round's result: new pools and a new validation set."""
 
 from __future__ import annotations
 
@@ -26,67 +26,66 @@ log = logging.getLogger(__name__)
 
 
 def publish(*, round_: Round, by: User, reason: str = "", previewed: str | None = None) -> None:
-    """Make the best of each track its pool, as the preview shows it, and the result public: both or neither.
+    """Publish the result, and make the best of each track its pool, as the preview shows it: both or neither.
 
-    `previewed` is the `preview_digest` of what a person saw and confirmed; nothing else is applied. None: nobody did.
+    `previewed` is the `preview_digest` that a person confirmed; anything else is rejected. None skips the check.
 
-    The boards as they were are kept as snapshots; from then on everybody is measured against the new pools, and on new
-    validation samples where the competition wants them and has them. Where it has none, the round says so. Raises
-    `Refusal`.
+    The previous leaderboards are kept as snapshots. From then on submissions are measured against the new pools, and on
+    new validation samples if the competition has them; if it has none left, the round says so. Raise `Refusal`.
     """
     require_organiser(by, round_.competition)
     renewal = _drawn(round_)
     with transaction.atomic():
         lock_competition(round_)
-        held = locked(round_)
-        require_state(held, Round.State.SCORED, act="published")
-        # whoever is withdrawn or disqualified from here on is so only once these pools are in force
-        placed = held.entries.filter(place__isnull=False).values("submission")
+        current = locked(round_)
+        require_state(current, Round.State.SCORED, act="published")
+        # a later withdrawal or disqualification takes effect after these pools are in force
+        placed = current.entries.filter(place__isnull=False).values("submission")
         list(Submission.objects.select_for_update(no_key=True).filter(pk__in=placed).order_by("pk").values_list("pk"))
         pools = {}
-        views = preview(held)
-        _check_seen(held, views, previewed)
+        views = preview(current)
+        _check_seen(current, views, previewed)
         for view in views:
-            take_snapshot(track=view.track, reason=f"before {held.title} was published")
+            take_snapshot(track=view.track, reason=f"before {current.title} was published")
             if not view.rows:
                 continue
             if not view.pool_after:
                 raise Refusal(
-                    f"nobody is left for the pool of the {view.track.name} track: all are withdrawn or disqualified",
+                    f"the {view.track.name} pool would be empty: every entry is withdrawn or disqualified",
                     fix="reinstate one of them, or cancel the round",
                 )
-            pool = set_pool(track=view.track, players=view.pool_after, reason=held.title, by=by)
+            pool = set_pool(track=view.track, players=view.pool_after, reason=current.title, by=by)
             pools[view.track.name] = pool.number
-        move(held, Round.State.PUBLISHED, "publish", by=by, reason=reason, outcome=held.outcome, pools=pools)
-        _renew(held, renewal)
+        move(current, Round.State.PUBLISHED, "publish", by=by, reason=reason, outcome=current.outcome, pools=pools)
+        _renew(current, renewal)
     round_.refresh_from_db()
 
 
-def _check_seen(held: Round, views: Sequence[Preview], previewed: str | None) -> None:
-    if previewed is not None and previewed != preview_digest(held, views):
+def _check_seen(current: Round, views: Sequence[Preview], previewed: str | None) -> None:
+    if previewed is not None and previewed != preview_digest(current, views):
         raise Refusal(
-            f"what would be applied of {held.title} is no longer what its preview showed: somebody was disqualified, "
-            "reinstated, withdrawn or kept since then, or a pool was changed",
-            fix="look at the preview again, then apply it",
+            f"the preview of {current.title} is out of date: an entry was disqualified, reinstated or withdrawn, an "
+            "audit was overridden, or a pool was changed",
+            fix="check the preview again, then publish",
         )
 
 
 def _drawn(round_: Round) -> Renewal | Exception | None:
-    """The next validation set, or what keeps it from being drawn; None where none is wanted.
+    """Return the next validation set, or the error that prevents it; None if the competition does not renew it.
 
-    Before the transaction, since it reads many images; what is not kept then is harmless in the store.
+    Runs before the transaction, since it reads many images; unused ones in the store are harmless.
     """
-    held = Round.objects.select_related("competition").get(pk=round_.pk)
-    if held.state != Round.State.SCORED or not held.competition.new_validation_set:
+    current = Round.objects.select_related("competition").get(pk=round_.pk)
+    if current.state != Round.State.SCORED or not current.competition.new_validation_set:
         return None
     try:
-        return draw_validation_set(held.competition)
-    except Exception as error:  # whatever it is, a data set that is not there keeps no result back
+        return draw_validation_set(current.competition)
+    except Exception as error:  # any error: a missing data set must not block the result
         return error
 
 
-def _renew(held: Round, renewal: Renewal | Exception | None) -> None:
-    """Let the new validation set come into force with the pools. A result is applied whether or not there is one."""
+def _renew(current: Round, renewal: Renewal | Exception | None) -> None:
+    """Put the new validation set into force with the pools. The result is published with or without one."""
     try:
         if isinstance(renewal, Exception):
             raise renewal
@@ -95,7 +94,7 @@ def _renew(held: Round, renewal: Renewal | Exception | None) -> None:
     except Exception as error:
         why = words(error)
         if not isinstance(error, Refusal):
-            faults.report(log, error, "%s: no new validation set", held)
-        held.problem = f"No new validation set was drawn, and the one in force stays: {why}"
-        held.save(update_fields=["problem"])
-        events.record("keep_validation_set", held, reason=why)
+            faults.report(log, error, "%s: no new validation set", current)
+        current.problem = f"No new validation set was drawn, and the one in force stays: {why}"
+        current.save(update_fields=["problem"])
+        events.record("keep_validation_set", current, reason=why)

@@ -1,4 +1,4 @@
-"""Make parts of a published round public, take them back, and hand them out."""
+"""Release, withdrawal and download of parts of a published round."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from submissions.models import Submission
 if TYPE_CHECKING:
     from accounts.models import User
 
-COPIES_REMAIN = "Copies that were made before may be around: what was public once cannot be called back."
-"""What organisers are told of a withdrawal, and the event log keeps."""
+COPIES_REMAIN = "Copies made before may remain: what was public cannot be recalled."
+"""The warning of a withdrawal, also kept in the event log."""
 
 _PAIR = re.compile(r"perturbed-([1-9][0-9]{0,17})")
 _ENDINGS = {Release.Part.BUNDLE: "jsonl", Release.Part.IMAGES: "zip", Release.Part.PERTURBED: "csv"}
@@ -41,9 +41,9 @@ _TYPES = {"jsonl": "application/jsonl", "zip": "application/zip", "csv": "text/c
 
 @dataclass(frozen=True)
 class Download:
-    """A file to hand out. `open` makes it first where nobody had it before; whoever takes it closes it.
+    """A file to download. `open` makes it if it is missing; the caller closes it.
 
-    It raises `LimitReachedError` where others have such files made just now.
+    It raises `LimitReachedError` while others have such files made.
     """
 
     open: Callable[[], IO[bytes]]
@@ -52,12 +52,11 @@ class Download:
 
 
 def release(*, round_: Round, part: str, by: User, reason: str) -> Release:
-    """Make a part of a published round public, an act of its organisers.
+    """Release a part of a published round, an action of its organisers.
 
-    Releasing again what was withdrawn gives the same bytes, until the signing key changes. Raises `Refusal` where it
-    may not be public, or is; so it does for images that others are still measured on and for the bundle that tells of
-    them, for the bundle while the boards stand still, for code where nobody's may be cloned or, but for a final, the
-    competition is still running, and for files that would call players by their digests.
+    Releasing again what was withdrawn gives the same bytes, until the signing key changes. Raise `Refusal` if the part
+    is public already or may not be: images under embargo, and the bundle that describes them; the bundle while
+    leaderboards are frozen; code if none may be cloned or, except for a final, while the competition is running.
     """
     require_organiser(by, round_.competition)
     reason = require_reason(reason, "a release")
@@ -68,7 +67,7 @@ def release(*, round_: Round, part: str, by: User, reason: str) -> Release:
     content = _made(round_, part)
     with transaction.atomic():
         _lock(round_)
-        # asked once more: boards may stand still by now, or the images be in use again
+        # checked again under the lock: leaderboards may be frozen by now, or the images be in use again
         _check_may_be_public(round_, part)
         row = Release.objects.create(
             round=round_, part=part, released_at=clock.now(), released_by=by, content=content, key=key
@@ -77,7 +76,7 @@ def release(*, round_: Round, part: str, by: User, reason: str) -> Release:
             shown = SampleSet.objects.filter(pk=round_.sample_set_id, images_public_since=None)
             shown.update(images_public_since=row.released_at)
         if part == Release.Part.CODE:
-            # of those disqualified too, as one may be reinstated: each request asks anew whose tags are released
+            # also of disqualified entries, as one may be reinstated: each request checks which tags are released
             opened = [entry.submission.repository_id for entry in _open_source(RoundEntry.objects.filter(round=round_))]
             Repository.objects.filter(pk__in=opened, public_since=None).update(public_since=row.released_at)
         events.record("release", row, by=by, reason=reason, round=round_.pk, part=part, content=content)
@@ -85,14 +84,14 @@ def release(*, round_: Round, part: str, by: User, reason: str) -> Release:
 
 
 def withdraw(*, release: Release, by: User, reason: str) -> None:
-    """Serve a released part no more: files are not given out, repositories are private again. See `COPIES_REMAIN`."""
+    """Stop serving a released part: files are removed from the site, repositories are private again."""
     require_organiser(by, release.round.competition)
     reason = require_reason(reason, "a withdrawal")
     is_code = release.part == Release.Part.CODE
     with transaction.atomic():
         _lock(release.round)
         if not Release.objects.filter(pk=release.pk, withdrawn_at=None).update(withdrawn_at=clock.now()):
-            raise Refusal(f"the {release} is withdrawn already", fix="there is nothing to do")
+            raise Refusal(f"the {release} is already withdrawn", fix="no action needed")
         events.record(
             "withdraw", release, by=by, reason=reason, round=release.round_id, part=release.part, note=COPIES_REMAIN
         )
@@ -105,35 +104,34 @@ def withdraw(*, release: Release, by: User, reason: str) -> None:
 
 
 def released(round_: Round) -> dict[str, Release]:
-    """What is public of a round, by part."""
+    """Return the public parts of a round, by part."""
     return {each.part: each for each in round_.releases.filter(withdrawn_at=None)}
 
 
 def released_entries(round_: Round) -> list[RoundEntry]:
-    """The entries whose code is public once the code of the round is released, by team and track.
+    """Return the entries whose code is public once the code of the round is released, by team and track.
 
-    Only a final asks for open source, so that being eligible is not enough: the licence must be open source, or
-    an organiser must have confirmed that it is. Whoever is disqualified or withdrawn, before the release or after
-    it, is not among them.
+    Only a final requires open source, so eligibility is not enough: the licence must be open source, or confirmed by an
+    organiser. Disqualified and withdrawn entries are excluded, also after the release.
     """
     return _cloneable(RoundEntry.objects.filter(round=round_))
 
 
 def released_tags(repository: Repository, also: Round | None = None) -> dict[str, str]:
-    """The tags of a repository that everybody may clone, with their commits, that of the newest round last.
+    """Return the tags of a repository that everyone may clone, with their commits, that of the newest round last.
 
     They are those of `released_entries` of the rounds whose code is released, and of the round `also`.
     """
     open_rounds = Release.objects.filter(part=Release.Part.CODE, withdrawn_at=None).values_list("round", flat=True)
-    wanted = {*open_rounds, *([also.pk] if also else [])}
-    entries = _cloneable(RoundEntry.objects.filter(submission__repository=repository, round__in=wanted))
+    rounds_of_tags = {*open_rounds, *([also.pk] if also else [])}
+    entries = _cloneable(RoundEntry.objects.filter(submission__repository=repository, round__in=rounds_of_tags))
     return {entry.submission.tag: entry.submission.commit for entry in sorted(entries, key=lambda each: each.round_id)}
 
 
 def open_part(round_: Round, part: str) -> Download:
-    """A released file: "bundle", "images", "perturbed" (the table of its pairs), or "perturbed-PAIR" (their images).
+    """Return a released file: "bundle", "images", "perturbed" (the table of pairs), or "perturbed-PAIR" (their images).
 
-    Raises `Refusal` where it is not released or there is none.
+    Raise `Refusal` if it is not released or does not exist.
     """
     pair = _PAIR.fullmatch(part)
     row = released(round_).get(Release.Part.PERTURBED if pair else part)
@@ -145,26 +143,26 @@ def open_part(round_: Round, part: str) -> Download:
         return _download(round_, part, partial(_stored, row.content), _ENDINGS[Release.Part(row.part)])
     match = pairs_of(round_).filter(pk=int(pair[1])).first()
     if match is None:
-        raise Refusal(f"no pair {pair[1]} played in {round_}", fix="take a number from the table of its pairs")
+        raise Refusal(f"{round_} has no pair {pair[1]}", fix="choose a number from its table of pairs")
     return _download(round_, part, partial(_images_of, match), "zip")
 
 
 def _check_may_be_public(round_: Round, part: str) -> None:
     require_state(Round.objects.get(pk=round_.pk), Round.State.PUBLISHED, act="released")
     _check_is_not_public(round_, part)
-    # the bundle too: the worst case of a sample names its image to whoever has the data set
+    # the bundle too: a sample's worst case identifies its image to anyone who has the data set
     if part != Release.Part.CODE and (why := embargo_reason(round_)):
-        raise Refusal(f"the images of {round_} must stay secret: {why}", fix="release it when that is over")
-    # and the order in which it seats its players is that of the boards when it was frozen
+        raise Refusal(f"the images of {round_} must stay secret: {why}", fix="release it when that ends")
+    # the initial seeding is the order of the leaderboards at the freeze
     if part == Release.Part.BUNDLE and Competition.objects.get(pk=round_.competition_id).leaderboards_frozen_since:
-        raise Refusal(f"the bundle of {round_} tells of boards that stand still", fix="let the boards move first")
+        raise Refusal(f"the bundle of {round_} would reveal frozen leaderboards", fix="unfreeze the leaderboards first")
     if part == Release.Part.CODE:
         _check_code(round_)
 
 
 def _check_code(round_: Round) -> None:
     competition = Competition.objects.get(pk=round_.competition_id)
-    # a final is the last word on its submissions; after another round they go on competing
+    # the submissions of a final do not compete again; those of other rounds do
     if round_.kind != Round.Kind.FINAL and clock.database_now() < competition.ends_at:
         raise Refusal(
             f"{competition.title} is still running, and others would copy the code of {round_}",
@@ -172,13 +170,14 @@ def _check_code(round_: Round) -> None:
         )
     if not released_entries(round_):
         raise Refusal(
-            f"no entry of {round_} is eligible and has an open-source licence", fix="there is no code to release"
+            f"no entry of {round_} is eligible with an open-source licence",
+            fix="confirm a licence, or do not release code",
         )
 
 
 def _check_is_not_public(round_: Round, part: str) -> None:
     if part in released(round_):
-        raise Refusal(f"the {Release.Part(part).label} of {round_} is released already", fix="there is nothing to do")
+        raise Refusal(f"the {Release.Part(part).label} of {round_} is already released", fix="no action needed")
 
 
 def _lock(round_: Round) -> None:
@@ -187,7 +186,7 @@ def _lock(round_: Round) -> None:
 
 
 def _made(round_: Round, part: str) -> str:
-    """What is released, made before the transaction, as it takes its time; the digest, where it is a file."""
+    """Make the released content before the transaction, as it is slow; return its digest if it is a file."""
     if part == Release.Part.CODE:
         for repository in _repositories(round_):
             if tags := released_tags(repository, also=round_):
@@ -228,7 +227,7 @@ def _stored(digest: str) -> IO[bytes]:
 
 
 def _images_of(pair: Match) -> IO[bytes]:
-    """The archive of a pair, made once: too many for all of them to be made at their release."""
+    """Return the archive of a pair, made on its first request: too many to make all at the release."""
     row = pair.round_match
     if not row.images or not object_store.path_of(row.images).exists():
         release_permit = LIMITER.acquire(ANYBODY)

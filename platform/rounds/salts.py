@@ -1,4 +1,4 @@
-"""Salts of the commitments of rounds: from this site's randomness alone, so that nobody can choose one."""
+"""Salts of commitments, drawn from this site's randomness, so that no person can choose one."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ _BYTES = 32
 
 
 def new_salt() -> str:
-    """A new salt, 64 hexadecimal digits."""
+    """Return a new salt, 64 hexadecimal digits."""
     return secrets.token_hex(_BYTES)

@@ -1,5 +1,7 @@
-"""Reading rounds: standings, stages, the decision log, and how far they are. Each in a number of queries that does not
-grow with the round."""
+"""Queries of rounds: standings, stages, decision log and progress.
+
+Each takes a number of queries that does not grow with the round.
+"""
 
 from __future__ import annotations
 
@@ -40,10 +42,10 @@ __all__ = [
 
 @dataclass(frozen=True)
 class StandingRow:
-    """One entry of a round. The columns from `place` on are empty until it is scored, the scores for whoever was cut.
+    """One entry of a round. The columns from `place` on are empty until it is scored; eliminated entries have no score.
 
-    `gone` says what became of the submission since the freeze: "withdrawn", "disqualified", "inconsistent" (its audits
-    did not pass, and it left the round), or nothing. Who is gone is not eligible, whatever was frozen.
+    `gone` is what became of the submission since the freeze: "withdrawn", "disqualified", "inconsistent" (it left the
+    round because its audits failed), or empty. An entry that is gone is not eligible, whatever was frozen.
     """
 
     entry: int
@@ -102,7 +104,7 @@ def standings(round_: Round) -> dict[str, list[StandingRow]]:
 
 
 def _entries(round_: Round) -> list[dict[str, Any]]:
-    """Return the entries with all that pages say of them, by track, best first."""
+    """Return the entries with everything that pages show, by track, best first."""
     entries = RoundEntry.objects.filter(round=round_).order_by("track", F("place").asc(nulls_last=True), "order")
     return list(entries.values(*_OWN, **_OTHERS))
 
@@ -120,7 +122,7 @@ def _standing(values: dict[str, Any]) -> StandingRow:
     left = values.pop("left")
     gone = "disqualified" if disqualified else "withdrawn" if withdrawn else "inconsistent" if left else ""
     if gone and values["eligible"]:
-        because = "it did not pass its audits" if gone == "inconsistent" else f"it was {gone}"
+        because = "it failed its audits" if gone == "inconsistent" else f"it was {gone}"
         values |= {"eligible": False, "ineligible_because": because}
     return StandingRow(
         gone=gone,
@@ -133,7 +135,7 @@ def _standing(values: dict[str, Any]) -> StandingRow:
 
 @dataclass(frozen=True)
 class Name:
-    """What a player is called: the title of its first entry, and its teams (several where they sent the same)."""
+    """Display name of a player: the title of its first entry, and its teams (several if they submitted the same)."""
 
     player: int
     title: str
@@ -142,7 +144,7 @@ class Name:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the decision log, as `models.Decision` has it."""
+    """A line of the decision log, as in `models.Decision`."""
 
     name: Name
     place: int
@@ -155,7 +157,7 @@ class Line:
 
 @dataclass(frozen=True)
 class StageView:
-    """A finished stage: who sat in the panels, whose results counted, and a line for each player of each side."""
+    """A finished stage: its panels, counted players, and a line for each player of each side."""
 
     number: int
     samples: int
@@ -172,19 +174,19 @@ class StageView:
 
 @dataclass(frozen=True)
 class BracketView:
-    """The finished stages of one bracket; `track_name` is the attack track that plays in it."""
+    """Finished stages of one bracket; `track_name` is its attack track."""
 
     track_name: str
     stages: tuple[StageView, ...]
 
 
 def stages(round_: Round) -> list[BracketView]:
-    """The brackets of a round, the one of the models first, in three queries."""
+    """Return the brackets of a round, the first one with all models first, in three queries."""
     return _brackets(round_, _entries(round_))
 
 
 def standings_and_stages(round_: Round) -> tuple[dict[str, list[StandingRow]], list[BracketView]]:
-    """`standings` and `stages`, in three queries: the entries, with all that they join, are read once."""
+    """Return `standings` and `stages`, in three queries: the entries and their joins are read once."""
     entries = _entries(round_)
     return _standings(entries), _brackets(round_, entries)
 
@@ -244,7 +246,7 @@ def decisions(
     kept: bool | None = None,
     players: Iterable[int] | None = None,
 ) -> QuerySet[Decision]:
-    """The decision log in its order, with stages and players; each filter that is given narrows it."""
+    """Return the decision log in order, with stages and players; each given filter narrows it."""
     given = {
         "stage__bracket": bracket or None,
         "stage__number": stage,
@@ -259,9 +261,9 @@ def decisions(
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a round is: triples played and asked for but not played, its matches, and those where our side failed.
+    """Progress of a round: triples played and requested, its matches, and those with a platform error.
 
-    More may be asked for until it is scored; `estimate` tells the most.
+    More may be requested until it is scored; `estimate` gives the maximum.
     """
 
     done: int
@@ -271,7 +273,7 @@ class Progress:
 
 
 def progress(round_: Round) -> Progress:
-    """How far a round is, in three queries."""
+    """Return the progress of a round, in three queries."""
     played = Q(state=Piece.State.PLAYED)
     counts = Piece.objects.filter(match__round_match__round=round_).aggregate(
         done=Sum("count", filter=played, default=0),

@@ -1,4 +1,4 @@
-"""The acts on rounds. Those with a theme of their own are in modules of their own, reached through here."""
+"""Services of rounds. Those with a theme of their own are in other modules and exported here."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from competitions.services import call_off_window
 from core import clock, notify
 from matches import services as matches
 from matches.models import Match
-from rounds.audit_overrides import keep
+from rounds.audit_overrides import override_audit
 from rounds.freeze import freeze, freeze_due
 from rounds.licence_review import confirm_licence, refuse_licence
 from rounds.models import Round
@@ -39,7 +39,7 @@ __all__ = [
     "confirm_licence",
     "freeze",
     "freeze_due",
-    "keep",
+    "override_audit",
     "pause",
     "plan_round",
     "publish",
@@ -52,55 +52,55 @@ __all__ = [
 
 
 def start(*, round_: Round, by: User, reason: str = "") -> None:
-    """Let a frozen round play. Raises `Refusal`."""
+    """Start a frozen round. Raise `Refusal`."""
     require_organiser(by, round_.competition)
     with transaction.atomic():
-        held = locked(round_)
-        require_state(held, Round.State.FROZEN, act="started")
-        move(held, Round.State.PLAYING, "start", by=by, reason=reason)
+        current = locked(round_)
+        require_state(current, Round.State.FROZEN, act="started")
+        move(current, Round.State.PLAYING, "start", by=by, reason=reason)
         notify.notify("rounds.advance")
     round_.refresh_from_db()
 
 
 def pause(*, round_: Round, by: User, reason: str = "") -> None:
-    """Let nobody take up more pieces of the round; those in hand are finished. Raises `Refusal`."""
+    """Pause a round: no new pieces start; running pieces finish. Raise `Refusal`."""
     require_organiser(by, round_.competition)
     with transaction.atomic():
-        held = locked(round_)
-        require_state(held, Round.State.PLAYING, act="paused")
-        matches.suspend(_matches(held))
-        move(held, Round.State.PAUSED, "pause", by=by, reason=reason)
+        current = locked(round_)
+        require_state(current, Round.State.PLAYING, act="paused")
+        matches.suspend(_matches(current))
+        move(current, Round.State.PAUSED, "pause", by=by, reason=reason)
     round_.refresh_from_db()
 
 
 def resume(*, round_: Round, by: User, reason: str = "") -> None:
-    """Let a paused round play on. Raises `Refusal`."""
+    """Resume a paused round. Raise `Refusal`."""
     require_organiser(by, round_.competition)
     with transaction.atomic():
-        held = locked(round_)
-        require_state(held, Round.State.PAUSED, act="resumed")
-        matches.resume(_matches(held))
-        move(held, Round.State.PLAYING, "resume", by=by, reason=reason)
+        current = locked(round_)
+        require_state(current, Round.State.PAUSED, act="resumed")
+        matches.resume(_matches(current))
+        move(current, Round.State.PLAYING, "resume", by=by, reason=reason)
         notify.notify("rounds.advance")
     round_.refresh_from_db()
 
 
 def cancel(*, round_: Round, by: User, reason: str) -> None:
-    """End a round that is not published, for good, and its freeze window with it.
+    """Cancel an unpublished round permanently, with its freeze window.
 
-    What was played of it is kept and counts for nothing. Raises `Refusal`, also without a reason.
+    Played matches are kept but do not count. Raise `Refusal`, also without a reason.
     """
     require_organiser(by, round_.competition)
     reason = require_reason(reason, "a cancellation")
     cancellable = (Round.State.PLANNED, *Round.UNDER_WAY)
     with transaction.atomic():
         lock_competition(round_)
-        held = locked(round_)
-        require_state(held, *cancellable, act="cancelled")
-        matches.cancel(_matches(held))
-        if clock.database_now() < held.window.ends_at:
-            call_off_window(window=held.window, by=by, reason=reason)
-        move(held, Round.State.CANCELLED, "cancel", by=by, reason=reason)
+        current = locked(round_)
+        require_state(current, *cancellable, act="cancelled")
+        matches.cancel(_matches(current))
+        if clock.database_now() < current.window.ends_at:
+            call_off_window(window=current.window, by=by, reason=reason)
+        move(current, Round.State.CANCELLED, "cancel", by=by, reason=reason)
     round_.refresh_from_db()
 
 

@@ -1,7 +1,7 @@
-"""The keys that sign result bundles: the one in use, those before it, and how one gives way to another.
+"""Keys that sign result bundles: the current one, earlier ones, and their succession.
 
-Rows hold what is public, files the secrets. Once there is a row, a missing secret is a fault: a new key never takes its
-place by itself. Part of the services.
+Rows hold the public keys, files the secrets. Once there is a row, a missing secret is a fault: a new key never replaces
+it automatically.
 """
 
 from __future__ import annotations
@@ -30,57 +30,59 @@ log = logging.getLogger(__name__)
 
 
 def public_key() -> str:
-    """What everybody checks this site's new bundles with: 64 hexadecimal digits."""
+    """Return the public key that verifies this site's new bundles: 64 hexadecimal digits."""
     return _current().public
 
 
 def all_keys() -> list[SigningKey]:
-    """Every key that signs or signed this site's bundles, the oldest first."""
+    """Return every key that signs or signed this site's bundles, the oldest first."""
     _current()
     return list(SigningKey.objects.select_related("successor").order_by("pk"))
 
 
 def signed(body: bytes) -> bytes:
-    """`body` with this site's signature behind it, and the keys that lead to it: equal bodies give equal bytes until
-    the key changes."""
+    """Return `body` with this site's signature appended, and the keys that lead to it.
+
+    Equal bodies give equal bytes until the key changes.
+    """
     current = _current()
     return sign(body, _secret_of(current), _chain(current))
 
 
 def rotate(*, by: User | None, reason: str) -> SigningKey:
-    """Have the key in use name a new one, which signs from now on; the old secret is gone then.
+    """Make the current key sign a new one, which replaces it; the old secret is deleted.
 
-    What was signed before stays valid. `by` None is whoever has a shell on the server. Raises `Refusal`, and `Fault`
-    where the secret of the key in use is not there.
+    Earlier signatures stay valid. `by` is None on the server's command line. Raise `Refusal`, and `Fault` if the secret
+    of the current key is missing.
     """
     reason = require_reason(reason, "a new signing key")
     current = _current()
     if len(_chain(current)) == MOST_SUCCESSIONS:
-        raise Refusal(f"there were {MOST_SUCCESSIONS} signing keys already, the most that a bundle names")
+        raise Refusal(f"the site has had {MOST_SUCCESSIONS} signing keys, the most that a bundle can list")
     return _succeeded(current, _secret_of(current), by=by, reason=reason)
 
 
 def replace_lost(*, by: User | None, reason: str) -> SigningKey:
-    """Begin with a new key where the secret of the one in use is lost for ever: nothing leads from one to the other.
+    """Start with a new key where the secret of the current one is lost: no signature links the two.
 
-    Raises `Refusal`, also where the secret is there.
+    Raise `Refusal`, also if the secret still exists.
     """
     reason = require_reason(reason, "a new signing key")
     current = _current()
     if _found(current) is not None:
-        raise Refusal("the secret of the signing key is there", fix="rotate the key")
+        raise Refusal("the secret of the signing key exists", fix="rotate the key")
     return _succeeded(current, None, by=by, reason=reason)
 
 
 def date_of(at: datetime) -> str:
-    """A time as statements and lists of keys have it."""
+    """Return a time in the format of statements and lists of keys."""
     return at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _current() -> SigningKey:
     newest = SigningKey.objects.filter(successor=None).first()
     if newest is None:
-        # nothing was ever signed, or by a version that kept no rows: the file is the key
+        # nothing was signed yet, or by a version without rows: the file is the key
         made_at = clock.now().replace(microsecond=0)
         newest, _ = SigningKey.objects.get_or_create(
             public=public_of(signing_seed.seed()), defaults={"made_at": made_at}
@@ -92,8 +94,8 @@ def _secret_of(key: SigningKey) -> bytes:
     found = _found(key)
     if found is None:
         problem = (
-            f"the secret of the signing key {key_id(key.public)} is not there: bring the file signing-key back from "
-            "the backup. A new key is made by nobody but an operator (manage.py signing_key)"
+            f"the secret of the signing key {key_id(key.public)} is missing: restore the file signing-key from the "
+            "backup. Only an operator can make a new key (manage.py signing_key)"
         )
         fault = Fault(problem)
         faults.report(log, fault, "%s", problem, level=logging.CRITICAL)
@@ -102,10 +104,10 @@ def _secret_of(key: SigningKey) -> bytes:
 
 
 def _found(key: SigningKey) -> bytes | None:
-    """The secret of `key`, None where neither file holds it. A change of keys that broke off is finished."""
-    kept = signing_seed.kept_seed()
-    if kept is not None and public_of(kept) == key.public:
-        return kept
+    """Return the secret of `key`, None if no file holds it. Completes an interrupted change of keys."""
+    stored = signing_seed.stored_seed()
+    if stored is not None and public_of(stored) == key.public:
+        return stored
     waiting = signing_seed.waiting_seed()
     if waiting is not None and public_of(waiting) == key.public:
         signing_seed.promote()
@@ -117,20 +119,22 @@ def _succeeded(current: SigningKey, secret: bytes | None, *, by: User | None, re
     made_at = clock.now().replace(microsecond=0)
     public = public_of(signing_seed.next_seed())
     with transaction.atomic():
-        held = SigningKey.objects.select_for_update(no_key=True).get(pk=current.pk)
-        if held.successor_id is not None:
-            raise Refusal("the signing key has changed just now", fix="look at it again")
+        locked_key = SigningKey.objects.select_for_update(no_key=True).get(pk=current.pk)
+        if locked_key.successor_id is not None:
+            raise Refusal("the signing key has just changed", fix="check the current key, then try again")
         fresh = SigningKey.objects.create(public=public, made_at=made_at)
-        held.successor = fresh
-        held.statement = succeed(secret, public, date_of(made_at)).signature if secret else ""
-        held.save()
-        events.record("rotate" if secret else "replace", fresh, by=by, reason=reason, key=public, before=held.public)
+        locked_key.successor = fresh
+        locked_key.statement = succeed(secret, public, date_of(made_at)).signature if secret else ""
+        locked_key.save()
+        events.record(
+            "rotate" if secret else "replace", fresh, by=by, reason=reason, key=public, before=locked_key.public
+        )
     signing_seed.promote()
     return fresh
 
 
 def _chain(key: SigningKey) -> list[Succession]:
-    """The statements that lead to `key`, the oldest first, back to where one was lost."""
+    """Return the statements that lead to `key`, the oldest first, back to a lost key or the first one."""
     by_successor = {row.successor_id: row for row in SigningKey.objects.exclude(statement="")}
     chain: list[Succession] = []
     after = key

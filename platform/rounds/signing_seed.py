@@ -1,4 +1,4 @@
-"""Adapter: the files that hold the secrets of signing keys, and the engine's signatures."""
+"""Adapter: the files with the secrets of signing keys, and the engine's signatures."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from evaluation.bundle.signing import sign
 __all__ = [
     "MOST_SUCCESSIONS",
     "Succession",
-    "kept_seed",
     "key_id",
     "next_seed",
     "promote",
     "public_key",
     "seed",
     "sign",
+    "stored_seed",
     "succeed",
     "waiting_seed",
 ]
@@ -32,54 +32,54 @@ _NAME, _NEXT = "signing-key", "signing-key.next"
 
 
 def seed() -> bytes:
-    """The secret seed of this site's Ed25519 key: made at first use, and kept in a file that only its owner reads.
+    """Return the secret seed of this site's Ed25519 key, made at first use in a file that only its owner can read.
 
-    Two that ask first at once get the same. Raises `Fault` where the file cannot be used: it is never overwritten,
-    for whoever has the old public key would take every new bundle for forged.
+    Concurrent first calls return the same seed. Raise `Fault` if the file cannot be used: it is never overwritten,
+    because to holders of the old public key every new bundle would look forged.
     """
     return _read_or_make(settings.STATE / _NAME)
 
 
-def kept_seed() -> bytes | None:
-    """The secret seed, None where there is none. Raises `Fault` where the file cannot be used."""
+def stored_seed() -> bytes | None:
+    """Return the secret seed, None if there is none. Raise `Fault` if the file cannot be used."""
     path: Path = settings.STATE / _NAME
     return _read_or_make(path) if path.exists() else None
 
 
 def next_seed() -> bytes:
-    """The seed that is to take the place of the one in use; made at first use, and kept beside it."""
+    """Return the seed that will replace the current one; made at first use, in a file of its own."""
     return _read_or_make(settings.STATE / _NEXT)
 
 
 def waiting_seed() -> bytes | None:
-    """What `next_seed` made and `promote` has not put in its place yet, None where there is none."""
+    """Return the seed of `next_seed` that `promote` has not put into use yet, None if there is none."""
     path: Path = settings.STATE / _NEXT
     return _read_or_make(path) if path.exists() else None
 
 
 def promote() -> None:
-    """Let the next seed take the place of the one in use, which is gone then."""
+    """Replace the current seed, which is then deleted, by the next one."""
     try:
         (settings.STATE / _NEXT).replace(settings.STATE / _NAME)
     except OSError as error:
-        raise Fault(f"the signing key {settings.STATE / _NEXT} cannot be put in its place: {error}") from error
+        raise Fault(f"the signing key {settings.STATE / _NEXT} cannot replace the current one: {error}") from error
 
 
 def _read_or_make(path: Path) -> bytes:
     try:
         if not path.exists():
             _make(path)
-        kept = bytes.fromhex(path.read_text())
+        stored = bytes.fromhex(path.read_text())
     except (OSError, ValueError) as error:
         raise Fault(f"the signing key {path} cannot be used: {error}") from error
-    if len(kept) != SEED_BYTES:
-        raise Fault(f"the signing key {path} cannot be used: it has {len(kept)} bytes, not {SEED_BYTES}")
-    return kept
+    if len(stored) != SEED_BYTES:
+        raise Fault(f"the signing key {path} cannot be used: it has {len(stored)} bytes, not {SEED_BYTES}")
+    return stored
 
 
 def _make(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    # for its owner alone from the beginning; written beside and linked, so that the first one stays
+    # readable only by its owner from the start; written to another file and linked, so that the first one stays
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".signing-key-")
     fresh = Path(name)
     try:

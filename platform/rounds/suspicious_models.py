@@ -1,4 +1,4 @@
-"""Which models of a round failed audits, and where they stand. Part of the selectors."""
+"""Models of a round with failed audits."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from rounds.models import Decision, Round
 
 @dataclass(frozen=True)
 class SuspiciousModel:
-    """An entry of a model whose audit failed in `failed` of the `matches` that it played in the round.
+    """An entry of a model whose audit failed in `failed` of its `matches` in the round.
 
-    `left_in` is the stage that it left as inconsistent, "" where it is still in; `kept`: why an organiser lets it
-    stand.
+    `left_in` is the stage that it left as inconsistent, "" if it is still in; `kept` is the reason of an audit
+    override.
     """
 
     entry: int
@@ -29,7 +29,7 @@ class SuspiciousModel:
 
 
 def suspicious_models(round_: Round) -> list[SuspiciousModel]:
-    """The entries of models that failed an audit, in the order of entry, in a number of queries that does not grow."""
+    """Return the entries of models that failed an audit, in order of entry, in a fixed number of queries."""
     of_round = Match.objects.filter(round_match__round=round_, state=Match.State.PLAYED)
     failed = Counter(match.model_id for match in failed_audits(of_round))
     if not failed:

@@ -1,4 +1,4 @@
-"""What workers do for rounds. The sweep finds from the database alone whatever a lost message leaves."""
+"""Tasks of rounds. The sweep finds work from the database alone, so lost notifications cost only time."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from rounds.freeze import words
 from rounds.models import Round
 
 CONFIRM_SECONDS = 180
-"""When a difference is looked at once more: boards follow what changed within a minute."""
+"""Time until a difference is checked again: leaderboards follow changes within a minute."""
 
 log = logging.getLogger(__name__)
 
 
 @shared_task(name="rounds.advance")  # type: ignore[untyped-decorator]
 def advance_round() -> None:
-    """Take the next step of every round that plays; one that cannot says why, and holds up no other."""
+    """Take the next step of every running round; one that fails reports its problem and does not block others."""
     for round_ in Round.objects.filter(state=Round.State.PLAYING).select_related("competition").order_by("pk"):
         with log_ids(round=round_.pk):
             try:
                 services.advance_round(round_)
             except Exception as error:
-                faults.report(log, error, "%s cannot go on", round_)
+                faults.report(log, error, "%s cannot continue", round_)
                 services.record_problem(round_, words(error))
 
 
 @shared_task(name="rounds.verify")  # type: ignore[untyped-decorator]
 def verify(*, confirm: bool = True) -> None:
-    """Log at the level CRITICAL everything shown that is not what it follows from.
+    """Log at level CRITICAL everything shown that differs from what it follows from.
 
-    What differs only until the boards follow a new pool is gone at a second look (`confirm`), some minutes later.
+    With `confirm`, differences are checked again some minutes later: leaderboards need a moment to follow a new pool.
     """
     differences = [each for each in services.verify().differences if not each.repaired]
     if differences and confirm:
@@ -43,11 +43,11 @@ def verify(*, confirm: bool = True) -> None:
     for difference in differences:
         log.critical("%s", difference)
     if differences:
-        log.critical("%d differences: see `manage.py leaderboards verify --repair`", len(differences))
+        log.critical("%d differences: run `manage.py leaderboards verify --repair`", len(differences))
 
 
 @shared_task(name="rounds.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> None:
-    """Freeze the rounds whose window has begun, and conduct those that play."""
+    """Freeze the rounds whose window has begun, and advance the running ones."""
     services.freeze_due()
     advance_round()

@@ -1,7 +1,7 @@
-"""The life of a round: who may act on it, in which state, and how it goes from one to the next. Part of the services.
+"""State machine of a round: who may act in which state, and the transitions.
 
-`planned`, by `freeze` to `frozen`, by `start` to `playing` (to `paused` and back), by itself to `scored`, by `publish`
-to `published`. Until then `cancel` ends it.
+`planned` becomes `frozen` by `freeze`, `playing` by `start` (and `paused` and back), `scored` automatically, and
+`published` by `publish`. Before that, `cancel` ends it.
 """
 
 from __future__ import annotations
@@ -26,53 +26,53 @@ _NEXT = {
     State.FROZEN: "start it",
     State.PLAYING: "wait until it is scored, or pause it",
     State.PAUSED: "resume it",
-    State.SCORED: "look at the preview, then publish it",
-    State.PUBLISHED: "it never changes any more: a correction is a new round, or a rejudging",
+    State.SCORED: "check the preview, then publish it",
+    State.PUBLISHED: "no action is possible: a correction is a new round, or a rejudging",
     State.CANCELLED: "plan another round",
 }
-"""What can be done with a round in each state."""
+"""The possible next action in each state."""
 
 
 def require_organiser(by: User, competition: Competition) -> None:
-    """Raise `Refusal` for anybody but organisers of the competition."""
+    """Raise `Refusal` for anyone but organisers of the competition."""
     if not may_organise(by, competition):
-        raise Refusal(f"only organisers of {competition.title} run its rounds", fix="ask one of them")
+        raise Refusal(f"only organisers of {competition.title} can run its rounds", fix="ask one of them")
 
 
 def require_reason(reason: str, act: str) -> str:
-    """The reason, stripped; raises `Refusal` where there is none."""
+    """Return the reason, stripped; raise `Refusal` if it is empty."""
     if not reason.strip():
-        raise Refusal(f"{act} needs a reason, which teams read", fix="write one")
+        raise Refusal(f"{act} needs a reason, which teams can read", fix="enter a reason")
     return reason.strip()
 
 
 def lock_competition(round_: Round) -> None:
-    """Let one act at a time decide what is under way and on the calendar. Before the round itself is locked."""
+    """Serialise actions that change what is under way or on the calendar. Lock it before the round."""
     Competition.objects.select_for_update(no_key=True).get(pk=round_.competition_id)
 
 
 def locked(round_: Round) -> Round:
-    """The round as it is now, in the caller's transaction until that ends."""
+    """Return the round as it is now, locked until the end of the caller's transaction."""
     return Round.objects.select_for_update(of=("self",), no_key=True).select_related("competition").get(pk=round_.pk)
 
 
 def require_state(round_: Round, *states: Round.State, act: str) -> None:
-    """Raise `Refusal` where the round is in none of `states`; `act` is what is tried, as in "paused"."""
+    """Raise `Refusal` if the round is in none of `states`; `act` is a participle, as in "paused"."""
     if round_.state not in states:
         raise Refusal(
             f"{round_.title} is {round_.get_state_display()} and cannot be {act}", fix=_NEXT[State(round_.state)]
         )
 
 
-def move(held: Round, state: Round.State, verb: str, *, by: User | None, reason: str, **data: Any) -> None:
-    """Bring a locked round into `state`, with an event. Its problem ends with the state that had it."""
-    held.state, held.state_since, held.problem = state, clock.database_now(), ""
-    held.save()
-    events.record(verb, held, by=by, reason=reason, **data)
+def move(current: Round, state: Round.State, verb: str, *, by: User | None, reason: str, **data: Any) -> None:
+    """Move a locked round into `state`, with an event. A problem of the previous state is cleared."""
+    current.state, current.state_since, current.problem = state, clock.database_now(), ""
+    current.save()
+    events.record(verb, current, by=by, reason=reason, **data)
 
 
 def record_problem(round_: Round, problem: str) -> None:
-    """Say on the round what keeps it from going on; one event for each time that something begins to."""
+    """Store on the round what stops it, with one event per problem."""
     standing = Round.objects.filter(pk=round_.pk, state=round_.state)
     with transaction.atomic():
         if problem and standing.filter(problem="").update(problem=problem):

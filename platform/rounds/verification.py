@@ -1,6 +1,6 @@
-"""Compare everything that is shown with what it follows from. Part of the services.
+"""Verification of everything that is shown against what it follows from.
 
-Scores and boards, the quota ledger, and here the pools that published rounds have made.
+Scores, leaderboards and the quota ledger are verified elsewhere; this module adds the pools of published rounds.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from submissions.models import Player, Submission
 
 
 def verify(competition: Competition | None = None, *, repair: bool = False) -> Verified:
-    """Compare scores, boards, pools and the quota ledger of one competition, or of all, with what they follow from.
+    """Compare scores, leaderboards, pools and the quota ledger of one competition, or of all, with their sources.
 
-    With `repair` what can be computed again is written.
+    With `repair`, computed values are written.
     """
     seen = verify_boards(competition, repair=repair)
     slots = differing_slots(competition, repair=repair)
@@ -30,7 +30,7 @@ def verify(competition: Competition | None = None, *, repair: bool = False) -> V
 
 
 def differing_pools(competition: Competition | None = None) -> Iterator[Difference]:
-    """Compare each pool that a round has made with its places, as submissions stood when it was published."""
+    """Compare each pool made by a round with its places, by the state of submissions at the publication."""
     published = Event.objects.filter(verb="publish", subject__startswith="round:").order_by("pk")
     for event in published:
         rounds = Round.objects.filter(pk=event.subject.partition(":")[2], state=Round.State.PUBLISHED)
@@ -56,8 +56,8 @@ def _of_pool(round_: Round, track: Track, number: int, published: Event) -> Iter
     expected = pool_after(entries, stays, gone, reasons_of(round_)[1])
     actual = _players(pool)
     if actual != expected[: len(actual)]:
-        there, should = (", ".join(player.title for player in some) for some in (actual, expected[: len(actual)]))
-        yield Difference(f"{pool}", f"it holds {there}, and {round_.title} gives {should}")
+        found, should = (", ".join(player.title for player in some) for some in (actual, expected[: len(actual)]))
+        yield Difference(f"{pool}", f"it holds {found}, but {round_.title} gives {should}")
 
 
 def _players(pool: Pool | None) -> list[Player]:
@@ -70,7 +70,7 @@ def _had_left(player: Player, at: Event) -> bool:
 
 
 def _was_gone(submission: Submission, at: Event) -> bool:
-    """Whether it was withdrawn or disqualified before the event `at`."""
+    """Return whether the submission was withdrawn or disqualified before the event `at`."""
     acts = Event.objects.filter(subject=events.name_of(submission), pk__lt=at.pk).order_by("-pk")
     judged = acts.filter(verb__in=["disqualify", "reinstate"]).first()
     return acts.filter(verb="withdraw").exists() or (judged is not None and judged.verb == "disqualify")

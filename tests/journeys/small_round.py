@@ -1,6 +1,6 @@
 """Sets up a site at which a round of six a side has begun. Run with the settings of that site, Django set up.
 
-Every name, commit and sample order is the same each time, so two sites must come to the same outcome.
+Every name, commit and sample order is the same each time, so two sites must have the same outcome.
 """
 
 from __future__ import annotations

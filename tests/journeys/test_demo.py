@@ -1,4 +1,4 @@
-"""The whole way in processes of their own: register over HTTP, push with real git, build, play, stand on the board."""
+"""End to end in separate processes: register over HTTP, push with git, build, play, and appear on a leaderboard."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.journeys.sites import MakeSite, Undisturbed
 
 
 def lines_of(process: subprocess.Popen[str], until: str) -> str:
-    """What the process prints up to the line that holds `until`."""
+    """Return the output of the process up to the line that contains `until`."""
     assert process.stdout is not None
     seen = []
     for line in process.stdout:
@@ -26,7 +26,7 @@ def lines_of(process: subprocess.Popen[str], until: str) -> str:
 
 
 def group_of_player(process: subprocess.Popen[str]) -> int:
-    """the demo `process`."""
+    """Return the process group of the player that the demo `process` started."""
     children = subprocess.run(
         ["pgrep", "--parent", str(process.pid), "--full", "queues play"], capture_output=True, text=True, check=True
     )
@@ -48,7 +48,7 @@ def test_it_works(undisturbed: Undisturbed, board_rows: Callable[[str], list[str
 
 @pytest.mark.slow(20)
 @pytest.mark.timeout(600)
-def test_started_again_it_goes_on_where_it_was(
+def test_a_restart_continues_where_it_was(
     make_site: MakeSite, undisturbed: Undisturbed, board_rows: Callable[[str], list[str]]
 ) -> None:
     again = make_site(like=undisturbed.site).run()
@@ -85,8 +85,8 @@ def test_the_printed_command_makes_a_first_submission(
     pushed = subprocess.run(["bash", "-c", command], cwd=empty, capture_output=True, text=True, check=False, timeout=60)
     assert pushed.returncode == 0, pushed.stderr
     assert re.search("remote: .*Submission 8 received", pushed.stderr)
-    told = lines_of(process, "Your submission 8: scored").rstrip()
-    scored = re.search(r"Your submission 8: scored \d+\.\d\d, rank \d\. (http\S+/submissions/8)$", told)
+    output = lines_of(process, "Your submission 8: scored").rstrip()
+    scored = re.search(r"Your submission 8: scored \d+\.\d\d, rank \d\. (http\S+/submissions/8)$", output)
     assert scored is not None
     assert "My first attack" in page(scored[1])
     assert "Your team" in page(f"{site.url}/competitions/small/leaderboards/untargeted")
@@ -101,7 +101,7 @@ def test_a_season_is_played_published_released_and_verified(make_site: MakeSite,
     assert before is not None
     assert after is not None
     assert before[1] != after[1], "the round made no new pool"
-    assert "The final is applied" in output
+    assert "The final is published" in output
     assert re.findall(r"validation set: (validation-\d), 6 images", output) == ["validation-2", "validation-3"]
     assert "the signature is valid, and its results follow from its rows" in output
     forged = re.search(r"one digit changed in line (\d+)", output)

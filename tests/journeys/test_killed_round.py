@@ -1,4 +1,4 @@
-"""A round is killed again and again, and comes to the same outcome as one that nobody disturbed."""
+"""A round whose processes are killed repeatedly has the same outcome as an undisturbed one."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Programs:
             )
 
     def kill(self, name: str) -> None:
-        """As when the power goes."""
+        """Kill it without warning, as a power failure does."""
         process = self._running[name]
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -89,7 +89,7 @@ class Database:
     def rows(self) -> list[tuple[Any, ...]]:
         """Every sample result of the round, by the contents of its players: all of it but the times.
 
-        The leaderboards' own matches go on beside the round and after it.
+        The leaderboards' own matches run during the round and after it.
         """
         return self.ask_all(
             "select attack.digest, model.digest, row.sample, row.outcome, row.distance, row.queries, row.reason "
@@ -100,7 +100,7 @@ class Database:
         )
 
     def drop_connections(self) -> None:
-        """End everybody's connection."""
+        """End all connections."""
         self.ask(
             "select count(pg_terminate_backend(pid)) from pg_stat_activity "
             "where datname = current_database() and pid <> pg_backend_pid()"
@@ -141,7 +141,7 @@ def play_round(
 
 
 def disturb(programs: Programs, database: Database, number: int) -> None:
-    """Take the next thing away: worker, web server, builder, connections (on SQLite the player's), worker again."""
+    """Kill the next one: worker, web server, builder, connections (on SQLite the player's), worker again."""
     name = ("player", "web", "builder", "database", "player")[number]
     if name == "database" and os.environ.get("DATABASE_URL", "").startswith("postgres"):
         database.drop_connections()

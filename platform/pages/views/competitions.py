@@ -81,7 +81,7 @@ def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
     track = get_object_or_404(Track.objects.select_related("competition"), competition=shown, name=track_name)
     frozen = not leaderboards.sees_live(request.user, shown)
     basis = leaderboards.ranking_basis(track)
-    page = leaderboards.board(track, request.GET.get("page", "1"), still=frozen, basis=basis)
+    page = leaderboards.board(track, request.GET.get("page", "1"), frozen=frozen, basis=basis)
     rules = basis.rules if basis else shown.rules_versions.first()
     context = {
         "competition": shown,
@@ -95,7 +95,7 @@ def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
         "axis": axis_to(page.highest),
         "own": {team.slug for team in teams_of(request.user)},
         "luck": leaderboards.luck_on(
-            track, [row.team_slug for row in page.rows], until=page.still.since if page.still else None
+            track, [row.team_slug for row in page.rows], until=page.frozen.since if page.frozen else None
         ),
         "pool_missing": not page.rows and basis is None and leaderboards.opposing_pool(track) is None,
     }

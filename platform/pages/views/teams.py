@@ -47,7 +47,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "team": entry.team,
         "competition": entry.competition,
         "members": members,
-        "standings": rows_of(entry, still=frozen),
+        "standings": rows_of(entry, frozen=frozen),
         "luck": luck_of(entry, inside=inside),
         "frozen_since": entry.competition.leaderboards_frozen_since if frozen else None,
         "page": Paginator(submitted, SUBMISSIONS_PER_PAGE).get_page(request.GET.get("page")),

@@ -37,7 +37,7 @@ class Migration(migrations.Migration):
                     "guard",
                     models.BooleanField(
                         default=False,
-                        help_text="Cuts keep all down to the last who is not significantly behind the fifth, up to 30 % more.",
+                        help_text="Keep entrants not significantly worse than 5th place (sign test, 5 %), up to 30 % more.",
                     ),
                 ),
                 ("salt", models.CharField(editable=False, max_length=64)),

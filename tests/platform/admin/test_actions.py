@@ -87,7 +87,7 @@ def test_a_submission_is_evaluated_again(as_superuser: Client, rows: Any, tracks
     rows.more()
     evaluation = Evaluation.objects.get()
     done = as_superuser.post(reverse("admin:leaderboards_evaluation_changelist"), confirmed("re_evaluate", evaluation))
-    assert shown_messages(done) == ["1 of 1 begun again."]
+    assert shown_messages(done) == ["1 of 1 started again."]
     assert Evaluation.objects.filter(submission=evaluation.submission).count() == 2
 
 
@@ -113,7 +113,7 @@ def test_replaying_a_match_links_to_the_evaluations_that_stay_void(as_organiser:
     listed = as_organiser.get(html.unescape(link))
     assert list(listed.context["cl"].queryset) == [evaluation]
     done = as_organiser.post(link.partition("?")[0], confirmed("re_evaluate", evaluation))
-    assert shown_messages(done) == ["1 of 1 begun again."]
+    assert shown_messages(done) == ["1 of 1 started again."]
     match.refresh_from_db()
     assert match.state == Match.State.WAITING, "a re-evaluation replays what failed"
 

@@ -1,4 +1,4 @@
-"""The boards that the demo prints."""
+"""The leaderboards that the demo prints."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def printed(*rows: Standing) -> str:
     return " ".join(out.getvalue().split())
 
 
-def test_a_rank_stands_with_the_ranks_that_fit_too_and_digits_follow_the_interval() -> None:
+def test_a_rank_is_printed_with_its_interval_and_digits_follow_the_interval() -> None:
     text = printed(row("model", rank=2, rank_low=2, rank_high=8), row("model", rank=9, rank_low=3, rank_high=None))
     assert "2 (2 to 8)" in text
     assert "9 (from 3)" in text
@@ -36,5 +36,5 @@ def test_a_rank_stands_with_the_ranks_that_fit_too_and_digits_follow_the_interva
     assert "found nothing" in printed(row("untargeted", rank=1))
 
 
-def test_who_has_no_rank_is_there_without_one() -> None:
+def test_unranked_teams_are_printed_without_a_rank() -> None:
     assert "none yet" in printed(row("targeted", rank=None))

@@ -1,4 +1,4 @@
-"""A small arena: two players in each pool, and matches whose rows are made by hand."""
+"""A small competition: two players in each pool, and matches whose rows are made by hand."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ PASSED = {"replayed": 20, "changed": 0, "judged": 6, "denied": 0, "fresh": 6, "f
 
 
 @dataclass
-class Arena:
-    """Makes rows by the names that tests use. Distances of a match: -1 is no adversarial, 0 a wrong clean image."""
+class BoardFixture:
+    """Creates rows. Distances of a match: -1 is no adversarial, 0 a misclassified clean image."""
 
     competition: Competition
     tracks: dict[str, Track]
@@ -31,7 +31,7 @@ class Arena:
     numbers: count[int]
 
     def player(self, kind: str, title: str, repository: Repository | None = None) -> Player:
-        """A baseline, or what a team sent from its repository."""
+        """Create a baseline, or a player that a team submitted."""
         return Player.objects.create(
             competition=self.competition,
             track_name=kind,
@@ -52,7 +52,7 @@ class Arena:
         return Entry.objects.create(team=team, competition=self.competition, joined_at=clock.now())
 
     def submission(self, entry: Entry, kind: str, by: User) -> Submission:
-        """A ready submission, with its slot used."""
+        """Create a ready submission with a used slot."""
         number, now = next(self.numbers), clock.now()
         repository, _ = Repository.objects.get_or_create(
             entry=entry, track=self.tracks[kind], defaults={"created_at": now}
@@ -91,7 +91,7 @@ class Arena:
                         seconds=seconds,
                     )
                 )
-        # written backwards: the order in which rows come must not matter
+        # written backwards: the order of rows must not matter
         SampleResult.objects.bulk_create(reversed(rows))
         self.end(match, Match.State.PLAYED, PASSED)
 
@@ -110,24 +110,24 @@ class Arena:
         return evaluation
 
     def table(self, kind: str) -> list[tuple[int | None, str, int | None]]:
-        """The stored board: rank, team, previous rank."""
+        """Return the stored leaderboard: rank, team, previous rank."""
         rows = self.tracks[kind].standings.order_by("place", "entry__team__slug")
         return list(rows.values_list("rank", "entry__team__slug", "previous_rank"))
 
 
 @pytest.fixture
-def arena(competition: Competition, tracks: dict[str, Track], sample_sets: dict[str, SampleSet]) -> Arena:
+def env(competition: Competition, tracks: dict[str, Track], sample_sets: dict[str, SampleSet]) -> BoardFixture:
     """The competition on six validation samples; no pools yet."""
-    return Arena(competition, tracks, sample_sets["validation"], count(1))
+    return BoardFixture(competition, tracks, sample_sets["validation"], count(1))
 
 
 @pytest.fixture
-def attack_pool(arena: Arena) -> Pool:
+def attack_pool(env: BoardFixture) -> Pool:
     """Two untargeted attacks."""
-    return arena.pool("untargeted", "noise", "boundary")
+    return env.pool("untargeted", "noise", "boundary")
 
 
 @pytest.fixture
-def model_pool(arena: Arena) -> Pool:
+def model_pool(env: BoardFixture) -> Pool:
     """Two models."""
-    return arena.pool("model", "plain", "robust")
+    return env.pool("model", "plain", "robust")

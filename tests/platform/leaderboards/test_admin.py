@@ -1,4 +1,4 @@
-"""Organisers rejudge, and let boards stand still, from the admin."""
+"""Rejudging and freezing leaderboards in the admin."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from submissions.models import Submission
 if TYPE_CHECKING:
     from pytest_django import DjangoAssertNumQueries
 
-    from tests.platform.leaderboards.conftest import Arena
+    from tests.platform.leaderboards.conftest import BoardFixture
 
 EVALUATIONS = reverse("admin:leaderboards_evaluation_changelist")
 
@@ -34,10 +34,10 @@ def admin(olga: User, client: Client) -> Client:
 
 
 @pytest.fixture
-def scored(arena: Arena, entry: Entry, alice: User, attack_pool: Pool) -> list[Evaluation]:
+def scored(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> list[Evaluation]:
     """Of the Owls and of the Doves."""
-    doves = arena.entry("doves")
-    return [arena.score(arena.submission(each, "model", alice), value) for each, value in ((entry, 1.0), (doves, 2.0))]
+    doves = env.entry("doves")
+    return [env.score(env.submission(each, "model", alice), value) for each, value in ((entry, 1.0), (doves, 2.0))]
 
 
 def act(admin: Client, name: str, *rows: Any) -> list[str]:
@@ -48,48 +48,50 @@ def act(admin: Client, name: str, *rows: Any) -> list[str]:
 
 
 def test_it_works(
-    admin: Client, arena: Arena, scored: list[Evaluation], django_assert_max_num_queries: DjangoAssertNumQueries
+    admin: Client, env: BoardFixture, scored: list[Evaluation], django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    asked = admin.post(EVALUATIONS, {"action": "rejudge", "_selected_action": [row.pk for row in scored]})
-    assert "Rejudge: 2 evaluations" in asked.content.decode()
-    assert act(admin, "rejudge", *scored) == ["2 of 2 are being rejudged."]
+    requested = admin.post(EVALUATIONS, {"action": "rejudge", "_selected_action": [row.pk for row in scored]})
+    assert "Rejudge: 2 evaluations" in requested.content.decode()
+    assert act(admin, "rejudge", *scored) == ["2 of 2 sent to rejudging."]
     rejudging = Rejudging.objects.get()
     assert rejudging.evaluations.count() == 2, "one set for all chosen rows"
     for match in Match.objects.filter(repetition=rejudging.pk):
-        arena.play(match, [3.0] * 6)
+        env.play(match, [3.0] * 6)
     sweep()
     with django_assert_max_num_queries(17):
         page = admin.get(reverse("admin:leaderboards_rejudging_change", args=[rejudging.pk])).content.decode()
     for text in ("Changed samples", "The Owls", "Doves"):
         assert text in page
-    assert act(admin, "apply", rejudging)[-1] == "1 of 1 applied."
-    assert [row[0] for row in arena.table("model")] == [1, 1]
+    assert act(admin, "publish", rejudging)[-1] == "1 of 1 published."
+    assert [row[0] for row in env.table("model")] == [1, 1]
 
 
-def test_it_is_dropped_and_replayed_there_too(admin: Client, scored: list[Evaluation]) -> None:
+def test_it_is_discarded_and_replayed_there_too(admin: Client, scored: list[Evaluation]) -> None:
     act(admin, "rejudge", scored[0])
     rejudging = Rejudging.objects.get()
     Match.objects.filter(repetition=rejudging.pk).update(state="failed")
     sweep()
-    assert act(admin, "replay", rejudging)[-1] == "1 of 1 sent to be played again."
-    assert act(admin, "drop", rejudging)[-1] == "1 of 1 dropped."
+    assert act(admin, "replay", rejudging)[-1] == "1 of 1 queued again."
+    assert act(admin, "discard", rejudging)[-1] == "1 of 1 discarded."
 
 
 def test_it_rejects_a_set_as_a_whole(admin: Client, scored: list[Evaluation]) -> None:
     Submission.objects.filter(pk=scored[0].submission_id).update(state="withdrawn")
-    told = act(admin, "rejudge", *scored)
-    assert len(told) == 1
-    assert told[0].startswith("Rejudge: submission")
+    reported = act(admin, "rejudge", *scored)
+    assert len(reported) == 1
+    assert reported[0].startswith("Rejudge: submission")
     assert not Rejudging.objects.exists()
 
 
-def test_boards_stand_still_and_move_from_the_page_of_the_competition(
+def test_leaderboards_are_frozen_and_unfrozen_from_the_page_of_the_competition(
     admin: Client, scored: list[Evaluation], olga: User
 ) -> None:
     competition = Competition.objects.get()
     page = reverse("admin:competitions_competition_change", args=[competition.pk])
     assert "freeze_leaderboards" in admin.get(page).content.decode()
-    assert act(admin, "freeze_leaderboards", competition) == ["1 of 1 made to stand still."]
+    assert act(admin, "freeze_leaderboards", competition) == ["1 of 1 frozen."]
     assert Snapshot.objects.count() == 3
-    assert act(admin, "unfreeze_leaderboards", competition)[-1] == "1 of 1 made to move."
-    assert [event.reason for event in Event.objects.filter(verb__in=["still", "move"], by=olga)] == ["it must be"] * 2
+    assert act(admin, "unfreeze_leaderboards", competition)[-1] == "1 of 1 unfrozen."
+    assert [event.reason for event in Event.objects.filter(verb__in=["freeze", "unfreeze"], by=olga)] == [
+        "it must be"
+    ] * 2

@@ -73,14 +73,14 @@ def test_a_rank_change_is_measured_from_a_day_before_the_newest_score() -> None:
     }
 
 
-def test_only_scores_under_the_terms_in_force_are_ranked() -> None:
+def test_only_scores_on_the_current_basis_are_ranked() -> None:
     rows = [scored(1, 10, 1.0), scored(2, 11, 9.0, basis=BEFORE), scored(3, 12, 2.0), scored(4, 13, 8.0, basis=BEFORE)]
     assert ranked(rows) == {1: 2, 2: None, 3: 1, 4: None}
     assert ranked([rows[1], rows[3]]) == {2: None, 4: None}
 
 
 @pytest.mark.parametrize(("kind", "listed"), [("model", [1, 4, 2, 3]), ("untargeted", [1, 2, 4, 3])])
-def test_the_others_are_listed_below_by_their_old_score_the_latest_terms_first(kind: str, listed: list[int]) -> None:
+def test_the_others_are_listed_below_by_their_old_score_the_latest_basis_first(kind: str, listed: list[int]) -> None:
     rows = [
         scored(1, 10, 0.5),
         scored(2, 11, 2.0, basis=BEFORE),
@@ -92,7 +92,7 @@ def test_the_others_are_listed_below_by_their_old_score_the_latest_terms_first(k
     assert {board[entry].place for entry in listed} == {1, 2, 3, 4}
 
 
-def test_a_change_of_place_is_only_told_between_ranks_under_the_same_terms() -> None:
+def test_a_rank_change_is_only_shown_between_ranks_on_the_same_basis() -> None:
     day_old = [scored(1, 10, 2.0, basis=BEFORE), scored(2, 11, 1.0, basis=BEFORE), scored(3, 12, 3.0)]
     board = places([*day_old, scored(1, 10, 1.0, hours=24, evaluation=20), scored(4, 13, 5.0, hours=25)], "model", NOW)
     assert {entry: (place.rank, place.previous_rank) for entry, place in board.items()} == {
@@ -103,7 +103,7 @@ def test_a_change_of_place_is_only_told_between_ranks_under_the_same_terms() -> 
     }
 
 
-def test_the_board_before_the_terms_stays_while_new_scores_arrive() -> None:
+def test_the_previous_board_stays_while_new_scores_arrive() -> None:
     old = [scored(1, 10, 2.0, basis=BEFORE), scored(2, 11, 3.0, basis=BEFORE), scored(3, 12, 9.0, basis=LONG_AGO)]
     before = {2: 1, 1: 2, 3: 3}
     assert order_before(old, "model", NOW) == before
@@ -114,7 +114,7 @@ def test_no_rows_make_no_board() -> None:
     assert places([], "model", NOW) == {}
 
 
-def test_it_rejects_a_kind_that_is_no_track() -> None:
+def test_it_rejects_an_unknown_track() -> None:
     with pytest.raises(ValueError, match="transfer"):
         places([scored(1, 10, 0.5)], "transfer", NOW)
 
@@ -142,7 +142,7 @@ def test_the_order_of_arrival_never_matters(rows: list[Scored], kind: str, rando
 
 
 @given(rows=many_rows)
-def test_every_entry_stands_once_and_as_many_stand_above_as_are_better(rows: list[Scored]) -> None:
+def test_every_entry_is_listed_once_below_all_better_ones(rows: list[Scored]) -> None:
     board = places(rows, "model", NOW)
     assert set(board) == {row.entry for row in rows}
     of = {row.evaluation: (row.basis, row.value) for row in rows}

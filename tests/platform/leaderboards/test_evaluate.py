@@ -1,4 +1,4 @@
-"""Beginning an evaluation."""
+"""Starting an evaluation."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from matches.models import Match, Piece
 from submissions.models import Submission
 
 if TYPE_CHECKING:
-    from tests.platform.leaderboards.conftest import Arena
+    from tests.platform.leaderboards.conftest import BoardFixture
 
 
-def test_it_works(arena: Arena, entry: Entry, alice: User, attack_pool: Pool) -> None:
-    submission = arena.submission(entry, "model", alice)
+def test_it_works(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> None:
+    submission = env.submission(entry, "model", alice)
     evaluation = services.evaluate(submission)
     assert evaluation is not None
-    assert (evaluation.state, evaluation.pool, evaluation.sample_set) == ("playing", attack_pool, arena.sample_set)
+    assert (evaluation.state, evaluation.pool, evaluation.sample_set) == ("playing", attack_pool, env.sample_set)
     assert evaluation.rules.version == 1
     matches = list(evaluation.matches.all())
     assert [match.attack.title for match in matches] == ["noise", "boundary"]
@@ -34,8 +34,8 @@ def test_it_works(arena: Arena, entry: Entry, alice: User, attack_pool: Pool) ->
 
 
 @pytest.mark.parametrize("kind", ["untargeted", "targeted"])
-def test_an_attack_meets_the_models(arena: Arena, entry: Entry, alice: User, model_pool: Pool, kind: str) -> None:
-    submission = arena.submission(entry, kind, alice)
+def test_an_attack_meets_the_models(env: BoardFixture, entry: Entry, alice: User, model_pool: Pool, kind: str) -> None:
+    submission = env.submission(entry, kind, alice)
     evaluation = services.evaluate(submission)
     assert evaluation is not None
     matches = list(evaluation.matches.all())
@@ -43,19 +43,19 @@ def test_an_attack_meets_the_models(arena: Arena, entry: Entry, alice: User, mod
     assert {match.attack for match in matches} == {submission.player}
 
 
-def test_it_begins_once(arena: Arena, entry: Entry, alice: User, attack_pool: Pool) -> None:
-    submission = arena.submission(entry, "model", alice)
+def test_it_starts_once(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> None:
+    submission = env.submission(entry, "model", alice)
     evaluate(submission=submission.pk)
     evaluate(submission=submission.pk)
     assert Evaluation.objects.count() == 1
 
 
 def test_a_player_that_was_played_is_not_played_again(
-    arena: Arena, entry: Entry, alice: User, attack_pool: Pool
+    env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool
 ) -> None:
-    first = arena.submission(entry, "model", alice)
-    arena.score(first, 1.0)
-    same = arena.submission(arena.entry("doves"), "model", alice)
+    first = env.submission(entry, "model", alice)
+    env.score(first, 1.0)
+    same = env.submission(env.entry("doves"), "model", alice)
     same.player = first.player
     same.save()
     evaluation = services.evaluate(same)
@@ -66,40 +66,40 @@ def test_a_player_that_was_played_is_not_played_again(
     assert evaluation.value == 1.0
 
 
-def test_a_player_may_meet_itself_in_the_pool(arena: Arena, entry: Entry, alice: User, model_pool: Pool) -> None:
-    submission = arena.submission(entry, "model", alice)
+def test_a_player_may_meet_itself_in_the_pool(env: BoardFixture, entry: Entry, alice: User, model_pool: Pool) -> None:
+    submission = env.submission(entry, "model", alice)
     assert submission.player is not None
-    services.set_pool(track=arena.tracks["model"], players=[submission.player], reason="round 1")
-    attack = arena.submission(entry, "untargeted", alice)
+    services.set_pool(track=env.tracks["model"], players=[submission.player], reason="round 1")
+    attack = env.submission(entry, "untargeted", alice)
     assert attack.player is not None
-    services.set_pool(track=arena.tracks["untargeted"], players=[attack.player], reason="round 1")
+    services.set_pool(track=env.tracks["untargeted"], players=[attack.player], reason="round 1")
     assert services.evaluate(submission) is not None
     assert services.evaluate(attack) is not None
     assert Match.objects.count() == 1
 
 
-def test_it_waits_for_a_pool(arena: Arena, entry: Entry, alice: User, model_pool: Pool) -> None:
-    assert services.evaluate(arena.submission(entry, "model", alice)) is None
+def test_it_waits_for_a_pool(env: BoardFixture, entry: Entry, alice: User, model_pool: Pool) -> None:
+    assert services.evaluate(env.submission(entry, "model", alice)) is None
 
 
 @pytest.mark.parametrize("state", ["received", "building", "checking", "refused", "withdrawn"])
 def test_it_rejects_a_submission_that_is_not_ready(
-    arena: Arena, entry: Entry, alice: User, attack_pool: Pool, state: str
+    env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool, state: str
 ) -> None:
-    submission = arena.submission(entry, "model", alice)
+    submission = env.submission(entry, "model", alice)
     Submission.objects.filter(pk=submission.pk).update(state=state)
     assert services.evaluate(submission) is None
 
 
-def test_it_rejects_a_disqualified_submission(arena: Arena, entry: Entry, alice: User, attack_pool: Pool) -> None:
-    submission = arena.submission(entry, "model", alice)
+def test_it_rejects_a_disqualified_submission(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> None:
+    submission = env.submission(entry, "model", alice)
     Submission.objects.filter(pk=submission.pk).update(disqualified_at=clock.now())
     assert services.evaluate(submission) is None
 
 
 @pytest.mark.django_db(transaction=True)
-def test_many_at_once_begin_one(arena: Arena, entry: Entry, alice: User, attack_pool: Pool) -> None:
-    submission = arena.submission(entry, "model", alice)
+def test_concurrent_calls_start_one(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> None:
+    submission = env.submission(entry, "model", alice)
 
     def begin(_: int) -> bool:
         try:

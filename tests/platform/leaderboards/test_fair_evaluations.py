@@ -1,4 +1,4 @@
-"""Evaluations of a team do not wait for all that another team sent before."""
+"""Evaluations of a team do not wait for all earlier submissions of another team."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from matches.models import Match, Worker
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
-    from tests.platform.leaderboards.conftest import Arena
+    from tests.platform.leaderboards.conftest import BoardFixture
 
 
 @pytest.fixture
@@ -32,22 +32,22 @@ def team_of(match: Match) -> str:
 
 
 def test_it_works(
-    arena: Arena, the_clock: FakeClock, entry: Entry, alice: User, attack_pool: Pool, worker: Worker
+    env: BoardFixture, the_clock: FakeClock, entry: Entry, alice: User, attack_pool: Pool, worker: Worker
 ) -> None:
     for _ in range(6):
-        services.evaluate(arena.submission(entry, "model", alice))
+        services.evaluate(env.submission(entry, "model", alice))
     the_clock.forward(minutes=1)
-    services.evaluate(arena.submission(arena.entry("newts"), "model", alice))
+    services.evaluate(env.submission(env.entry("newts"), "model", alice))
     claims = [queue.claim(worker) for _ in range(4)]
     assert [team_of(claim.piece.match) for claim in claims if claim] == ["owls", "newts", "owls", "newts"]
 
 
-def test_a_team_of_low_priority_gives_way(
-    arena: Arena, the_clock: FakeClock, entry: Entry, alice: User, attack_pool: Pool, worker: Worker
+def test_a_team_of_low_priority_waits(
+    env: BoardFixture, the_clock: FakeClock, entry: Entry, alice: User, attack_pool: Pool, worker: Worker
 ) -> None:
     Entry.objects.update(low_priority=True)
-    services.evaluate(arena.submission(Entry.objects.get(pk=entry.pk), "model", alice))
+    services.evaluate(env.submission(Entry.objects.get(pk=entry.pk), "model", alice))
     the_clock.forward(minutes=1)
-    services.evaluate(arena.submission(arena.entry("newts"), "model", alice))
+    services.evaluate(env.submission(env.entry("newts"), "model", alice))
     claims = [queue.claim(worker) for _ in range(3)]
     assert [team_of(claim.piece.match) for claim in claims if claim] == ["newts"] * 3

@@ -1,4 +1,4 @@
-"""Boards that stand still, and who sees what meanwhile."""
+"""Frozen leaderboards, and who sees what meanwhile."""
 
 from __future__ import annotations
 
@@ -21,46 +21,46 @@ from submissions.models import Submission
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
-    from tests.platform.leaderboards.conftest import Arena
+    from tests.platform.leaderboards.conftest import BoardFixture
 
 ROLES = ("anonymous", "charlie", "bob", "dora", "olga")
-"""Bob is of the Owls, Dora of the Doves, Olga organises."""
+"""Bob belongs to the Owls, Dora to the Doves; Olga organises."""
 
 
 @dataclass(frozen=True)
-class Stage:
-    """The model that the Owls had on the board, and the one that was scored since."""
+class Scenario:
+    """The Owls' model on the leaderboard, and the one scored since."""
 
-    arena: Arena
+    env: BoardFixture
     old: Submission
     new: Submission
 
 
 @pytest.fixture
-def stage(
-    arena: Arena, the_clock: FakeClock, entry: Entry, alice: User, charlie: User, olga: User, attack_pool: Pool
-) -> Stage:
-    """The Owls scored 1.25, the Doves 2.125; then the boards stood still, and the Owls scored 3.875 and the Doves 4.625
+def scenario(
+    env: BoardFixture, the_clock: FakeClock, entry: Entry, alice: User, charlie: User, olga: User, attack_pool: Pool
+) -> Scenario:
+    """The Owls scored 1.25, the Doves 2.125; then the boards were frozen, and the Owls scored 3.875 and the Doves 4.625
     with what they had."""
-    doves = arena.entry("doves")
+    doves = env.entry("doves")
     dora = User.objects.create_user("dora", "dora@example.org")
     Membership.objects.create(team=doves.team, user=dora, role="captain", joined_at=the_clock.at)
-    old = arena.submission(entry, "model", alice)
-    arena.score(old, 1.25)
-    theirs = arena.submission(doves, "model", dora)
-    arena.score(theirs, 2.125)
+    old = env.submission(entry, "model", alice)
+    env.score(old, 1.25)
+    theirs = env.submission(doves, "model", dora)
+    env.score(theirs, 2.125)
     the_clock.forward(hours=1)
-    services.freeze_leaderboards(competition=arena.competition, by=olga, reason="The final is near")
+    services.freeze_leaderboards(competition=env.competition, by=olga, reason="The final is near")
     the_clock.forward(hours=1)
-    new = arena.submission(entry, "model", alice)
-    arena.score(new, 3.875)
-    arena.pool("untargeted", "stronger")
-    arena.score(theirs, 4.625)
-    return Stage(arena, old, new)
+    new = env.submission(entry, "model", alice)
+    env.score(new, 3.875)
+    env.pool("untargeted", "stronger")
+    env.score(theirs, 4.625)
+    return Scenario(env, old, new)
 
 
 class Row(NamedTuple):
-    """An address, a text, and who reads it there."""
+    """An address, a text, and the roles that see it there."""
 
     address: str
     text: str
@@ -98,70 +98,73 @@ TABLE = [
 ]
 
 
-def look(client: Client, stage: Stage, address: str) -> str:
+def look(client: Client, scenario: Scenario, address: str) -> str:
     theirs = Submission.objects.get(repository__entry__team__slug="doves")
-    at = address.format(new=stage.new.pk, old=stage.old.pk, theirs=theirs.pk)
+    at = address.format(new=scenario.new.pk, old=scenario.old.pk, theirs=theirs.pk)
     headers = {"HX-Request": "true"} if "seen=" in at else {}
     return client.get(at, headers=headers).content.decode()
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_it_rejects_eyes_that_scores_are_not_for(client: Client, stage: Stage, role: str) -> None:
+def test_it_rejects_readers_without_permission(client: Client, scenario: Scenario, role: str) -> None:
     if role != "anonymous":
         client.force_login(User.objects.get(username=role))
     for row in TABLE:
-        seen = row.text in look(client, stage, row.address)
+        seen = row.text in look(client, scenario, row.address)
         assert seen == (role in row.readers), f"{row.text!r} at {row.address} as {role}"
 
 
-def test_it_works(stage: Stage, client: Client, olga: User) -> None:
-    track = stage.arena.tracks["model"]
+def test_it_works(scenario: Scenario, client: Client, olga: User) -> None:
+    track = scenario.env.tracks["model"]
     track.refresh_from_db()
-    page, live = board(track), board(track, still=False)
+    page, live = board(track), board(track, frozen=False)
     assert [(row.rank, row.value) for row in page.rows] == [(1, 2.125), (2, 1.25)]
     assert [(row.rank, row.value) for row in live.rows] == [(1, 4.625), (None, 3.875)]
-    assert page.still is not None
-    assert (page.still.reason, live.still) == ("The final is near", None)
+    assert page.frozen is not None
+    assert (page.frozen.reason, live.frozen) == ("The final is near", None)
     assert Snapshot.objects.count() == 3, "one of each track"
     answer = client.get("/api/competitions/digits/leaderboards/model").json()
     assert (answer["still_since"], answer["still_reason"]) == ("2026-11-21T13:00:00Z", "The final is near")
 
-    services.unfreeze_leaderboards(competition=stage.arena.competition, by=olga, reason="It is over")
+    services.unfreeze_leaderboards(competition=scenario.env.competition, by=olga, reason="It is over")
     track = type(track).objects.get(pk=track.pk)
     assert board(track) == live
-    assert "3.87" in look(client, stage, "/submissions/{new}")
+    assert "3.87" in look(client, scenario, "/submissions/{new}")
     events = Event.objects.filter(subject=f"competition:{track.competition_id}", by=olga).order_by("pk")
-    assert [(event.verb, event.reason) for event in events] == [("still", "The final is near"), ("move", "It is over")]
+    assert [(event.verb, event.reason) for event in events] == [
+        ("freeze", "The final is near"),
+        ("unfreeze", "It is over"),
+    ]
 
 
-def test_a_score_does_not_vanish_while_it_is_measured_again(stage: Stage, client: Client) -> None:
-    address = f"/api/submissions/{stage.old.pk}"
+def test_a_score_does_not_vanish_while_it_is_measured_again(scenario: Scenario, client: Client) -> None:
+    address = f"/api/submissions/{scenario.old.pk}"
     before = client.get(address).json()
     assert before["evaluation"]["value"] == 1.25
-    stage.arena.pool("untargeted", "strongest")
-    evaluation = services.evaluate(stage.old)
+    scenario.env.pool("untargeted", "strongest")
+    evaluation = services.evaluate(scenario.old)
     assert evaluation is not None
     assert client.get(address).json() == before
 
 
 def test_a_score_does_not_vanish_when_its_submission_is_withdrawn_while_it_is_measured_again(
-    stage: Stage, the_clock: FakeClock, olga: User
+    scenario: Scenario, the_clock: FakeClock, olga: User
 ) -> None:
     since = Competition.objects.get().leaderboards_frozen_since
     assert since is not None
-    stage.arena.pool("untargeted", "another")
-    services.re_evaluate(submission=stage.old, by=olga, reason="a test")
-    Submission.objects.filter(pk=stage.old.pk).update(state="withdrawn")
-    the_clock.at = since - timedelta(seconds=2)  # by a host whose clock is behind
+    scenario.env.pool("untargeted", "another")
+    services.re_evaluate(submission=scenario.old, by=olga, reason="a test")
+    Submission.objects.filter(pk=scenario.old.pk).update(state="withdrawn")
+    the_clock.at = since - timedelta(seconds=2)  # on a host whose clock is slow
     assert services.end_withdrawn() == 1
-    known = public_evaluation_of(Submission.objects.get(pk=stage.old.pk))
+    known = public_evaluation_of(Submission.objects.get(pk=scenario.old.pk))
     assert known is not None
     assert known.value == 1.25
 
 
 @pytest.mark.parametrize("skew", [-2, 2])
 def test_clocks_of_hosts_that_differ_leak_and_hide_nothing(
-    arena: Arena,
+    env: BoardFixture,
     the_clock: FakeClock,
     entry: Entry,
     alice: User,
@@ -170,25 +173,25 @@ def test_clocks_of_hosts_that_differ_leak_and_hide_nothing(
     client: Client,
     skew: int,
 ) -> None:
-    """What was scored before the boards stood still is public, and what is scored later is not."""
-    old = arena.submission(entry, "model", alice)
-    arena.score(old, 1.25)
+    """Scores from before the freeze are public, and later ones are not."""
+    old = env.submission(entry, "model", alice)
+    env.score(old, 1.25)
     the_clock.forward(seconds=skew if skew < 0 else 0)
-    services.freeze_leaderboards(competition=arena.competition, by=olga, reason="The final is near")
+    services.freeze_leaderboards(competition=env.competition, by=olga, reason="The final is near")
     the_clock.forward(seconds=-2)
-    new = arena.submission(entry, "model", alice)
-    arena.score(new, 3.875)
+    new = env.submission(entry, "model", alice)
+    env.score(new, 3.875)
     assert client.get(f"/api/submissions/{old.pk}").json()["evaluation"]["value"] == 1.25
     assert "3.87" not in client.get(f"/api/submissions/{new.pk}").content.decode()
 
 
 def test_a_snapshot_is_the_board_to_the_last_bit_and_never_changes(
-    arena: Arena, the_clock: FakeClock, entry: Entry, alice: User, olga: User, attack_pool: Pool
+    env: BoardFixture, the_clock: FakeClock, entry: Entry, alice: User, olga: User, attack_pool: Pool
 ) -> None:
-    arena.score(arena.submission(entry, "model", alice), 1.0 / 3.0)
-    before = board(arena.tracks["model"])
-    snapshot = services.take_snapshot(track=arena.tracks["model"], reason="round 1 " * 50)
-    services.freeze_leaderboards(competition=arena.competition, by=olga, reason="now")
+    env.score(env.submission(entry, "model", alice), 1.0 / 3.0)
+    before = board(env.tracks["model"])
+    snapshot = services.take_snapshot(track=env.tracks["model"], reason="round 1 " * 50)
+    services.freeze_leaderboards(competition=env.competition, by=olga, reason="now")
     track = type(snapshot.track).objects.get(pk=snapshot.track_id)
     assert board(track).rows == before.rows
     snapshot.rows = []
@@ -196,8 +199,8 @@ def test_a_snapshot_is_the_board_to_the_last_bit_and_never_changes(
         snapshot.save()
 
 
-def test_a_later_snapshot_is_not_what_the_public_sees(stage: Stage, the_clock: FakeClock) -> None:
-    track = type(stage.arena.tracks["model"]).objects.get(name="model")
+def test_a_later_snapshot_is_not_what_the_public_sees(scenario: Scenario, the_clock: FakeClock) -> None:
+    track = type(scenario.env.tracks["model"]).objects.get(name="model")
     before = board(track)
     the_clock.forward(hours=1)
     later = services.take_snapshot(track=track, reason="round 2")
@@ -206,7 +209,7 @@ def test_a_later_snapshot_is_not_what_the_public_sees(stage: Stage, the_clock: F
 
 
 def test_a_snapshot_by_a_host_whose_clock_is_behind_is_not_what_the_public_sees(
-    stage: Stage, the_clock: FakeClock
+    scenario: Scenario, the_clock: FakeClock
 ) -> None:
     track = Track.objects.select_related("competition").get(name="model")
     before = board(track)
@@ -215,24 +218,24 @@ def test_a_snapshot_by_a_host_whose_clock_is_behind_is_not_what_the_public_sees(
     assert board(track) == before
 
 
-def test_a_page_of_still_boards_takes_few_queries(
-    stage: Stage, client: Client, django_assert_max_num_queries: object
+def test_a_page_of_frozen_leaderboards_takes_few_queries(
+    scenario: Scenario, client: Client, django_assert_max_num_queries: object
 ) -> None:
     with django_assert_max_num_queries(10):  # type: ignore[operator]
         answer = client.get("/competitions/digits/leaderboards/model")
     assert answer.status_code == 200
 
 
-def test_it_rejects_whoever_does_not_organise_and_what_is_so_already(
-    arena: Arena, alice: User, olga: User, owls: Team
+def test_it_rejects_others_than_organisers_and_repetitions(
+    env: BoardFixture, alice: User, olga: User, owls: Team
 ) -> None:
-    competition = arena.competition
+    competition = env.competition
     for act in (services.freeze_leaderboards, services.unfreeze_leaderboards):
         with pytest.raises(Refusal, match="only organisers"):
             act(competition=competition, by=alice, reason="please")
-    with pytest.raises(Refusal, match="do not stand still"):
+    with pytest.raises(Refusal, match="are not frozen"):
         services.unfreeze_leaderboards(competition=competition, by=olga, reason="again")
     services.freeze_leaderboards(competition=competition, by=olga, reason="now")
-    with pytest.raises(Refusal, match="stand still already"):
+    with pytest.raises(Refusal, match="already frozen"):
         services.freeze_leaderboards(competition=competition, by=olga, reason="again")
     assert Snapshot.objects.count() == 3

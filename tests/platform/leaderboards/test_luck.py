@@ -1,4 +1,4 @@
-"""What boards and team pages say of luck on a fixed sample set."""
+"""What leaderboards and team pages say about luck on a fixed sample set."""
 
 from __future__ import annotations
 
@@ -23,58 +23,58 @@ from submissions.models import Submission
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
-    from tests.platform.leaderboards.conftest import Arena
+    from tests.platform.leaderboards.conftest import BoardFixture
 
 STEADY = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
 
 
-def scored(arena: Arena, submission: Submission, distances: Sequence[float] = STEADY) -> Evaluation:
+def scored(env: BoardFixture, submission: Submission, distances: Sequence[float] = STEADY) -> Evaluation:
     """Evaluate the submission; every opponent meets it with these distances."""
     evaluation = services.evaluate(submission)
     assert evaluation is not None
     for match in evaluation.matches.filter(state=Match.State.WAITING):
-        arena.play(match, distances)
+        env.play(match, distances)
     services.score_finished()
     evaluation.refresh_from_db()
     return evaluation
 
 
-def test_it_works(arena: Arena, attack_pool: Pool, alice: User) -> None:
-    owls, bats = arena.entry("owls"), arena.entry("bats")
-    older, newer = (arena.submission(owls, "model", alice) for _ in range(2))
-    scored(arena, older)
-    scored(arena, newer, [each + 1 for each in STEADY])
-    scored(arena, arena.submission(bats, "model", alice))
-    on_board = luck_on(arena.tracks["model"], ["owls", "bats", "cats"])
+def test_it_works(env: BoardFixture, attack_pool: Pool, alice: User) -> None:
+    owls, bats = env.entry("owls"), env.entry("bats")
+    older, newer = (env.submission(owls, "model", alice) for _ in range(2))
+    scored(env, older)
+    scored(env, newer, [each + 1 for each in STEADY])
+    scored(env, env.submission(bats, "model", alice))
+    on_board = luck_on(env.tracks["model"], ["owls", "bats", "cats"])
     assert on_board is not None
     assert (on_board.samples, on_board.measured) == (6, {"owls": 2, "bats": 1})
     assert [chance.submissions for chance in on_board.chances] == [5, 35, 150]
     assert 0 < on_board.chances[0].gain < on_board.chances[1].gain < on_board.chances[2].gain
     (own,) = luck_of(owls, inside=True)
-    assert (own.track, own.chance.submissions, own.newest) == (arena.tracks["model"], 2, newer.pk)
+    assert (own.track, own.chance.submissions, own.newest) == (env.tracks["model"], 2, newer.pk)
     assert own.compared is not None
     assert (own.compared.older, own.compared.better) == (older.pk, True)
     assert own.compared.difference.separated
     assert own.compared.difference.value == own.compared.difference.low == own.compared.difference.high == 1.0
-    assert luck_of(owls, inside=True) == [own], "what was kept is what was computed"
+    assert luck_of(owls, inside=True) == [own], "the cached value is the computed one"
 
 
 @pytest.mark.parametrize(("kind", "pool"), [("model", "untargeted"), ("untargeted", "model")])
-def test_smaller_is_better_for_attacks_alone(arena: Arena, alice: User, kind: str, pool: str) -> None:
-    arena.pool(pool, "one", "two")
-    owls = arena.entry("owls")
+def test_smaller_is_better_for_attacks_alone(env: BoardFixture, alice: User, kind: str, pool: str) -> None:
+    env.pool(pool, "one", "two")
+    owls = env.entry("owls")
     for distances in (STEADY, [each / 2 for each in STEADY]):
-        scored(arena, arena.submission(owls, kind, alice), distances)
+        scored(env, env.submission(owls, kind, alice), distances)
     (own,) = luck_of(owls, inside=True)
     assert own.compared is not None
     assert own.compared.difference.separated
     assert own.compared.better == (kind == "untargeted")
 
 
-def test_noise_separates_nothing(arena: Arena, attack_pool: Pool, alice: User) -> None:
-    owls = arena.entry("owls")
-    scored(arena, arena.submission(owls, "model", alice))
-    scored(arena, arena.submission(owls, "model", alice), [1.2, 1.9, 3.1, 3.9, 4.8, 6.2])
+def test_noise_separates_nothing(env: BoardFixture, attack_pool: Pool, alice: User) -> None:
+    owls = env.entry("owls")
+    scored(env, env.submission(owls, "model", alice))
+    scored(env, env.submission(owls, "model", alice), [1.2, 1.9, 3.1, 3.9, 4.8, 6.2])
     (own,) = luck_of(owls, inside=True)
     assert own.compared is not None
     difference = own.compared.difference
@@ -82,33 +82,33 @@ def test_noise_separates_nothing(arena: Arena, attack_pool: Pool, alice: User) -
     assert not difference.separated
 
 
-def test_the_comparison_is_for_the_team_and_the_organisers(arena: Arena, attack_pool: Pool, alice: User) -> None:
-    owls = arena.entry("owls")
+def test_the_comparison_is_for_the_team_and_the_organisers(env: BoardFixture, attack_pool: Pool, alice: User) -> None:
+    owls = env.entry("owls")
     for _ in range(2):
-        scored(arena, arena.submission(owls, "model", alice))
+        scored(env, env.submission(owls, "model", alice))
     (public,) = luck_of(owls, inside=False)
     assert (public.chance.submissions, public.newest, public.compared) == (2, None, None)
 
 
-def test_only_scores_on_the_same_terms_are_compared(arena: Arena, attack_pool: Pool, alice: User) -> None:
-    owls = arena.entry("owls")
-    first, second, third = (arena.submission(owls, "model", alice) for _ in range(3))
-    scored(arena, first)
-    arena.pool("untargeted", "another")
-    scored(arena, second)
+def test_only_scores_on_the_same_basis_are_compared(env: BoardFixture, attack_pool: Pool, alice: User) -> None:
+    owls = env.entry("owls")
+    first, second, third = (env.submission(owls, "model", alice) for _ in range(3))
+    scored(env, first)
+    env.pool("untargeted", "another")
+    scored(env, second)
     (own,) = luck_of(owls, inside=True)
     assert (own.newest, own.compared) == (second.pk, None)
-    scored(arena, third)
+    scored(env, third)
     (own,) = luck_of(owls, inside=True)
     assert own.compared is not None
     assert (own.newest, own.compared.older) == (third.pk, second.pk)
 
 
-def test_a_new_validation_set_begins_the_count_again(arena: Arena, attack_pool: Pool, alice: User) -> None:
-    owls = arena.entry("owls")
+def test_a_new_validation_set_begins_the_count_again(env: BoardFixture, attack_pool: Pool, alice: User) -> None:
+    owls = env.entry("owls")
     for _ in range(3):
-        scored(arena, arena.submission(owls, "model", alice))
-    old = arena.sample_set
+        scored(env, env.submission(owls, "model", alice))
+    old = env.sample_set
     SampleSet.objects.create(
         competition=old.competition,
         name="validation-2",
@@ -121,69 +121,69 @@ def test_a_new_validation_set_begins_the_count_again(arena: Arena, attack_pool: 
         imported_at=old.imported_at,
         replaces=old,
     )
-    assert luck_on(arena.tracks["model"], ["owls"]) is None
-    scored(arena, arena.submission(owls, "model", alice))
-    board = luck_on(arena.tracks["model"], ["owls"])
+    assert luck_on(env.tracks["model"], ["owls"]) is None
+    scored(env, env.submission(owls, "model", alice))
+    board = luck_on(env.tracks["model"], ["owls"])
     assert board is not None
     assert board.measured == {"owls": 1}
 
 
-def test_an_opponent_that_the_score_leaves_out_decides_nothing(arena: Arena, alice: User) -> None:
-    owls = arena.entry("owls")
-    own_model = arena.submission(owls, "model", alice).player
+def test_an_opponent_that_the_score_leaves_out_decides_nothing(env: BoardFixture, alice: User) -> None:
+    owls = env.entry("owls")
+    own_model = env.submission(owls, "model", alice).player
     assert own_model is not None
-    players = [arena.player("model", "plain"), own_model]
-    services.set_pool(track=arena.tracks["model"], players=players, reason="a test")
+    players = [env.player("model", "plain"), own_model]
+    services.set_pool(track=env.tracks["model"], players=players, reason="a test")
     for on_own in (1.0, 9.0):
-        evaluation = services.evaluate(arena.submission(owls, "untargeted", alice))
+        evaluation = services.evaluate(env.submission(owls, "untargeted", alice))
         assert evaluation is not None
         for match in evaluation.matches.all():
-            arena.play(match, [on_own] * 6 if match.model_id == own_model.pk else STEADY)
+            env.play(match, [on_own] * 6 if match.model_id == own_model.pk else STEADY)
         services.score_finished()
     (own,) = [each for each in luck_of(owls, inside=True) if each.track.name == "untargeted"]
     assert own.compared is not None
     assert own.compared.difference.value == 0
 
 
-def test_what_a_still_board_hides_is_not_counted(
-    arena: Arena, attack_pool: Pool, alice: User, the_clock: FakeClock
+def test_what_a_frozen_leaderboard_hides_is_not_counted(
+    env: BoardFixture, attack_pool: Pool, alice: User, the_clock: FakeClock
 ) -> None:
-    owls = arena.entry("owls")
-    scored(arena, arena.submission(owls, "model", alice))
+    owls = env.entry("owls")
+    scored(env, env.submission(owls, "model", alice))
     since = the_clock.at
     owls.competition.leaderboards_frozen_since = since
     the_clock.at += timedelta(hours=1)
-    scored(arena, arena.submission(owls, "model", alice))
-    board = luck_on(arena.tracks["model"], ["owls"], until=since)
+    scored(env, env.submission(owls, "model", alice))
+    board = luck_on(env.tracks["model"], ["owls"], until=since)
     assert board is not None
     assert board.measured == {"owls": 1}
     assert luck_of(owls, inside=False)[0].chance.submissions == 1
     assert luck_of(owls, inside=True)[0].chance.submissions == 2
 
 
-def test_a_comparison_is_computed_once(arena: Arena, attack_pool: Pool, alice: User) -> None:
-    owls = arena.entry("owls")
+def test_a_comparison_is_computed_once(env: BoardFixture, attack_pool: Pool, alice: User) -> None:
+    owls = env.entry("owls")
     for _ in range(2):
-        scored(arena, arena.submission(owls, "model", alice))
+        scored(env, env.submission(owls, "model", alice))
     queries = []
     for _ in range(2):
-        with CaptureQueriesContext(connection) as asked:
+        with CaptureQueriesContext(connection) as requested:
             luck_of(owls, inside=True)
-        queries.append(sum("sampleresult" in each["sql"] for each in asked))
+        queries.append(sum("sampleresult" in each["sql"] for each in requested))
     assert queries == [2, 0]
 
 
-def test_nothing_is_said_before_there_is_a_pool(arena: Arena, alice: User) -> None:
-    assert luck_on(arena.tracks["model"], ["owls"]) is None
-    assert luck_of(arena.entry("owls"), inside=True) == []
+def test_nothing_is_said_before_there_is_a_pool(env: BoardFixture, alice: User) -> None:
+    assert luck_on(env.tracks["model"], ["owls"]) is None
+    assert luck_of(env.entry("owls"), inside=True) == []
 
 
-def test_the_pages_say_it(arena: Arena, attack_pool: Pool, alice: User, charlie: User, client: Client) -> None:
-    owls = arena.entry("owls")
+def test_the_pages_say_it(env: BoardFixture, attack_pool: Pool, alice: User, charlie: User, client: Client) -> None:
+    owls = env.entry("owls")
     Membership.objects.create(team=owls.team, user=alice, role="captain", joined_at=owls.joined_at)
-    older, newer = (arena.submission(owls, "model", alice) for _ in range(2))
-    scored(arena, older)
-    scored(arena, newer, [1.2, 1.9, 3.1, 3.9, 4.8, 6.2])
+    older, newer = (env.submission(owls, "model", alice) for _ in range(2))
+    scored(env, older)
+    scored(env, newer, [1.2, 1.9, 3.1, 3.9, 4.8, 6.2])
     board = text_of(client, "/competitions/digits/leaderboards/model")
     assert "2nd on this set" in board
     said = re.search(

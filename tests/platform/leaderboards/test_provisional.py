@@ -1,4 +1,4 @@
-"""New terms measure the best at once; the others keep their score until workers are idle."""
+"""A new basis measures the best first; the others keep their score until workers are idle."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from submissions.models import Player, Submission
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
-    from tests.platform.leaderboards.conftest import Arena
+    from tests.platform.leaderboards.conftest import BoardFixture
 
 
 @pytest.fixture(autouse=True)
@@ -28,69 +28,67 @@ def _two_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def ranked(arena: Arena, alice: User, attack_pool: Pool) -> list[Submission]:
-    """Models of five teams from the best to the worst, sent in another order; then a stronger pool."""
-    sent = {place: arena.submission(arena.entry(f"team-{place}"), "model", alice) for place in (4, 1, 5, 3, 2)}
+def ranked(env: BoardFixture, alice: User, attack_pool: Pool) -> list[Submission]:
+    """Models of five teams from the best to the worst, submitted in another order; then a stronger pool."""
+    sent = {place: env.submission(env.entry(f"team-{place}"), "model", alice) for place in (4, 1, 5, 3, 2)}
     for place, submission in sent.items():
-        arena.score(submission, 7.0 - place)
-    arena.pool("untargeted", "stronger")
+        env.score(submission, 7.0 - place)
+    env.pool("untargeted", "stronger")
     return [sent[place] for place in sorted(sent)]
 
 
 @pytest.fixture
 def worker(the_clock: FakeClock) -> Worker:
-    """One that is live and idle."""
+    """A live, idle worker."""
     now = clock.now()
     return Worker.objects.create(name="here/0", worker_class="cpu", started_at=now, last_seen_at=now)
 
 
-def provisional(arena: Arena) -> list[str]:
-    return [row.team_slug for row in board(arena.tracks["model"]).rows if row.provisional]
+def provisional(env: BoardFixture) -> list[str]:
+    return [row.team_slug for row in board(env.tracks["model"]).rows if row.provisional]
 
 
 def again(submission: Submission) -> bool:
     return submission.evaluations.count() == 2
 
 
-def play_open(arena: Arena, distance: float) -> None:
+def play_open(env: BoardFixture, distance: float) -> None:
     for match in Match.objects.filter(state=Match.State.WAITING):
-        arena.play(match, [distance] * 6)
+        env.play(match, [distance] * 6)
 
 
-def test_it_works(arena: Arena, ranked: list[Submission], worker: Worker) -> None:
-    assert len(provisional(arena)) == 5
+def test_it_works(env: BoardFixture, ranked: list[Submission], worker: Worker) -> None:
+    assert len(provisional(env)) == 5
     sweep()
     assert [again(each) for each in ranked] == [True, True, False, False, False]
     sweep()
     assert sum(map(again, ranked)) == 2, "pieces wait"
-    play_open(arena, 6.5)
+    play_open(env, 6.5)
     sweep()
-    assert provisional(arena) == ["team-3", "team-4", "team-5"]
+    assert provisional(env) == ["team-3", "team-4", "team-5"]
     for place in (3, 4, 5):
         assert [again(each) for each in ranked] == [number <= place for number in range(1, 6)], (
             "one at a time, in order"
         )
-        play_open(arena, 6.5 - place)
+        play_open(env, 6.5 - place)
         sweep()
-    assert provisional(arena) == []
+    assert provisional(env) == []
     assert unrefined() is None
 
 
-def test_the_best_of_the_old_board_are_measured_at_once_whatever_they_score_then(
-    arena: Arena, ranked: list[Submission]
-) -> None:
+def test_the_best_of_the_previous_board_are_measured_first(env: BoardFixture, ranked: list[Submission]) -> None:
     sweep()
-    play_open(arena, 0.5)
+    play_open(env, 0.5)
     sweep()
     assert [again(each) for each in ranked] == [True, True, False, False, False]
 
 
-def test_a_score_under_earlier_terms_has_no_rank(arena: Arena, ranked: list[Submission]) -> None:
-    assert [(row.rank, row.change) for row in board(arena.tracks["model"]).rows] == [(None, None)] * 5
+def test_a_score_on_an_earlier_basis_has_no_rank(env: BoardFixture, ranked: list[Submission]) -> None:
+    assert [(row.rank, row.change) for row in board(env.tracks["model"]).rows] == [(None, None)] * 5
     sweep()
-    play_open(arena, 0.5)
+    play_open(env, 0.5)
     sweep()
-    rows = board(arena.tracks["model"]).rows
+    rows = board(env.tracks["model"]).rows
     assert [(row.team_slug, row.rank, row.value) for row in rows] == [
         ("team-1", 1, 0.5),
         ("team-2", 1, 0.5),
@@ -99,40 +97,40 @@ def test_a_score_under_earlier_terms_has_no_rank(arena: Arena, ranked: list[Subm
         ("team-5", None, 2.0),
     ]
     assert [row.pool for row in rows] == [2, 2, 1, 1, 1]
-    assert arena.table("model") == [
+    assert env.table("model") == [
         (1, "team-1", None),
         (1, "team-2", None),
         *((None, f"team-{n}", None) for n in (3, 4, 5)),
     ]
 
 
-def test_boards_follow_new_terms_without_a_score(arena: Arena, ranked: list[Submission]) -> None:
-    assert None not in [rank for rank, *_ in arena.table("model")]
+def test_boards_follow_a_new_basis_without_a_score(env: BoardFixture, ranked: list[Submission]) -> None:
+    assert None not in [rank for rank, *_ in env.table("model")]
     services.refresh_boards()
-    assert [row[:2] for row in arena.table("model")] == [(None, f"team-{n}") for n in range(1, 6)]
+    assert [row[:2] for row in env.table("model")] == [(None, f"team-{n}") for n in range(1, 6)]
 
 
-def test_a_round_seats_by_rank_and_then_by_the_old_board(
-    the_clock: FakeClock, arena: Arena, ranked: list[Submission]
+def test_a_round_seeds_by_rank_and_then_by_the_previous_board(
+    the_clock: FakeClock, env: BoardFixture, ranked: list[Submission]
 ) -> None:
-    before = places_at(arena.tracks["model"], clock.now())
+    before = places_at(env.tracks["model"], clock.now())
     the_clock.forward(hours=1)
     sweep()
     for match, distance in zip(Match.objects.filter(state="waiting").order_by("pk"), (0.5, 0.7), strict=True):
-        arena.play(match, [distance] * 6)
+        env.play(match, [distance] * 6)
     sweep()
     first, second, third, *rest = (each.repository.entry_id for each in ranked)
-    places = places_at(arena.tracks["model"], clock.now())
+    places = places_at(env.tracks["model"], clock.now())
     assert sorted(before, key=before.__getitem__) == [first, second, third, *rest]
     assert sorted(places, key=places.__getitem__) == [second, first, third, *rest]
 
 
 @pytest.mark.parametrize("lacks", ["worker", "life", "hands"])
 def test_others_wait_for_an_idle_worker(
-    arena: Arena, ranked: list[Submission], worker: Worker, the_clock: FakeClock, lacks: str
+    env: BoardFixture, ranked: list[Submission], worker: Worker, the_clock: FakeClock, lacks: str
 ) -> None:
     sweep()
-    play_open(arena, 9.0)
+    play_open(env, 9.0)
     sweep()
     Evaluation.objects.filter(submission=ranked[2], state="playing").delete()
     Match.objects.filter(state="waiting").delete()
@@ -147,7 +145,7 @@ def test_others_wait_for_an_idle_worker(
 
 
 @pytest.mark.parametrize("state", ["rests", "needs a GPU", "could be played"])
-def test_others_wait_for_no_piece_that_nobody_could_play(
+def test_others_do_not_wait_for_pieces_that_no_worker_can_play(
     ranked: list[Submission], worker: Worker, the_clock: FakeClock, state: str
 ) -> None:
     sweep()
@@ -172,28 +170,30 @@ def test_what_needs_a_gpu_waits_for_one_and_others_do_not(ranked: list[Submissio
     assert unrefined() is None
 
 
-def test_full_for_all_is_a_setting(arena: Arena, ranked: list[Submission]) -> None:
+def test_rescore_all_is_a_setting(env: BoardFixture, ranked: list[Submission]) -> None:
     Competition.objects.update(rescore_all=True)
     sweep()
     assert all(map(again, ranked))
 
 
-def test_what_was_never_measured_or_has_no_score_comes_at_once(
-    arena: Arena, ranked: list[Submission], alice: User
+def test_submissions_without_a_score_are_measured_first(
+    env: BoardFixture, ranked: list[Submission], alice: User
 ) -> None:
-    new = arena.submission(arena.entry("new"), "model", alice)
+    new = env.submission(env.entry("new"), "model", alice)
     ranked[4].evaluations.update(state="void", cause="platform", value=None)
     assert set(unevaluated()) == {*ranked[:2], ranked[4], new}
 
 
-def test_new_rules_and_new_samples_make_scores_provisional_too(arena: Arena, alice: User, attack_pool: Pool) -> None:
-    arena.score(arena.submission(arena.entry("owls"), "model", alice), 1.0)
-    assert provisional(arena) == []
-    rules = arena.competition.rules_versions.get()
+def test_new_rules_and_new_samples_make_scores_provisional_too(
+    env: BoardFixture, alice: User, attack_pool: Pool
+) -> None:
+    env.score(env.submission(env.entry("owls"), "model", alice), 1.0)
+    assert provisional(env) == []
+    rules = env.competition.rules_versions.get()
     rules.pk, rules.version = None, 2
     rules.save()
-    assert provisional(arena) == ["owls"]
+    assert provisional(env) == ["owls"]
     rules.delete()
-    arena.sample_set.pk, arena.sample_set.name = None, "further"
-    arena.sample_set.save()
-    assert provisional(arena) == ["owls"]
+    env.sample_set.pk, env.sample_set.name = None, "further"
+    env.sample_set.save()
+    assert provisional(env) == ["owls"]

@@ -1,4 +1,4 @@
-"""The ranks that fit the data of a board."""
+"""Rank intervals of a leaderboard."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ from leaderboards.services import Verified
 from submissions.models import Submission
 
 if TYPE_CHECKING:
-    from tests.platform.leaderboards.conftest import Arena
+    from tests.platform.leaderboards.conftest import BoardFixture
 
 BOARD = "/competitions/digits/leaderboards/model"
 BASE = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
 
 
-def model(arena: Arena, alice: User, slug: str, distances: list[float]) -> Submission:
-    """A model of a team of its own, scored with these distances against every attack."""
-    submission = arena.submission(arena.entry(slug), "model", alice)
+def model(env: BoardFixture, alice: User, slug: str, distances: list[float]) -> Submission:
+    """Create a model of a new team, scored with these distances against every attack."""
+    submission = env.submission(env.entry(slug), "model", alice)
     evaluation = services.evaluate(submission)
     assert evaluation is not None
     for match in evaluation.matches.filter(state="waiting"):
-        arena.play(match, distances)
+        env.play(match, distances)
     services.score_finished()
     return submission
 
 
 @pytest.fixture
-def three(arena: Arena, alice: User, attack_pool: Pool) -> Arena:
+def three(env: BoardFixture, alice: User, attack_pool: Pool) -> BoardFixture:
     """One model that is better than the two others on every sample; those two win and lose by sample."""
-    model(arena, alice, "a", [each + 2 for each in BASE])
-    model(arena, alice, "b", [1.1, 1.9, 3.1, 4.1, 4.9, 6.0])
-    model(arena, alice, "c", BASE)
-    return arena
+    model(env, alice, "a", [each + 2 for each in BASE])
+    model(env, alice, "b", [1.1, 1.9, 3.1, 4.1, 4.9, 6.0])
+    model(env, alice, "c", BASE)
+    return env
 
 
-def fits(arena: Arena) -> list[tuple[str, int | None, int | None, int | None, bool | None]]:
-    rows = arena.tracks["model"].standings.order_by("place", "entry")
+def fits(env: BoardFixture) -> list[tuple[str, int | None, int | None, int | None, bool | None]]:
+    rows = env.tracks["model"].standings.order_by("place", "entry")
     return list(rows.values_list("entry__team__slug", "rank", "rank_low", "rank_high", "separated"))
 
 
-def test_it_works(three: Arena, client: Client) -> None:
+def test_it_works(three: BoardFixture, client: Client) -> None:
     assert fits(three) == [("a", 1, 1, 1, True), ("b", 2, 2, 3, False), ("c", 3, 2, 3, None)]
     page = client.get(BOARD).content.decode()
     assert "(2 to 3)" in page
@@ -57,7 +57,7 @@ def test_it_works(three: Arena, client: Client) -> None:
 
 
 def test_each_score_keeps_its_resamples_and_a_recomputation_reads_no_rows(
-    three: Arena, django_assert_max_num_queries: object
+    three: BoardFixture, django_assert_max_num_queries: object
 ) -> None:
     assert {len(bytes(row.medians)) for row in Resamples.objects.all()} == {2000 * 8}
     Standing.objects.update(rank_low=None)
@@ -67,7 +67,7 @@ def test_each_score_keeps_its_resamples_and_a_recomputation_reads_no_rows(
     assert fits(three)[1] == ("b", 2, 2, 3, False)
 
 
-def test_they_are_kept_while_the_same_scores_are_compared(three: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_they_are_kept_while_the_same_scores_are_compared(three: BoardFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     def computed(*arguments: object) -> object:
         raise AssertionError("computed again")
 
@@ -75,7 +75,7 @@ def test_they_are_kept_while_the_same_scores_are_compared(three: Arena, monkeypa
     assert services.recompute(three.tracks["model"]) == 0
 
 
-def test_a_verification_finds_and_repairs_them(three: Arena) -> None:
+def test_a_verification_finds_and_repairs_them(three: BoardFixture) -> None:
     before = fits(three)
     Standing.objects.update(rank_low=1, rank_high=3, separated=True)
     Resamples.objects.all().delete()
@@ -84,13 +84,13 @@ def test_a_verification_finds_and_repairs_them(three: Arena) -> None:
     assert services.verify_boards() == Verified(3, 3, ())
 
 
-def test_there_are_none_while_resamples_are_missing(three: Arena) -> None:
+def test_there_are_none_while_resamples_are_missing(three: BoardFixture) -> None:
     Resamples.objects.filter(evaluation__value=5.5).delete()
     services.recompute(three.tracks["model"])
     assert {row[2:] for row in fits(three)} == {(None, None, None)}
 
 
-def test_those_under_earlier_terms_have_none(three: Arena, client: Client) -> None:
+def test_scores_on_earlier_bases_have_none(three: BoardFixture, client: Client) -> None:
     three.pool("untargeted", "stronger")
     assert {(row["rank"], row["rank_low"]) for row in rows_now(three.tracks["model"])} == {(None, None)}
     services.refresh_boards()
@@ -98,7 +98,7 @@ def test_those_under_earlier_terms_have_none(three: Arena, client: Client) -> No
 
 
 def test_rows_beyond_those_compared_have_none_and_intervals_may_reach_below(
-    three: Arena, monkeypatch: pytest.MonkeyPatch, client: Client
+    three: BoardFixture, monkeypatch: pytest.MonkeyPatch, client: Client
 ) -> None:
     for module in (boards, rank_intervals):
         monkeypatch.setattr(module, "COMPARED", 2)
@@ -111,7 +111,7 @@ def test_rows_beyond_those_compared_have_none_and_intervals_may_reach_below(
     ("place", "words"), [(1, "Separated:"), (2, "Not separated:")], ids=["separated", "not separated"]
 )
 def test_a_line_says_whether_the_last_with_room_in_a_pool_is_separated_from_the_next(
-    three: Arena, client: Client, place: int, words: str
+    three: BoardFixture, client: Client, place: int, words: str
 ) -> None:
     rules = three.competition.rules_versions.get()
     rules.values = {**rules.values, "opponents": place}
@@ -122,12 +122,12 @@ def test_a_line_says_whether_the_last_with_room_in_a_pool_is_separated_from_the_
     assert page.index(words) < page.index(f">{'bc'[place - 1].title()}</a>")
 
 
-def test_equal_scores_are_never_separated(arena: Arena, alice: User, attack_pool: Pool, client: Client) -> None:
+def test_equal_scores_are_never_separated(env: BoardFixture, alice: User, attack_pool: Pool, client: Client) -> None:
     for slug in ("a", "b", "c"):
-        model(arena, alice, slug, [each + (slug == "a") for each in BASE])
-    assert fits(arena) == [("a", 1, 1, 1, True), ("b", 2, 2, 3, None), ("c", 2, 2, 3, None)]
-    rules = arena.competition.rules_versions.get()
+        model(env, alice, slug, [each + (slug == "a") for each in BASE])
+    assert fits(env) == [("a", 1, 1, 1, True), ("b", 2, 2, 3, None), ("c", 2, 2, 3, None)]
+    rules = env.competition.rules_versions.get()
     rules.values = {**rules.values, "opponents": 2}
     rules.save()
-    assert board(arena.tracks["model"]).rows[1].rank == 2
+    assert board(env.tracks["model"]).rows[1].rank == 2
     assert ">Not separated:" in client.get(BOARD).content.decode()

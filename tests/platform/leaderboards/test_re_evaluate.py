@@ -1,4 +1,4 @@
-"""Starting an evaluation once more."""
+"""Starting an evaluation again."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from matches.models import Match, SampleResult
 from submissions.models import Submission
 
 if TYPE_CHECKING:
-    from tests.platform.leaderboards.conftest import Arena
+    from tests.platform.leaderboards.conftest import BoardFixture
 
 
 @pytest.fixture
-def voided(arena: Arena, entry: Entry, alice: User, attack_pool: Pool) -> Evaluation:
+def voided(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> Evaluation:
     """Of two matches, the first was played and the second failed."""
-    evaluation = services.evaluate(arena.submission(entry, "model", alice))
+    evaluation = services.evaluate(env.submission(entry, "model", alice))
     assert evaluation is not None
     first, second = evaluation.matches.all()
-    arena.play(first, [1.0] * 6)
-    arena.end(second, Match.State.FAILED, {})
+    env.play(first, [1.0] * 6)
+    env.end(second, Match.State.FAILED, {})
     services.score_finished()
     evaluation.refresh_from_db()
     return evaluation
 
 
-def test_it_works(arena: Arena, voided: Evaluation, olga: User) -> None:
+def test_it_works(env: BoardFixture, voided: Evaluation, olga: User) -> None:
     played = set(SampleResult.objects.values_list("pk", flat=True))
     again = services.re_evaluate(submission=voided.submission, by=olga, reason="the worker was broken")
     assert set(again.matches.all()) == set(voided.matches.all()), "nothing is played twice"
     assert set(SampleResult.objects.values_list("pk", flat=True)) == played
     waiting = again.matches.get(state=Match.State.WAITING)
-    arena.play(waiting, [0.5] * 6)
+    env.play(waiting, [0.5] * 6)
     services.score_finished()
     voided.refresh_from_db()
     assert voided.state == "void"
@@ -56,8 +56,8 @@ def test_it_works(arena: Arena, voided: Evaluation, olga: User) -> None:
     )
 
 
-def test_it_meets_the_pool_in_force(arena: Arena, voided: Evaluation, olga: User) -> None:
-    pool = arena.pool("untargeted", "stronger")
+def test_it_meets_the_pool_in_force(env: BoardFixture, voided: Evaluation, olga: User) -> None:
+    pool = env.pool("untargeted", "stronger")
     again = services.re_evaluate(submission=voided.submission, by=olga, reason="a new pool")
     assert again.pool == pool
     assert [match.attack.title for match in again.matches.all()] == ["stronger"]

@@ -1,4 +1,4 @@
-"""What is measured, scored or begun between the beginning of a rejudging and its end, and what shares its matches."""
+"""Evaluations that start or end during a rejudging, and evaluations that share its matches."""
 
 from __future__ import annotations
 
@@ -24,102 +24,104 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from submissions.models import Player
-    from tests.platform.leaderboards.conftest import Arena
+    from tests.platform.leaderboards.conftest import BoardFixture
 
 FICKLE = {"replayed": 20, "changed": 7, "judged": 6, "denied": 0, "fresh": 6, "fresh_changed": 0, "passed": False}
 
 
 @pytest.fixture
-def owl(arena: Arena, entry: Entry, alice: User, attack_pool: Pool) -> Submission:
+def owl(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> Submission:
     """The Owls' model with its score of 1."""
-    owl = arena.submission(entry, "model", alice)
-    arena.score(owl, 1.0)
+    owl = env.submission(entry, "model", alice)
+    env.score(owl, 1.0)
     return owl
 
 
-def begin(arena: Arena, by: User, *submissions: Submission, distance: float = 3.0) -> Rejudging:
-    """A rejudging that was played to its end: the same distance everywhere."""
+def begin(env: BoardFixture, by: User, *submissions: Submission, distance: float = 3.0) -> Rejudging:
+    """Start a rejudging and play it to its end, with the same distance everywhere."""
     rejudging = services.begin_rejudging(
-        competition=arena.competition, submissions=submissions, reason="a worker was broken", by=by
+        competition=env.competition, submissions=submissions, reason="a worker was broken", by=by
     )
-    play(arena, Match.objects.filter(repetition=rejudging.pk), distance)
+    play(env, Match.objects.filter(repetition=rejudging.pk), distance)
     services.settle_rejudgings()
     rejudging.refresh_from_db()
     assert rejudging.state == "compared"
     return rejudging
 
 
-def play(arena: Arena, matches: Iterable[Match], distance: float) -> None:
+def play(env: BoardFixture, matches: Iterable[Match], distance: float) -> None:
     for match in matches:
         if match.state == "waiting":
-            arena.play(match, [distance] * 6)
+            env.play(match, [distance] * 6)
     services.score_finished()
 
 
-def renew_pool(arena: Arena, kind: str, *more: str, without: int = 0) -> Pool:
-    """Another pool in force: that before, without its first players, and `more`."""
-    players = [place.player for place in PoolPlace.objects.filter(pool=arena.tracks[kind].pools.first())]
-    players = [*players[without:], *(arena.player(kind, title) for title in more)]
-    return services.set_pool(track=arena.tracks[kind], players=players, reason="a round")
+def renew_pool(env: BoardFixture, kind: str, *more: str, without: int = 0) -> Pool:
+    """Make a new pool: the previous one without its first players, plus `more`."""
+    players = [place.player for place in PoolPlace.objects.filter(pool=env.tracks[kind].pools.first())]
+    players = [*players[without:], *(env.player(kind, title) for title in more)]
+    return services.set_pool(track=env.tracks[kind], players=players, reason="a round")
 
 
-def apply(rejudging: Rejudging, by: User) -> None:
-    services.publish_rejudging(rejudging=rejudging, by=by, reason="it is right now")
+def publish(rejudging: Rejudging, by: User) -> None:
+    services.publish_rejudging(rejudging=rejudging, by=by, reason="it is correct now")
     services.score_finished()
 
 
 def shown(submission: Submission) -> tuple[float | None, int | None]:
-    """The value and rank on the board."""
+    """Return the value and rank on the leaderboard."""
     standing = Standing.objects.select_related("evaluation").get(entry=submission.repository.entry)
     return standing.evaluation.value, standing.rank
 
 
-def test_nothing_is_measured_again_while_a_set_that_holds_it_is_open(arena: Arena, owl: Submission, olga: User) -> None:
-    rejudging = begin(arena, olga, owl)
+def test_nothing_is_measured_again_while_a_set_that_holds_it_is_open(
+    env: BoardFixture, owl: Submission, olga: User
+) -> None:
+    rejudging = begin(env, olga, owl)
     with pytest.raises(Refusal, match="is being rejudged") as caught:
         services.re_evaluate(submission=owl, by=olga, reason="look")
-    assert "apply or drop" in caught.value.fix
-    apply(rejudging, olga)
+    assert "publish or discard" in caught.value.fix
+    publish(rejudging, olga)
     services.re_evaluate(submission=owl, by=olga, reason="look")
     services.score_finished()
     assert shown(owl) == (3.0, 1)
 
 
 def test_a_pool_that_keeps_its_opponents_does_not_bring_back_what_was_replaced(
-    arena: Arena, owl: Submission, olga: User
+    env: BoardFixture, owl: Submission, olga: User
 ) -> None:
-    rejudging = begin(arena, olga, owl)
-    renewed = renew_pool(arena, "untargeted")
+    rejudging = begin(env, olga, owl)
+    renewed = renew_pool(env, "untargeted")
     sweep()
     services.score_finished()
     assert shown(owl) == (1.0, 1)
-    apply(rejudging, olga)
+    publish(rejudging, olga)
     assert shown(owl) == (3.0, 1)
     newest = evaluation_of(owl)
     assert newest is not None
     assert newest.pool == renewed
-    assert Event.objects.get(verb="apply").data["scored_again"] == [owl.pk]
+    assert Event.objects.get(verb="publish").data["scored_again"] == [owl.pk]
     superseded = newest.replaces
     assert superseded is not None, "the old result is kept"
     assert (superseded.value, superseded.counts) == (1.0, True)
 
 
-def test_what_plays_already_gets_the_new_matches_in_exchange(arena: Arena, owl: Submission, olga: User) -> None:
-    rejudging = begin(arena, olga, owl)
-    renew_pool(arena, "untargeted", "stronger", without=1)
+def test_what_plays_already_gets_the_new_matches_in_exchange(env: BoardFixture, owl: Submission, olga: User) -> None:
+    rejudging = begin(env, olga, owl)
+    renew_pool(env, "untargeted", "stronger", without=1)
     sweep()
-    apply(rejudging, olga)
+    publish(rejudging, olga)
     assert shown(owl)[0] == 3.0
-    play(arena, Match.objects.filter(attack__title="stronger"), 4.0)
+    play(env, Match.objects.filter(attack__title="stronger"), 4.0)
     assert shown(owl) == (3.0, 1)
     assert Event.objects.filter(verb="exchange").count() == 1
 
 
 def test_a_score_that_was_computed_of_replaced_matches_is_not_written(
-    arena: Arena, owl: Submission, olga: User, monkeypatch: pytest.MonkeyPatch
+    env: BoardFixture, owl: Submission, olga: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rejudging = begin(arena, olga, owl)
-    renew_pool(arena, "untargeted")
+    rejudging = begin(env, olga, owl)
+    renew_pool(env, "untargeted")
     services.evaluate(owl)
     compute = scoring._ending
 
@@ -136,11 +138,11 @@ def test_a_score_that_was_computed_of_replaced_matches_is_not_written(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_evaluation_that_begins_while_the_set_is_applied_waits_for_it(
-    arena: Arena, owl: Submission, olga: User
+def test_an_evaluation_that_starts_while_the_set_is_published_waits_for_it(
+    env: BoardFixture, owl: Submission, olga: User
 ) -> None:
-    rejudging = begin(arena, olga, owl)
-    renew_pool(arena, "untargeted")
+    rejudging = begin(env, olga, owl)
+    renew_pool(env, "untargeted")
 
     def evaluate() -> None:
         try:
@@ -152,97 +154,99 @@ def test_an_evaluation_that_begins_while_the_set_is_applied_waits_for_it(
         with transaction.atomic():
             services.publish_rejudging(rejudging=rejudging, by=olga, reason="now")
             begun = threads.submit(evaluate)
-            wait([begun], timeout=1.0)  # it comes to the locked competition meanwhile
+            wait([begun], timeout=1.0)  # it reaches the locked competition meanwhile
         begun.result()
     services.score_finished()
     assert shown(owl) == (3.0, 1)
 
 
 @pytest.fixture
-def both(arena: Arena, entry: Entry, alice: User) -> tuple[Submission, Submission]:
+def both(env: BoardFixture, entry: Entry, alice: User) -> tuple[Submission, Submission]:
     """A model and an attack of two teams, each in the pool that the other meets, with scores of 1."""
-    model = arena.submission(entry, "model", alice)
-    attack = arena.submission(arena.entry("doves"), "untargeted", alice)
+    model = env.submission(entry, "model", alice)
+    attack = env.submission(env.entry("doves"), "untargeted", alice)
     for submission, kind in ((model, "model"), (attack, "untargeted")):
         player: Player | None = submission.player
         assert player is not None
-        services.set_pool(track=arena.tracks[kind], players=[player], reason="a round")
+        services.set_pool(track=env.tracks[kind], players=[player], reason="a round")
     for submission in (model, attack):
-        arena.score(submission, 1.0)
+        env.score(submission, 1.0)
     return model, attack
 
 
-def test_one_pair_has_one_result_on_two_boards(arena: Arena, both: tuple[Submission, Submission], olga: User) -> None:
+def test_one_pair_has_one_result_on_two_boards(
+    env: BoardFixture, both: tuple[Submission, Submission], olga: User
+) -> None:
     model, attack = both
-    rejudging = begin(arena, olga, model)
+    rejudging = begin(env, olga, model)
     assert (shown(model), shown(attack)) == ((1.0, 1), (1.0, 1))
-    apply(rejudging, olga)
+    publish(rejudging, olga)
     assert (shown(model), shown(attack)) == ((3.0, 1), (3.0, 1))
-    assert Event.objects.get(verb="apply").data["scored_again"] == [attack.pk]
+    assert Event.objects.get(verb="publish").data["scored_again"] == [attack.pk]
 
 
 def test_sets_that_share_a_match_end_with_the_newest_of_each_pair(
-    arena: Arena, both: tuple[Submission, Submission], olga: User
+    env: BoardFixture, both: tuple[Submission, Submission], olga: User
 ) -> None:
     model, attack = both
-    first = begin(arena, olga, model, distance=3.0)
-    second = begin(arena, olga, attack, distance=5.0)
-    apply(second, olga)
+    first = begin(env, olga, model, distance=3.0)
+    second = begin(env, olga, attack, distance=5.0)
+    publish(second, olga)
     assert (shown(model), shown(attack)) == ((5.0, 1), (5.0, 1))
-    apply(first, olga)
+    publish(first, olga)
     assert (shown(model), shown(attack)) == ((5.0, 1), (5.0, 1))
 
 
-def test_a_score_under_earlier_terms_never_hides_a_later_one(arena: Arena, owl: Submission, olga: User) -> None:
-    doves = arena.submission(arena.entry("doves"), "untargeted", owl.submitted_by)
+def test_a_score_on_an_earlier_basis_never_hides_a_later_one(env: BoardFixture, owl: Submission, olga: User) -> None:
+    doves = env.submission(env.entry("doves"), "untargeted", owl.submitted_by)
     assert doves.player is not None
     assert owl.player is not None
-    services.set_pool(track=arena.tracks["untargeted"], players=[doves.player], reason="a round")
+    services.set_pool(track=env.tracks["untargeted"], players=[doves.player], reason="a round")
     sweep()  # the Owls have an old score and one that plays against the Doves' attack
-    services.set_pool(track=arena.tracks["model"], players=[owl.player], reason="a round")
+    services.set_pool(track=env.tracks["model"], players=[owl.player], reason="a round")
     noise = Match.objects.get(attack__title="noise").attack
-    shared = arena.submission(arena.entry("geese"), "untargeted", owl.submitted_by)
+    shared = env.submission(env.entry("geese"), "untargeted", owl.submitted_by)
     Submission.objects.filter(pk=shared.pk).update(player=noise)
-    arena.score(shared, 1.0)
-    rejudging = begin(arena, olga, shared, distance=0.5)  # it replaces the old match of the Owls against noise
-    apply(rejudging, olga)
+    env.score(shared, 1.0)
+    rejudging = begin(env, olga, shared, distance=0.5)  # it replaces the old match of the Owls against noise
+    publish(rejudging, olga)
     assert shown(owl) == (0.5, None), "the old score follows, too"
-    play(arena, Match.objects.filter(attack=doves.player), 4.0)
+    play(env, Match.objects.filter(attack=doves.player), 4.0)
     assert shown(owl) == (4.0, 1)
     assert evaluation_of(owl) == Standing.objects.get(entry=owl.repository.entry).evaluation
 
 
-def test_who_was_found_inconsistent_by_a_replaced_match_counts_again(arena: Arena, owl: Submission, olga: User) -> None:
-    renew_pool(arena, "untargeted", "stronger", without=2)
-    renew_pool(arena, "untargeted", "other")
+def test_a_model_found_inconsistent_by_a_replaced_match_counts_again(
+    env: BoardFixture, owl: Submission, olga: User
+) -> None:
+    renew_pool(env, "untargeted", "stronger", without=2)
+    renew_pool(env, "untargeted", "other")
     sweep()
     evaluation = evaluation_of(owl)
     assert evaluation is not None
     for match in evaluation.matches.all():
-        arena.end(match, "played", FICKLE)
+        env.end(match, "played", FICKLE)
     services.score_finished()
     assert not Standing.objects.exists()
-    apply(begin(arena, olga, owl), olga)
+    publish(begin(env, olga, owl), olga)
     assert shown(owl) == (3.0, 1)
 
 
-def test_who_was_disqualified_meanwhile_comes_back_with_the_new_score(
-    arena: Arena, owl: Submission, olga: User
-) -> None:
-    rejudging = begin(arena, olga, owl)
-    renew_pool(arena, "untargeted")
+def test_a_reinstated_submission_has_the_new_score(env: BoardFixture, owl: Submission, olga: User) -> None:
+    rejudging = begin(env, olga, owl)
+    renew_pool(env, "untargeted")
     sweep()
     services.score_finished()
     disqualify(submission=owl, by=olga, reason="we look into it")
-    apply(rejudging, olga)
+    publish(rejudging, olga)
     reinstate(submission=owl, by=olga, reason="all is well")
     services.refresh_boards()
     assert shown(owl) == (3.0, 1)
 
 
-def test_the_sweep_finds_what_was_missed_and_does_it_once(arena: Arena, owl: Submission, olga: User) -> None:
-    rejudging = begin(arena, olga, owl)
-    renew_pool(arena, "untargeted")
+def test_the_sweep_finds_what_was_missed_and_does_it_once(env: BoardFixture, owl: Submission, olga: User) -> None:
+    rejudging = begin(env, olga, owl)
+    renew_pool(env, "untargeted")
     sweep()
     services.score_finished()
     rejudging.evaluations.update(counts=True)
@@ -258,35 +262,35 @@ def test_the_sweep_finds_what_was_missed_and_does_it_once(arena: Arena, owl: Sub
 
 
 def test_a_verification_finds_an_evaluation_that_brings_back_what_was_replaced(
-    arena: Arena, owl: Submission, olga: User
+    env: BoardFixture, owl: Submission, olga: User
 ) -> None:
     old = owl.evaluations.get()
-    apply(begin(arena, olga, owl), olga)
+    publish(begin(env, olga, owl), olga)
     assert services.verify_boards().differences == ()
-    # planted as it came to be before: one that began before the set was applied and was numbered later
+    # planted: an evaluation that started before the set was published and was numbered later
     later = Evaluation.objects.get(pk=old.pk)
     later.pk = None
     later.save()
     later.matches.set(old.matches.all())
     Resamples.objects.create(evaluation=later, medians=old.resamples.medians)
-    services.recompute(arena.tracks["model"])
+    services.recompute(env.tracks["model"])
     assert shown(owl) == (1.0, 1)
     (difference,) = services.verify_boards().differences
     assert difference.subject == f"{later} of {owl}"
-    assert "it rests on what a rejudging replaced" in difference.problem
+    assert "it uses matches that a rejudging replaced" in difference.problem
     services.verify_boards(repair=True)
     assert shown(owl) == (3.0, 1)
     assert services.verify_boards().differences == ()
 
 
 def test_a_verification_finds_a_pair_with_two_results(
-    arena: Arena, both: tuple[Submission, Submission], olga: User
+    env: BoardFixture, both: tuple[Submission, Submission], olga: User
 ) -> None:
     model, attack = both
-    apply(begin(arena, olga, model), olga)
+    publish(begin(env, olga, model), olga)
     Standing.objects.filter(entry=attack.repository.entry).delete()
-    attack.evaluations.filter(replaces__isnull=False).delete()  # as the other board was left before
-    services.recompute(arena.tracks["untargeted"])
+    attack.evaluations.filter(replaces__isnull=False).delete()  # as the other leaderboard was left before
+    services.recompute(env.tracks["untargeted"])
     assert (shown(model), shown(attack)) == ((3.0, 1), (1.0, 1))
     (difference,) = services.verify_boards(repair=True).differences
     assert f"of {attack}" in difference.subject
@@ -294,11 +298,11 @@ def test_a_verification_finds_a_pair_with_two_results(
 
 
 def test_the_comparison_names_what_is_scored_again(
-    arena: Arena, both: tuple[Submission, Submission], olga: User
+    env: BoardFixture, both: tuple[Submission, Submission], olga: User
 ) -> None:
     model, attack = both
-    rejudging = begin(arena, olga, model)
+    rejudging = begin(env, olga, model)
     assert [row.submission for row in comparison(rejudging)] == [model]
     assert scored_again(rejudging) == [attack]
-    apply(rejudging, olga)
+    publish(rejudging, olga)
     assert scored_again(rejudging) == []

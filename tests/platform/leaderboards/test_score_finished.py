@@ -20,7 +20,7 @@ from matches.models import Match, SampleResult
 from submissions.models import QuotaSlot, Submission
 
 if TYPE_CHECKING:
-    from tests.platform.leaderboards.conftest import Arena
+    from tests.platform.leaderboards.conftest import BoardFixture
 
 FICKLE = {"replayed": 20, "changed": 7, "judged": 6, "denied": 0, "fresh": 6, "fresh_changed": 0, "passed": False}
 STATEFUL = {"replayed": 20, "fresh_due": 32, "fresh": 32, "fresh_changed": 30, "passed": False, "stateful": True}
@@ -31,33 +31,33 @@ MIXED = [2, 2, 2, -1, 0, 7]
 
 
 @pytest.fixture
-def model(arena: Arena, entry: Entry, alice: User, attack_pool: Pool) -> Evaluation:
-    """The Owls' model, being evaluated against two attacks."""
-    evaluation = services.evaluate(arena.submission(entry, "model", alice))
+def model(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> Evaluation:
+    """The Owls' model, in evaluation against two attacks."""
+    evaluation = services.evaluate(env.submission(entry, "model", alice))
     assert evaluation is not None
     return evaluation
 
 
 @pytest.fixture
-def attack(arena: Arena, entry: Entry, alice: User, model_pool: Pool) -> Evaluation:
-    """The Owls' untargeted attack, being evaluated against two models."""
-    evaluation = services.evaluate(arena.submission(entry, "untargeted", alice))
+def attack(env: BoardFixture, entry: Entry, alice: User, model_pool: Pool) -> Evaluation:
+    """The Owls' untargeted attack, in evaluation against two models."""
+    evaluation = services.evaluate(env.submission(entry, "untargeted", alice))
     assert evaluation is not None
     return evaluation
 
 
-def play_both(arena: Arena, evaluation: Evaluation) -> None:
+def play_both(env: BoardFixture, evaluation: Evaluation) -> None:
     first, second = evaluation.matches.all()
-    arena.play(second, MIXED, seconds=0.3, queries=20)
+    env.play(second, MIXED, seconds=0.3, queries=20)
     assert services.score_finished() == 0, "one match is still to be played"
-    arena.play(first, RISING, seconds=0.1, queries=10)
+    env.play(first, RISING, seconds=0.1, queries=10)
 
 
-def test_it_works(arena: Arena, model: Evaluation) -> None:
-    play_both(arena, model)
+def test_it_works(env: BoardFixture, model: Evaluation) -> None:
+    play_both(env, model)
     assert services.score_finished() == 1
     model.refresh_from_db()
-    # the nearest of both attacks: 1 2 2 4 0 6, in order 0 1 2 2 4 6
+    # the smaller distance of both attacks: 1 2 2 4 0 6, in order 0 1 2 2 4 6
     assert (model.state, model.value, model.samples, model.failures) == ("scored", 2.0, 6, 1)
     noise, boundary = (place.player for place in model.pool.places.all())
     assert model.per_opponent == [
@@ -70,14 +70,14 @@ def test_it_works(arena: Arena, model: Evaluation) -> None:
     assert model.low is not None
     assert model.high is not None
     assert 0.0 <= model.low <= 2.0 <= model.high <= 6.0
-    assert arena.table("model") == [(1, "owls", None)]
+    assert env.table("model") == [(1, "owls", None)]
 
 
-def test_a_model_is_told_what_it_held_and_what_it_got_wrong_without_an_attack(arena: Arena, model: Evaluation) -> None:
+def test_a_model_shows_held_and_clean_wrong_samples(env: BoardFixture, model: Evaluation) -> None:
     first, second = model.matches.all()
-    # the fifth sample is wrong in one match alone: the model was lost in it
-    arena.play(first, [-1, -1, 0, 0, 5, 6])
-    arena.play(second, [-1, 2, 0, 0, 0, -1])
+    # the fifth sample is misclassified in one match only: the model failed in it
+    env.play(first, [-1, -1, 0, 0, 5, 6])
+    env.play(second, [-1, 2, 0, 0, 0, -1])
     services.score_finished()
     model.refresh_from_db()
     assert (model.held, model.clean_wrong, model.clean_accuracy, model.met) == (1, 2, 1 - 2 / 6, 2)
@@ -85,8 +85,8 @@ def test_a_model_is_told_what_it_held_and_what_it_got_wrong_without_an_attack(ar
     assert (model.failures, model.tries) == (4, 12)
 
 
-def test_an_attack_is_scored_over_all_samples_and_models(arena: Arena, attack: Evaluation) -> None:
-    play_both(arena, attack)
+def test_an_attack_is_scored_over_all_samples_and_models(env: BoardFixture, attack: Evaluation) -> None:
+    play_both(env, attack)
     services.score_finished()
     attack.refresh_from_db()
     # all twelve in order: 0 1 2 2 2 2 3 4 5 6 7 9
@@ -97,8 +97,8 @@ def test_an_attack_is_scored_over_all_samples_and_models(arena: Arena, attack: E
     assert [row["median"] for row in attack.per_opponent] == [3.5, 2.0]
 
 
-def test_it_scores_once(arena: Arena, model: Evaluation) -> None:
-    play_both(arena, model)
+def test_it_scores_once(env: BoardFixture, model: Evaluation) -> None:
+    play_both(env, model)
     score()
     model.refresh_from_db()
     score()
@@ -106,46 +106,46 @@ def test_it_scores_once(arena: Arena, model: Evaluation) -> None:
     assert (again.finished_at, again.value) == (model.finished_at, model.value)
 
 
-def test_a_match_that_failed_voids_and_gives_the_slot_back(arena: Arena, model: Evaluation) -> None:
+def test_a_failed_match_voids_the_evaluation_and_refunds_the_slot(env: BoardFixture, model: Evaluation) -> None:
     first, second = model.matches.all()
-    arena.play(first, RISING)
-    arena.end(second, Match.State.FAILED, {})
+    env.play(first, RISING)
+    env.end(second, Match.State.FAILED, {})
     services.score_finished()
     model.refresh_from_db()
     assert (model.state, model.cause, model.reason, model.value) == ("void", "platform", "fault", None)
-    assert "Our side failed in the match against boundary" in model.problem
+    assert "A platform error occurred in the match against boundary" in model.problem
     slot = QuotaSlot.objects.get(submission=model.submission)
     assert (slot.state, slot.reason) == ("refunded", "fault")
     assert Event.objects.get(subject=f"evaluation:{model.pk}").data["cause"] == "platform"
-    assert arena.table("model") == []
+    assert env.table("model") == []
 
 
-def test_one_that_cannot_be_read_holds_up_no_other(
-    arena: Arena, model: Evaluation, alice: User, caplog: pytest.LogCaptureFixture
+def test_one_that_cannot_be_read_does_not_stop_others(
+    env: BoardFixture, model: Evaluation, alice: User, caplog: pytest.LogCaptureFixture
 ) -> None:
-    play_both(arena, model)
+    play_both(env, model)
     Match.objects.update(audit=[])
-    other = services.evaluate(arena.submission(arena.entry("doves"), "model", alice))
+    other = services.evaluate(env.submission(env.entry("doves"), "model", alice))
     assert other is not None
     for match in other.matches.all():
-        arena.play(match, RISING)
+        env.play(match, RISING)
     assert services.score_finished() == 1
-    assert arena.table("model") == [(1, "doves", None)]
+    assert env.table("model") == [(1, "doves", None)]
     assert f"{model} cannot be ended" in caplog.text
 
 
-def test_a_lost_ring_leaves_no_board_behind(arena: Arena, model: Evaluation) -> None:
-    play_both(arena, model)
+def test_a_lost_notification_leaves_no_outdated_board(env: BoardFixture, model: Evaluation) -> None:
+    play_both(env, model)
     services.score_finished()
     Submission.objects.update(disqualified_at=clock.now())
     services.score_finished()
-    assert arena.table("model") != []
+    assert env.table("model") != []
     refresh_boards()
-    assert arena.table("model") == []
+    assert env.table("model") == []
 
 
-def test_rows_that_are_missing_are_our_fault(arena: Arena, model: Evaluation) -> None:
-    play_both(arena, model)
+def test_missing_rows_are_a_platform_error(env: BoardFixture, model: Evaluation) -> None:
+    play_both(env, model)
     SampleResult.objects.filter(sample=5).delete()
     services.score_finished()
     model.refresh_from_db()
@@ -153,8 +153,8 @@ def test_rows_that_are_missing_are_our_fault(arena: Arena, model: Evaluation) ->
     assert "the match against noise lacks some of its 6 samples" in model.problem
 
 
-def test_a_model_that_is_inconsistent_voids_its_own_evaluation(arena: Arena, model: Evaluation) -> None:
-    play_both(arena, model)
+def test_a_model_that_is_inconsistent_voids_its_own_evaluation(env: BoardFixture, model: Evaluation) -> None:
+    play_both(env, model)
     Match.objects.filter(pk=model.matches.all()[0].pk).update(audit=STATEFUL)
     services.score_finished()
     model.refresh_from_db()
@@ -164,9 +164,9 @@ def test_a_model_that_is_inconsistent_voids_its_own_evaluation(arena: Arena, mod
 
 
 def test_one_attack_cannot_have_a_model_voided_with_images_that_rounding_decides(
-    arena: Arena, model: Evaluation
+    env: BoardFixture, model: Evaluation
 ) -> None:
-    play_both(arena, model)
+    play_both(env, model)
     match = model.matches.all()[0]
     Match.objects.filter(pk=match.pk).update(audit=FICKLE)
     services.score_finished()
@@ -175,16 +175,16 @@ def test_one_attack_cannot_have_a_model_voided_with_images_that_rounding_decides
     assert Event.objects.get(verb="inconsistent").subject == f"match:{match.pk}"
 
 
-def test_a_model_whose_labels_depend_on_company_in_most_matches_is_void(arena: Arena, model: Evaluation) -> None:
-    play_both(arena, model)
+def test_a_model_whose_labels_depend_on_the_batch_in_most_matches_is_void(env: BoardFixture, model: Evaluation) -> None:
+    play_both(env, model)
     model.matches.update(audit=FICKLE)
     services.score_finished()
     model.refresh_from_db()
     assert (model.state, model.cause, model.reason) == ("void", "team", "inconsistent")
 
 
-def test_an_open_audit_makes_no_score(arena: Arena, model: Evaluation) -> None:
-    play_both(arena, model)
+def test_an_open_audit_makes_no_score(env: BoardFixture, model: Evaluation) -> None:
+    play_both(env, model)
     Match.objects.filter(pk=model.matches.all()[0].pk).update(audit={"fresh_due": 9, "passed": True, "open": True})
     services.score_finished()
     model.refresh_from_db()
@@ -193,28 +193,30 @@ def test_an_open_audit_makes_no_score(arena: Arena, model: Evaluation) -> None:
 
 
 def test_a_model_found_inconsistent_later_leaves_the_board(
-    arena: Arena, entry: Entry, alice: User, olga: User, attack_pool: Pool
+    env: BoardFixture, entry: Entry, alice: User, olga: User, attack_pool: Pool
 ) -> None:
-    before, best = (arena.submission(entry, "model", alice) for _ in range(2))
-    arena.score(before, 1.0)
-    arena.score(best, 9.0)
+    before, best = (env.submission(entry, "model", alice) for _ in range(2))
+    env.score(before, 1.0)
+    env.score(best, 9.0)
     assert Standing.objects.get().evaluation.submission == best
-    arena.pool("untargeted", "stronger")
+    env.pool("untargeted", "stronger")
     found = services.evaluate(best)
     assert found is not None
-    arena.end(found.matches.get(), Match.State.PLAYED, FICKLE)
+    env.end(found.matches.get(), Match.State.PLAYED, FICKLE)
     score()
     assert Standing.objects.get().evaluation.submission == before
     assert list(unevaluated()) == [before], "it is what counts now"
     assert services.verify_boards().differences == ()
-    arena.play(found.matches.get(), [8.0] * 6)
+    env.play(found.matches.get(), [8.0] * 6)
     services.re_evaluate(submission=best, by=olga, reason="the audit was wrong")
     score()
     assert Standing.objects.get().evaluation.value == 8.0
 
 
-def test_an_inconsistent_model_of_the_pool_is_reported_and_the_rows_stand(arena: Arena, attack: Evaluation) -> None:
-    play_both(arena, attack)
+def test_an_inconsistent_model_of_the_pool_is_reported_and_the_rows_count(
+    env: BoardFixture, attack: Evaluation
+) -> None:
+    play_both(env, attack)
     match = attack.matches.all()[0]
     Match.objects.filter(pk=match.pk).update(audit=FICKLE)
     services.score_finished()
@@ -224,29 +226,29 @@ def test_an_inconsistent_model_of_the_pool_is_reported_and_the_rows_stand(arena:
 
 
 def test_a_withdrawn_or_disqualified_submission_leaves_its_place_to_the_one_before(
-    arena: Arena, entry: Entry, alice: User, attack_pool: Pool
+    env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool
 ) -> None:
-    doves = arena.entry("doves")
-    arena.score(arena.submission(entry, "model", alice), 2.0)
-    arena.score(arena.submission(doves, "model", alice), 3.0)
-    best = arena.submission(entry, "model", alice)
-    arena.score(best, 4.0)
-    assert [row[1] for row in arena.table("model")] == ["owls", "doves"]
+    doves = env.entry("doves")
+    env.score(env.submission(entry, "model", alice), 2.0)
+    env.score(env.submission(doves, "model", alice), 3.0)
+    best = env.submission(entry, "model", alice)
+    env.score(best, 4.0)
+    assert [row[1] for row in env.table("model")] == ["owls", "doves"]
     Submission.objects.filter(pk=best.pk).update(disqualified_at=clock.now())
-    score(track=arena.tracks["model"].pk)
-    assert [row[1] for row in arena.table("model")] == ["doves", "owls"]
+    score(track=env.tracks["model"].pk)
+    assert [row[1] for row in env.table("model")] == ["doves", "owls"]
     Submission.objects.filter(pk=best.pk).update(disqualified_at=None)
-    score(track=arena.tracks["model"].pk)
-    assert [row[1] for row in arena.table("model")] == ["owls", "doves"]
+    score(track=env.tracks["model"].pk)
+    assert [row[1] for row in env.table("model")] == ["owls", "doves"]
     Submission.objects.filter(repository__entry=doves).update(state="withdrawn")
-    score(track=arena.tracks["model"].pk)
-    assert [row[1] for row in arena.table("model")] == ["owls"]
+    score(track=env.tracks["model"].pk)
+    assert [row[1] for row in env.table("model")] == ["owls"]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_at_once_give_one_result(arena: Arena, model: Evaluation) -> None:
-    play_both(arena, model)
-    arena.end(model.matches.all()[0], Match.State.FAILED, {})
+def test_concurrent_calls_give_one_result(env: BoardFixture, model: Evaluation) -> None:
+    play_both(env, model)
+    env.end(model.matches.all()[0], Match.State.FAILED, {})
 
     def work(_: int) -> int:
         try:

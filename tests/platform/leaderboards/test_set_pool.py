@@ -16,71 +16,73 @@ from leaderboards.selectors import opposing_pool, pool_in_force
 from submissions.models import Player
 
 if TYPE_CHECKING:
-    from tests.platform.leaderboards.conftest import Arena
+    from tests.platform.leaderboards.conftest import BoardFixture
 
 
-def test_it_works(arena: Arena, olga: User) -> None:
-    first = arena.pool("model", "plain", "robust")
-    players = [arena.player("model", title) for title in ("new", "old")]
-    second = services.set_pool(track=arena.tracks["model"], players=players, reason="round 1", by=olga)
+def test_it_works(env: BoardFixture, olga: User) -> None:
+    first = env.pool("model", "plain", "robust")
+    players = [env.player("model", title) for title in ("new", "old")]
+    second = services.set_pool(track=env.tracks["model"], players=players, reason="round 1", by=olga)
     assert (first.number, second.number) == (1, 2)
     assert [(place.place, place.player.title) for place in second.places.all()] == [(1, "new"), (2, "old")]
-    assert pool_in_force(arena.tracks["model"]) == second
-    assert [opposing_pool(arena.tracks[kind]) for kind in ("model", "untargeted", "targeted")] == [None, second, second]
+    assert pool_in_force(env.tracks["model"]) == second
+    assert [opposing_pool(env.tracks[kind]) for kind in ("model", "untargeted", "targeted")] == [None, second, second]
     event = Event.objects.get(subject=f"pool:{second.pk}")
     assert (event.by, event.reason, event.data["players"]) == (olga, "round 1", ["new", "old"])
 
 
-@pytest.mark.parametrize(("count", "problem"), [(0, "a pool of 0 players"), (6, "a pool of 6 players")])
-def test_it_rejects_none_and_more_than_the_rules_say(arena: Arena, count: int, problem: str) -> None:
-    players = [arena.player("model", str(number)) for number in range(count)]
+@pytest.mark.parametrize(
+    ("count", "problem"), [(0, "a pool cannot have 0 players"), (6, "a pool cannot have 6 players")]
+)
+def test_it_rejects_none_and_more_than_the_rules_say(env: BoardFixture, count: int, problem: str) -> None:
+    players = [env.player("model", str(number)) for number in range(count)]
     with pytest.raises(Refusal, match=problem) as caught:
-        services.set_pool(track=arena.tracks["model"], players=players, reason="")
-    assert caught.value.fix == "give from 1 to 5, as the rules say"
+        services.set_pool(track=env.tracks["model"], players=players, reason="")
+    assert caught.value.fix == "choose 1 to 5 players, as the rules say"
 
 
-def test_it_rejects_a_player_twice(arena: Arena) -> None:
-    player = arena.player("model", "plain")
+def test_it_rejects_a_player_twice(env: BoardFixture) -> None:
+    player = env.player("model", "plain")
     with pytest.raises(Refusal, match="twice"):
-        services.set_pool(track=arena.tracks["model"], players=[player, player], reason="")
+        services.set_pool(track=env.tracks["model"], players=[player, player], reason="")
 
 
-def test_it_rejects_a_player_of_another_track(arena: Arena) -> None:
-    with pytest.raises(Refusal, match="no player of the track digits/untargeted"):
-        services.set_pool(track=arena.tracks["untargeted"], players=[arena.player("model", "plain")], reason="")
+def test_it_rejects_a_player_of_another_track(env: BoardFixture) -> None:
+    with pytest.raises(Refusal, match="does not belong to the track digits/untargeted"):
+        services.set_pool(track=env.tracks["untargeted"], players=[env.player("model", "plain")], reason="")
 
 
 @pytest.fixture
-def with_baselines(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> Arena:
+def with_baselines(env: BoardFixture, monkeypatch: pytest.MonkeyPatch) -> BoardFixture:
     """The model track names six baselines, all taken as built; `broken` cannot be."""
 
     def built(competition: object, name: str, on_log: object) -> Player:
         if name == "broken":
             raise Fault("no bundled submission is called 'broken'")
-        return arena.player("model", name)
+        return env.player("model", name)
 
     monkeypatch.setattr(services, "baseline_player", built)
-    track = arena.tracks["model"]
+    track = env.tracks["model"]
     track.baselines = ["a", "b", "c", "d", "e", "f"]
     track.save()
-    return arena
+    return env
 
 
-def test_the_first_pool_holds_the_first_baselines(with_baselines: Arena) -> None:
+def test_the_first_pool_holds_the_first_baselines(with_baselines: BoardFixture) -> None:
     (pool,) = services.make_first_pools()
     assert (pool.track, pool.number, pool.reason) == (with_baselines.tracks["model"], 1, "the bundled baselines")
     assert [place.player.title for place in pool.places.all()] == ["a", "b", "c", "d", "e"]
     assert services.make_first_pools() == []
 
 
-def test_a_baseline_that_cannot_be_built_holds_up_its_own_track_only(with_baselines: Arena) -> None:
+def test_a_failed_baseline_build_affects_only_its_own_track(with_baselines: BoardFixture) -> None:
     broken = with_baselines.tracks["untargeted"]
     broken.baselines = ["broken"]
     broken.save()
     assert [pool.track.name for pool in services.make_first_pools()] == ["model"]
 
 
-def test_a_private_competition_has_its_pools_when_it_begins(with_baselines: Arena) -> None:
+def test_a_private_competition_has_its_pools_when_it_begins(with_baselines: BoardFixture) -> None:
     competition = with_baselines.competition
     competition.public, competition.starts_at = False, clock.now() + timedelta(hours=1)
     competition.save()
@@ -90,8 +92,8 @@ def test_a_private_competition_has_its_pools_when_it_begins(with_baselines: Aren
     assert len(services.make_first_pools()) == 1
 
 
-def test_a_first_pool_is_built_for_real(arena: Arena) -> None:
-    track = arena.tracks["untargeted"]
+def test_a_first_pool_is_built(env: BoardFixture) -> None:
+    track = env.tracks["untargeted"]
     track.baselines = ["gaussian-noise", "salt-and-pepper"]
     track.save()
     (pool,) = services.make_first_pools()

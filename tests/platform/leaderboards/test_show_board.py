@@ -18,20 +18,20 @@ from leaderboards.selectors import board
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
-    from tests.platform.leaderboards.conftest import Arena
+    from tests.platform.leaderboards.conftest import BoardFixture
 
 MaxQueries = Callable[[int], AbstractContextManager[object]]
 
 
-def test_it_works(arena: Arena, the_clock: FakeClock, entry: Entry, alice: User, attack_pool: Pool) -> None:
-    arena.score(arena.submission(entry, "model", alice), 1.0)
-    doves = arena.entry("doves")
-    arena.score(arena.submission(doves, "model", alice), 2.0)
+def test_it_works(env: BoardFixture, the_clock: FakeClock, entry: Entry, alice: User, attack_pool: Pool) -> None:
+    env.score(env.submission(entry, "model", alice), 1.0)
+    doves = env.entry("doves")
+    env.score(env.submission(doves, "model", alice), 2.0)
     the_clock.forward(days=1)
-    newest = arena.submission(entry, "model", alice)
-    arena.score(newest, 3.0)
-    arena.score(arena.submission(arena.entry("crows"), "model", alice), 2.0)
-    page = board(arena.tracks["model"])
+    newest = env.submission(entry, "model", alice)
+    env.score(newest, 3.0)
+    env.score(env.submission(env.entry("crows"), "model", alice), 2.0)
+    page = board(env.tracks["model"])
     assert (page.number, page.pages, page.total) == (1, 1, 3)
     assert [(row.rank, row.team_slug, row.change) for row in page.rows] == [
         (1, "owls", 1),
@@ -44,28 +44,28 @@ def test_it_works(arena: Arena, the_clock: FakeClock, entry: Entry, alice: User,
     assert (first.worst_opponent, first.median_seconds, first.scored_at) == ("noise", 0.1, clock.now())
 
 
-def test_an_empty_board_has_one_page(arena: Arena) -> None:
-    page = board(arena.tracks["model"])
+def test_an_empty_board_has_one_page(env: BoardFixture) -> None:
+    page = board(env.tracks["model"])
     assert (list(page.rows), page.number, page.pages, page.total) == ([], 1, 1, 0)
 
 
-@pytest.mark.parametrize(("asked", "given"), [("2", 2), ("99", 3), ("-1", 3), ("none", 1)])
-def test_a_number_that_is_no_page_gives_another(
-    arena: Arena, alice: User, attack_pool: Pool, asked: str, given: int
+@pytest.mark.parametrize(("requested", "given"), [("2", 2), ("99", 3), ("-1", 3), ("none", 1)])
+def test_a_page_number_out_of_range_gives_the_nearest(
+    env: BoardFixture, alice: User, attack_pool: Pool, requested: str, given: int
 ) -> None:
     for slug in ("a", "b", "c"):
-        arena.score(arena.submission(arena.entry(slug), "model", alice), 1.0)
-    page = board(arena.tracks["model"], asked, page_rows=1)
+        env.score(env.submission(env.entry(slug), "model", alice), 1.0)
+    page = board(env.tracks["model"], requested, page_rows=1)
     assert (page.number, [row.team_slug for row in page.rows]) == (given, ["abc"[given - 1]])
 
 
 def test_ten_thousand_teams_take_few_queries(
-    arena: Arena, attack_pool: Pool, django_assert_max_num_queries: MaxQueries
+    env: BoardFixture, attack_pool: Pool, django_assert_max_num_queries: MaxQueries
 ) -> None:
-    fill(arena.competition, attack_pool, 10_000)
-    track = arena.tracks["model"]
+    fill(env.competition, attack_pool, 10_000)
+    track = env.tracks["model"]
     assert services.recompute(track) == 10_000
-    assert services.recompute(track) == 0, "nothing is written that did not change"
+    assert services.recompute(track) == 0, "unchanged rows are not written"
     with django_assert_max_num_queries(5):
         page = board(track, 50)
     assert (page.total, page.pages, page.rows[0].rank) == (10_000, 100, 4901)

@@ -1,4 +1,4 @@
-"""The sweep finds from the database alone what lost messages leave."""
+"""The sweep finds open work from the database alone when notifications are lost."""
 
 from __future__ import annotations
 
@@ -18,83 +18,83 @@ from submissions.models import QuotaSlot
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
-    from tests.platform.leaderboards.conftest import Arena
+    from tests.platform.leaderboards.conftest import BoardFixture
 
 
-def test_it_works(arena: Arena, entry: Entry, alice: User) -> None:
-    submission = arena.submission(entry, "model", alice)
+def test_it_works(env: BoardFixture, entry: Entry, alice: User) -> None:
+    submission = env.submission(entry, "model", alice)
     sweep()
     assert not Evaluation.objects.exists()
-    arena.pool("untargeted", "noise")
+    env.pool("untargeted", "noise")
     sweep()
     evaluation = Evaluation.objects.get(submission=submission)
-    arena.play(evaluation.matches.get(), [2.0] * 6)
+    env.play(evaluation.matches.get(), [2.0] * 6)
     sweep()
     evaluation.refresh_from_db()
     assert (evaluation.state, evaluation.value) == ("scored", 2.0)
 
 
-def test_a_new_pool_measures_again_what_counts(arena: Arena, entry: Entry, alice: User, attack_pool: Pool) -> None:
-    old, new = (arena.submission(entry, "model", alice) for _ in range(2))
+def test_a_new_pool_measures_again_what_counts(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> None:
+    old, new = (env.submission(entry, "model", alice) for _ in range(2))
     sweep()
-    assert Evaluation.objects.count() == 2, "each that never was measured"
-    arena.pool("untargeted", "stronger")
+    assert Evaluation.objects.count() == 2, "each that was never measured"
+    env.pool("untargeted", "stronger")
     sweep()
     assert (old.evaluations.count(), new.evaluations.count()) == (1, 2)
 
 
-def test_new_rules_measure_again_and_the_old_score_stands_until_then(
-    arena: Arena, entry: Entry, alice: User, attack_pool: Pool, rules: RulesVersion
+def test_new_rules_measure_again_and_the_old_score_stays_until_then(
+    env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool, rules: RulesVersion
 ) -> None:
-    old, new = (arena.submission(entry, "model", alice) for _ in range(2))
+    old, new = (env.submission(entry, "model", alice) for _ in range(2))
     for submission in (old, new):
-        arena.score(submission, 2.0)
+        env.score(submission, 2.0)
     RulesVersion.objects.create(
-        competition=arena.competition, version=2, values=rules.values | {"query_budget": 7}, created_at=clock.now()
+        competition=env.competition, version=2, values=rules.values | {"query_budget": 7}, created_at=clock.now()
     )
     sweep()
     sweep()
     assert (old.evaluations.count(), new.evaluations.count()) == (1, 2)
-    assert [(row.value, row.rules) for row in board(arena.tracks["model"]).rows] == [(2.0, 1)]
+    assert [(row.value, row.rules) for row in board(env.tracks["model"]).rows] == [(2.0, 1)]
     again = new.evaluations.get(rules__version=2)
     for match in again.matches.all():
-        arena.play(match, [1.0] * 6)
+        env.play(match, [1.0] * 6)
     sweep()
-    assert [(row.value, row.rules) for row in board(arena.tracks["model"]).rows] == [(1.0, 2)]
+    assert [(row.value, row.rules) for row in board(env.tracks["model"]).rows] == [(1.0, 2)]
     assert services.verify_boards().differences == ()
 
 
-def test_a_new_validation_set_measures_again(arena: Arena, entry: Entry, alice: User, attack_pool: Pool) -> None:
-    submission = arena.submission(entry, "model", alice)
-    arena.score(submission, 2.0)
-    further = arena.sample_set
+def test_a_new_validation_set_measures_again(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> None:
+    submission = env.submission(entry, "model", alice)
+    env.score(submission, 2.0)
+    further = env.sample_set
     further.pk, further.name = None, "further"
     further.save()
     sweep()
     assert [row.sample_set.name for row in submission.evaluations.all()] == ["further", "validation"]
 
 
-def test_a_void_evaluation_is_not_begun_again_by_itself(
-    arena: Arena, entry: Entry, alice: User, attack_pool: Pool
+def test_a_void_evaluation_is_not_restarted_automatically(
+    env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool
 ) -> None:
-    evaluation = services.evaluate(arena.submission(entry, "model", alice))
+    evaluation = services.evaluate(env.submission(entry, "model", alice))
     assert evaluation is not None
     for match in evaluation.matches.all():
-        arena.end(match, "failed", {})
+        env.end(match, "failed", {})
     sweep()
     sweep()
     assert Evaluation.objects.get().state == "void"
 
 
-def test_one_that_plays_for_more_than_a_week_costs_no_slot_and_plays_on(
-    arena: Arena,
+def test_one_that_plays_for_more_than_a_week_is_refunded_and_continues(
+    env: BoardFixture,
     the_clock: FakeClock,
     entry: Entry,
     alice: User,
     attack_pool: Pool,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    evaluation = services.evaluate(arena.submission(entry, "model", alice))
+    evaluation = services.evaluate(env.submission(entry, "model", alice))
     assert evaluation is not None
     the_clock.forward(days=7)
     sweep()
@@ -108,7 +108,7 @@ def test_one_that_plays_for_more_than_a_week_costs_no_slot_and_plays_on(
     assert Event.objects.get(verb="overdue").subject == f"submission:{evaluation.submission_id}"
     assert "workers are missing" in caplog.text
     for match in evaluation.matches.all():
-        arena.play(match, [2.0] * 6)
+        env.play(match, [2.0] * 6)
     sweep()
     evaluation = Evaluation.objects.get()
     assert (evaluation.state, evaluation.cause, evaluation.value) == ("scored", "", 2.0)

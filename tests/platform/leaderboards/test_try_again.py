@@ -1,4 +1,4 @@
-"""Evaluations that ended by a platform error are measured once more by themselves, and then wait for an organiser."""
+"""Evaluations that ended by a platform error are retried once, and then wait for an organiser."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from submissions.models import Submission
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
-    from tests.platform.leaderboards.conftest import Arena
+    from tests.platform.leaderboards.conftest import BoardFixture
 
 
 @pytest.fixture
-def failed(arena: Arena, the_clock: FakeClock, entry: Entry, alice: User, attack_pool: Pool) -> Evaluation:
-    """The Owls' model has a score of 2 under earlier terms, and the platform failed under those in force."""
-    owl = arena.submission(entry, "model", alice)
-    arena.score(owl, 2.0)
-    arena.pool("untargeted", "stronger")
+def failed(env: BoardFixture, the_clock: FakeClock, entry: Entry, alice: User, attack_pool: Pool) -> Evaluation:
+    """The Owls' model has a score of 2 on an earlier basis, and a platform error on the current one."""
+    owl = env.submission(entry, "model", alice)
+    env.score(owl, 2.0)
+    env.pool("untargeted", "stronger")
     evaluation = services.evaluate(owl)
     assert evaluation is not None
-    fail(arena, evaluation)
+    fail(env, evaluation)
     return evaluation
 
 
-def fail(arena: Arena, evaluation: Evaluation) -> None:
+def fail(env: BoardFixture, evaluation: Evaluation) -> None:
     for match in evaluation.matches.exclude(state="played"):
-        arena.end(match, "failed", {})
+        env.end(match, "failed", {})
     services.score_finished()
     evaluation.refresh_from_db()
     assert (evaluation.state, evaluation.cause) == ("void", "platform")
@@ -44,43 +44,43 @@ def shown(submission: Submission) -> tuple[float | None, int | None]:
     return standing.evaluation.value, standing.rank
 
 
-def test_it_works(arena: Arena, failed: Evaluation, the_clock: FakeClock) -> None:
+def test_it_works(env: BoardFixture, failed: Evaluation, the_clock: FakeClock) -> None:
     owl = failed.submission
     assert shown(owl) == (2.0, None)
     sweep()
-    assert evaluation_of(owl) == failed, "not at once: the host may need its time"
+    assert evaluation_of(owl) == failed, "not immediately: the host may need time"
     the_clock.forward(hours=1)
     sweep()
     again = evaluation_of(owl)
     assert again is not None
     assert (again.state, again.pool) == ("playing", failed.pool)
-    arena.play(again.matches.get(), [5.0] * 6)
+    env.play(again.matches.get(), [5.0] * 6)
     sweep()
     assert shown(owl) == (5.0, 1)
 
 
-def test_what_fails_again_waits_for_an_organiser(arena: Arena, failed: Evaluation, the_clock: FakeClock) -> None:
+def test_what_fails_again_waits_for_an_organiser(env: BoardFixture, failed: Evaluation, the_clock: FakeClock) -> None:
     the_clock.forward(hours=1)
     sweep()
     again = evaluation_of(failed.submission)
     assert again is not None
-    fail(arena, again)
+    fail(env, again)
     the_clock.forward(hours=50)
     sweep()
     assert list(unresolved()) == [again]
     assert evaluation_of(failed.submission) == again
 
 
-def test_nothing_is_tried_again_that_is_superseded(
-    arena: Arena, failed: Evaluation, the_clock: FakeClock, olga: User
+def test_superseded_evaluations_are_not_retried(
+    env: BoardFixture, failed: Evaluation, the_clock: FakeClock, olga: User
 ) -> None:
     assert list(unresolved()) == [failed]
-    newer = arena.submission(failed.submission.repository.entry, "model", failed.submission.submitted_by)
+    newer = env.submission(failed.submission.repository.entry, "model", failed.submission.submitted_by)
     assert list(unresolved()) == []
     Submission.objects.filter(pk=newer.pk).update(state="withdrawn")
     assert list(unresolved()) == [failed]
-    again = services.re_evaluate(submission=failed.submission, by=olga, reason="the host is well")
+    again = services.re_evaluate(submission=failed.submission, by=olga, reason="the host is fixed")
     assert list(unresolved()) == []
-    fail(arena, again)
-    arena.pool("untargeted", "other")
-    assert list(unresolved()) == [], "measured under the new terms anyway"
+    fail(env, again)
+    env.pool("untargeted", "other")
+    assert list(unresolved()) == [], "measured on the new basis anyway"

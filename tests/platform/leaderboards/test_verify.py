@@ -1,4 +1,4 @@
-"""`manage.py leaderboards verify`: everything shown is what it follows from, or is named and repaired."""
+"""`manage.py leaderboards verify`: differences from the rows are listed and repaired."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from submissions.models import QuotaSlot, Submission
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
-    from tests.platform.leaderboards.conftest import Arena
+    from tests.platform.leaderboards.conftest import BoardFixture
 
 
 def verify(*options: str) -> list[str]:
-    """What it prints, line by line; a failure as its last line."""
+    """Return its output by line, with a failure as the last line."""
     out = StringIO()
     try:
         call_command("leaderboards", "verify", *options, stdout=out)
@@ -36,7 +36,7 @@ def verify(*options: str) -> list[str]:
 
 
 def rows() -> list[Any]:
-    """Everything that follows from rows, to the last bit."""
+    """Return everything that follows from rows, exactly."""
     return [*Evaluation.objects.order_by("pk").values(), *Standing.objects.order_by("pk").values()]
 
 
@@ -45,26 +45,28 @@ def first_evaluation() -> Evaluation:
 
 
 @pytest.fixture
-def filled(arena: Arena, the_clock: FakeClock, entry: Entry, alice: User, attack_pool: Pool, model_pool: Pool) -> Arena:
+def filled(
+    env: BoardFixture, the_clock: FakeClock, entry: Entry, alice: User, attack_pool: Pool, model_pool: Pool
+) -> BoardFixture:
     """Two teams on two boards, over two days."""
-    doves = arena.entry("doves")
+    doves = env.entry("doves")
     for day, (owls, others) in enumerate([(1.0, 2.0), (3.1, 2.7)]):
-        arena.score(arena.submission(entry, "model", alice), owls)
-        arena.score(arena.submission(doves, "untargeted", alice), others)
+        env.score(env.submission(entry, "model", alice), owls)
+        env.score(env.submission(doves, "untargeted", alice), others)
         if day == 0:
-            arena.score(arena.submission(doves, "model", alice), others)
+            env.score(env.submission(doves, "model", alice), others)
         the_clock.forward(days=1)
-    return arena
+    return env
 
 
-def test_it_works(filled: Arena) -> None:
+def test_it_works(filled: BoardFixture) -> None:
     before = rows()
     assert filled.table("model") == [(1, "owls", 2), (2, "doves", 1)]
     assert verify() == ["5 scores and 3 standings verified, 0 differences."]
     assert rows() == before
 
 
-def test_it_names_what_differs_and_changes_nothing(filled: Arena) -> None:
+def test_it_names_what_differs_and_changes_nothing(filled: BoardFixture) -> None:
     first = first_evaluation()
     Evaluation.objects.filter(pk=first.pk).update(low=7.0)
     Standing.objects.filter(track__name="model", rank=2).update(rank=9)
@@ -77,18 +79,18 @@ def test_it_names_what_differs_and_changes_nothing(filled: Arena) -> None:
     assert rows() == before
 
 
-def test_it_gives_back_exactly_what_was_lost(filled: Arena) -> None:
+def test_it_repairs_exactly_what_was_lost(filled: BoardFixture) -> None:
     before = rows()
     Evaluation.objects.update(value=7.0, low=None, per_opponent=[])
     Standing.objects.filter(track__name="model").update(rank=9)
     Standing.objects.filter(track__name="untargeted").update(previous_rank=4)
-    told = verify("--repair", "--competition", "digits")
-    assert told[-1] == "5 scores and 3 standings verified, 8 differences."
-    assert all(line.endswith("(repaired)") for line in told[:-1])
+    reported = verify("--repair", "--competition", "digits")
+    assert reported[-1] == "5 scores and 3 standings verified, 8 differences."
+    assert all(line.endswith("(repaired)") for line in reported[:-1])
     assert rows() == before
 
 
-def test_it_makes_missing_standings_again_and_removes_strange_ones(filled: Arena) -> None:
+def test_it_makes_missing_standings_again_and_removes_strange_ones(filled: BoardFixture) -> None:
     before = filled.table("model"), filled.table("untargeted")
     Standing.objects.filter(rank=1).delete()
     Standing.objects.update(track=filled.tracks["targeted"])
@@ -97,12 +99,14 @@ def test_it_makes_missing_standings_again_and_removes_strange_ones(filled: Arena
     assert filled.table("targeted") == []
 
 
-def test_a_board_of_old_scores_does_not_move_with_the_clock(filled: Arena, the_clock: FakeClock) -> None:
+def test_a_board_of_old_scores_does_not_move_with_the_clock(filled: BoardFixture, the_clock: FakeClock) -> None:
     the_clock.at += timedelta(days=30)
     assert verify() == ["5 scores and 3 standings verified, 0 differences."]
 
 
-def test_it_names_what_waits_for_an_organiser_after_a_platform_error(filled: Arena, the_clock: FakeClock) -> None:
+def test_it_names_what_waits_for_an_organiser_after_a_platform_error(
+    filled: BoardFixture, the_clock: FakeClock
+) -> None:
     filled.pool("untargeted", "stronger")
     newest = Submission.objects.filter(repository__track__name="model").first()
     assert newest is not None
@@ -110,10 +114,10 @@ def test_it_names_what_waits_for_an_organiser_after_a_platform_error(filled: Are
     assert evaluation is not None
     filled.end(evaluation.matches.get(), "failed", {})
     services.score_finished()
-    assert any(f"{newest}: it is not measured under the terms in force" in line for line in verify("--repair"))
+    assert any(f"{newest}: it is not measured on the current basis" in line for line in verify("--repair"))
 
 
-def test_a_slot_that_waits_for_an_organiser_is_no_difference(filled: Arena) -> None:
+def test_a_slot_that_waits_for_an_organiser_is_not_a_difference(filled: BoardFixture) -> None:
     slot = QuotaSlot.objects.select_related("submission").earliest("pk")
     assert slot.submission is not None
     Submission.objects.filter(pk=slot.submission.pk).update(state="refused", cause="platform")
@@ -122,8 +126,8 @@ def test_a_slot_that_waits_for_an_organiser_is_no_difference(filled: Arena) -> N
     assert QuotaSlot.objects.get(pk=slot.pk).state == "used"
 
 
-@pytest.mark.parametrize("flaw", ["none", "another", "reserved", "owed", "given", "overused"])
-def test_it_finds_slots_that_do_not_fit_their_submissions(filled: Arena, alice: User, flaw: str) -> None:
+@pytest.mark.parametrize("flaw", ["none", "another", "reserved", "unrefunded", "given", "overused"])
+def test_it_finds_slots_that_do_not_fit_their_submissions(filled: BoardFixture, alice: User, flaw: str) -> None:
     slot = QuotaSlot.objects.select_related("submission").order_by("pk")[0]
     submission, own = slot.submission, QuotaSlot.objects.filter(pk=slot.pk)
     assert submission is not None
@@ -133,7 +137,7 @@ def test_it_finds_slots_that_do_not_fit_their_submissions(filled: Arena, alice: 
         own.update(tag="submission-99")
     elif flaw == "reserved":
         own.update(state="reserved")
-    elif flaw == "owed":
+    elif flaw == "unrefunded":
         Submission.objects.filter(pk=submission.pk).update(state="refused", cause="platform")
     elif flaw == "given":
         own.update(state="refunded", reason="fault")
@@ -142,20 +146,22 @@ def test_it_finds_slots_that_do_not_fit_their_submissions(filled: Arena, alice: 
             filled.submission(submission.repository.entry, "model", alice)
     says = {
         "none": "it has no slot in the quota ledger",
-        "another": "its slot is that of submission-99",
+        "another": "its slot belongs to submission-99",
         "reserved": "its slot is still reserved",
-        "owed": "its slot is used and should be given back (fault)",
-        "given": "its slot was given back without a cause (fault)",
+        "unrefunded": "its slot is used and should be refunded (fault)",
+        "given": "its slot was refunded without a cause (fault)",
         "overused": "6 slots are used in 24 hours, and the quota is 5",
     }
     assert any(says[flaw] in line for line in verify())
     verify("--repair")
-    assert any(says[flaw] in line for line in verify()) is (flaw != "owed"), "only what is owed can be given back"
+    assert any(says[flaw] in line for line in verify()) is (flaw != "unrefunded"), (
+        "only missing refunds can be repaired"
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_whatever_happens_boards_stay_what_they_follow_from(
-    filled: Arena, the_clock: FakeClock, entry: Entry, alice: User, seed: int
+def test_boards_always_match_their_rows(
+    filled: BoardFixture, the_clock: FakeClock, entry: Entry, alice: User, seed: int
 ) -> None:
     draw = random.Random(seed)
     for _ in range(10):
@@ -173,33 +179,33 @@ def test_whatever_happens_boards_stay_what_they_follow_from(
         assert services.verify_boards().differences == ()
 
 
-def test_it_names_scores_whose_rows_or_matches_are_gone(filled: Arena) -> None:
+def test_it_names_scores_whose_rows_or_matches_are_gone(filled: BoardFixture) -> None:
     first, second = Evaluation.objects.order_by("pk")[:2]
     SampleResult.objects.filter(match__in=first.matches.all(), sample=5).delete()
     second.matches.clear()
-    told = verify()
-    assert f"{first}: its score cannot be computed" in told[0]
-    assert "lacks some of its 6 samples" in told[0]
-    assert "it has no match with" in told[1]
-    assert len(told) == 2 + 1
+    reported = verify()
+    assert f"{first}: its score cannot be computed" in reported[0]
+    assert "lacks some of its 6 samples" in reported[0]
+    assert "it has no match with" in reported[1]
+    assert len(reported) == 2 + 1
 
 
-def test_a_nightly_run_looks_twice_before_it_raises_an_alarm(
-    filled: Arena, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+def test_a_nightly_run_checks_twice_before_it_logs_an_alarm(
+    filled: BoardFixture, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[object] = []
-    monkeypatch.setattr(nightly, "apply_async", lambda **given: asked.append(given["kwargs"]))
+    requested: list[object] = []
+    monkeypatch.setattr(nightly, "apply_async", lambda **given: requested.append(given["kwargs"]))
     nightly()
-    assert not asked
+    assert not requested
     first = first_evaluation()
     Evaluation.objects.filter(pk=first.pk).update(low=7.0)
     nightly()
-    assert asked == [{"confirm": False}]
+    assert requested == [{"confirm": False}]
     assert not caplog.records
     nightly(confirm=False)
     assert [record.levelname for record in caplog.records] == ["CRITICAL", "CRITICAL"]
     assert f"{first} of {first.submission}: low is 7.0 and should be 1.0" in caplog.text
 
 
-def test_it_rejects_an_unknown_competition(filled: Arena) -> None:
-    assert verify("--competition", "letters") == ["failed: No competition is called 'letters'. There are: digits."]
+def test_it_rejects_an_unknown_competition(filled: BoardFixture) -> None:
+    assert verify("--competition", "letters") == ["failed: No competition 'letters'. Available: digits."]

@@ -19,15 +19,15 @@ from submissions.models import QuotaSlot, Submission
 from submissions.services import withdraw
 
 if TYPE_CHECKING:
-    from tests.platform.leaderboards.conftest import Arena
+    from tests.platform.leaderboards.conftest import BoardFixture
 
 PAIRS = 4
 
 
 @pytest.fixture
-def playing(arena: Arena, entry: Entry, alice: User, attack_pool: Pool) -> Evaluation:
-    """A model of Alice's that has two matches to play."""
-    return begun(arena.submission(entry, "model", alice))
+def playing(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> Evaluation:
+    """A model of Alice with two matches to play."""
+    return begun(env.submission(entry, "model", alice))
 
 
 def begun(submission: Submission) -> Evaluation:
@@ -36,9 +36,9 @@ def begun(submission: Submission) -> Evaluation:
     return evaluation
 
 
-def copy_of(submission: Submission, entry: Entry, arena: Arena, by: User) -> Submission:
+def copy_of(submission: Submission, entry: Entry, env: BoardFixture, by: User) -> Submission:
     """A submission with the same content, and so the same player."""
-    copy = arena.submission(entry, "model", by)
+    copy = env.submission(entry, "model", by)
     copy.player = submission.player
     copy.save()
     return copy
@@ -48,9 +48,9 @@ def match_states() -> list[str]:
     return list(Match.objects.order_by("pk").values_list("state", flat=True))
 
 
-def test_it_works(arena: Arena, playing: Evaluation, alice: User) -> None:
+def test_it_works(env: BoardFixture, playing: Evaluation, alice: User) -> None:
     withdraw(submission=playing.submission, by=alice)
-    tasks.score(track=arena.tracks["model"].pk)
+    tasks.score(track=env.tracks["model"].pk)
     playing.refresh_from_db()
     assert (playing.state, playing.reason, playing.value) == ("void", "withdrawn", None)
     assert playing.finished_at is not None
@@ -60,7 +60,7 @@ def test_it_works(arena: Arena, playing: Evaluation, alice: User) -> None:
     assert QuotaSlot.objects.get(submission=playing.submission).state == "used"
 
 
-def test_the_sweep_finds_it_without_a_message(playing: Evaluation, alice: User) -> None:
+def test_the_sweep_finds_it_without_a_notification(playing: Evaluation, alice: User) -> None:
     withdraw(submission=playing.submission, by=alice)
     tasks.sweep()
     tasks.sweep()
@@ -68,9 +68,9 @@ def test_the_sweep_finds_it_without_a_message(playing: Evaluation, alice: User) 
     assert Event.objects.filter(subject=f"evaluation:{playing.pk}").count() == 1
 
 
-def test_no_score_comes_of_matches_that_are_over(arena: Arena, playing: Evaluation, alice: User) -> None:
+def test_finished_matches_give_no_score(env: BoardFixture, playing: Evaluation, alice: User) -> None:
     for match in playing.matches.all():
-        arena.play(match, [1.0] * 6)
+        env.play(match, [1.0] * 6)
     withdraw(submission=playing.submission, by=alice)
     assert services.score_finished() == 0
     tasks.score()
@@ -79,73 +79,77 @@ def test_no_score_comes_of_matches_that_are_over(arena: Arena, playing: Evaluati
     assert match_states() == ["played", "played"]
 
 
-def test_what_another_evaluation_needs_is_played_on(arena: Arena, playing: Evaluation, alice: User, bob: User) -> None:
-    shared = begun(copy_of(playing.submission, arena.entry("doves"), arena, bob))
+def test_what_another_evaluation_needs_continues_to_play(
+    env: BoardFixture, playing: Evaluation, alice: User, bob: User
+) -> None:
+    shared = begun(copy_of(playing.submission, env.entry("doves"), env, bob))
     withdraw(submission=playing.submission, by=alice)
     tasks.score()
     assert match_states() == ["waiting", "waiting"]
     for match in shared.matches.all():
-        arena.play(match, [2.0] * 6)
+        env.play(match, [2.0] * 6)
     tasks.score()
     shared.refresh_from_db()
     assert (shared.state, shared.value) == ("scored", 2.0)
 
 
-def test_what_somebody_needs_later_is_taken_up_again(arena: Arena, playing: Evaluation, alice: User) -> None:
+def test_a_match_needed_later_is_reactivated(env: BoardFixture, playing: Evaluation, alice: User) -> None:
     withdraw(submission=playing.submission, by=alice)
     tasks.score()
-    later = begun(copy_of(playing.submission, playing.submission.repository.entry, arena, alice))
+    later = begun(copy_of(playing.submission, playing.submission.repository.entry, env, alice))
     assert set(later.matches.all()) == set(playing.matches.all())
     assert match_states() == ["waiting", "waiting"]
     for match in later.matches.all():
-        arena.play(match, [2.0] * 6)
+        env.play(match, [2.0] * 6)
     tasks.score()
     playing.refresh_from_db()
     later.refresh_from_db()
     assert (playing.state, later.state) == ("void", "scored")
-    assert arena.table("model") == [(1, "owls", None)]
+    assert env.table("model") == [(1, "owls", None)]
 
 
-def test_a_score_from_before_is_kept(arena: Arena, entry: Entry, alice: User, attack_pool: Pool) -> None:
-    scored = arena.score(arena.submission(entry, "model", alice), 3.0)
+def test_a_score_from_before_is_kept(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> None:
+    scored = env.score(env.submission(entry, "model", alice), 3.0)
     withdraw(submission=scored.submission, by=alice)
-    tasks.score(track=arena.tracks["model"].pk)
+    tasks.score(track=env.tracks["model"].pk)
     scored.refresh_from_db()
     assert (scored.state, scored.value) == ("scored", 3.0)
-    assert arena.table("model") == []
+    assert env.table("model") == []
 
 
-def test_a_rejudging_goes_on_without_it(arena: Arena, entry: Entry, alice: User, olga: User, attack_pool: Pool) -> None:
-    gone = arena.score(arena.submission(entry, "model", alice), 3.0)
-    stays = arena.score(arena.submission(arena.entry("doves"), "model", alice), 2.0)
+def test_a_rejudging_continues_without_it(
+    env: BoardFixture, entry: Entry, alice: User, olga: User, attack_pool: Pool
+) -> None:
+    gone = env.score(env.submission(entry, "model", alice), 3.0)
+    stays = env.score(env.submission(env.entry("doves"), "model", alice), 2.0)
     submissions = [gone.submission, stays.submission]
     rejudging = services.begin_rejudging(
-        competition=arena.competition, submissions=submissions, reason="a faulty host", by=olga
+        competition=env.competition, submissions=submissions, reason="a faulty host", by=olga
     )
     withdraw(submission=gone.submission, by=alice)
-    tasks.score(track=arena.tracks["model"].pk)
+    tasks.score(track=env.tracks["model"].pk)
     assert match_states() == ["played"] * 4 + ["cancelled"] * 2 + ["waiting"] * 2
     for match in Match.objects.filter(repetition=rejudging.pk, state=Match.State.WAITING):
-        arena.play(match, [4.0] * 6)
+        env.play(match, [4.0] * 6)
     tasks.score()
     rejudging.refresh_from_db()
-    services.publish_rejudging(rejudging=rejudging, by=olga, reason="it is right")
-    assert arena.table("model") == [(1, "doves", None)]
+    services.publish_rejudging(rejudging=rejudging, by=olga, reason="it is correct")
+    assert env.table("model") == [(1, "doves", None)]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_at_once_with_the_score_one_of_both_comes_first(
-    arena: Arena, entry: Entry, alice: User, attack_pool: Pool
+def test_a_concurrent_score_and_withdrawal_are_serialised(
+    env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool
 ) -> None:
     """A score that is written after its submission was withdrawn would have a later time."""
-    evaluations = [begun(arena.submission(entry, "model", alice)) for _ in range(PAIRS)]
+    evaluations = [begun(env.submission(entry, "model", alice)) for _ in range(PAIRS)]
     for match in Match.objects.all():
-        arena.play(match, [1.0] * 6)
+        env.play(match, [1.0] * 6)
 
     def act(evaluation: Evaluation | None) -> None:
         try:
             if evaluation is None:
-                tasks.score(track=arena.tracks["model"].pk)
+                tasks.score(track=env.tracks["model"].pk)
             else:
                 withdraw(submission=evaluation.submission, by=alice)
         finally:
@@ -153,7 +157,7 @@ def test_at_once_with_the_score_one_of_both_comes_first(
 
     with ThreadPoolExecutor(2 * PAIRS) as threads:
         list(threads.map(act, [act for evaluation in evaluations for act in (None, evaluation)]))
-    tasks.score(track=arena.tracks["model"].pk)
+    tasks.score(track=env.tracks["model"].pk)
     for evaluation in Evaluation.objects.select_related("submission"):
         withdrawn_at = evaluation.submission.state_since
         assert evaluation.finished_at is not None
@@ -161,16 +165,16 @@ def test_at_once_with_the_score_one_of_both_comes_first(
             assert evaluation.finished_at <= withdrawn_at
         else:
             assert (evaluation.state, evaluation.reason) == ("void", "withdrawn")
-    assert arena.table("model") == []
+    assert env.table("model") == []
 
 
 @pytest.mark.django_db(transaction=True)
-def test_at_once_with_one_who_needs_its_matches_these_are_played(
-    arena: Arena, entry: Entry, alice: User, bob: User, attack_pool: Pool
+def test_matches_that_a_concurrent_evaluation_needs_are_played(
+    env: BoardFixture, entry: Entry, alice: User, bob: User, attack_pool: Pool
 ) -> None:
-    evaluations = [begun(arena.submission(entry, "model", alice)) for _ in range(PAIRS)]
-    doves = arena.entry("doves")
-    copies = [copy_of(evaluation.submission, doves, arena, bob) for evaluation in evaluations]
+    evaluations = [begun(env.submission(entry, "model", alice)) for _ in range(PAIRS)]
+    doves = env.entry("doves")
+    copies = [copy_of(evaluation.submission, doves, env, bob) for evaluation in evaluations]
     for evaluation in evaluations:
         withdraw(submission=evaluation.submission, by=alice)
 

@@ -1,4 +1,4 @@
-"""A competition with many constant players, whose distances a seeded matrix gives, and workers that play them."""
+"""A competition with many constant players, distances from a seeded matrix, and workers that play them."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def distance_of(model: str, attack: str, sample: int) -> float:
 
 
 @dataclass
-class Hall:
-    """Makes rows by the names that tests use, plays what waits, and runs rounds."""
+class RoundFixture:
+    """Creates rows, plays waiting pieces, and runs rounds."""
 
     competition: Competition
     tracks: dict[str, Track]
@@ -79,7 +79,7 @@ class Hall:
         )[0]
 
     def submission(self, slug: str, kind: str, number: int, *, licence: str = "MIT") -> Submission:
-        """A submission of the team `slug` that is ready now, with player `number` of the track."""
+        """Create a ready submission of the team `slug`, with player `number` of the track."""
         repository, _ = Repository.objects.get_or_create(
             entry=self.entry(slug), track=self.tracks[kind], defaults={"created_at": clock.now()}
         )
@@ -98,7 +98,7 @@ class Hall:
         )
 
     def field(self, models: int, untargeted: int, targeted: int = 0) -> None:
-        """One team for each player; the better ones enter later, so that order helps nobody."""
+        """Create one team per player; better ones enter later, so that the order gives no advantage."""
         for kind, most in (("model", models), ("untargeted", untargeted), ("targeted", targeted)):
             for number in reversed(range(most)):
                 self.submission(f"{kind[:2]}-{number}", kind, number)
@@ -113,7 +113,7 @@ class Hall:
         source: str = "",
         day: int = 0,
     ) -> Round:
-        """A round whose window begins an hour after now, or after `day` days, and takes ten."""
+        """Plan a round with a window of ten hours that begins in an hour, after `day` days."""
         return services.plan_round(
             competition=self.competition,
             title=title,
@@ -146,7 +146,7 @@ class Hall:
         return self.known[sample_set.digest]
 
     def played(self, claim: Claim) -> PlayedPiece:
-        """What the matrix says of the piece."""
+        """Return the piece's results from the matrix."""
         piece, match = claim.piece, claim.piece.match
         rows = []
         for sample in range(piece.first, piece.first + piece.count):
@@ -159,9 +159,9 @@ class Hall:
         )
 
     def play(self, worker: Worker | None = None) -> int:
-        """Play all pieces that wait; how many."""
+        """Play all waiting pieces; return how many."""
         with connection.cursor() as cursor:
-            # PostgreSQL may know these tables from when they were empty, and then plans for hundreds of rows badly
+            # PostgreSQL may have statistics of the empty tables, and then plans badly for hundreds of rows
             cursor.execute("ANALYZE")
         played = 0
         while claim := queue.claim(worker or self.worker()):
@@ -170,7 +170,7 @@ class Hall:
         return played
 
     def run(self, round_: Round) -> Round:
-        """Conduct and play until the round is over, or nothing goes on."""
+        """Advance and play the round until it ends or stops."""
         services.advance_round(round_)
         while self.play():
             services.advance_round(round_)
@@ -182,32 +182,32 @@ class Hall:
         return self.run(self.begin(round_))
 
     def pool(self, kind: str) -> list[str]:
-        """The titles of the pool in force."""
+        """Return the titles of the pool in force."""
         pool = self.tracks[kind].pools.order_by("-number").first()
         return [place.player.title for place in pool.places.select_related("player")] if pool else []
 
 
 @pytest.fixture(autouse=True)
 def notifications(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The tasks that were rung; there is no broker."""
-    rung: list[str] = []
-    monkeypatch.setattr(notify, "notify", lambda task, **keys: rung.append(task))
-    return rung
+    """Names of the tasks that were notified; there is no broker."""
+    sent: list[str] = []
+    monkeypatch.setattr(notify, "notify", lambda task, **keys: sent.append(task))
+    return sent
 
 
 @pytest.fixture(autouse=True)
 def site_salts(monkeypatch: pytest.MonkeyPatch) -> Callable[[], str]:
-    """The site's own randomness, in whose place one salt stands, so that samples come in one order."""
+    """The site's own salt function; tests use one fixed salt, so that samples have one order."""
     own = salts.new_salt
     monkeypatch.setattr(salts, "new_salt", lambda: SALT)
     return own
 
 
 @pytest.fixture
-def hall(
+def env(
     competition: Competition, tracks: dict[str, Track], olga: User, rules: RulesVersion, the_clock: FakeClock
-) -> Hall:
-    """The competition with twice 40 secret samples for rounds and 24 for the final; nobody has entered."""
+) -> RoundFixture:
+    """The competition with twice 40 secret samples for rounds and 24 for the final, without entries."""
     values = {**rules.values, "piece_samples": 64}
     second = RulesVersion.objects.create(
         competition=competition, version=2, values=values, created_at=competition.created_at
@@ -234,4 +234,4 @@ def hall(
             class_names=list(class_names),
             imported_at=competition.created_at,
         )
-    return Hall(competition, tracks, olga, sources, the_clock)
+    return RoundFixture(competition, tracks, olga, sources, the_clock)

@@ -1,6 +1,6 @@
 """Pushes, builds, matches, withdrawals, windows, rounds, rejudgings, frozen leaderboards and releases in any order.
 
-Beside the site stands a simple model of what must be seen by whom. `GAUNTLET_STEPS` says how many steps are taken, and
+A simple model of the site says what each person must see. `GAUNTLET_STEPS` says how many steps are taken, and
 `GAUNTLET_SEED` repeats a run.
 """
 
@@ -56,7 +56,7 @@ from submissions import build_queue, quota_ledger
 from submissions import services as submissions
 from submissions.admission import check_may_submit
 from submissions.models import Player, QuotaSlot, Submission
-from tests.platform.rounds.conftest import Hall, digest_of, distance_of
+from tests.platform.rounds.conftest import RoundFixture, digest_of, distance_of
 
 STEPS = int(os.environ.get("GAUNTLET_STEPS", "400"))
 EACH = 50
@@ -101,9 +101,9 @@ def commits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, l
 
 
 class Site(RuleBasedStateMachine):
-    """The site, with what the model remembers: who had left when, and what everybody saw when leaderboards froze."""
+    """The site and its model: who had left when, and what was public when leaderboards were frozen."""
 
-    hall: Hall
+    env: RoundFixture
     commits: dict[str, tuple[Path, list[str]]]
     client: Client
     noon: datetime
@@ -115,7 +115,7 @@ class Site(RuleBasedStateMachine):
         self.undo = transaction.atomic()
         self.undo.__enter__()
         cache.clear()
-        self.hall.clock.at = self.noon
+        self.env.clock.at = self.noon
         self.captains = {slug: self._captain(slug) for slug in TEAMS}
         self.pushed = dict.fromkeys(((slug, kind) for slug in TEAMS for kind in KINDS), 0)
         self.late: list[tuple[Repository, str, str, User]] = []
@@ -131,16 +131,16 @@ class Site(RuleBasedStateMachine):
                 self.settle()
                 assert rounds.verify().differences == ()
             Site.happened.update(Event.objects.values_list("verb", flat=True))
-        finally:  # else what failed here would be there in the next example
+        finally:  # otherwise rows of a failure would stay for the next example
             transaction.set_rollback(True)
             self.undo.__exit__(None, None, None)
 
     def _captain(self, slug: str) -> User:
-        entry = self.hall.entry(slug)
+        entry = self.env.entry(slug)
         user = User.objects.create_user(slug, f"{slug}@example.org", None)
         Membership.objects.create(team=entry.team, user=user, role="captain", joined_at=clock.now())
         for kind in KINDS:
-            repository = Repository.objects.create(entry=entry, track=self.hall.tracks[kind], created_at=clock.now())
+            repository = Repository.objects.create(entry=entry, track=self.env.tracks[kind], created_at=clock.now())
             repository.path.parent.mkdir(parents=True, exist_ok=True)
             if repository.path.is_symlink():
                 repository.path.unlink()
@@ -152,17 +152,17 @@ class Site(RuleBasedStateMachine):
         """Pools of two baselines each, or of the first submissions; some teams have scores already."""
         if baselines:
             for kind in KINDS:
-                players = [self.hall.player(kind, number) for number in (100, 101)]
-                boards.set_pool(track=self.hall.tracks[kind], players=players, reason="the bundled baselines")
+                players = [self.env.player(kind, number) for number in (100, 101)]
+                boards.set_pool(track=self.env.tracks[kind], players=players, reason="the bundled baselines")
         for slug, kind in sent:
             self.submit(slug, kind)
         self.settle()
 
-    # what teams do
+    # actions of teams
 
     @rule(slug=st.sampled_from(TEAMS), kind=st.sampled_from(KINDS))
     def submit(self, slug: str, kind: str) -> None:
-        """A push, and a builder that is at hand."""
+        """A push, with a free builder."""
         self.push(slug, kind, late=False)
         self.build("ready")
 
@@ -184,7 +184,7 @@ class Site(RuleBasedStateMachine):
     @precondition(lambda self: self.late)
     @rule(which=numbers)
     def arrive(self, which: int) -> None:
-        """The second hook of a push: it needs a slot of its own where that of the first was given back."""
+        """The second hook of a push: it needs its own slot if that of the first was refunded."""
         repository, commit, tag, user = self.late.pop(which % len(self.late))
         slot = QuotaSlot.objects.get(repository=repository, tag=tag)
         may = slot.state == "reserved" or self._may_push(repository)
@@ -203,7 +203,7 @@ class Site(RuleBasedStateMachine):
             if how == "fault":
                 build_queue.release_claim(build, "fault", "a full disk")
             elif how == "refused":
-                build_queue.refuse(build, "build_failed", "it does not build", "mend it")
+                build_queue.refuse(build, "build_failed", "it does not build", "fix it")
             else:
                 assert build_queue.begin_checks(build, timedelta(minutes=5))
                 assert build_queue.succeed(build, self._player(submission), [])
@@ -212,7 +212,7 @@ class Site(RuleBasedStateMachine):
     def _player(self, submission: Submission) -> Player:
         kind = submission.repository.track.name
         return Player.objects.create(
-            competition=self.hall.competition,
+            competition=self.env.competition,
             track_name=kind,
             digest=digest_of(kind, next(self.players)),
             title=f"{submission.repository} {submission.tag}",
@@ -227,27 +227,27 @@ class Site(RuleBasedStateMachine):
         if submission is not None:
             submissions.withdraw(submission=submission, by=self.captains[submission.repository.entry.team.slug])
 
-    # what workers do
+    # actions of workers
 
     @rule(share=st.sampled_from([1, 3, 100]))
     def play(self, share: int) -> None:
         """Workers play some of the pieces that wait."""
         for _ in range(share):
-            if (claim := queue.claim(self.hall.worker())) is None:
+            if (claim := queue.claim(self.env.worker())) is None:
                 break
-            queue.commit(claim, self.hall.played(claim))
+            queue.commit(claim, self.env.played(claim))
 
     @rule()
     def fail(self) -> None:
         """A piece fails three times on a broken host."""
         for pause in (*queue.PAUSES, timedelta(0)):
-            if claim := queue.claim(self.hall.worker()):
+            if claim := queue.claim(self.env.worker()):
                 queue.release_claim(claim, fault="a full disk")
-                self.hall.clock.forward(seconds=pause.total_seconds())
+                self.env.clock.forward(seconds=pause.total_seconds())
 
     @rule(factor=st.sampled_from([1.0, 0.5, 2.0]))
     def err(self, factor: float) -> None:
-        """From now on the workers measure wrong distances, or right ones again."""
+        """Make the workers measure wrong distances, or correct ones again."""
         Site.factor = factor
 
     @rule()
@@ -258,16 +258,16 @@ class Site(RuleBasedStateMachine):
 
     @rule(minutes=st.sampled_from([1, 10, 60, 600, 1500]))
     def wait(self, minutes: int) -> None:
-        self.hall.clock.forward(minutes=minutes)
+        self.env.clock.forward(minutes=minutes)
 
-    # what organisers do
+    # actions of organisers
 
     @rule(which=numbers, reinstated=st.booleans())
     def judge(self, which: int, reinstated: bool) -> None:
         submission = _one(Submission.objects.filter(disqualified_at__isnull=not reinstated), which)
         if submission is not None:
             act = submissions.reinstate if reinstated else submissions.disqualify
-            act(submission=submission, by=self.hall.organiser, reason="we looked into it")
+            act(submission=submission, by=self.env.organiser, reason="we looked into it")
 
     @rule(which=numbers)
     def re_evaluate(self, which: int) -> None:
@@ -276,10 +276,10 @@ class Site(RuleBasedStateMachine):
             return
         held = submission.evaluations.filter(rejudging__state__in=["playing", "compared"]).exists()
         try:
-            boards.re_evaluate(submission=submission, by=self.hall.organiser, reason="a test")
+            boards.re_evaluate(submission=submission, by=self.env.organiser, reason="a test")
         except Refusal:
             return
-        assert not held, "what is rejudged is not measured beside it"
+        assert not held, "what is rejudged is not measured at the same time"
 
     @rule(which=numbers, size=st.integers(1, 3))
     def rejudge(self, which: int, size: int) -> None:
@@ -288,20 +288,20 @@ class Site(RuleBasedStateMachine):
         before = Rejudging.objects.count()
         try:
             boards.begin_rejudging(
-                competition=self.hall.competition, submissions=chosen[:size], reason="a fault", by=self.hall.organiser
+                competition=self.env.competition, submissions=chosen[:size], reason="a fault", by=self.env.organiser
             )
         except Refusal:
             assert Rejudging.objects.count() == before
 
-    @rule(which=numbers, how=st.sampled_from(["apply", "apply", "drop", "replay"]))
+    @rule(which=numbers, how=st.sampled_from(["publish", "publish", "discard", "replay"]))
     def end_rejudging(self, which: int, how: str) -> None:
         boards.settle_rejudgings()
         rejudging = _one(Rejudging.objects.filter(state__in=["playing", "compared"]), which)
         if rejudging is None:
             return
         failed = rejudging.evaluations.filter(state="void", cause="platform").exists()
-        by: dict[str, Any] = {"rejudging": rejudging, "by": self.hall.organiser, "reason": "a test"}
-        if how == "drop":
+        by: dict[str, Any] = {"rejudging": rejudging, "by": self.env.organiser, "reason": "a test"}
+        if how == "discard":
             boards.discard_rejudging(**by)
         elif how == "replay":
             with _refused(unless=failed):
@@ -315,23 +315,23 @@ class Site(RuleBasedStateMachine):
 
     @rule(which=numbers, size=st.integers(1, 3))
     def correct(self, which: int, size: int) -> None:
-        """A rejudging from its beginning to its end."""
+        """A complete rejudging."""
         self.rejudge(which, size)
         self.play(100)
         boards.score_finished()
-        self.end_rejudging(which, "apply")
+        self.end_rejudging(which, "publish")
 
     @rule()
     def stop_boards(self) -> None:
         with _refused(unless=self.frozen is None):
             seen = self._known()
-            boards.freeze_leaderboards(competition=self.hall.competition, by=self.hall.organiser, reason="the final")
+            boards.freeze_leaderboards(competition=self.env.competition, by=self.env.organiser, reason="the final")
             self.frozen = seen
 
     @rule()
     def unfreeze_leaderboards(self) -> None:
         with _refused(unless=self.frozen is not None):
-            boards.unfreeze_leaderboards(competition=self.hall.competition, by=self.hall.organiser, reason="it is over")
+            boards.unfreeze_leaderboards(competition=self.env.competition, by=self.env.organiser, reason="it is over")
             self.frozen = None
 
     @rule(hours=st.integers(1, 20))
@@ -340,32 +340,32 @@ class Site(RuleBasedStateMachine):
         now = clock.now()
         with _refused(unless=not self._overlaps(now, now + timedelta(hours=hours))):
             plan_window(
-                competition=self.hall.competition,
+                competition=self.env.competition,
                 starts_at=now,
                 ends_at=now + timedelta(hours=hours),
                 reason="maintenance",
-                by=self.hall.organiser,
+                by=self.env.organiser,
             )
 
     @rule(source=st.sampled_from(["test", "test-2", "final"]))
     def plan(self, source: str) -> None:
         starts = clock.now() + timedelta(hours=1)
-        drawn = Round.objects.filter(sample_set__drawn_from=self.hall.sources[source]).exclude(state="cancelled")
-        played = Match.objects.filter(sample_set__drawn_from=self.hall.sources[source]).exists()
+        drawn = Round.objects.filter(sample_set__drawn_from=self.env.sources[source]).exclude(state="cancelled")
+        played = Match.objects.filter(sample_set__drawn_from=self.env.sources[source]).exists()
         free = not drawn.exists() and not played and not self._overlaps(starts, starts + timedelta(hours=10))
         with _refused(unless=free):
-            self.hall.plan("final" if source == "final" else "top-five", samples=8, source=source)
+            self.env.plan("final" if source == "final" else "top-five", samples=8, source=source)
 
-    @rule(how=st.sampled_from(["go on", "go on", "go on", "pause", "cancel"]))
+    @rule(how=st.sampled_from(["advance", "advance", "advance", "pause", "cancel"]))
     def advance_round(self, how: str) -> None:
-        """The next step of the round that is under way."""
+        """The next step of the round under way."""
         round_ = Round.objects.filter(state__in=Round.UNDER_WAY).first()
         if round_ is None:
             if planned := Round.objects.filter(state="planned").last():
-                self.hall.clock.at = max(self.hall.clock.at, planned.window.starts_at)
+                self.env.clock.at = max(self.env.clock.at, planned.window.starts_at)
                 rounds.freeze_due()
             return
-        by: dict[str, Any] = {"round_": round_, "by": self.hall.organiser, "reason": "a test"}
+        by: dict[str, Any] = {"round_": round_, "by": self.env.organiser, "reason": "a test"}
         if how == "cancel":
             rounds.cancel(**by)
         elif round_.state == "frozen":
@@ -378,15 +378,15 @@ class Site(RuleBasedStateMachine):
             rounds.pause(**by)
         else:
             for match in Match.objects.filter(round_match__round=round_, state="failed"):
-                replay_failed(match, self.hall.organiser)
-            self.hall.run(round_)
+                replay_failed(match, self.env.organiser)
+            self.env.run(round_)
 
     @rule(source=st.sampled_from(["test", "test-2", "final"]))
     def hold(self, source: str) -> None:
         """A round from its plan on, if the calendar is free."""
         self.plan(source)
         for _ in range(4):
-            self.advance_round("go on")
+            self.advance_round("advance")
 
     def _publish(self, round_: Round) -> None:
         entries = list(round_.entries.select_related("submission"))
@@ -394,7 +394,7 @@ class Site(RuleBasedStateMachine):
         assert not late, "what was ready after the start of the window is in the round"
         nobody = any(view.rows and not view.pool_after for view in preview(round_))
         with _refused(unless=not nobody):
-            rounds.publish(round_=round_, by=self.hall.organiser)
+            rounds.publish(round_=round_, by=self.env.organiser)
         if nobody:
             return
         for track in {each.track for each in entries}:
@@ -410,12 +410,12 @@ class Site(RuleBasedStateMachine):
             return
         out = round_.releases.filter(part=part, withdrawn_at=None).first()
         if out is not None:
-            take_back(release=out, by=self.hall.organiser, reason="a test")
+            take_back(release=out, by=self.env.organiser, reason="a test")
             return
         with _refused(unless=part != "bundle" or self.frozen is None):
-            release(round_=round_, part=part, by=self.hall.organiser, reason="the end")
+            release(round_=round_, part=part, by=self.env.organiser, reason="the end")
 
-    # what must be so
+    # invariants
 
     @invariant()
     def steps_are_counted(self) -> None:
@@ -432,7 +432,7 @@ class Site(RuleBasedStateMachine):
     @precondition(lambda self: self.frozen is not None)
     @rule()
     def look_at_rounds(self) -> None:
-        """The order of a hidden board is in the seats of the first panel, and nowhere else before a bundle."""
+        """The order of a frozen board is visible in the first panel only, and nowhere else before a bundle."""
         since = Competition.objects.get().leaderboards_frozen_since
         assert since is not None
         for round_ in Round.objects.filter(state="published", window__starts_at__gte=since):
@@ -446,15 +446,15 @@ class Site(RuleBasedStateMachine):
             self.settle()
 
     def settle(self) -> None:
-        """Let the site come to rest, without rounds, and compare it with the model."""
+        """Run the site until it is idle, without rounds, and compare it with the model."""
         for _ in range(20):
             before = list(Evaluation.objects.values_list("pk", "state")), Match.objects.filter(state="played").count()
             quota_ledger.settle_reservations()
             sweep()
-            self.hall.play()
+            self.env.play()
             boards.score_finished()
             if failed := list(unresolved()):
-                self.hall.clock.forward(hours=1)
+                self.env.clock.forward(hours=1)
                 for evaluation in failed:
                     self._measure_again(evaluation.submission)
             if before == (
@@ -463,14 +463,14 @@ class Site(RuleBasedStateMachine):
             ):
                 break
         else:
-            raise AssertionError("it does not come to rest")
+            raise AssertionError("it does not become idle")
         boards.refresh_boards()
         for kind in KINDS:
             self._compare(kind)
 
     def _measure_again(self, submission: Submission) -> None:
         """What organisers do for a submission that stays without a score: an open set of it has to end first."""
-        by: dict[str, Any] = {"by": self.hall.organiser, "reason": "a test"}
+        by: dict[str, Any] = {"by": self.env.organiser, "reason": "a test"}
         for rejudging in Rejudging.objects.filter(
             state__in=["playing", "compared"], evaluations__submission=submission
         ).distinct():
@@ -478,10 +478,10 @@ class Site(RuleBasedStateMachine):
         boards.re_evaluate(submission=submission, **by)
 
     def _compare(self, kind: str) -> None:
-        """The board of a track: the newest submission of each team that counts, measured under the terms in force by
+        """The board of a track: the newest submission of each team that counts, measured on the current basis by
         the newest published match of each pair, and ranked by value."""
-        pool = self.hall.tracks["untargeted" if kind == "model" else "model"].pools.first()
-        rows = list(Standing.objects.filter(track=self.hall.tracks[kind]).select_related("evaluation").order_by("rank"))
+        pool = self.env.tracks["untargeted" if kind == "model" else "model"].pools.first()
+        rows = list(Standing.objects.filter(track=self.env.tracks[kind]).select_related("evaluation").order_by("rank"))
         expected = {}
         for submission in Submission.objects.filter(
             repository__track__name=kind, state="ready", disqualified_at=None
@@ -514,10 +514,10 @@ class Site(RuleBasedStateMachine):
         assert values == sorted(values, reverse=kind == "model")
 
     def _public(self) -> dict[object, Any]:
-        """Of each track what everybody sees of its board, and of each submission its score."""
+        """Return the public leaderboard of each track and the public score of each submission."""
         seen: dict[object, Any] = {}
         for kind in KINDS:
-            track = self.hall.tracks[kind]
+            track = self.env.tracks[kind]
             track.refresh_from_db()
             seen[kind] = [(row.team, row.value, row.rank) for row in board(track).rows]
         for submission in Submission.objects.select_related("repository__entry__competition"):
@@ -526,7 +526,7 @@ class Site(RuleBasedStateMachine):
         return seen
 
     def _known(self) -> dict[object, Any]:
-        """`_public`, where a submission that is being measured has the score that it had before."""
+        """Like `_public`, but a submission in evaluation has its previous score."""
         seen = self._public()
         for submission in Submission.objects.all():
             ended = submission.evaluations.filter(counts=True, finished_at__isnull=False).order_by(*NEWEST).first()
@@ -553,7 +553,7 @@ def _one(rows: Any, which: int) -> Any:
 
 @contextmanager
 def _refused(*, unless: bool) -> Iterator[None]:
-    """Whether the act within is refused must be as the model says."""
+    """Check that the action is rejected exactly if the model says so."""
     refused = None
     try:
         yield
@@ -565,13 +565,13 @@ def _refused(*, unless: bool) -> Iterator[None]:
 @pytest.mark.slow(30)
 @pytest.mark.parametrize("part", [0, 1])
 @pytest.mark.timeout(max(7200, STEPS))
-def test_whatever_happens_in_any_order_everybody_sees_what_the_model_says(
-    hall: Hall, commits: dict[str, tuple[Path, list[str]]], client: Client, part: int
+def test_in_any_order_of_events_everyone_sees_what_the_model_says(
+    env: RoundFixture, commits: dict[str, tuple[Path, list[str]]], client: Client, part: int
 ) -> None:
     number = int(os.environ.get("GAUNTLET_SEED") or random.SystemRandom().randrange(10**9))
     sys.stdout.write(f"GAUNTLET_SEED={number} GAUNTLET_STEPS={STEPS}\n")  # shown where it fails
-    Site.hall, Site.commits, Site.client, Site.noon = hall, commits, client, hall.clock.at
-    hall.distance = lambda model, attack, sample: Site.factor * distance_of(_near(model), _near(attack), sample)
+    Site.env, Site.commits, Site.client, Site.noon = env, commits, client, env.clock.at
+    env.distance = lambda model, attack, sample: Site.factor * distance_of(_near(model), _near(attack), sample)
     Site.happened = Counter()
     Competition.objects.update(new_validation_set=False)  # each takes a second to draw
     run_state_machine_as_test(

@@ -1,4 +1,4 @@
-"""What is being committed while a round is frozen, and hosts whose clocks are wrong."""
+"""Commits during the freeze of a round, and hosts with wrong clocks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from submissions.models import Build, Submission
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tests.platform.rounds.conftest import Hall
+    from tests.platform.rounds.conftest import RoundFixture
 
 MOMENT = timedelta(milliseconds=1)
 MINUTE = timedelta(minutes=1)
@@ -31,13 +31,13 @@ MINUTE = timedelta(minutes=1)
 
 @dataclass
 class Builder:
-    """A worker that is about to finish the build of a submission."""
+    """A worker that is finishing the build of a submission."""
 
-    hall: Hall
+    env: RoundFixture
     build: Build
 
     def finish(self) -> None:
-        player = self.hall.player("model", 7)
+        player = self.env.player("model", 7)
         assert build_queue.succeed(self.build, player, [])
 
     @property
@@ -46,10 +46,10 @@ class Builder:
 
 
 @pytest.fixture
-def builder(hall: Hall) -> Builder:
+def builder(env: RoundFixture) -> Builder:
     """A round is planned, and the newest submission of mo-0 passes its smoke test."""
-    hall.field(2, 2)
-    submission = hall.submission("mo-0", "model", 7)
+    env.field(2, 2)
+    submission = env.submission("mo-0", "model", 7)
     Submission.objects.filter(pk=submission.pk).update(state=Submission.State.CHECKING, player=None)
     build = Build.objects.create(
         submission=submission,
@@ -58,18 +58,18 @@ def builder(hall: Hall) -> Builder:
         started_at=clock.now(),
         lease_until=clock.now() + timedelta(days=1),
     )
-    return Builder(hall, build)
+    return Builder(env, build)
 
 
 @pytest.fixture
-def round_(hall: Hall, builder: Builder) -> Round:
+def round_(env: RoundFixture, builder: Builder) -> Round:
     """Planned, the window to come."""
-    return hall.plan()
+    return env.plan()
 
 
 @pytest.fixture
 def meanwhile() -> Iterator[Callable[[Callable[[], object]], Future[None]]]:
-    """Begins something in another process's stead; it has come to its first lock when this returns."""
+    """Start something as another process would; return when it has reached its first lock."""
     with ThreadPoolExecutor(1) as threads:
 
         def begin(act: Callable[[], object]) -> Future[None]:
@@ -93,19 +93,19 @@ def entered(round_: Round) -> list[str]:
 
 
 def would_enter(round_: Round) -> list[str]:
-    """The answer to the same question, asked now."""
+    """Return the answer to the same query now."""
     rows = [row for row in eligible_entries(round_, round_.window.starts_at) if row.track.name == "model"]
     return [row.submission.title for row in sorted(rows, key=lambda row: row.prior)]
 
 
 @pytest.mark.django_db(transaction=True)
 def test_what_was_ready_before_the_window_is_in_the_round_although_it_is_committed_later(
-    hall: Hall, round_: Round, builder: Builder, meanwhile: Callable[[Callable[[], object]], Future[None]]
+    env: RoundFixture, round_: Round, builder: Builder, meanwhile: Callable[[Callable[[], object]], Future[None]]
 ) -> None:
-    hall.clock.at = round_.window.starts_at - MOMENT
+    env.clock.at = round_.window.starts_at - MOMENT
     with transaction.atomic():
         builder.finish()
-        hall.clock.at = round_.window.starts_at
+        env.clock.at = round_.window.starts_at
         froze = meanwhile(services.freeze_due)
     froze.result()
     assert sorted(entered(round_)) == ["mo-0 7", "mo-1 1"]
@@ -114,14 +114,14 @@ def test_what_was_ready_before_the_window_is_in_the_round_although_it_is_committ
 
 @pytest.mark.django_db(transaction=True)
 def test_what_becomes_ready_while_the_round_is_frozen_is_ready_after_the_window_began(
-    hall: Hall, round_: Round, builder: Builder, meanwhile: Callable[[Callable[[], object]], Future[None]]
+    env: RoundFixture, round_: Round, builder: Builder, meanwhile: Callable[[Callable[[], object]], Future[None]]
 ) -> None:
-    hall.clock.at = round_.window.starts_at
+    env.clock.at = round_.window.starts_at
     with transaction.atomic():
         services.freeze_due()
-        hall.clock.at = round_.window.starts_at - MOMENT
+        env.clock.at = round_.window.starts_at - MOMENT
         finished = meanwhile(builder.finish)
-        hall.clock.at = round_.window.starts_at + MOMENT
+        env.clock.at = round_.window.starts_at + MOMENT
     finished.result()
     assert builder.submission.state_since > round_.window.starts_at
     assert sorted(entered(round_)) == ["mo-0 0", "mo-1 1"]
@@ -129,17 +129,17 @@ def test_what_becomes_ready_while_the_round_is_frozen_is_ready_after_the_window_
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_score_of_before_the_window_orders_the_field_although_it_is_committed_later(
-    hall: Hall, round_: Round, meanwhile: Callable[[Callable[[], object]], Future[None]]
+def test_a_score_from_before_the_window_orders_the_field_although_it_is_committed_later(
+    env: RoundFixture, round_: Round, meanwhile: Callable[[Callable[[], object]], Future[None]]
 ) -> None:
-    set_pool(track=hall.tracks["untargeted"], players=[hall.player("untargeted", 1)], reason="a test")
+    set_pool(track=env.tracks["untargeted"], players=[env.player("untargeted", 1)], reason="a test")
     for submission in Submission.objects.filter(state="ready", repository__track__name="model"):
         leaderboards.evaluate(submission)
-    hall.play()
-    hall.clock.at = round_.window.starts_at - MOMENT
+    env.play()
+    env.clock.at = round_.window.starts_at - MOMENT
     with transaction.atomic():
         assert leaderboards.score_finished() == 2
-        hall.clock.at = round_.window.starts_at
+        env.clock.at = round_.window.starts_at
         froze = meanwhile(services.freeze_due)
     froze.result()
     assert entered(round_) == ["mo-0 0", "mo-1 1"]  # mo-1 entered first
@@ -148,36 +148,41 @@ def test_a_score_of_before_the_window_orders_the_field_although_it_is_committed_
 
 @pytest.mark.parametrize("off", [-MINUTE, MINUTE], ids=["slow", "fast"])
 @pytest.mark.parametrize("ready", [-MOMENT, MOMENT], ids=["before", "after"])
-def test_a_builder_whose_clock_is_wrong_moves_nothing_over_the_line(
-    hall: Hall, round_: Round, builder: Builder, monkeypatch: pytest.MonkeyPatch, off: timedelta, ready: timedelta
+def test_a_wrong_builder_clock_changes_no_entry(
+    env: RoundFixture,
+    round_: Round,
+    builder: Builder,
+    monkeypatch: pytest.MonkeyPatch,
+    off: timedelta,
+    ready: timedelta,
 ) -> None:
-    hall.clock.at = round_.window.starts_at + ready
+    env.clock.at = round_.window.starts_at + ready
     with monkeypatch.context() as host:
-        host.setattr(clock, "now", lambda: hall.clock.at + off)
+        host.setattr(clock, "now", lambda: env.clock.at + off)
         builder.finish()
-    hall.clock.at += MINUTE
-    services.freeze(round_=round_, by=hall.organiser)
+    env.clock.at += MINUTE
+    services.freeze(round_=round_, by=env.organiser)
     assert ("mo-0 7" in entered(round_)) == (ready < timedelta(0))
 
 
 def test_a_worker_whose_clock_is_fast_does_not_freeze_a_round_too_early(
-    hall: Hall, round_: Round, monkeypatch: pytest.MonkeyPatch
+    env: RoundFixture, round_: Round, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hall.clock.at = round_.window.starts_at - MINUTE
+    env.clock.at = round_.window.starts_at - MINUTE
     monkeypatch.setattr(clock, "now", lambda: round_.window.starts_at + MINUTE)
     services.freeze_due()
     round_.refresh_from_db()
     assert (round_.state, round_.problem) == ("planned", "")
 
 
-def test_a_scorer_whose_clock_is_wrong_moves_no_score_over_the_line(
-    hall: Hall, round_: Round, monkeypatch: pytest.MonkeyPatch
+def test_a_wrong_scorer_clock_changes_no_order(
+    env: RoundFixture, round_: Round, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    set_pool(track=hall.tracks["untargeted"], players=[hall.player("untargeted", 1)], reason="a test")
+    set_pool(track=env.tracks["untargeted"], players=[env.player("untargeted", 1)], reason="a test")
     for submission in Submission.objects.filter(state="ready", repository__track__name="model"):
         leaderboards.evaluate(submission)
-    hall.play()
-    hall.clock.at = round_.window.starts_at + MOMENT
-    monkeypatch.setattr(clock, "now", lambda: hall.clock.at - MINUTE)
+    env.play()
+    env.clock.at = round_.window.starts_at + MOMENT
+    monkeypatch.setattr(clock, "now", lambda: env.clock.at - MINUTE)
     leaderboards.score_finished()
     assert not Evaluation.objects.filter(finished_at__lte=round_.window.starts_at).exists()

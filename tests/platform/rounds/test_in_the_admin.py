@@ -1,4 +1,4 @@
-"""A round in the admin: planned in a form, conducted by acts, seen in the organiser's dashboard."""
+"""A round in the admin: the plan form, the actions, and the organiser's dashboard."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from submissions.models import Submission
 from submissions.services import disqualify, reinstate
 
 if TYPE_CHECKING:
-    from tests.platform.rounds.conftest import Hall
+    from tests.platform.rounds.conftest import RoundFixture
 
 ADD = reverse("admin:rounds_round_add")
 
@@ -38,13 +38,13 @@ def browser(olga: User, client: Client) -> Client:
     return client
 
 
-def plan_form(hall: Hall, **more: Any) -> dict[str, Any]:
+def plan_form(env: RoundFixture, **more: Any) -> dict[str, Any]:
     return {
-        "competition": hall.competition.pk,
+        "competition": env.competition.pk,
         "title": "Top-five round 1",
         "kind": "top-five",
         "schedule": "ladder",
-        "source": hall.sources["test"].pk,
+        "source": env.sources["test"].pk,
         "samples": 16,
         "starts_at_0": "2026-11-21",
         "starts_at_1": "13:00:00",
@@ -84,14 +84,14 @@ def dashboard(browser: Client, round_: Round) -> str:
 def offered(browser: Client, round_: Round) -> list[str]:
     """The acts that the page of a round offers."""
     page = dashboard(browser, round_)
-    names = ("freeze", "start", "pause", "resume", "cancel", "apply", "release", "withdraw")
+    names = ("freeze", "start", "pause", "resume", "cancel", "publish", "release", "withdraw")
     return [name for name in names if reverse(f"admin:rounds_round_{name}", args=[round_.pk]) in page]
 
 
 @pytest.mark.slow(8)
-def test_it_works(browser: Client, hall: Hall, olga: User) -> None:
-    hall.field(12, 12, 2)
-    assert browser.post(ADD, plan_form(hall)).status_code == 302
+def test_it_works(browser: Client, env: RoundFixture, olga: User) -> None:
+    env.field(12, 12, 2)
+    assert browser.post(ADD, plan_form(env)).status_code == 302
     round_ = Round.objects.get()
     assert (round_.title, round_.state, round_.sample_set.count, round_.guard) == (
         "Top-five round 1",
@@ -100,72 +100,74 @@ def test_it_works(browser: Client, hall: Hall, olga: User) -> None:
         False,
     )
     assert Event.objects.get(verb="plan", subject=f"round:{round_.pk}").reason == "The first month is over."
-    assert "At most, in all" in dashboard(browser, round_)
+    assert "Maximum in total" in dashboard(browser, round_)
     assert offered(browser, round_) == ["freeze", "cancel"]
 
-    hall.clock.at = round_.window.starts_at
+    env.clock.at = round_.window.starts_at
     assert act(browser, round_, "freeze") == ["1 of 1 frozen."]
     assert act(browser, round_, "start") == ["1 of 1 started."]
     assert act(browser, round_, "pause") == ["1 of 1 paused."]
     assert act(browser, round_, "resume") == ["1 of 1 resumed."]
     page = dashboard(browser, round_)
-    assert "It plays" in page
+    assert "Running. This page refreshes" in page
     assert "cut in stage" not in page
     while not round_.stages.exists():
         services.advance_round(round_)
-        hall.play()
+        env.play()
     assert "cut in stage 1" in dashboard(browser, round_)
-    hall.run(round_)
+    env.run(round_)
 
     page = dashboard(browser, round_)
-    assert offered(browser, round_) == ["cancel", "apply"]
-    for seen in ("What applying changes", "(enters)", "cut in stage 1", "Decision log", "stage 1: 16 samples"):
+    assert offered(browser, round_) == ["cancel", "publish"]
+    for seen in ("What publishing changes", "(enters)", "cut in stage 1", "Decision log", "stage 1: 16 samples"):
         assert seen in page
-    assert hall.pool("model") == []
-    assert act(browser, round_, "apply") == ["1 of 1 applied."]
-    assert hall.pool("model") == [f"model {number}" for number in range(5)]
+    assert env.pool("model") == []
+    assert act(browser, round_, "publish") == ["1 of 1 published."]
+    assert env.pool("model") == [f"model {number}" for number in range(5)]
     assert offered(browser, round_) == ["release", "withdraw"]
     assert Event.objects.get(verb="publish", by=olga).reason == "It is time."
 
 
-def test_a_model_that_left_as_inconsistent_is_kept_from_the_dashboard(browser: Client, hall: Hall, olga: User) -> None:
-    hall.field(7, 5)
-    round_ = hall.begin(hall.plan(samples=8))
+def test_the_audit_of_an_inconsistent_model_is_overridden_from_the_dashboard(
+    browser: Client, env: RoundFixture, olga: User
+) -> None:
+    env.field(7, 5)
+    round_ = env.begin(env.plan(samples=8))
     services.advance_round(round_)
-    while claim := queue.claim(hall.worker()):
-        piece = hall.played(claim)
+    while claim := queue.claim(env.worker()):
+        piece = env.played(claim)
         if claim.piece.match.model.title == "model 1":
             piece = replace(piece, audit=AuditReport(replayed=20, changed=9))
         queue.commit(claim, piece)
     assert "5 of 5 matches" in dashboard(browser, round_)
-    hall.run(round_)
+    env.run(round_)
     page = dashboard(browser, round_)
     assert "eliminated in stage 1 (untargeted)" in page
     suspect = round_.entries.get(player__title="model 1")
-    keep = reverse("admin:rounds_roundentry_keep", args=[suspect.pk])
-    assert f'href="{keep}"' in page
-    assert "although its audits did not pass" in browser.get(keep).content.decode()
-    browser.post(keep, {"confirmed": "yes", "reason": "It is rounding."})
+    override = reverse("admin:rounds_roundentry_override_audit", args=[suspect.pk])
+    assert f'href="{override}"' in page
+    assert "although its audits failed" in browser.get(override).content.decode()
+    browser.post(override, {"confirmed": "yes", "reason": "It is rounding."})
     suspect.refresh_from_db()
     assert suspect.audit_override_reason == "It is rounding."
-    assert Event.objects.get(verb="keep", by=olga).reason == "It is rounding."
-    hall.run(round_)
-    assert "kept: It is rounding." in dashboard(browser, round_)
+    assert Event.objects.get(verb="override_audit", by=olga).reason == "It is rounding."
+    env.run(round_)
+    assert "audit overridden" in dashboard(browser, round_)
     suspect.refresh_from_db()
     assert suspect.place == 2
 
 
-def test_a_model_that_failed_its_audit_is_seen_before_it_is_applied(browser: Client, hall: Hall, olga: User) -> None:
-    hall.field(7, 3)
-    round_ = hall.scored(hall.plan(samples=8))
-    apply = reverse("admin:rounds_round_apply", args=[round_.pk])
+def test_a_failed_audit_is_shown_before_the_round_is_published(browser: Client, env: RoundFixture, olga: User) -> None:
+    env.field(7, 3)
+    round_ = env.scored(env.plan(samples=8))
+    publish = reverse("admin:rounds_round_publish", args=[round_.pk])
     page = reverse("admin:rounds_round_changelist")
-    chosen = {"action": "apply", ACTION_CHECKBOX_NAME: [round_.pk]}
-    told = "mo-1 1 of Mo-1, place 2, did not pass its audit in one match: disqualify it before you apply"
+    chosen = {"action": "publish", ACTION_CHECKBOX_NAME: [round_.pk]}
+    reported = "mo-1 1 of Mo-1, place 2, failed its audit in one match: disqualify it before you publish"
 
     def seen() -> list[bool]:
-        asked = [browser.get(apply).content.decode(), browser.post(page, chosen).content.decode()]
-        return [told in each for each in (dashboard(browser, round_), *asked)]
+        asked = [browser.get(publish).content.decode(), browser.post(page, chosen).content.decode()]
+        return [reported in each for each in (dashboard(browser, round_), *asked)]
 
     assert seen() == [False, False, False]
     match = Match.objects.filter(model__title="model 1").earliest("pk")
@@ -173,54 +175,54 @@ def test_a_model_that_failed_its_audit_is_seen_before_it_is_applied(browser: Cli
     assert seen() == [True, True, True]
     disqualify(submission=Submission.objects.get(title="mo-1 1"), by=olga, reason="it is no function of its image")
     assert seen() == [False, False, False]
-    assert "disqualified, did not pass its audit in one match" in dashboard(browser, round_)
-    assert act(browser, round_, "apply") == ["1 of 1 applied."]
-    assert hall.pool("model") == [f"model {number}" for number in (0, 2, 3, 4, 5)]
+    assert "disqualified, failed its audit in one match" in dashboard(browser, round_)
+    assert act(browser, round_, "publish") == ["1 of 1 published."]
+    assert env.pool("model") == [f"model {number}" for number in (0, 2, 3, 4, 5)]
     assert "disqualified" in browser.get(f"/competitions/digits/rounds/{round_.number}").content.decode()
 
 
-def test_the_page_that_asks_shows_the_pools_and_nothing_else_is_applied(
-    browser: Client, hall: Hall, olga: User
+def test_the_confirmation_page_shows_the_pools_and_nothing_else_is_published(
+    browser: Client, env: RoundFixture, olga: User
 ) -> None:
-    hall.field(7, 3)
-    round_ = hall.scored(hall.plan(samples=8))
+    env.field(7, 3)
+    round_ = env.scored(env.plan(samples=8))
     best = Submission.objects.get(title="mo-0 0")
     disqualify(submission=best, by=olga, reason="it cheats")
-    apply = reverse("admin:rounds_round_apply", args=[round_.pk])
-    asked = browser.get(apply).content.decode()
+    publish = reverse("admin:rounds_round_publish", args=[round_.pk])
+    asked = browser.get(publish).content.decode()
     assert "Pool of the model track: model 1, model 2, model 3, model 4, model 5." in asked
     reinstate(submission=best, by=olga, reason="it does not")
-    (refused,) = confirm(browser, round_, apply, hidden_in(asked))
-    assert "no longer what its preview showed" in refused
-    assert "look at the preview again" in refused
-    assert (round_.state, hall.pool("model")) == ("scored", [])
-    (refused,) = confirm(browser, round_, apply, {})  # a page of before this was asked
-    assert "look at the preview again" in refused
+    (refused,) = confirm(browser, round_, publish, hidden_in(asked))
+    assert "is out of date" in refused
+    assert "check the preview again" in refused
+    assert (round_.state, env.pool("model")) == ("scored", [])
+    (refused,) = confirm(browser, round_, publish, {})  # an old page without a digest
+    assert "check the preview again" in refused
 
-    again = browser.post(apply, {"confirmed": "yes", "reason": "", **hidden_in(asked)}).content.decode()
+    again = browser.post(publish, {"confirmed": "yes", "reason": "", **hidden_in(asked)}).content.decode()
     assert "Pool of the model track: model 0, model 1, model 2, model 3, model 4." in again
-    assert confirm(browser, round_, apply, hidden_in(again)) == ["1 of 1 applied."]
-    assert hall.pool("model") == [f"model {number}" for number in range(5)]
+    assert confirm(browser, round_, publish, hidden_in(again)) == ["1 of 1 published."]
+    assert env.pool("model") == [f"model {number}" for number in range(5)]
 
 
-def test_a_round_chosen_in_the_list_is_applied_as_previewed(browser: Client, hall: Hall, olga: User) -> None:
-    hall.field(7, 3)
-    round_ = hall.scored(hall.plan(samples=8))
+def test_a_round_chosen_in_the_list_is_published_as_previewed(browser: Client, env: RoundFixture, olga: User) -> None:
+    env.field(7, 3)
+    round_ = env.scored(env.plan(samples=8))
     page = reverse("admin:rounds_round_changelist")
-    asked = browser.post(page, {"action": "apply", ACTION_CHECKBOX_NAME: [round_.pk]}).content.decode()
+    asked = browser.post(page, {"action": "publish", ACTION_CHECKBOX_NAME: [round_.pk]}).content.decode()
     fields = hidden_in(asked)
     disqualify(submission=Submission.objects.get(title="mo-0 0"), by=olga, reason="it cheats")
     (refused, *_) = confirm(browser, round_, page, fields)
-    assert "look at the preview again" in refused
-    asked = browser.post(page, {"action": "apply", ACTION_CHECKBOX_NAME: [round_.pk]}).content.decode()
-    assert confirm(browser, round_, page, hidden_in(asked)) == ["1 of 1 applied."]
-    assert hall.pool("model") == [f"model {number}" for number in range(1, 6)]
+    assert "check the preview again" in refused
+    asked = browser.post(page, {"action": "publish", ACTION_CHECKBOX_NAME: [round_.pk]}).content.decode()
+    assert confirm(browser, round_, page, hidden_in(asked)) == ["1 of 1 published."]
+    assert env.pool("model") == [f"model {number}" for number in range(1, 6)]
 
 
-def test_parts_are_released_and_withdrawn(browser: Client, hall: Hall) -> None:
-    hall.field(2, 2)
-    round_ = hall.scored(hall.plan(samples=8))
-    act(browser, round_, "apply")
+def test_parts_are_released_and_withdrawn(browser: Client, env: RoundFixture) -> None:
+    env.field(2, 2)
+    round_ = env.scored(env.plan(samples=8))
+    act(browser, round_, "publish")
     assert act(browser, round_, "release", part="bundle") == ["1 of 1 released in part."]
     assert round_.releases.get().part == "bundle"
     assert act(browser, round_, "withdraw", part="bundle") == ["1 of 1 withdrawn in part."]
@@ -228,23 +230,23 @@ def test_parts_are_released_and_withdrawn(browser: Client, hall: Hall) -> None:
     assert "the signed result bundle is not released" in refused
 
 
-def test_a_failed_match_is_named_with_a_way_to_replay_it(browser: Client, hall: Hall) -> None:
-    hall.field(2, 2)
-    round_ = hall.begin(hall.plan(samples=8))
+def test_a_failed_match_is_named_with_a_way_to_replay_it(browser: Client, env: RoundFixture) -> None:
+    env.field(2, 2)
+    round_ = env.begin(env.plan(samples=8))
     services.advance_round(round_)
     match = Match.objects.earliest("pk")
     Match.objects.filter(pk=match.pk).update(state="failed", fault="the disk is full")
     services.advance_round(round_)
     page = dashboard(browser, round_)
-    assert "Our side failed in 1 of its matches" in page
+    assert "A platform error occurred in 1 of its matches" in page
     assert "the disk is full" in page
     assert reverse("admin:matches_match_replay", args=[match.pk]) in page
 
 
-def test_a_licence_is_judged_on_the_entries_page(browser: Client, hall: Hall) -> None:
-    hall.field(2, 2)
-    hall.submission("mo-9", "model", 9, licence="Mine")
-    hall.begin(hall.plan("final", samples=8))
+def test_a_licence_is_judged_on_the_entries_page(browser: Client, env: RoundFixture) -> None:
+    env.field(2, 2)
+    env.submission("mo-9", "model", 9, licence="Mine")
+    env.begin(env.plan("final", samples=8))
     entry = RoundEntry.objects.get(eligible=False)
     page = reverse("admin:rounds_roundentry_confirm_licence", args=[entry.pk])
     assert browser.post(page, {"confirmed": "yes", "reason": "It is the MIT licence."}).status_code == 302
@@ -252,9 +254,9 @@ def test_a_licence_is_judged_on_the_entries_page(browser: Client, hall: Hall) ->
     assert entry.eligible
 
 
-def test_the_log_is_found_by_team(browser: Client, hall: Hall) -> None:
-    hall.field(12, 12)
-    hall.scored(hall.plan(samples=16))
+def test_the_log_is_found_by_team(browser: Client, env: RoundFixture) -> None:
+    env.field(12, 12)
+    env.scored(env.plan(samples=16))
     log = reverse("admin:rounds_decision_changelist")
     found = browser.get(log, {"q": "mo-11", "kept__exact": "0"}).context["cl"].queryset
     assert [(line.player.title, line.kept) for line in found] == [("model 11", False)]
@@ -269,8 +271,8 @@ def test_the_log_is_found_by_team(browser: Client, hall: Hall) -> None:
         ({"ends_at_0": "2026-11-20"}, "window"),
     ],
 )
-def test_it_rejects_a_plan_that_cannot_be(browser: Client, hall: Hall, wrong: dict[str, Any], words: str) -> None:
-    answer = browser.post(ADD, plan_form(hall, **wrong))
+def test_it_rejects_an_invalid_plan(browser: Client, env: RoundFixture, wrong: dict[str, Any], words: str) -> None:
+    answer = browser.post(ADD, plan_form(env, **wrong))
     page = answer.content.decode()
     assert answer.status_code == 200
     assert words in page
@@ -278,34 +280,34 @@ def test_it_rejects_a_plan_that_cannot_be(browser: Client, hall: Hall, wrong: di
     assert not Round.objects.exists()
 
 
-def test_a_fault_of_ours_is_told_and_keeps_the_form(browser: Client, hall: Hall) -> None:
-    SampleSet.objects.filter(pk=hall.sources["test"].pk).update(digest="0" * 64)
-    answer = browser.post(ADD, plan_form(hall))
+def test_a_platform_error_is_shown_and_keeps_the_form(browser: Client, env: RoundFixture) -> None:
+    SampleSet.objects.filter(pk=env.sources["test"].pk).update(digest="0" * 64)
+    answer = browser.post(ADD, plan_form(env))
     assert answer.status_code == 200
-    assert "our side failed: " in answer.content.decode()
+    assert "platform error: " in answer.content.decode()
     assert "The first month is over." in answer.content.decode()
     assert not Round.objects.exists()
 
 
-def test_it_rejects_an_act_out_of_turn_with_the_words_of_the_service(browser: Client, hall: Hall) -> None:
-    round_ = hall.plan()
+def test_it_rejects_an_action_in_another_state_with_the_text_of_the_service(browser: Client, env: RoundFixture) -> None:
+    round_ = env.plan()
     (refused,) = act(browser, round_, "start")
     assert "is planned and cannot be started" in refused
     assert round_.state == "planned"
 
 
-def test_it_rejects_rounds_of_a_foreign_competition(browser: Client, hall: Hall, olga: User) -> None:
-    round_ = hall.plan()
+def test_it_rejects_rounds_of_a_foreign_competition(browser: Client, env: RoundFixture, olga: User) -> None:
+    round_ = env.plan()
     other = Competition.objects.create(
         slug="letters",
         title="Letters",
-        starts_at=hall.competition.starts_at,
-        ends_at=hall.competition.ends_at,
-        created_at=hall.competition.created_at,
+        starts_at=env.competition.starts_at,
+        ends_at=env.competition.ends_at,
+        created_at=env.competition.created_at,
     )
     olga.organiser_roles.update(competition=other)
     assert browser.get(reverse("admin:rounds_round_change", args=[round_.pk])).status_code == 302
     page = reverse("admin:rounds_round_cancel", args=[round_.pk])
     assert browser.post(page, {"confirmed": "yes", "reason": "mine"}).status_code == 404
-    assert "Select a valid choice" in browser.post(ADD, plan_form(hall)).content.decode()
+    assert "Select a valid choice" in browser.post(ADD, plan_form(env)).content.decode()
     assert Round.objects.get().state == "planned"

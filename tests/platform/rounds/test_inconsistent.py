@@ -1,4 +1,4 @@
-"""A model whose audits failed leaves its round, unless an organiser keeps it."""
+"""A model whose audits failed leaves its round, unless an organiser overrides the audit."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from rounds.preview import preview
 from tests.platform.rounds.conftest import digest_of
 
 if TYPE_CHECKING:
-    from tests.platform.rounds.conftest import Hall
+    from tests.platform.rounds.conftest import RoundFixture
 
 FAILED = AuditReport(replayed=20, changed=9)
-REASON = "Its labels differ by rounding alone: I tried it by hand."
+REASON = "Its labels differ by rounding only: I checked it manually."
 
 
-def play(hall: Hall, model: str = "model 0", attacks: Iterable[int] = range(4)) -> None:
-    """Play what waits; in its matches with these attacks the model's audit fails."""
+def play(env: RoundFixture, model: str = "model 0", attacks: Iterable[int] = range(4)) -> None:
+    """Play waiting pieces; the model's audit fails in its matches with these attacks."""
     rivals = {f"untargeted {number}" for number in attacks}
-    while claim := queue.claim(hall.worker()):
-        match, piece = claim.piece.match, hall.played(claim)
+    while claim := queue.claim(env.worker()):
+        match, piece = claim.piece.match, env.played(claim)
         if match.model.title == model and match.attack.title in rivals:
             piece = replace(piece, audit=FAILED)
         queue.commit(claim, piece)
 
 
-def run(hall: Hall, round_: Round, attacks: Iterable[int] = range(4)) -> Round:
+def run(env: RoundFixture, round_: Round, attacks: Iterable[int] = range(4)) -> Round:
     services.advance_round(round_)
     while Piece.objects.filter(match__round_match__round=round_, state=Piece.State.WAITING).exists():
-        play(hall, attacks=attacks)
+        play(env, attacks=attacks)
         services.advance_round(round_)
     round_.refresh_from_db()
     return round_
@@ -55,48 +55,48 @@ def entry_of(round_: Round, title: str) -> RoundEntry:
 
 
 @pytest.fixture
-def playing(hall: Hall) -> Round:
+def playing(env: RoundFixture) -> Round:
     """Six models against five attacks in one stage on 8 samples."""
-    hall.field(6, 5)
-    return hall.begin(hall.plan(samples=8))
+    env.field(6, 5)
+    return env.begin(env.plan(samples=8))
 
 
 @pytest.fixture
-def long(hall: Hall) -> Round:
-    """Eleven models against five attacks: the stage on 10 samples leaves ten, who go on to 16."""
-    hall.field(11, 5)
-    return hall.begin(hall.plan(samples=16, schedule="halving"))
+def long(env: RoundFixture) -> Round:
+    """Eleven models against five attacks: the stage on 10 samples leaves ten, which continue on 16."""
+    env.field(11, 5)
+    return env.begin(env.plan(samples=16, schedule="halving"))
 
 
-def test_it_leaves_at_the_end_of_the_stage_by_itself(hall: Hall, long: Round) -> None:
-    run(hall, long)
+def test_it_leaves_at_the_end_of_the_stage_automatically(env: RoundFixture, long: Round) -> None:
+    run(env, long)
     assert long.state == Round.State.SCORED
     (line,) = Decision.objects.filter(stage__round=long, inconsistent=True).select_related("stage", "player")
     assert (line.player.title, line.stage.number, line.kept, line.value) == ("model 0", 1, False, None)
     last = entry_of(long, "model 0")
     assert (last.place, last.inconsistent, last.value) == (11, True, None)
     assert entry_of(long, "model 1").place == 1
-    # and comes into no pool, and everybody can check why
+    # and joins no pool, and anyone can check why
     view = preview(long)[0]
     assert [player.title for player in view.pool_after] == [f"model {number}" for number in range(1, 6)]
-    told = next(row for row in view.rows if row.title.endswith(" 0"))
-    assert told.remark == "inconsistent, did not pass its audit in 4 matches"
-    assert told.why == "eliminated in stage 1 on 10 samples: inconsistent, it did not pass its audits"
+    reported = next(row for row in view.rows if row.title.endswith(" 0"))
+    assert reported.remark == "inconsistent, failed its audit in 4 matches"
+    assert reported.why == "eliminated in stage 1 on 10 samples: inconsistent, it failed its audits"
     assert verify(bundle_of(long)).problems == ()
 
 
 @pytest.mark.parametrize("attacks", [(0,), (0, 1)])
-def test_attacks_cannot_throw_out_a_model_that_most_of_those_that_count_find_honest(
-    hall: Hall, playing: Round, attacks: tuple[int, ...]
+def test_attacks_cannot_eliminate_a_model_that_most_counted_ones_find_consistent(
+    env: RoundFixture, playing: Round, attacks: tuple[int, ...]
 ) -> None:
-    run(hall, playing, attacks=attacks)
+    run(env, playing, attacks=attacks)
     assert entry_of(playing, "model 0").place == 1
     assert not Decision.objects.filter(inconsistent=True).exists()
-    # an organiser is told of it, and decides
-    assert "did not pass its audit" in next(row for row in preview(playing)[0].rows if row.place == 1).remark
+    # an organiser sees it, and decides
+    assert "failed its audit" in next(row for row in preview(playing)[0].rows if row.place == 1).remark
 
 
-def test_what_is_our_fault_fails_no_audit() -> None:
+def test_a_platform_error_fails_no_audit() -> None:
     """A match that was not played, or not to its end, has no audit that fails."""
     assert audit_state({}) is AuditState.PASSED
     assert audit_state({"passed": False, "open": True}) is AuditState.OPEN
@@ -110,109 +110,109 @@ def test_an_audit_counts_from_the_stage_in_which_it_fails() -> None:
     assert failed_on([PieceAudit(0, 4, asdict(FAILED)), PieceAudit(4, 8, {"replayed": 900})], (8,)) == ()
 
 
-def test_a_stage_does_not_end_while_an_audit_is_open(hall: Hall, playing: Round) -> None:
+def test_a_stage_does_not_end_while_an_audit_is_open(env: RoundFixture, playing: Round) -> None:
     services.advance_round(playing)
-    hall.play()
+    env.play()
     match = Match.objects.filter(round_match__round=playing).first()
     assert match is not None
     Match.objects.filter(pk=match.pk).update(audit={"passed": False, "open": True})
     services.advance_round(playing)
     assert not playing.stages.exists()
-    assert "The audit of the model is open in 1 of its matches" in Round.objects.get().problem
+    assert "The model's audit is open in 1 of its matches" in Round.objects.get().problem
     Match.objects.filter(pk=match.pk).update(audit={"passed": True, "open": False})
     services.advance_round(playing)
     assert playing.stages.count() == 1
     assert Round.objects.get().problem == ""
 
 
-def test_an_organiser_keeps_it_before_the_stage_ends(hall: Hall, playing: Round) -> None:
+def test_an_organiser_overrides_it_before_the_stage_ends(env: RoundFixture, playing: Round) -> None:
     services.advance_round(playing)
-    play(hall)
-    services.keep(entry=entry_of(playing, "model 0"), by=hall.organiser, reason=REASON)
-    run(hall, playing)
+    play(env)
+    services.override_audit(entry=entry_of(playing, "model 0"), by=env.organiser, reason=REASON)
+    run(env, playing)
     kept = entry_of(playing, "model 0")
     assert (kept.place, kept.inconsistent, kept.audit_override_reason) == (1, False, REASON)
-    assert Event.objects.get(verb="keep").reason == REASON
+    assert Event.objects.get(verb="override_audit").reason == REASON
     assert (b'"kind":"kept"' in bundle_of(playing), verify(bundle_of(playing)).ok) == (True, True)
 
 
-def test_an_organiser_keeps_it_after_it_left_and_the_rest_is_decided_again(hall: Hall) -> None:
-    hall.field(11, 5)
+def test_an_organiser_overrides_it_after_it_left_and_the_rest_is_decided_again(env: RoundFixture) -> None:
+    env.field(11, 5)
     outcomes = []
     for source, when in (("test", "before"), ("test-2", "when it is scored")):
-        round_ = hall.begin(hall.plan(samples=16, schedule="halving", source=source))
+        round_ = env.begin(env.plan(samples=16, schedule="halving", source=source))
         services.advance_round(round_)
-        play(hall)
+        play(env)
         if when == "before":
-            services.keep(entry=entry_of(round_, "model 0"), by=hall.organiser, reason=REASON)
-        run(hall, round_)
+            services.override_audit(entry=entry_of(round_, "model 0"), by=env.organiser, reason=REASON)
+        run(env, round_)
         if when != "before":
             assert entry_of(round_, "model 0").inconsistent
-            services.keep(entry=entry_of(round_, "model 0"), by=hall.organiser, reason=REASON)
-            assert Event.objects.filter(verb="keep").order_by("-pk")[0].data["stages"] == [
+            services.override_audit(entry=entry_of(round_, "model 0"), by=env.organiser, reason=REASON)
+            assert Event.objects.filter(verb="override_audit").order_by("-pk")[0].data["stages"] == [
                 "untargeted 1",
                 "untargeted 2",
             ]
             round_.refresh_from_db()
             assert (round_.state, round_.outcome, round_.stages.count()) == ("playing", "", 0)
-            run(hall, round_)
+            run(env, round_)
         assert (round_.state, verify(bundle_of(round_)).problems) == ("scored", ())
         lines = Decision.objects.filter(stage__round=round_).order_by("stage__number", "track", "place")
         outcomes.append(list(lines.values_list("stage__number", "player__title", "place", "kept", "inconsistent")))
-        services.cancel(round_=round_, by=hall.organiser, reason="only tried")
+        services.cancel(round_=round_, by=env.organiser, reason="only tried")
     assert outcomes[0] == outcomes[1]
 
 
-def test_what_a_kept_model_made_needless_is_not_released(hall: Hall, long: Round) -> None:
-    """The model that played on in its stead was cut after all: what it played then counts no more."""
-    run(hall, long)
-    services.keep(entry=entry_of(long, "model 0"), by=hall.organiser, reason=REASON)
-    run(hall, long)
+def test_what_an_override_made_unnecessary_is_not_released(env: RoundFixture, long: Round) -> None:
+    """The model that played instead was cut after all: those matches no longer count."""
+    run(env, long)
+    services.override_audit(entry=entry_of(long, "model 0"), by=env.organiser, reason=REASON)
+    run(env, long)
     rows = long.round_matches.filter(match__model__title="model 10", match__pieces__count=6).distinct()
     assert rows.exists()
     assert set(rows.values_list("samples", flat=True)) == {10}
     assert verify(bundle_of(long)).ok
 
 
-def test_a_stage_that_all_models_would_leave_waits_for_an_organiser(hall: Hall) -> None:
-    hall.field(2, 4)
-    round_ = hall.begin(hall.plan(samples=8))
+def test_a_stage_that_all_models_would_leave_waits_for_an_organiser(env: RoundFixture) -> None:
+    env.field(2, 4)
+    round_ = env.begin(env.plan(samples=8))
     services.advance_round(round_)
-    while claim := queue.claim(hall.worker()):
-        queue.commit(claim, replace(hall.played(claim), audit=FAILED))
+    while claim := queue.claim(env.worker()):
+        queue.commit(claim, replace(env.played(claim), audit=FAILED))
     services.advance_round(round_)
     round_.refresh_from_db()
-    assert (round_.state, "Every model that was still in did not pass" in round_.problem) == ("playing", True)
-    services.keep(entry=entry_of(round_, "model 1"), by=hall.organiser, reason=REASON)
+    assert (round_.state, "Every remaining model failed its audits" in round_.problem) == ("playing", True)
+    services.override_audit(entry=entry_of(round_, "model 1"), by=env.organiser, reason=REASON)
     services.advance_round(round_)
     round_.refresh_from_db()
     assert (round_.state, entry_of(round_, "model 1").place, entry_of(round_, "model 0").place) == ("scored", 1, 2)
 
 
-def test_it_rejects_to_keep(hall: Hall, playing: Round, bob: User) -> None:
+def test_it_rejects_overrides(env: RoundFixture, playing: Round, bob: User) -> None:
     services.advance_round(playing)
     suspect, honest = entry_of(playing, "model 0"), entry_of(playing, "model 1")
-    play(hall)
+    play(env)
     for said, entry, by, reason in (
         ("only organisers", suspect, bob, REASON),
-        ("needs a reason", suspect, hall.organiser, " "),
-        ("attacks are not audited", entry_of(playing, "untargeted 0"), hall.organiser, REASON),
-        ("has failed no audit in this round", honest, hall.organiser, REASON),
+        ("needs a reason", suspect, env.organiser, " "),
+        ("attacks are not audited", entry_of(playing, "untargeted 0"), env.organiser, REASON),
+        ("has not failed an audit in this round", honest, env.organiser, REASON),
     ):
         with pytest.raises(Refusal, match=said):
-            services.keep(entry=entry, by=by, reason=reason)
-    services.keep(entry=suspect, by=hall.organiser, reason=REASON)
-    with pytest.raises(Refusal, match="is kept already"):
-        services.keep(entry=suspect, by=hall.organiser, reason=REASON)
-    services.cancel(round_=playing, by=hall.organiser, reason="only tried")
+            services.override_audit(entry=entry, by=by, reason=reason)
+    services.override_audit(entry=suspect, by=env.organiser, reason=REASON)
+    with pytest.raises(Refusal, match="is already overridden"):
+        services.override_audit(entry=suspect, by=env.organiser, reason=REASON)
+    services.cancel(round_=playing, by=env.organiser, reason="only tried")
     suspect.refresh_from_db()
     with pytest.raises(Refusal, match="is cancelled and cannot be changed"):
-        services.keep(entry=suspect, by=hall.organiser, reason=REASON)
+        services.override_audit(entry=suspect, by=env.organiser, reason=REASON)
 
 
-def test_the_bundle_tells_which_models_failed_where_and_what_each_piece_held(hall: Hall, playing: Round) -> None:
-    run(hall, playing)
+def test_the_bundle_lists_failed_audits_and_the_digests_of_pieces(env: RoundFixture, playing: Round) -> None:
+    run(env, playing)
     body = object_store.get(playing.outcome).decode()
-    attack, model = (public_name(hall.competition, digest_of(kind, 0)) for kind in ("untargeted", "model"))
+    attack, model = (public_name(env.competition, digest_of(kind, 0)) for kind in ("untargeted", "model"))
     assert f'{{"attack":"{attack}","failed_on":[8],"kind":"audit","model":"{model}"}}' in body.splitlines()
     assert f'"pieces":[{{"digest":"{object_store.put(b"the images of a piece")}","end":8}}]' in body

@@ -55,5 +55,5 @@ def test_it_works(expression: str) -> None:
         "MIT\x00",
     ],
 )
-def test_it_rejects_what_is_not(expression: str) -> None:
+def test_it_rejects_other_licences(expression: str) -> None:
     assert not is_open_source(expression)

@@ -1,4 +1,4 @@
-"""Applying a result: what the preview says is what becomes the pools."""
+"""Publishing a result: the pools become what the preview shows."""
 
 from __future__ import annotations
 
@@ -31,95 +31,95 @@ from submissions import services as submissions
 from submissions.models import Player, Submission
 
 if TYPE_CHECKING:
-    from tests.platform.rounds.conftest import Hall
+    from tests.platform.rounds.conftest import RoundFixture
 
 
 def after(round_: Round) -> dict[str, list[str]]:
     return {view.track.name: [player.title for player in view.pool_after] for view in preview(round_)}
 
 
-def test_it_works(hall: Hall) -> None:
-    hall.field(7, 6, 2)
-    old = [hall.player("targeted", number) for number in (7, 8)]
-    set_pool(track=hall.tracks["targeted"], players=old, reason="a test")
-    round_ = hall.scored(hall.plan(samples=8))
+def test_it_works(env: RoundFixture) -> None:
+    env.field(7, 6, 2)
+    old = [env.player("targeted", number) for number in (7, 8)]
+    set_pool(track=env.tracks["targeted"], players=old, reason="a test")
+    round_ = env.scored(env.plan(samples=8))
     expected = after(round_)
     assert expected == {
         "model": [f"model {number}" for number in range(5)],
         "untargeted": [f"untargeted {number}" for number in range(5)],
         "targeted": ["targeted 0", "targeted 1", "targeted 7", "targeted 8"],  # filled up from the pool in force
     }
-    services.publish(round_=round_, by=hall.organiser, reason="as it should be")
-    assert {kind: hall.pool(kind) for kind in hall.tracks} == expected
+    services.publish(round_=round_, by=env.organiser, reason="as it should be")
+    assert {kind: env.pool(kind) for kind in env.tracks} == expected
     assert [snapshot.track.name for snapshot in Snapshot.objects.order_by("pk")] == list(expected)
-    assert Event.objects.filter(verb="make", by=hall.organiser).count() == 3
+    assert Event.objects.filter(verb="make", by=env.organiser).count() == 3
 
 
-def test_whoever_is_gone_since_the_freeze_comes_into_no_pool(hall: Hall) -> None:
-    hall.field(7, 3)
-    hall.submission("twin", "model", 2)  # the same content as mo-2's
-    set_pool(track=hall.tracks["model"], players=[hall.player("model", 0)], reason="a test")
-    round_ = hall.scored(hall.plan(samples=8))
+def test_entries_gone_since_the_freeze_join_no_pool(env: RoundFixture) -> None:
+    env.field(7, 3)
+    env.submission("twin", "model", 2)  # the same content as mo-2's
+    set_pool(track=env.tracks["model"], players=[env.player("model", 0)], reason="a test")
+    round_ = env.scored(env.plan(samples=8))
     Submission.objects.filter(title="mo-0 0").update(state="withdrawn")
-    Submission.objects.filter(title="mo-1 1").update(disqualified_at=hall.clock.at)
+    Submission.objects.filter(title="mo-1 1").update(disqualified_at=env.clock.at)
     Submission.objects.filter(title="mo-2 2").update(state="withdrawn")
     models = next(view for view in preview(round_) if view.track.name == "model")
     assert [player.title for player in models.pool_after] == [f"model {number}" for number in (2, 3, 4, 5, 6)]
     gone = {row.title: row.gone for row in models.rows if row.gone}
     assert gone == {"mo-0 0": "withdrawn", "mo-1 1": "disqualified", "mo-2 2": "withdrawn"}
-    services.publish(round_=round_, by=hall.organiser)
-    assert hall.pool("model") == [player.title for player in models.pool_after]
+    services.publish(round_=round_, by=env.organiser)
+    assert env.pool("model") == [player.title for player in models.pool_after]
 
 
 @pytest.mark.parametrize("gone", ["disqualified", "withdrawn"])
-def test_who_was_gone_before_the_freeze_does_not_return_by_filling_up_a_pool(hall: Hall, gone: str) -> None:
-    old = hall.submission("owls", "model", 9)
+def test_players_gone_before_the_freeze_do_not_return_to_a_filled_up_pool(env: RoundFixture, gone: str) -> None:
+    old = env.submission("owls", "model", 9)
     Player.objects.filter(submissions=old).update(repository=old.repository, baseline="")
-    set_pool(track=hall.tracks["model"], players=[hall.player("model", n) for n in (9, 8)], reason="a test")
+    set_pool(track=env.tracks["model"], players=[env.player("model", n) for n in (9, 8)], reason="a test")
     if gone == "withdrawn":
         Submission.objects.filter(pk=old.pk).update(state=Submission.State.WITHDRAWN)
     else:
-        submissions.disqualify(submission=old, by=hall.organiser, reason="it cheats")
-    hall.field(2, 2)
-    round_ = hall.scored(hall.plan(samples=8))
+        submissions.disqualify(submission=old, by=env.organiser, reason="it cheats")
+    env.field(2, 2)
+    round_ = env.scored(env.plan(samples=8))
     assert after(round_)["model"] == ["model 0", "model 1", "model 8"]
 
 
-def test_the_pool_in_force_goes_before_who_met_nobody(hall: Hall) -> None:
-    hall.submission("owls", "model", 1)
-    hall.submission("bats", "model", 2)
-    hall.submission("bats", "untargeted", 1)  # meets owls
-    hall.submission("cats", "untargeted", 2)
-    hall.submission("owls", "targeted", 1)
-    hall.submission("bats", "targeted", 2)
-    old = [hall.player("model", number) for number in (7, 2)]
-    set_pool(track=hall.tracks["model"], players=old, reason="a test")
-    round_ = hall.scored(hall.plan(samples=8))
+def test_the_current_pool_comes_before_players_without_opponents(env: RoundFixture) -> None:
+    env.submission("owls", "model", 1)
+    env.submission("bats", "model", 2)
+    env.submission("bats", "untargeted", 1)  # meets owls
+    env.submission("cats", "untargeted", 2)
+    env.submission("owls", "targeted", 1)
+    env.submission("bats", "targeted", 2)
+    old = [env.player("model", number) for number in (7, 2)]
+    set_pool(track=env.tracks["model"], players=old, reason="a test")
+    round_ = env.scored(env.plan(samples=8))
     assert after(round_)["model"] == ["model 1", "model 2", "model 7"]
     # as it is for a model whose only attacks were of its own teams
     Decision.objects.filter(player__title="model 2").update(value=None)
     assert after(round_)["model"] == ["model 1", "model 7", "model 2"]
     for title in ("model 1", "model 2"):
-        set_pool(track=hall.tracks["model"], players=old[:1], reason="a test")
+        set_pool(track=env.tracks["model"], players=old[:1], reason="a test")
         Decision.objects.filter(player__title=title).update(value=None)
     assert after(round_)["model"] == ["model 7", "model 1", "model 2"]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_nobody_is_disqualified_while_the_pools_are_made(hall: Hall) -> None:
-    hall.field(2, 2)
-    round_ = hall.scored(hall.plan(samples=8))
+def test_disqualifications_wait_while_the_pools_are_made(env: RoundFixture) -> None:
+    env.field(2, 2)
+    round_ = env.scored(env.plan(samples=8))
     submission = Submission.objects.get(title="mo-0 0")
 
     def disqualify() -> None:
         try:
-            submissions.disqualify(submission=submission, by=hall.organiser, reason="it cheats")
+            submissions.disqualify(submission=submission, by=env.organiser, reason="it cheats")
         finally:
             connections.close_all()
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            services.publish(round_=round_, by=hall.organiser)
+            services.publish(round_=round_, by=env.organiser)
             judged = pool.submit(disqualify)
             wait([judged], timeout=1.0)  # it ends in time only where it does not wait for the pools
             assert not judged.done()
@@ -128,140 +128,140 @@ def test_nobody_is_disqualified_while_the_pools_are_made(hall: Hall) -> None:
     assert submission.disqualified_at is not None
 
 
-def test_a_model_that_did_not_pass_its_audit_is_told_of(hall: Hall) -> None:
-    hall.field(3, 3)
-    round_ = hall.scored(hall.plan(samples=8))
+def test_a_failed_audit_is_shown(env: RoundFixture) -> None:
+    env.field(3, 3)
+    round_ = env.scored(env.plan(samples=8))
     for match in Match.objects.filter(model__title="model 1")[:2]:
         Match.objects.filter(pk=match.pk).update(audit={"changed": 9, "passed": False})
     views = preview(round_)
-    assert [(row.title, row.unfit) for row in views[0].rows] == [("mo-0 0", 0), ("mo-1 1", 2), ("mo-2 2", 0)]
+    assert [(row.title, row.failed_audits) for row in views[0].rows] == [("mo-0 0", 0), ("mo-1 1", 2), ("mo-2 2", 0)]
     console = Console(file=StringIO(), record=True, width=200)
     print_preview("R", views, console)
-    assert console.export_text().count("did not pass its audit in 2 matches") == 1, "the demo prints it too"
+    assert console.export_text().count("failed its audit in 2 matches") == 1, "the demo prints it too"
 
 
-def test_it_rejects_what_is_no_longer_what_the_preview_showed(hall: Hall) -> None:
-    hall.field(7, 3)
-    round_ = hall.scored(hall.plan(samples=8))
+def test_it_rejects_an_outdated_preview(env: RoundFixture) -> None:
+    env.field(7, 3)
+    round_ = env.scored(env.plan(samples=8))
     of = {row.title: row for row in Submission.objects.all()}
     failed = Match.objects.filter(model__title="model 1").earliest("pk")
-    other = [hall.player("untargeted", 9)]
+    other = [env.player("untargeted", 9)]
 
     def withdraw() -> None:
         Submission.objects.filter(title="mo-2 2").update(state="withdrawn")
 
     changes: list[Callable[[], object]] = [
-        lambda: submissions.disqualify(submission=of["mo-0 0"], by=hall.organiser, reason="it cheats"),
-        lambda: submissions.reinstate(submission=of["mo-0 0"], by=hall.organiser, reason="it does not"),
+        lambda: submissions.disqualify(submission=of["mo-0 0"], by=env.organiser, reason="it cheats"),
+        lambda: submissions.reinstate(submission=of["mo-0 0"], by=env.organiser, reason="it does not"),
         withdraw,
         lambda: Match.objects.filter(pk=failed.pk).update(audit={"changed": 9, "passed": False}),
-        lambda: set_pool(track=hall.tracks["untargeted"], players=other, reason="a test"),
+        lambda: set_pool(track=env.tracks["untargeted"], players=other, reason="a test"),
         lambda: Round.objects.filter(pk=round_.pk).update(outcome="0" * 64),
     ]
     for change in changes:
         seen = preview_digest(round_, preview(round_))
         change()
-        with pytest.raises(Refusal, match="no longer what its preview showed") as refusal:
-            services.publish(round_=round_, by=hall.organiser, previewed=seen)
-        assert "look at the preview again" in refusal.value.fix
+        with pytest.raises(Refusal, match="is out of date") as refusal:
+            services.publish(round_=round_, by=env.organiser, previewed=seen)
+        assert "check the preview again" in refusal.value.fix
         round_.refresh_from_db()
-        assert (round_.state, hall.pool("model")) == ("scored", [])
-    services.publish(round_=round_, by=hall.organiser, previewed=preview_digest(round_, preview(round_)))
-    assert hall.pool("model") == [f"model {number}" for number in (0, 1, 3, 4, 5)]
+        assert (round_.state, env.pool("model")) == ("scored", [])
+    services.publish(round_=round_, by=env.organiser, previewed=preview_digest(round_, preview(round_)))
+    assert env.pool("model") == [f"model {number}" for number in (0, 1, 3, 4, 5)]
 
 
-def test_what_changes_on_the_boards_alone_leaves_the_preview_as_it_was(hall: Hall) -> None:
-    hall.field(3, 3)
-    round_ = hall.scored(hall.plan(samples=8))
-    pool = set_pool(track=hall.tracks["targeted"], players=[hall.player("targeted", 1)], reason="a test")
+def test_leaderboard_changes_do_not_change_the_preview(env: RoundFixture) -> None:
+    env.field(3, 3)
+    round_ = env.scored(env.plan(samples=8))
+    pool = set_pool(track=env.tracks["targeted"], players=[env.player("targeted", 1)], reason="a test")
     seen = preview_digest(round_, preview(round_))
     submission = Submission.objects.get(title="mo-2 2")
     evaluation = Evaluation.objects.create(
         submission=submission,
         pool=pool,
-        sample_set=hall.sources["validation"],
-        rules=rules_in_force(hall.competition),
-        created_at=hall.clock.at,
-        finished_at=hall.clock.at,
+        sample_set=env.sources["validation"],
+        rules=rules_in_force(env.competition),
+        created_at=env.clock.at,
+        finished_at=env.clock.at,
     )
     entry = submission.repository.entry
-    Standing.objects.create(track=hall.tracks["model"], entry=entry, evaluation=evaluation, rank=1)
+    Standing.objects.create(track=env.tracks["model"], entry=entry, evaluation=evaluation, rank=1)
     Team.objects.filter(pk=entry.team_id).update(name="Renamed")
     assert next(row for view in preview(round_) for row in view.rows if row.rank_before == 1).team == "Renamed"
-    services.publish(round_=round_, by=hall.organiser, previewed=seen)
-    assert hall.pool("model") == [f"model {number}" for number in range(3)]
+    services.publish(round_=round_, by=env.organiser, previewed=seen)
+    assert env.pool("model") == [f"model {number}" for number in range(3)]
 
 
-def test_a_track_where_nobody_played_keeps_its_pool(hall: Hall) -> None:
-    hall.field(3, 3)
-    old = set_pool(track=hall.tracks["targeted"], players=[hall.player("targeted", 7)], reason="a test")
-    round_ = hall.scored(hall.plan(samples=8))
-    services.publish(round_=round_, by=hall.organiser)
-    assert hall.tracks["targeted"].pools.get() == old
+def test_a_track_where_nobody_played_keeps_its_pool(env: RoundFixture) -> None:
+    env.field(3, 3)
+    old = set_pool(track=env.tracks["targeted"], players=[env.player("targeted", 7)], reason="a test")
+    round_ = env.scored(env.plan(samples=8))
+    services.publish(round_=round_, by=env.organiser)
+    assert env.tracks["targeted"].pools.get() == old
 
 
-def test_it_changes_nothing_where_one_pool_cannot_be_made(hall: Hall) -> None:
-    hall.field(3, 3)
-    round_ = hall.scored(hall.plan(samples=8))
+def test_it_changes_nothing_where_one_pool_cannot_be_made(env: RoundFixture) -> None:
+    env.field(3, 3)
+    round_ = env.scored(env.plan(samples=8))
     for entry in round_.entries.filter(track__name="untargeted"):
         Submission.objects.filter(pk=entry.submission_id).update(state="withdrawn")
-    with pytest.raises(Refusal, match="nobody is left for the pool of the untargeted"):
-        services.publish(round_=round_, by=hall.organiser)
+    with pytest.raises(Refusal, match="the untargeted pool would be empty"):
+        services.publish(round_=round_, by=env.organiser)
     round_.refresh_from_db()
     assert round_.state == "scored"
-    assert hall.pool("model") == []
+    assert env.pool("model") == []
 
 
-def test_with_the_pools_a_new_validation_set_comes_into_force(hall: Hall) -> None:
-    hall.field(3, 3)
-    before = basis_in_force(hall.tracks["model"])
-    round_ = hall.scored(hall.plan(samples=8))
-    services.publish(round_=round_, by=hall.organiser)
+def test_with_the_pools_a_new_validation_set_comes_into_force(env: RoundFixture) -> None:
+    env.field(3, 3)
+    before = basis_in_force(env.tracks["model"])
+    round_ = env.scored(env.plan(samples=8))
+    services.publish(round_=round_, by=env.organiser)
     assert before is None
-    basis = basis_in_force(hall.tracks["model"])
+    basis = basis_in_force(env.tracks["model"])
     assert basis is not None
-    assert (basis.sample_set.name, basis.sample_set.replaces) == ("validation-2", hall.sources["validation"])
-    secret = [row for row in hall.competition.sample_sets.all() if row != basis.sample_set]
+    assert (basis.sample_set.name, basis.sample_set.replaces) == ("validation-2", env.sources["validation"])
+    secret = [row for row in env.competition.sample_sets.all() if row != basis.sample_set]
     assert len(secret) == 5
     assert overlapping(basis.sample_set, secret) is None
     assert round_.problem == ""
 
 
-def test_a_result_is_applied_where_the_data_set_has_no_further_images(hall: Hall) -> None:
-    hall.field(3, 3)
+def test_a_result_is_published_where_the_data_set_has_no_further_images(env: RoundFixture) -> None:
+    env.field(3, 3)
     digest, _ = keep_samples(
         source="digits",
         split="validation",
         count=200,
         target_seed=7,
-        rules=query_rules(rules_in_force(hall.competition).values, 2),
+        rules=query_rules(rules_in_force(env.competition).values, 2),
     )
     SampleSet.objects.filter(name="validation").update(digest=digest, count=200)
-    round_ = hall.scored(hall.plan(samples=8))
-    services.publish(round_=round_, by=hall.organiser)
+    round_ = env.scored(env.plan(samples=8))
+    services.publish(round_=round_, by=env.organiser)
     assert round_.state == "published"
-    assert hall.pool("model") != []
-    assert sample_set_for(hall.competition, "validation") == hall.sources["validation"]
+    assert env.pool("model") != []
+    assert sample_set_for(env.competition, "validation") == env.sources["validation"]
     why = "the split 'validation' of digits has only 0 images outside all sample sets, but 200 are needed"
     assert why in round_.problem
     assert why in Event.objects.get(verb="keep_validation_set").reason
     assert dashboard(round_).problem == round_.problem
 
 
-def test_a_competition_can_keep_its_validation_set(hall: Hall) -> None:
-    hall.field(3, 3)
+def test_a_competition_can_keep_its_validation_set(env: RoundFixture) -> None:
+    env.field(3, 3)
     Competition.objects.update(new_validation_set=False)
-    round_ = hall.scored(hall.plan(samples=8))
-    services.publish(round_=round_, by=hall.organiser)
-    assert sample_set_for(hall.competition, "validation") == hall.sources["validation"]
+    round_ = env.scored(env.plan(samples=8))
+    services.publish(round_=round_, by=env.organiser)
+    assert sample_set_for(env.competition, "validation") == env.sources["validation"]
     assert (round_.state, round_.problem) == ("published", "")
 
 
-def test_nothing_is_drawn_for_a_result_that_cannot_be_applied(hall: Hall) -> None:
-    hall.field(3, 3)
-    round_ = hall.scored(hall.plan(samples=8))
+def test_nothing_is_drawn_for_a_result_that_cannot_be_published(env: RoundFixture) -> None:
+    env.field(3, 3)
+    round_ = env.scored(env.plan(samples=8))
     for entry in round_.entries.filter(track__name="untargeted"):
         Submission.objects.filter(pk=entry.submission_id).update(state="withdrawn")
-    with pytest.raises(Refusal, match="nobody is left for the pool of the untargeted"):
-        services.publish(round_=round_, by=hall.organiser)
-    assert sample_set_for(hall.competition, "validation") == hall.sources["validation"]
+    with pytest.raises(Refusal, match="the untargeted pool would be empty"):
+        services.publish(round_=round_, by=env.organiser)
+    assert sample_set_for(env.competition, "validation") == env.sources["validation"]

@@ -1,4 +1,4 @@
-"""A round of real players whose files are gone from the host that plays: it builds them again from their commits."""
+"""A round of real players whose files are missing on the host: it rebuilds them from their commits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from submissions.models import Player, Submission
 from submissions.sandboxes import open_sandbox
 
 if TYPE_CHECKING:
-    from tests.platform.rounds.conftest import Hall
+    from tests.platform.rounds.conftest import RoundFixture
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(15)]
 
@@ -32,10 +32,10 @@ OTHER = f"sha256:{'0' * 64}"
 
 
 @pytest.fixture
-def begun(hall: Hall, root: Path, tmp_path: Path) -> Round:
+def begun(env: RoundFixture, root: Path, tmp_path: Path) -> Round:
     """A bundled model against an attack that was pushed, on eight samples."""
-    model, attack = (hall.submission(slug, kind, 0) for slug, kind in (("owls", "model"), ("bats", "untargeted")))
-    bundled = player_builds.baseline_player(hall.competition, "numpy-classifier", lambda line: None)
+    model, attack = (env.submission(slug, kind, 0) for slug, kind in (("owls", "model"), ("bats", "untargeted")))
+    bundled = player_builds.baseline_player(env.competition, "numpy-classifier", lambda line: None)
     Submission.objects.filter(pk=model.pk).update(player=bundled)
     work, bare = tmp_path / "work", attack.repository.path
     shutil.copytree(root / "tests/repos/site/attack-slow", work, ignore=shutil.ignore_patterns("__pycache__"))
@@ -54,24 +54,24 @@ def begun(hall: Hall, root: Path, tmp_path: Path) -> Round:
     attack.commit = head.stdout.strip()
     attack.player = player_builds.build(attack, lambda line: None)
     attack.save()
-    round_ = hall.begin(hall.plan(samples=8))
+    round_ = env.begin(env.plan(samples=8))
     services.advance_round(round_)
     return round_
 
 
-def test_one_that_is_now_another_stops_the_round_until_that_is_mended(
-    hall: Hall, begun: Round, settings: Settings
+def test_a_different_rebuild_stops_the_round_until_it_is_fixed(
+    env: RoundFixture, begun: Round, settings: Settings
 ) -> None:
     def try_once() -> None:
         shutil.rmtree(settings.CHECKOUTS, ignore_errors=True)
-        hall.clock.forward(minutes=5)
-        worker = hall.worker(f"arena-{next(hall.numbers)}/play/0")
+        env.clock.forward(minutes=5)
+        worker = env.worker(f"arena-{next(env.numbers)}/play/0")
         with Heartbeat(worker) as heartbeat:
             play_pieces(worker, heartbeat, seconds=60)
         tasks.advance_round()
         begun.refresh_from_db()
 
-    # as where another base image or SDK came onto the host: the commit gives other files than it did
+    # as after a change of the base image or SDK on the host: the commit now gives other files
     attack = Player.objects.get(submissions__repository__track__name="untargeted")
     digest = attack.digest
     Player.objects.filter(pk=attack.pk).update(digest=OTHER)
@@ -83,7 +83,7 @@ def test_one_that_is_now_another_stops_the_round_until_that_is_mended(
     assert f"was rebuilt with digest {digest}" in begun.problem
 
     Player.objects.filter(pk=attack.pk).update(digest=digest)
-    replay_failed(match, hall.organiser)
+    replay_failed(match, env.organiser)
     try_once()
     assert (begun.state, begun.problem) == ("scored", "")
     seats = [

@@ -1,4 +1,4 @@
-"""The acts on a round: in which state each is taken, by whom, and what it leaves in the log."""
+"""The actions on a round: their states, who may act, and their events."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rounds.engine_adapter import facts_of, frozen, outcome_of
 from rounds.models import Round, RoundEntry
 
 if TYPE_CHECKING:
-    from tests.platform.rounds.conftest import Hall
+    from tests.platform.rounds.conftest import RoundFixture
 
 SEEDS = 'AS "match__seed"'
 """What the query for the seeds has, which only an outcome asks for."""
@@ -48,25 +48,25 @@ NEXT = {
     "frozen": "start it",
     "playing": "wait until it is scored",
     "paused": "resume it",
-    "scored": "look at the preview",
+    "scored": "check the preview",
     "published": "a correction is a new round",
     "cancelled": "plan another round",
 }
 
 
-def brought_to(hall: Hall, state: str) -> Round:
+def brought_to(env: RoundFixture, state: str) -> Round:
     """A round of two on each side in `state`."""
-    hall.field(2, 2)
-    round_ = hall.plan(samples=8)
-    hall.clock.at = round_.window.starts_at
-    act: dict[str, Any] = {"round_": round_, "by": hall.organiser}
+    env.field(2, 2)
+    round_ = env.plan(samples=8)
+    env.clock.at = round_.window.starts_at
+    act: dict[str, Any] = {"round_": round_, "by": env.organiser}
     ways: dict[str, list[Callable[[], Any]]] = {
         "planned": [],
         "frozen": [lambda: services.freeze(**act)],
-        "playing": [lambda: hall.begin(round_)],
-        "paused": [lambda: hall.begin(round_), lambda: services.pause(**act)],
-        "scored": [lambda: hall.scored(round_)],
-        "published": [lambda: hall.scored(round_), lambda: services.publish(**act)],
+        "playing": [lambda: env.begin(round_)],
+        "paused": [lambda: env.begin(round_), lambda: services.pause(**act)],
+        "scored": [lambda: env.scored(round_)],
+        "published": [lambda: env.scored(round_), lambda: services.publish(**act)],
         "cancelled": [lambda: services.cancel(**act, reason="a test")],
     }
     for step in ways[state]:
@@ -77,82 +77,82 @@ def brought_to(hall: Hall, state: str) -> Round:
 
 
 @pytest.mark.parametrize("state", TAKEN)
-def test_each_act_is_taken_in_its_state_alone(hall: Hall, state: str) -> None:
-    round_ = brought_to(hall, state)
+def test_each_action_is_accepted_only_in_its_state(env: RoundFixture, state: str) -> None:
+    round_ = brought_to(env, state)
     for name, act in ACTS.items():
         if name not in TAKEN[state]:
             with pytest.raises(Refusal, match=f"is {state} and cannot be") as refusal:
-                act(round_=round_, by=hall.organiser, reason="a test")
+                act(round_=round_, by=env.organiser, reason="a test")
             assert NEXT[state] in refusal.value.fix
             round_.refresh_from_db()
             assert round_.state == state
 
 
 @pytest.mark.parametrize(("state", "name"), [(state, name) for state, acts in TAKEN.items() for name in acts])
-def test_it_works(hall: Hall, notifications: list[str], state: str, name: str) -> None:
-    round_ = brought_to(hall, state)
+def test_it_works(env: RoundFixture, notifications: list[str], state: str, name: str) -> None:
+    round_ = brought_to(env, state)
     notifications.clear()
-    hall.clock.forward(minutes=1)
-    ACTS[name](round=round_, by=hall.organiser, reason="for the log")
-    assert (round_.state, round_.state_since) == (TAKEN[state][name], hall.clock.at)
+    env.clock.forward(minutes=1)
+    ACTS[name](round_=round_, by=env.organiser, reason="for the log")
+    assert (round_.state, round_.state_since) == (TAKEN[state][name], env.clock.at)
     event = Event.objects.filter(subject=f"round:{round_.pk}", verb=name).latest("pk")
-    assert (event.by, event.reason) == (hall.organiser, "for the log")
+    assert (event.by, event.reason) == (env.organiser, "for the log")
     assert ("rounds.advance" in notifications) == (name in {"start", "resume"})
 
 
 @pytest.mark.parametrize("name", ACTS)
-def test_it_rejects_whoever_is_no_organiser(hall: Hall, alice: User, name: str) -> None:
+def test_it_rejects_others_than_organisers(env: RoundFixture, alice: User, name: str) -> None:
     state = next(state for state, acts in TAKEN.items() if name in acts)
-    round_ = brought_to(hall, state)
+    round_ = brought_to(env, state)
     with pytest.raises(Refusal, match="only organisers"):
-        ACTS[name](round=round_, by=alice, reason="please")
+        ACTS[name](round_=round_, by=alice, reason="please")
     round_.refresh_from_db()
     assert round_.state == state
 
 
-def test_a_match_replayed_while_the_round_is_paused_waits_for_it(hall: Hall) -> None:
-    """Even where it is the only one that is left."""
-    round_ = brought_to(hall, "playing")
+def test_a_match_replayed_while_the_round_is_paused_waits_for_it(env: RoundFixture) -> None:
+    """Also if it is the only remaining one."""
+    round_ = brought_to(env, "playing")
     services.advance_round(round_)
     Match.objects.update(state="played")
     failed = Match.objects.latest("pk")
     failed.pieces.update(state="failed")
     Match.objects.filter(pk=failed.pk).update(state="failed", fault="the disk is full")
-    services.pause(round_=round_, by=hall.organiser)
-    replay_failed(failed, hall.organiser, "mended")
-    assert hall.play() == 0
-    services.resume(round_=round_, by=hall.organiser)
-    assert hall.play() == 1
+    services.pause(round_=round_, by=env.organiser)
+    replay_failed(failed, env.organiser, "fixed")
+    assert env.play() == 0
+    services.resume(round_=round_, by=env.organiser)
+    assert env.play() == 1
 
 
-def test_it_rejects_a_cancellation_without_a_reason(hall: Hall) -> None:
+def test_it_rejects_a_cancellation_without_a_reason(env: RoundFixture) -> None:
     with pytest.raises(Refusal, match="needs a reason"):
-        services.cancel(round_=hall.plan(), by=hall.organiser, reason=" ")
+        services.cancel(round_=env.plan(), by=env.organiser, reason=" ")
 
 
 @pytest.fixture
-def entry(hall: Hall) -> RoundEntry:
-    """An entry of a final whose licence nobody knows."""
-    hall.field(1, 2)
-    hall.submission("owls", "model", 1, licence="LicenseRef-owls")
-    round_ = hall.begin(hall.plan("final", samples=8))
+def entry(env: RoundFixture) -> RoundEntry:
+    """An entry of a final with an unknown licence."""
+    env.field(1, 2)
+    env.submission("owls", "model", 1, licence="LicenseRef-owls")
+    round_ = env.begin(env.plan("final", samples=8))
     return round_.entries.get(submission__title="owls 1")
 
 
-def test_a_licence_is_confirmed_and_refused_by_organisers(hall: Hall, entry: RoundEntry) -> None:
-    services.confirm_licence(entries=[entry], by=hall.organiser, reason="the text is the MIT licence")
+def test_a_licence_is_confirmed_and_refused_by_organisers(env: RoundFixture, entry: RoundEntry) -> None:
+    services.confirm_licence(entries=[entry], by=env.organiser, reason="the text is the MIT licence")
     assert (entry.eligible, entry.ineligible_because) == (True, "")
-    with pytest.raises(Refusal, match="eligible already"):
-        services.confirm_licence(entries=[entry], by=hall.organiser, reason="once more")
-    services.refuse_licence(entries=[entry], by=hall.organiser, reason="weights are not free")
+    with pytest.raises(Refusal, match="already eligible"):
+        services.confirm_licence(entries=[entry], by=env.organiser, reason="once more")
+    services.refuse_licence(entries=[entry], by=env.organiser, reason="weights are not free")
     assert (entry.eligible, entry.ineligible_because) == (False, "its licence was refused: weights are not free")
     events = Event.objects.filter(verb__endswith="_licence").order_by("pk").values_list("verb", "by", "data__entry")
-    assert list(events) == [(verb, hall.organiser.pk, entry.pk) for verb in ("confirm_licence", "refuse_licence")]
+    assert list(events) == [(verb, env.organiser.pk, entry.pk) for verb in ("confirm_licence", "refuse_licence")]
 
 
-def test_a_licence_judged_after_the_end_stands_in_the_outcome(hall: Hall, entry: RoundEntry) -> None:
-    before = hall.run(entry.round).outcome
-    services.confirm_licence(entries=[entry], by=hall.organiser, reason="the text is the MIT licence")
+def test_a_licence_judged_after_the_end_is_in_the_outcome(env: RoundFixture, entry: RoundEntry) -> None:
+    before = env.run(entry.round).outcome
+    services.confirm_licence(entries=[entry], by=env.organiser, reason="the text is the MIT licence")
     entry.round.refresh_from_db()
     assert entry.round.outcome != before
     assert (
@@ -161,21 +161,21 @@ def test_a_licence_judged_after_the_end_stands_in_the_outcome(hall: Hall, entry:
     )
 
 
-def test_an_outcome_made_again_is_the_same_whatever_was_renamed(hall: Hall, entry: RoundEntry) -> None:
-    before = hall.run(entry.round).outcome
+def test_an_outcome_made_again_is_the_same_whatever_was_renamed(env: RoundFixture, entry: RoundEntry) -> None:
+    before = env.run(entry.round).outcome
     Competition.objects.update(title="Another title", summary="Other words.")
     Team.objects.filter(slug="owls").update(name="Renamed")
     round_ = Round.objects.get(pk=entry.round_id)
     assert object_store.put(outcome_of(round_, facts_of(round_), frozen(round_))) == before
 
 
-def test_licences_judged_together_after_the_end_make_one_outcome_before_the_round_is_locked(
-    hall: Hall, entry: RoundEntry
+def test_licences_judged_together_after_the_end_make_one_outcome_before_the_lock(
+    env: RoundFixture, entry: RoundEntry
 ) -> None:
-    round_ = hall.run(entry.round)
+    round_ = env.run(entry.round)
     RoundEntry.objects.filter(round=round_).update(eligible=False)
     with CaptureQueriesContext(connection) as queries:
-        services.confirm_licence(entries=list(round_.entries.all()), by=hall.organiser, reason="I have read them all")
+        services.confirm_licence(entries=list(round_.entries.all()), by=env.organiser, reason="I have read them all")
     said = [query["sql"] for query in queries]
     reads = [number for number, sql in enumerate(said) if 'FROM "matches_sampleresult"' in sql]
     assert len(reads) == 1
@@ -184,16 +184,16 @@ def test_licences_judged_together_after_the_end_make_one_outcome_before_the_roun
     assert object_store.get(round_.outcome).count(b'"eligible":true') == 4
 
 
-def test_a_licence_judged_while_the_outcome_is_made_stands_in_it(hall: Hall, entry: RoundEntry) -> None:
+def test_a_licence_judged_while_the_outcome_is_made_is_in_it(env: RoundFixture, entry: RoundEntry) -> None:
     services.advance_round(entry.round)
-    hall.play()
+    env.play()
     judged: list[str] = []
 
     def meanwhile(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
         if SEEDS in sql and not judged:
             judged.append(sql)
             assert not any(sql.startswith("SAVEPOINT") for sql in said())  # nothing is locked meanwhile
-            services.confirm_licence(entries=[entry], by=hall.organiser, reason="the text is the MIT licence")
+            services.confirm_licence(entries=[entry], by=env.organiser, reason="the text is the MIT licence")
         return execute(sql, *rest)
 
     def said() -> list[str]:
@@ -203,35 +203,35 @@ def test_a_licence_judged_while_the_outcome_is_made_stands_in_it(hall: Hall, ent
         services.advance_round(entry.round)
     entry.round.refresh_from_db()
     assert (len(judged), entry.round.state) == (1, "playing")
-    round_ = hall.run(entry.round)
+    round_ = env.run(entry.round)
     assert object_store.get(round_.outcome).count(b'"eligible":true') == 4
 
 
-def test_it_rejects_licences_of_several_rounds_and_judges_all_or_none(hall: Hall, entry: RoundEntry) -> None:
-    other = hall.plan(samples=8, day=1)
+def test_it_rejects_licences_of_several_rounds_and_judges_all_or_none(env: RoundFixture, entry: RoundEntry) -> None:
+    other = env.plan(samples=8, day=1)
     known = entry.round.entries.exclude(pk=entry.pk)[0]
     elsewhere = RoundEntry.objects.create(
         round=other, track=entry.track, submission=entry.submission, player=entry.player, order=1, prior=1
     )
-    for entries, words in (([entry, elsewhere], "of several rounds"), ([entry, known], "eligible already")):
+    for entries, words in (([entry, elsewhere], "to several rounds"), ([entry, known], "already eligible")):
         with pytest.raises(Refusal, match=words):
-            services.confirm_licence(entries=entries, by=hall.organiser, reason="I have read them")
+            services.confirm_licence(entries=entries, by=env.organiser, reason="I have read them")
     assert not RoundEntry.objects.get(pk=entry.pk).eligible
 
 
-def test_it_rejects_a_licence_judged_wrongly(hall: Hall, entry: RoundEntry, alice: User) -> None:
+def test_it_rejects_invalid_licence_reviews(env: RoundFixture, entry: RoundEntry, alice: User) -> None:
     with pytest.raises(Refusal, match="only organisers"):
         services.confirm_licence(entries=[entry], by=alice, reason="it is mine")
     with pytest.raises(Refusal, match="needs a reason"):
-        services.confirm_licence(entries=[entry], by=hall.organiser, reason="")
+        services.confirm_licence(entries=[entry], by=env.organiser, reason="")
     Entry.objects.filter(team__slug="owls").update(ineligible_for_prizes=True)
     entry.refresh_from_db()
     with pytest.raises(Refusal, match="without prizes"):
-        services.confirm_licence(entries=[RoundEntry.objects.get(pk=entry.pk)], by=hall.organiser, reason="it is free")
+        services.confirm_licence(entries=[RoundEntry.objects.get(pk=entry.pk)], by=env.organiser, reason="it is free")
 
 
-def test_it_rejects_a_licence_once_the_round_is_published(hall: Hall, entry: RoundEntry) -> None:
-    hall.run(entry.round)
-    services.publish(round_=entry.round, by=hall.organiser)
-    with pytest.raises(Refusal, match="is published and cannot be judged"):
-        services.confirm_licence(entries=[entry], by=hall.organiser, reason="too late")
+def test_it_rejects_a_licence_once_the_round_is_published(env: RoundFixture, entry: RoundEntry) -> None:
+    env.run(entry.round)
+    services.publish(round_=entry.round, by=env.organiser)
+    with pytest.raises(Refusal, match="is published and cannot be changed by a licence review"):
+        services.confirm_licence(entries=[entry], by=env.organiser, reason="too late")

@@ -1,4 +1,4 @@
-"""Reading a round: what pages are drawn from, in a number of queries that does not grow."""
+"""Selectors of rounds, in a number of queries that does not grow."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from rounds.models import Decision, Round, RoundEntry, RoundStage
 from submissions.models import Submission
 
 if TYPE_CHECKING:
-    from tests.platform.rounds.conftest import Hall
+    from tests.platform.rounds.conftest import RoundFixture
 
 
 @pytest.fixture
-def scored(hall: Hall) -> Round:
+def scored(env: RoundFixture) -> Round:
     """A round of twelve on each side and two targeted attacks, played to its end."""
-    hall.field(12, 12, 2)
-    return hall.scored(hall.plan(samples=8))
+    env.field(12, 12, 2)
+    return env.scored(env.plan(samples=8))
 
 
 def test_standings(scored: Round) -> None:
@@ -54,35 +54,35 @@ def test_decisions_are_filtered(scored: Round) -> None:
     assert every.count() == Decision.objects.count()
 
 
-def test_progress_and_estimate(hall: Hall) -> None:
-    hall.field(4, 4)
-    round_ = hall.plan(samples=8)
+def test_progress_and_estimate(env: RoundFixture) -> None:
+    env.field(4, 4)
+    round_ = env.plan(samples=8)
     before = selectors.estimate(round_)
     assert (before.triples_most, before.hours, before.disk_bytes, before.workers) == (4 * 4 * 8, None, None, 0)
-    hall.begin(round_)
+    env.begin(round_)
     services.advance_round(round_)
     seen = selectors.progress(round_)
     assert (seen.done, seen.left, seen.matches, list(seen.faults)) == (0, 128, 16, [])
-    hall.play()
+    env.play()
     seen = selectors.progress(round_)
     assert (seen.done, seen.left) == (128, 0)
     measured = selectors.estimate(round_)
     assert measured.hours == pytest.approx(128 * 0.5 / 3600)  # one worker, half a second for a sample
     assert measured.disk_bytes == 16 * len(b"the images of a piece")
-    hall.clock.forward(days=1)
+    env.clock.forward(days=1)
     assert selectors.estimate(round_).hours is None
 
 
-def test_an_estimate_without_a_side_is_nothing(hall: Hall) -> None:
-    hall.field(4, 0)
-    assert selectors.estimate(hall.plan()).triples_most == 0
+def test_an_estimate_without_a_side_is_nothing(env: RoundFixture) -> None:
+    env.field(4, 0)
+    assert selectors.estimate(env.plan()).triples_most == 0
 
 
-def big(hall: Hall, side: int) -> Round:
+def big(env: RoundFixture, side: int) -> Round:
     """A published round of `side` models and attacks with five stages, as rows alone."""
-    hall.field(side, side)
-    round_ = hall.plan()
-    hall.clock.at = round_.window.starts_at
+    env.field(side, side)
+    round_ = env.plan()
+    env.clock.at = round_.window.starts_at
     services.freeze(round_=round_)
     entries = list(round_.entries.select_related("player", "track"))
     for entry in entries:
@@ -106,8 +106,8 @@ def big(hall: Hall, side: int) -> Round:
     return round_
 
 
-def test_the_page_of_a_round_reads_its_entries_once(hall: Hall) -> None:
-    round_ = big(hall, 30)
+def test_the_page_of_a_round_reads_its_entries_once(env: RoundFixture) -> None:
+    round_ = big(env, 30)
     with CaptureQueriesContext(connection) as queries:
         rows, brackets = selectors.standings_and_stages(round_)
     assert [query["sql"].count('rounds_roundentry" INNER') for query in queries].count(1) == 1
@@ -115,10 +115,10 @@ def test_the_page_of_a_round_reads_its_entries_once(hall: Hall) -> None:
     assert (rows, brackets) == (selectors.standings(round_), selectors.stages(round_))
 
 
-def test_queries_do_not_grow_with_the_field(hall: Hall) -> None:
+def test_queries_do_not_grow_with_the_field(env: RoundFixture) -> None:
     taken = []
     for side in (2, 30):
-        round_ = big(hall, side)
+        round_ = big(env, side)
         with CaptureQueriesContext(connection) as queries:
             assert len(selectors.standings(round_)["model"]) == side
             assert len(selectors.stages(round_)[0].stages[0].models) == side
@@ -127,7 +127,7 @@ def test_queries_do_not_grow_with_the_field(hall: Hall) -> None:
             selectors.progress(round_)
             selectors.estimate(round_)
         taken.append(len(queries))
-        services.cancel(round_=round_, by=hall.organiser, reason="only counted")
+        services.cancel(round_=round_, by=env.organiser, reason="only counted")
         Submission.objects.all().update(state="withdrawn")
         assert not Match.objects.exists()
     assert taken[0] == taken[1] < 40

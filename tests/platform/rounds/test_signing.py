@@ -1,4 +1,4 @@
-"""The keys that sign bundles: made once, never lost in silence, and each naming the next."""
+"""The keys that sign bundles: made once, never lost silently, and each signing the next."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BODY = b'{"kind":"head"}\n'
 
 @pytest.fixture(autouse=True)
 def kept(settings: Settings, tmp_path: Path) -> Path:
-    """Where the key is kept; nothing is there yet, the folder neither."""
+    """The path of the key; file and folder do not exist yet."""
     settings.STATE = tmp_path / "state"
     return tmp_path / "state" / "signing-key"
 
@@ -45,7 +45,7 @@ def test_it_works(kept: Path) -> None:
     assert about_key(signed(BODY), public_key()) == []
 
 
-def test_two_at_once_end_with_one_key(kept: Path) -> None:
+def test_concurrent_calls_make_one_key(kept: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         assert len(set(pool.map(lambda _: seed(), range(8)))) == 1
     assert [path.name for path in kept.parent.iterdir()] == ["signing-key"]
@@ -61,7 +61,7 @@ def test_it_rejects_a_damaged_key_and_leaves_it(kept: Path, content: str) -> Non
 
 
 @pytest.mark.django_db
-def test_a_key_that_gives_way_names_the_next_and_old_keys_lead_to_it(kept: Path) -> None:
+def test_a_replaced_key_signs_the_next_and_old_keys_lead_to_it(kept: Path) -> None:
     first = public_key()
     before = signed(BODY)
     rotate(by=None, reason="It is a year old.")
@@ -84,22 +84,22 @@ def test_a_lost_key_is_a_fault_and_never_another_key(kept: Path, caplog: pytest.
     secret = kept.read_text()
     kept.unlink()
     for act in (lambda: signed(BODY), lambda: rotate(by=None, reason="It is gone.")):
-        with pytest.raises(Fault, match="bring the file signing-key back"):
+        with pytest.raises(Fault, match="restore the file signing-key"):
             act()
     assert "CRITICAL" in caplog.text
     assert (kept.exists(), public_key()) == (False, lost)
-    # nor is somebody else's
+    # nor does another site's key
     kept.write_text("5" * 64)
-    with pytest.raises(Fault, match="is not there"):
+    with pytest.raises(Fault, match="is missing"):
         signed(BODY)
     kept.write_text(secret)
     assert about_key(signed(BODY), lost) == []
 
 
 @pytest.mark.django_db
-def test_where_it_is_lost_for_ever_nothing_leads_to_its_successor(kept: Path) -> None:
+def test_nothing_leads_from_a_lost_key_to_its_successor(kept: Path) -> None:
     lost = public_key()
-    with pytest.raises(Refusal, match="the secret of the signing key is there"):
+    with pytest.raises(Refusal, match="the secret of the signing key exists"):
         replace_lost(by=None, reason="I want another.")
     kept.unlink()
     replace_lost(by=None, reason="The disk and its backup burnt.")
@@ -109,7 +109,7 @@ def test_where_it_is_lost_for_ever_nothing_leads_to_its_successor(kept: Path) ->
 
 
 @pytest.mark.django_db
-def test_a_change_of_keys_that_broke_off_is_finished(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_change_of_keys_is_completed(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     public_key()
     monkeypatch.setattr("rounds.signing_seed.promote", lambda: None)
     fresh = rotate(by=None, reason="The power goes before its file is in its place.")
@@ -125,5 +125,5 @@ def test_an_operator_changes_it_by_a_command(capsys: pytest.CaptureFixture[str])
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[2] for line in lines] == [key.public for key in SigningKey.objects.order_by("pk")]
     assert len(lines) == 2
-    with pytest.raises(CommandError, match="the secret of the signing key is there"):
+    with pytest.raises(CommandError, match="the secret of the signing key exists"):
         call_command("signing_key", "replace", "--reason", "I want another.")

@@ -16,22 +16,22 @@ from submissions.models import Submission
 
 if TYPE_CHECKING:
     from core.difference import Difference
-    from tests.platform.rounds.conftest import Hall
+    from tests.platform.rounds.conftest import RoundFixture
 
 
 @pytest.fixture
-def published(hall: Hall) -> Round:
+def published(env: RoundFixture) -> Round:
     """Seven models, of which one was withdrawn and one disqualified before the result was published."""
-    hall.field(7, 3)
-    set_pool(track=hall.tracks["model"], players=[hall.player("model", 8)], reason="a test")
-    round_ = hall.scored(hall.plan(samples=8))
+    env.field(7, 3)
+    set_pool(track=env.tracks["model"], players=[env.player("model", 8)], reason="a test")
+    round_ = env.scored(env.plan(samples=8))
     gone = Submission.objects.get(title="mo-0 0")
     team = gone.repository.entry.team
     Membership.objects.create(team=team, user=gone.submitted_by, role="captain", joined_at=team.created_at)
     submissions.withdraw(submission=gone, by=gone.submitted_by)
-    submissions.disqualify(submission=Submission.objects.get(title="mo-1 1"), by=hall.organiser, reason="it cheats")
-    services.publish(round_=round_, by=hall.organiser)
-    assert hall.pool("model") == [f"model {number}" for number in (2, 3, 4, 5, 6)]
+    submissions.disqualify(submission=Submission.objects.get(title="mo-1 1"), by=env.organiser, reason="it cheats")
+    services.publish(round_=round_, by=env.organiser)
+    assert env.pool("model") == [f"model {number}" for number in (2, 3, 4, 5, 6)]
     return round_
 
 
@@ -39,19 +39,19 @@ def of_pools() -> list[Difference]:
     return [each for each in services.verify().differences if each.subject.startswith("pool")]
 
 
-def test_it_works(hall: Hall, published: Round) -> None:
+def test_it_works(env: RoundFixture, published: Round) -> None:
     assert of_pools() == []
-    submissions.reinstate(submission=Submission.objects.get(title="mo-1 1"), by=hall.organiser, reason="it does not")
-    submissions.disqualify(submission=Submission.objects.get(title="mo-2 2"), by=hall.organiser, reason="it does")
+    submissions.reinstate(submission=Submission.objects.get(title="mo-1 1"), by=env.organiser, reason="it does not")
+    submissions.disqualify(submission=Submission.objects.get(title="mo-2 2"), by=env.organiser, reason="it does")
     assert of_pools() == [], "what happens after the publication changes no pool"
 
 
-def test_it_finds_a_pool_in_another_order(hall: Hall, published: Round) -> None:
-    second = PoolPlace.objects.get(pool=hall.tracks["model"].pools.first(), place=2)
-    PoolPlace.objects.filter(pk=second.pk).update(player=hall.player("model", 1))
+def test_it_finds_a_pool_in_another_order(env: RoundFixture, published: Round) -> None:
+    second = PoolPlace.objects.get(pool=env.tracks["model"].pools.first(), place=2)
+    PoolPlace.objects.filter(pk=second.pk).update(player=env.player("model", 1))
     (difference,) = of_pools()
     assert difference.problem.endswith(
-        "it holds model 2, model 1, model 4, model 5, model 6, and R gives model 2, model 3, model 4, model 5, model 6"
+        "it holds model 2, model 1, model 4, model 5, model 6, but R gives model 2, model 3, model 4, model 5, model 6"
     )
     PoolPlace.objects.filter(pk=second.pk).update(player=second.player)
     assert of_pools() == []
@@ -62,8 +62,8 @@ def test_it_finds_places_that_were_changed_later(published: Round) -> None:
     assert "R gives model 6, model 2" in of_pools()[0].problem
 
 
-def test_it_finds_a_pool_that_is_missing(hall: Hall, published: Round) -> None:
-    hall.tracks["model"].pools.filter(number=2).update(number=7)
+def test_it_finds_a_pool_that_is_missing(env: RoundFixture, published: Round) -> None:
+    env.tracks["model"].pools.filter(number=2).update(number=7)
     assert "pool 2 of digits/model, which it made, is missing" in [
         each.problem for each in services.verify().differences
     ]

@@ -22,26 +22,26 @@ from demo.supervisor import Supervisor, host_processes
 
 
 class Command(BaseCommand):
-    """Starts web and worker, lets virtual teams play, and stays until Ctrl-C."""
+    """Starts web server and workers, lets virtual teams play, and runs until Ctrl-C."""
 
     help = "Start the whole site on this host, with virtual teams that register over HTTP and push with git."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--port", type=int, default=8000, help="of the site on 127.0.0.1 (default 8000)")
-        parser.add_argument("--exit", action="store_true", help="print the boards when all is scored, and leave")
+        parser.add_argument("--port", type=int, default=8000, help="port of the site on 127.0.0.1 (default 8000)")
+        parser.add_argument("--exit", action="store_true", help="print the leaderboards when all is scored, and exit")
         parser.add_argument(
             "--full",
             action="store_true",
-            help="then the organiser plays a top-five round and the final, releases it, and its bundle is verified",
+            help="then play a top-five round and the final, release the final, and verify its bundle",
         )
-        parser.add_argument("--processes", type=int, default=host_processes(), help="pieces played at a time")
+        parser.add_argument("--processes", type=int, default=host_processes(), help="number of pieces played at a time")
         parser.add_argument(
             "--limit",
             type=float,
             default=1800,
-            help="seconds to wait for all scores, and for each round (default 1800)",
+            help="maximal seconds for all scores, and for each round (default 1800)",
         )
-        parser.add_argument("--competition", type=Path, default=COMPETITION_FILE, help="another TOML file")
+        parser.add_argument("--competition", type=Path, default=COMPETITION_FILE, help="use another TOML file")
 
     def handle(self, *args: Any, **given: Any) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):  # SIGINT too: a shell starts background jobs with it ignored
@@ -54,19 +54,19 @@ class Command(BaseCommand):
             competition_file=given["competition"],
         )
         try:
-            self._tell(site, supervisor, given)
+            self._run(site, supervisor, given)
         except GauntletError as error:
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:
-            self.stdout.write("\nThe site is closed. Started again, it goes on where it was.")
+            self.stdout.write("\nThe site is stopped. The next start continues from here.")
         finally:
             supervisor.stop()
 
-    def _tell(self, site: DemoSite, supervisor: Supervisor, given: dict[str, Any]) -> None:
+    def _run(self, site: DemoSite, supervisor: Supervisor, given: dict[str, Any]) -> None:
         competition = site.open()
         supervisor.start()
         self.stdout.write(_welcome(supervisor.url, site.settings()))
-        site.tell()
+        site.submit_all()
         command = site.prepare_reader()
         self.stdout.write(self._logins(site, command))
         site.watch(limit=given["limit"])
@@ -82,7 +82,7 @@ class Command(BaseCommand):
             season.play()
         if given["exit"]:
             return
-        self.stdout.write(self._logins(site, command) + "\nCtrl-C ends the site.")
+        self.stdout.write(self._logins(site, command) + "\nPress Ctrl-C to stop the site.")
         while True:
             supervisor.check()
             site.say_news()
@@ -90,7 +90,7 @@ class Command(BaseCommand):
 
     def _logins(self, site: DemoSite, command: str) -> str:
         return (
-            f"\n  boards        {site.front_page()}"
+            f"\n  leaderboards  {site.front_page()}"
             f"\n  organiser     {ORGANISER} / {site.password_of(ORGANISER)}, at {site.front_page('/admin/')}"
             f"\n  participant   {READER.slug} / {site.password_of(READER.slug)}"
             f"\n\nYour first own submission, in any empty folder:\n\n  {command}\n"
@@ -99,8 +99,8 @@ class Command(BaseCommand):
 
 def _welcome(url: str, rules: str) -> str:
     return (
-        f"Gauntlet listens on {url}, for this laptop alone. Without containers around players,\n"
-        f"whoever can push here runs code on this laptop; a site for others uses Docker.\n{rules}\n"
+        f"Gauntlet listens on {url}, reachable only from this computer. Players run without containers:\n"
+        f"anyone who can push here can run code on this computer. Use Docker for a public site.\n{rules}\n"
     )
 
 

@@ -11,17 +11,17 @@ from rounds import services
 
 
 class Command(BaseCommand):
-    """Thin: the services do the work."""
+    """Command-line interface of the verification services."""
 
     help = (
-        "verify: compute every score, standing, pool and quota slot again from what it follows from, and name what "
-        "differs. Exits with 1 where something differs that is not repaired."
+        "verify: compute every score, standing, pool and quota slot again from its sources, and list the differences. "
+        "Exits with 1 if a difference is not repaired."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("act", choices=["verify"])
-        parser.add_argument("--repair", action="store_true", help="write what can be computed again")
-        parser.add_argument("--competition", metavar="SLUG", help="only this one; default all")
+        parser.add_argument("--repair", action="store_true", help="write the computed values")
+        parser.add_argument("--competition", metavar="SLUG", help="only this competition; default: all")
 
     def handle(self, *args: Any, **options: Any) -> None:
         seen = services.verify(_competition(options["competition"]), repair=options["repair"])
@@ -41,4 +41,4 @@ def _competition(slug: str | None) -> Competition | None:
         return Competition.objects.get(slug=slug)
     except Competition.DoesNotExist as error:
         known = ", ".join(Competition.objects.values_list("slug", flat=True)) or "none"
-        raise CommandError(f"No competition is called {slug!r}. There are: {known}.") from error
+        raise CommandError(f"No competition {slug!r}. Available: {known}.") from error

@@ -1,4 +1,4 @@
-"""`manage.py signing_key`: show the keys that sign result bundles, and change to a new one."""
+"""`manage.py signing_key`: show the keys that sign result bundles, or replace the current one."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from rounds.signing_keys import all_keys, date_of, key_id, replace_lost, rotate
 
 
 class Command(BaseCommand):
-    """Thin: the services do the work."""
+    """Command-line interface of the signing keys."""
 
     help = "Show the keys that sign result bundles, or change to a new one."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         acts = parser.add_subparsers(dest="act", required=True)
-        acts.add_parser("show", help="print identifier, date and public key of each, the oldest first")
-        for act, told in (
-            ("rotate", "let the key in use name a new one, which signs from now on"),
-            ("replace", "begin with a new key where the secret of the old one is lost for ever"),
+        acts.add_parser("show", help="print identifier, date and public key of each key, the oldest first")
+        for act, description in (
+            ("rotate", "make the current key sign a new one, which replaces it"),
+            ("replace", "start with a new key if the secret of the current one is lost"),
         ):
-            acts.add_parser(act, help=told).add_argument("--reason", required=True, help="kept in the event log")
+            acts.add_parser(act, help=description).add_argument("--reason", required=True, help="kept in the event log")
 
     def handle(self, *args: Any, **given: Any) -> None:
         change = {"rotate": rotate, "replace": replace_lost}.get(given["act"])

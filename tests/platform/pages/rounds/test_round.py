@@ -33,7 +33,7 @@ def test_it_works(client: Client, play: Play) -> None:
     assert "1.88 to 2.08" in page, "the interval of the second model"
     assert "(2 to 3)" in page, "its rank interval"
     assert "The fifth <b>is not</b> separated from the sixth." in page
-    assert "cut in stage 1 on 8 samples: mean rank 22.5, the line was at 11.25" in page
+    assert "cut in stage 1 on 8 samples: mean rank 22.5, threshold 11.25" in page
     assert "Player untargeted-30 by Team of untargeted-30, against Player model-1 by Team of model-1" in page
     assert "on 6 of 8 samples" in page
     assert "0dd0dd" in page

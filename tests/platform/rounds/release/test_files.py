@@ -1,4 +1,4 @@
-"""The files of a release: what is in them, and that they are the same each time."""
+"""The files of a release: their content, and equal bytes each time."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def test_it_works(published: Final) -> None:
         assert np.array_equal(_picture(files[f"images/{sample.number:05d}.png"]), sample.image)
 
 
-def test_anybody_can_check_the_commitment(published: Final, tmp_path: Path, root: Path) -> None:
-    """By the lines in the documentation, from nothing but the file."""
-    lines = re.findall(r"```python\n(.*?)```", (root / "docs/rounds.md").read_text(), re.DOTALL)
+def test_anyone_can_check_the_commitment(published: Final, tmp_path: Path, root: Path) -> None:
+    """With the program of the documentation, from the file alone."""
+    lines = re.findall(r"```python\n(.*?)```", (root / "docs/bundles.md").read_text(), re.DOTALL)
     (check,) = (each for each in lines if "commitment.json" in each)
     folder = tmp_path / "unpacked"
     with zipfile.ZipFile(io.BytesIO(images_zip(published.round))) as archive:
@@ -74,16 +74,16 @@ def test_a_bundle_is_the_outcome_with_a_signature_behind_it(published: Final) ->
     assert bundle.count(b"\n") == body.count(b"\n") + 1
 
 
-def test_the_pairs_and_their_images_are_told(published: Final) -> None:
+def test_the_pairs_and_their_images_are_listed(published: Final) -> None:
     (row,) = _rows(pairs_table(published.round))
     digests = (published.entries[team].player.digest for team in ("owls", "foxes"))
     owls, foxes = (public_name(published.round.competition, digest) for digest in digests)
     assert (row["pair"], row["samples"]) == (str(published.pair.pk), "3")
     assert (row["model"], row["model_teams"], row["attack"], row["attack_teams"]) == (owls, "owls", foxes, "foxes")
     with zipfile.ZipFile(io.BytesIO(pair_zip(published.pair))) as archive:
-        told = _rows(archive.read("samples.csv"))
-        assert [each["sample"] for each in told] == ["0", "1", "2"]
-        assert {(each["outcome"], each["distance"], each["found_label"]) for each in told} == {
+        reported = _rows(archive.read("samples.csv"))
+        assert [each["sample"] for each in reported] == ["0", "1", "2"]
+        assert {(each["outcome"], each["distance"], each["found_label"]) for each in reported} == {
             ("adversarial", "1.5", "4")
         }
         for number, image in enumerate(published.perturbed):

@@ -1,4 +1,4 @@
-"""No digest of a player leaves the site: what is published calls players by their pseudonyms."""
+"""No digest of a player leaves the site: publications use pseudonyms."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from rounds.models import Release, Round, RoundWarning
 from rounds.release import release
 from rounds.signing_keys import public_key
 from submissions.models import Player, Submission
-from tests.platform.rounds.conftest import Hall
+from tests.platform.rounds.conftest import RoundFixture
 
 PARTS = (Release.Part.BUNDLE, Release.Part.IMAGES, Release.Part.PERTURBED, Release.Part.CODE)
 
 
-class Gallery(Hall):
-    """A hall whose pieces keep images that can be released."""
+class ReleaseFixture(RoundFixture):
+    """A `RoundFixture` whose pieces keep images that can be released."""
 
     def played(self, claim: Claim) -> PlayedPiece:
         played = super().played(claim)
@@ -48,21 +48,21 @@ class Gallery(Hall):
 
 
 @pytest.fixture
-def finished(hall: Hall) -> Round:
-    """A published round of which everything is released; the code of one model is open source."""
-    gallery = Gallery(hall.competition, hall.tracks, hall.organiser, hall.sources, hall.clock)
+def finished(env: RoundFixture) -> Round:
+    """A published round with all parts released; the code of one model is open source."""
+    release_env = ReleaseFixture(env.competition, env.tracks, env.organiser, env.sources, env.clock)
     for kind in ("model", "untargeted", "targeted"):
         for number in range(2):
-            gallery.submission(f"{kind[:2]}-{number}", kind, number, licence="LicenseRef-ours")
-    _give_code(gallery.submission("open", "model", 9))
+            release_env.submission(f"{kind[:2]}-{number}", kind, number, licence="LicenseRef-ours")
+    _give_code(release_env.submission("open", "model", 9))
     # of equal content
-    gallery.submission("copy", "model", 0, licence="LicenseRef-ours")
-    round_ = gallery.scored(gallery.plan("final", samples=8))
-    services.publish(round_=round_, by=hall.organiser, reason="looks right")
-    model, attack = hall.player("model", 0), hall.player("untargeted", 1)
+    release_env.submission("copy", "model", 0, licence="LicenseRef-ours")
+    round_ = release_env.scored(release_env.plan("final", samples=8))
+    services.publish(round_=round_, by=env.organiser, reason="looks right")
+    model, attack = env.player("model", 0), env.player("untargeted", 1)
     RoundWarning.objects.create(round=round_, model=model, attack=attack, nearer=6, samples=8)
     for part in PARTS:
-        release(round_=round_, part=part, by=hall.organiser, reason="the end")
+        release(round_=round_, part=part, by=env.organiser, reason="the end")
     return round_
 
 
@@ -88,9 +88,9 @@ def test_every_file_calls_a_player_the_same(finished: Round, client: Client) -> 
     (bundle,) = (content for address, content in seen.items() if address.endswith("files/bundle"))
     entrants = {line["player"] for line in map(json.loads, bundle.splitlines()) if line["kind"] == "entrant"}
     pairs = [json.loads(content) for address, content in seen.items() if address.endswith("pair.json")]
-    told = json.loads(seen["/api/competitions/digits/rounds/1"])
+    reported = json.loads(seen["/api/competitions/digits/rounds/1"])
     assert entrants == names == {pair[side] for pair in pairs for side in ("model", "attack")}
-    assert [(warned["model"], warned["attack"]) for warned in told["warnings"]] == [
+    assert [(warned["model"], warned["attack"]) for warned in reported["warnings"]] == [
         (public_name(competition, warning.model.digest), public_name(competition, warning.attack.digest))
         for warning in finished.warnings.select_related("model", "attack")
     ]
@@ -107,17 +107,17 @@ def test_the_released_files_verify(finished: Round, client: Client) -> None:
     assert report.ok, report.problems
 
 
-def test_pseudonyms_outlive_a_new_secret_key(hall: Hall, settings: Settings) -> None:
-    before = public_name(hall.competition, "sha256:1")
+def test_pseudonyms_outlive_a_new_secret_key(env: RoundFixture, settings: Settings) -> None:
+    before = public_name(env.competition, "sha256:1")
     settings.SECRET_KEY = get_random_secret_key()
-    assert public_name(hall.competition, "sha256:1") == before
+    assert public_name(env.competition, "sha256:1") == before
 
 
-def test_they_are_of_one_competition(hall: Hall) -> None:
+def test_they_are_of_one_competition(env: RoundFixture) -> None:
     other = Competition.objects.create(
         slug="other", title="Other", starts_at=clock.now(), ends_at=clock.now() + timedelta(1), created_at=clock.now()
     )
-    assert public_name(other, "sha256:1") != public_name(hall.competition, "sha256:1")
+    assert public_name(other, "sha256:1") != public_name(env.competition, "sha256:1")
 
 
 def _give_code(submission: Submission) -> None:

@@ -1,4 +1,4 @@
-"""Making parts of a round public, and taking them back."""
+"""Releasing and withdrawing parts of a round."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_what_is_withdrawn_is_not_served_and_comes_back_the_same(published: Fina
     for asked in (part, f"perturbed-{published.pair.pk}"):
         with pytest.raises(Refusal, match="is not released"):
             open_part(published.round, asked)
-    assert "Copies that were made before" in Event.objects.get(verb="withdraw").data["note"]
+    assert "Copies made before" in Event.objects.get(verb="withdraw").data["note"]
     again = release(round_=published.round, part=part, by=olga, reason="now")
     assert again.content == first.content
     assert _content(published.round, part) == content
@@ -82,7 +82,7 @@ def test_images_of_a_pair_are_made_once_and_again_where_they_are_lost(published:
     release(round_=published.round, part="perturbed", by=olga, reason="the end")
     part = f"perturbed-{published.pair.pk}"
     open_part(published.round, part)
-    assert RoundMatch.objects.get().images == "", "nothing is made before it is opened"
+    assert RoundMatch.objects.get().images == "", "nothing is made before the first download"
     content = _content(published.round, part)
     made = RoundMatch.objects.get().images
     SampleResult.objects.all().delete()
@@ -116,16 +116,16 @@ def test_anonymous_downloads_share_the_limit_of_one_user(
         release_permit()
 
 
-def test_it_rejects_acts_twice(published: Final, olga: User) -> None:
+def test_it_rejects_repeated_actions(published: Final, olga: User) -> None:
     row = release(round_=published.round, part="bundle", by=olga, reason="the end")
-    with pytest.raises(Refusal, match="is released already"):
+    with pytest.raises(Refusal, match="is already released"):
         release(round_=published.round, part="bundle", by=olga, reason="the end")
     withdraw(release=row, by=olga, reason="too early")
-    with pytest.raises(Refusal, match="is withdrawn already"):
+    with pytest.raises(Refusal, match="is already withdrawn"):
         withdraw(release=row, by=olga, reason="too early")
 
 
-def test_it_rejects_those_who_do_not_organise(published: Final, olga: User, alice: User) -> None:
+def test_it_rejects_others_than_organisers(published: Final, olga: User, alice: User) -> None:
     with pytest.raises(Refusal, match="only organisers"):
         release(round_=published.round, part="bundle", by=alice, reason="the end")
     row = release(round_=published.round, part="bundle", by=olga, reason="the end")
@@ -142,7 +142,7 @@ def test_it_rejects_a_round_that_is_not_published(published: Final, olga: User, 
         release(round_=published.round, part=part, by=olga, reason="the end")
 
 
-def test_it_rejects_unknown_parts_and_acts_without_a_reason(published: Final, olga: User) -> None:
+def test_it_rejects_unknown_parts_and_actions_without_a_reason(published: Final, olga: User) -> None:
     with pytest.raises(Refusal, match="no part 'secrets'"):
         release(round_=published.round, part="secrets", by=olga, reason="the end")
     with pytest.raises(Refusal, match="needs a reason"):
@@ -150,16 +150,16 @@ def test_it_rejects_unknown_parts_and_acts_without_a_reason(published: Final, ol
 
 
 @pytest.mark.parametrize("part", ["", "secrets", "images", "perturbed-0", "perturbed-1", "perturbed-x", "code"])
-def test_it_rejects_to_open_what_is_not_released(published: Final, part: str) -> None:
+def test_it_rejects_downloads_of_unreleased_parts(published: Final, part: str) -> None:
     with pytest.raises(Refusal, match="is not released"):
         open_part(published.round, part)
 
 
-def test_it_rejects_to_open_pairs_of_others(published: Final, olga: User) -> None:
+def test_it_rejects_pairs_of_other_rounds(published: Final, olga: User) -> None:
     release(round_=published.round, part="perturbed", by=olga, reason="the end")
     published.round.round_matches.all().delete()
     for number in (published.pair.pk, published.pair.pk + 1, 10**17):
-        with pytest.raises(Refusal, match="no pair"):
+        with pytest.raises(Refusal, match="has no pair"):
             open_part(published.round, f"perturbed-{number}")
 
 
@@ -185,11 +185,11 @@ def test_it_rejects_images_that_are_in_a_set_in_use(
         release(round_=published.round, part=part, by=olga, reason="the end")
 
 
-def test_it_rejects_a_bundle_while_the_boards_stand_still(published: Final, olga: User) -> None:
+def test_it_rejects_a_bundle_while_leaderboards_are_frozen(published: Final, olga: User) -> None:
     Competition.objects.update(leaderboards_frozen_since=clock.now())
-    with pytest.raises(Refusal, match="boards that stand still") as caught:
+    with pytest.raises(Refusal, match="reveal frozen leaderboards") as caught:
         release(round_=published.round, part="bundle", by=olga, reason="the end")
-    assert caught.value.fix == "let the boards move first"
+    assert caught.value.fix == "unfreeze the leaderboards first"
     Competition.objects.update(leaderboards_frozen_since=None)
     release(round_=published.round, part="bundle", by=olga, reason="the end")
 
@@ -209,7 +209,7 @@ def test_what_happens_while_the_file_is_made_is_seen(
         return make(round_)
 
     monkeypatch.setattr(releasing, maker, meanwhile)
-    with pytest.raises(Refusal, match="boards that stand still" if part == "bundle" else "shares images"):
+    with pytest.raises(Refusal, match="reveal frozen leaderboards" if part == "bundle" else "shares images"):
         release(round_=published.round, part=part, by=olga, reason="the end")
     assert released(published.round) == {}
 
@@ -279,7 +279,7 @@ def test_code_of_eligible_entries_with_an_open_licence_is_public(published: Fina
 
 @pytest.mark.parametrize("gone", [{"state": "withdrawn"}, {"disqualified_at": datetime(2026, 11, 21, tzinfo=UTC)}])
 @pytest.mark.parametrize("late", [False, True])
-def test_code_of_who_is_gone_is_not_public(published: Final, olga: User, gone: dict[str, Any], late: bool) -> None:
+def test_code_of_gone_entries_is_not_public(published: Final, olga: User, gone: dict[str, Any], late: bool) -> None:
     owls, foxes = published.entries["owls"], published.entries["foxes"]
     submissions = Submission.objects.filter(pk=foxes.submission_id)
     RoundEntry.objects.filter(pk=owls.pk).update(eligible=False)
@@ -295,7 +295,7 @@ def test_code_of_who_is_gone_is_not_public(published: Final, olga: User, gone: d
     assert list(released_tags(foxes.submission.repository)) == ["submission-1"]
 
 
-def test_it_rejects_code_that_nobody_may_clone(published: Final, olga: User) -> None:
+def test_it_rejects_code_that_cannot_be_cloned(published: Final, olga: User) -> None:
     RoundEntry.objects.update(eligible=False)
     with pytest.raises(Refusal, match="no entry of digits: The final is eligible"):
         release(round_=published.round, part="code", by=olga, reason="the end")
