@@ -5,7 +5,8 @@
 
 The competition itself called the table dev_dataset.csv, copies of it images.csv: either name will do.
 
-Our labels are 0 to 999: label k of the table is k - 1 here (its 0, "background", is never used; seed 001, 2.3).
+Labels here are 0 to 999: label k of the table is k - 1 (its 0, "background", is never used; Kurakin et al. 2018,
+section 2.3).
 Targets come from the table.
 """
 

@@ -14,7 +14,7 @@ Images: TypeAlias = NDArray[np.uint8]
 """Several images, (n, height, width, channels)."""
 
 GREY = 128
-"""Every value of the uniform grey image, the worst case of the rules (seed 000, 4.2)."""
+"""Every value of the uniform grey image, the worst case of the rules (Brendel et al. 2020, section 4.2)."""
 
 
 class ImageShape(NamedTuple):

@@ -15,7 +15,8 @@ from evaluation.domain.images import ImageShape
 class QueryRules:
     """The query format: an attack may ask the model, a bounded number of times for each sample.
 
-    The defaults are version 1, the Adversarial Vision Challenge of NeurIPS 2018 (seed 000, 3.3, 4.1 and 4.2).
+    The defaults are version 1, the Adversarial Vision Challenge of NeurIPS 2018 (Brendel et al. 2020, sections 3.3, 4.1
+    and 4.2).
     Seconds are seconds of the reference machine; a worker multiplies them by its calibration factor.
     """
 

@@ -1,1 +1,1 @@
-"""The wire: frames and channels. docs/protocol.md is its page for people."""
+"""The wire protocol: frames and channels, described in docs/protocol.md."""

@@ -1,7 +1,7 @@
-"""The referee's end of a connection: whole frames, one deadline each, nothing taken on trust.
+"""The referee's end of a connection: whole frames, one deadline each.
 
-The peer is hostile. A frame is accepted only if its type is due, its count in range and its length exactly the one
-that type and count imply; it is read into a buffer that was allocated before, never by a length we were told.
+The peer is hostile. A frame is accepted only if its type is due, its count is in range and its length is exactly the
+one that type and count imply. It is read into a buffer that was allocated before, never by a length from the peer.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from evaluation.domain.results import Reason
 from evaluation.protocol import frames
 
 TICK = 0.25
-"""Seconds that one system call may block. Deadlines are kept to this accuracy without a system call more per frame."""
+"""Seconds that one system call may block. Deadlines have this accuracy, at no extra system call per frame."""
 
 _TIMEVAL = struct.Struct("@ll")
 
 
 class ChannelError(Exception):
-    """The peer broke the protocol, its time or its connection. `reason` names how; `detail` says what was seen."""
+    """The peer broke the protocol, its time limit or its connection: `reason`, and the observation in `detail`."""
 
     def __init__(self, reason: Reason, detail: str = "") -> None:
         super().__init__(f"{reason}: {detail}" if detail else str(reason))
@@ -33,7 +33,7 @@ class ChannelError(Exception):
 
 
 class Layout(NamedTuple):
-    """What a frame of one type looks like: counts allowed, payload = fixed + count x each bytes."""
+    """The layout of a frame type: the allowed counts; the payload is fixed + count x each bytes."""
 
     low: int
     high: int
@@ -43,7 +43,7 @@ class Layout(NamedTuple):
 
 @dataclass(slots=True)
 class Frame:
-    """One accepted frame. `payload` is a view into the channel's buffer, good until the next receive."""
+    """One accepted frame. `payload` is a view into the channel's buffer, valid until the next receive."""
 
     type: int
     count: int
@@ -58,16 +58,16 @@ class Channel:
         self._socket = connected
         self._socket.setblocking(True)
         tick = _TIMEVAL.pack(int(TICK), int(TICK % 1 * 1_000_000))
-        # blocking calls with a kernel time-out: one system call a frame where a Python time-out needs two
+        # blocking calls with a kernel timeout: one system call a frame, where a Python timeout needs two
         connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, tick)
         connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, tick)
         self._buffer = bytearray(frames.HEADER.size + max_payload)
         self._view = memoryview(self._buffer)
 
     def receive(self, due: Mapping[int, Layout], deadline: float) -> Frame:
-        """The next frame, whole, before `deadline` (`time.monotonic()`); raises `ChannelError`.
+        """Return the next whole frame, before `deadline` (`time.monotonic()`); raise `ChannelError`.
 
-        Reads up to a buffer full at once: peers only speak when spoken to, so bytes after the frame are a breach.
+        Read up to a full buffer at a time: a peer only sends replies, so bytes after the frame are an error.
         """
         head = frames.HEADER.size
         got = 0
@@ -90,7 +90,7 @@ class Channel:
         return Frame(kind, count, sequence, self._view[head:need])
 
     def _read(self, got: int, deadline: float) -> int:
-        """Read some bytes behind the first `got`; how many came."""
+        """Read bytes after the first `got`; return their number."""
         try:
             count = self._socket.recv_into(self._view[got:])
         except BlockingIOError:
@@ -104,7 +104,7 @@ class Channel:
         return max(count, 0)
 
     def send(self, kind: int, count: int, sequence: int, *parts: memoryview | bytes, deadline: float) -> None:
-        """Send one frame whose payload is `parts`, views of bytes, whole, before `deadline`; raises `ChannelError`."""
+        """Send one whole frame with the payload `parts`, views of bytes, before `deadline`; raise `ChannelError`."""
         size = sum(map(len, parts))
         pending: list[memoryview | bytes] = [frames.HEADER.pack(size, kind, count, sequence), *parts]
         while pending:
@@ -124,13 +124,13 @@ class Channel:
                     raise ChannelError(Reason.TOO_SLOW, "it did not read what was sent to it")
 
     def reject(self, text: str) -> None:
-        """Tell the peer why it is being dropped, if it still listens, and close."""
+        """Send the peer the reason for its rejection, if it still listens, and close."""
         with suppress(ChannelError):
             self.send(frames.REJECTED, 0, 0, text.encode("ascii", "replace"), deadline=time.monotonic())
         self.close()
 
     def bye(self) -> None:
-        """Tell the peer that the match is over, if it still listens, and close."""
+        """Send the peer BYE, if it still listens, and close."""
         with suppress(ChannelError):
             self.send(frames.BYE, 0, 0, deadline=time.monotonic())
         self.close()

@@ -1,7 +1,7 @@
-"""The frames: their header, types and payloads. Shipped with the SDK, so Python 3.8 and the standard library only.
+"""Frames: header, types and payloads. Shipped with the SDK, so Python 3.8 and the standard library only.
 
 Every frame is a 16-byte little-endian header (payload length u32, type u16, count u16, sequence u64) and a payload
-whose length follows from type and count. `docs/protocol.md` tells the whole conversation.
+whose length follows from type and count. `docs/protocol.md` describes the whole protocol.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ HEADER = struct.Struct("<IHHQ")
 """Payload length in bytes, type, count, sequence."""
 
 MAX_COUNT = 64
-"""The most images one frame carries."""
+"""Largest number of images in one frame."""
 
 # player -> referee
 HELLO = 1
@@ -39,7 +39,7 @@ PREDICT = 19
 REJECTED = 20
 """To a player that broke the protocol, before the connection closes. Payload: an ASCII sentence."""
 BYE = 21
-"""The match is over. No payload."""
+"""The match has ended. No payload."""
 
 HELLO_PAYLOAD = struct.Struct("<4sHH")
 """Magic, protocol version, role."""
@@ -58,7 +58,7 @@ ROLE_ATTACK = 2
 FLAG_TARGETED = 1
 
 UNCLASSIFIED = -1
-"""The label of an image that the model gave no valid label for. It counts as adversarial."""
+"""The label of an image without a valid label from the model. It counts as adversarial."""
 EXHAUSTED = -2
 """In ANSWERS: the budget of this sample is spent; the image was not forwarded."""
 

@@ -1,4 +1,4 @@
-"""The first exchange on every connection, and where a referee listens for it."""
+"""The first exchange on every connection, and the socket on which the referee waits for it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROLES = {Side.MODEL: frames.ROLE_MODEL, Side.ATTACK: frames.ROLE_ATTACK}
 
 
 class Listener:
-    """A socket file that takes exactly one connection: after the first, the file is gone and nobody else gets in."""
+    """A socket file that accepts exactly one connection: after the first, the file is removed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -29,7 +29,7 @@ class Listener:
         self._socket.listen(1)
 
     def accept(self, deadline: float, given_up: Callable[[], bool]) -> socket.socket:
-        """The player's connection, before `deadline` and while not `given_up()`; raises `ChannelError`."""
+        """Return the player's connection, before `deadline` and while not `given_up()`; raise `ChannelError`."""
         self._socket.settimeout(0.05)
         while True:
             try:
@@ -50,7 +50,7 @@ class Listener:
 
 
 def welcome(connected: socket.socket, side: Side, track: Track, rules: QueryRules, deadline: float) -> Channel:
-    """Read HELLO, check it, answer WELCOME; the open channel. Raises `ChannelError`, the socket closed."""
+    """Read and check HELLO, answer WELCOME, and return the open channel. Raise `ChannelError`, the socket closed."""
     channel = Channel(connected, max_payload=frames.MAX_COUNT * (rules.shape.size + 2))
     try:
         hello = channel.receive(HELLO_DUE, deadline)
@@ -61,7 +61,7 @@ def welcome(connected: socket.socket, side: Side, track: Track, rules: QueryRule
             raise ChannelError(Reason.BAD_HELLO, f"protocol version {version}, this referee speaks {frames.VERSION}")
         if role != _ROLES[side]:
             raise ChannelError(Reason.BAD_HELLO, f"role {role}, the {side} has role {_ROLES[side]}")
-        attacks = side is Side.ATTACK  # a model learns nothing of who plays against it
+        attacks = side is Side.ATTACK  # a model learns nothing about its opponent
         flags = frames.FLAG_TARGETED if attacks and track is Track.TARGETED else 0
         budget = rules.query_budget if attacks else 0
         payload = frames.WELCOME_PAYLOAD.pack(

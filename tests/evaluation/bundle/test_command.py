@@ -1,4 +1,4 @@
-"""`gauntlet verify`, as a person calls it."""
+"""The command `gauntlet verify`."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def test_it_counts_what_it_does_not_print(
     lines = written.splitlines(keepends=True)
     bundle.write_bytes(sign(b"".join(line for line in lines if b'"kind":"results"' not in line), seed))
     status, out, err = command(capsys, bundle)
-    told = [line for line in out.splitlines() if line.startswith("line ")]
-    assert (status, len(told)) == (3, 100)
+    shown = [line for line in out.splitlines() if line.startswith("line ")]
+    assert (status, len(shown)) == (3, 100)
     more = json.loads(command(capsys, bundle, "--json")[1])["more_problems"]
     assert f"and {more} more" in out.splitlines()
     assert f"{100 + more} problems" in err

@@ -1,4 +1,4 @@
-"""docs/protocol.md says what the code does: numbers, layouts, reasons, and its examples byte by byte."""
+"""docs/protocol.md agrees with the code: numbers, layouts, reasons, and its examples byte by byte."""
 
 from __future__ import annotations
 

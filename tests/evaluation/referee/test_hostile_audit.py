@@ -158,7 +158,7 @@ def test_a_single_label_that_changes_is_within_the_tolerance(game: Any) -> None:
     assert all(row.distance > 1 / 255 for row in rows)
 
 
-def test_what_no_candidate_confirms_is_not_confirmed(game: Any) -> None:
+def test_a_sample_without_a_confirmed_candidate_fails(game: Any) -> None:
     """One sample with one adversarial answer that was a slip: within the tolerance, and worth nothing."""
     asked: list[bytes] = []
 
@@ -196,22 +196,22 @@ def test_verdict_and_audit_frames_look_like_the_attacks_own(game: Any, wire: Any
         player.hello(1)
         frames: list[tuple[int, int, int, int]] = []
         lives.append(frames)
-        while (told := player.receive()).kind == 19:
-            frames.append((told.kind, told.count, told.sequence, len(told.payload)))
-            images = np.frombuffer(told.payload, np.uint8).reshape(told.count, -1)
-            player.labels(told, game.brightness(images).tolist())
+        while (received := player.receive()).kind == 19:
+            frames.append((received.kind, received.count, received.sequence, len(received.payload)))
+            images = np.frombuffer(received.payload, np.uint8).reshape(received.count, -1)
+            player.labels(received, game.brightness(images).tolist())
 
     sizes = [2, 3, 7, 2, 5, 3, 2, 7, 3]
 
     def attack(connected: socket.socket) -> None:
         player = wire(connected)
-        player.sit_down_to_attack()
+        player.begin_attack()
         for sequence, size in enumerate(sizes, 1):
             places = [index % len(player.samples) for index in range(size)]
             images = [player.brighter(place, 10 + sequence + index) for index, place in enumerate(places)]
             player.ask(sequence, [player.samples[place] for place in places], images)
         player.finish(len(sizes) + 1)
-        player.wait_for_the_end()
+        player.wait_for_disconnect()
 
     rows = game.play(raw_model=recording_model, raw_attack=attack)
     assert [row.outcome for row in rows] == [Outcome.ADVERSARIAL] * 3
@@ -227,7 +227,7 @@ def test_verdict_and_audit_frames_look_like_the_attacks_own(game: Any, wire: Any
         assert all(payload == count * game.rules.shape.size for _, count, _, payload in life)
 
 
-def test_the_model_is_restarted_where_nobody_can_foresee(game: Any) -> None:
+def test_the_place_of_the_restart_cannot_be_predicted(game: Any) -> None:
     def frames_before_the_restart(seed: int) -> int:
         lives: list[int] = []
 
@@ -252,7 +252,7 @@ def test_the_model_is_restarted_where_nobody_can_foresee(game: Any) -> None:
 def test_an_attack_cannot_compute_from_its_seed_what_is_asked_again(game: Any, wire: Any) -> None:
     """It knows the referee's code, the seed that it was given, and every frame that it sent."""
     sent: list[tuple[bytes, int]] = []
-    told: list[int] = []
+    received: list[int] = []
     lives: list[set[bytes]] = []
 
     def model(connected: socket.socket) -> None:
@@ -267,18 +267,18 @@ def test_an_attack_cannot_compute_from_its_seed_what_is_asked_again(game: Any, w
 
     def attack(connected: socket.socket) -> None:
         player = wire(connected)
-        player.sit_down_to_attack()
-        told.append(player.seed)
+        player.begin_attack()
+        received.append(player.seed)
         for sequence in range(1, 121):
             place = sequence % len(player.samples)
             image = player.brighter(place, sequence)
             labels, _ = player.ask(sequence, [player.samples[place]], [image])
             sent.append((image, labels[0]))
         player.finish(121)
-        player.wait_for_the_end()
+        player.wait_for_disconnect()
 
     game.play(raw_model=model, raw_attack=attack)
-    foreseen = audit.Audit(derive_seed(told[0], "audit"), 3 * (1 + game.rules.query_budget))
+    foreseen = audit.Audit(derive_seed(received[0], "audit"), 3 * (1 + game.rules.query_budget))
     clean = np.stack([sample.image.reshape(-1) for sample in game.samples(3)])
     foreseen.watch(clean, [3] * 3, [0.0] * 3, whole=False)
     for image, label in sent:
@@ -446,7 +446,7 @@ def clinging_model(
     return model
 
 
-def test_a_model_that_clings_to_what_it_saw_is_caught_by_the_fresh_start(game: Any) -> None:
+def test_a_model_that_remembers_images_is_caught_by_the_fresh_start(game: Any) -> None:
     """The cheat that the rule of 2018 names: remember the images before the attack, and call what is near the same."""
     rows = game.play(
         attack=scan,

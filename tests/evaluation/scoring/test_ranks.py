@@ -57,7 +57,7 @@ def test_it_separates_players_whose_own_intervals_overlap() -> None:
     assert ranks_of(players).separated("0", "1")
 
 
-def test_equal_players_are_seldom_told_apart() -> None:
+def test_equal_players_are_seldom_separated() -> None:
     """At most one board of equals in twenty, over all its pairs."""
     claims = 0
     for seed in range(60):

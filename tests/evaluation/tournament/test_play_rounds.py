@@ -1,4 +1,4 @@
-"""Whole rounds by the shipped schedules: they end, cost no more than they said, and ask for nothing twice."""
+"""Whole rounds by the shipped schedules: they end, stay below their bound, and demand nothing twice."""
 
 from __future__ import annotations
 
@@ -56,6 +56,6 @@ def test_it_works(schedule: str, guard: bool, sides: tuple[int, int, int], sweep
         places = [place for place in state.places if place.track is track]
         assert [place.place for place in places] == list(range(1, count + 1))
         assert {place.player for place in places} == set(known.priors[track])
-        # scores stand first: those of the last stage that met anybody but their own team
+        # scores stand first: those of the last stage that met other teams
         scored = [place.value is not None for place in places]
         assert scored == sorted(scored, reverse=True)

@@ -42,7 +42,7 @@ def test_it_works(make_field: Any, play_out: Any, schedule: Schedule, world: dic
     field = make_field(distances.shape, **world)
     plan, played = play_out(schedule, field, distances, seed)
 
-    # the order of arrival decides nothing, nor do results that nobody asked for
+    # the order of arrival decides nothing, nor do results that were not demanded
     assert play_out(schedule, field, distances, seed + 1)[0] == plan
     assert schedule.plan(field, np.where(np.isnan(played), 1e9, played)) == plan
 
