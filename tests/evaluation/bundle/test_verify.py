@@ -43,7 +43,7 @@ def test_without_a_key_it_says_which_one_to_compare(signed: bytes, seed: bytes) 
     report = verify(signed)
     assert report.ok
     assert public_key(seed) in report.summary[-1]
-    assert "compare it with the one that the organisers publish" in report.summary[-1]
+    assert "compare it with the key that the organisers publish" in report.summary[-1]
 
 
 @pytest.mark.parametrize("kind", KINDS)
