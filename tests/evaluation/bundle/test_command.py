@@ -56,7 +56,7 @@ def test_it_counts_what_it_does_not_print(
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("nowhere.jsonl",), "cannot be read"),
         (("empty",), "the file is empty"),
@@ -66,7 +66,7 @@ def test_it_counts_what_it_does_not_print(
 )
 def test_it_rejects(
     words: tuple[str, ...],
-    said: str,
+    message: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -75,7 +75,7 @@ def test_it_rejects(
     (tmp_path / "empty").touch()
     status, _, err = command(capsys, *words)
     assert status == 2
-    assert said in err
+    assert message in err
 
 
 def test_what_was_given_for_a_key_is_not_repeated(

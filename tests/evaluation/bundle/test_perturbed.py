@@ -1,4 +1,4 @@
-"""Released archives of perturbed images are those that the signed results name."""
+"""Released archives of perturbed images must match the signed results."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def record(played: Record) -> Record:
 
 @pytest.fixture
 def files(record: Record) -> Files:
-    """What is in the archive of `PAIR`."""
+    """The files of the archive of `PAIR`."""
     return {
         "pair.json": json.dumps({"model": PAIR[0], "attack": PAIR[1]}).encode(),
         "samples.csv": table(record, PAIR),
@@ -109,10 +109,10 @@ CHEATS: dict[str, tuple[Callable[[Files], Any], str]] = {
 
 @pytest.mark.parametrize("cheat", CHEATS)
 def test_it_rejects(record: Record, seed: bytes, files: Files, cheat: str) -> None:
-    change, said = CHEATS[cheat]
+    change, message = CHEATS[cheat]
     change(files)
     texts = problems(record, seed, archive(files))
-    assert any(said in text and text.startswith("a.zip") for text in texts), texts
+    assert any(message in text and text.startswith("a.zip") for text in texts), texts
 
 
 def test_it_rejects_what_is_no_archive(record: Record, seed: bytes) -> None:

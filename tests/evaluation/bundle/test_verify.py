@@ -130,7 +130,7 @@ def test_a_change_that_cuts_another_player_is_named_though_results_are_lacking(w
 
 
 def upper(content: bytes) -> bytes:
-    """The same signature in capitals."""
+    """Return the same signature in capitals."""
     at = content.index(b'"signature":"') + len(b'"signature":"')
     return content[:at] + content[at : at + 128].upper() + content[at + 128 :]
 
@@ -162,7 +162,7 @@ def test_a_problem_is_short_however_long_what_it_is_about(written: bytes, seed: 
 
 
 @pytest.mark.parametrize(
-    ("break_it", "said"),
+    ("break_it", "message"),
     [
         (lambda content: content[:-1], "cut off"),
         (lambda content: content[: len(content) // 2], "cut off"),
@@ -183,9 +183,9 @@ def test_a_problem_is_short_however_long_what_it_is_about(written: bytes, seed: 
         (lambda content: b"{}\n" * 1000, "not an object with a kind"),
     ],
 )
-def test_it_rejects_a_hostile_file(signed: bytes, break_it: Callable[[bytes], bytes], said: str) -> None:
+def test_it_rejects_a_hostile_file(signed: bytes, break_it: Callable[[bytes], bytes], message: str) -> None:
     report = verify(break_it(signed))
-    assert any(said in problem.text for problem in report.problems), report.problems
+    assert any(message in problem.text for problem in report.problems), report.problems
 
 
 def test_it_rejects_what_is_no_key(signed: bytes) -> None:

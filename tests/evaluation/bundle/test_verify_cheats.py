@@ -250,10 +250,10 @@ CHEATS: dict[str, tuple[Callable[[Lines], object], str, str]] = {
 
 @pytest.mark.parametrize("cheat", CHEATS)
 def test_it_rejects_what_is_signed_but_does_not_fit(written: bytes, seed: bytes, cheat: str) -> None:
-    change, kind, said = CHEATS[cheat]
+    change, kind, message = CHEATS[cheat]
     lines = list(decode(written))
     change(lines)
     report = verify(sign(encode(lines), seed), public_key(seed))
-    found = [problem for problem in report.problems if said in problem.text]
+    found = [problem for problem in report.problems if message in problem.text]
     assert found, report.problems
     assert lines[found[0].line - 1]["kind"] == kind

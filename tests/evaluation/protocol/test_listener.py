@@ -52,7 +52,7 @@ def test_it_rejects_a_second_connection(listener: Listener) -> None:
 
 
 def test_it_rejects_a_second_connection_that_waited(listener: Listener) -> None:
-    """It got into the queue before the first was accepted; it is closed."""
+    """A connection that queued before the first was accepted is closed."""
     with dial(), dial() as second, listener.accept(soon(), lambda: False):
         second.settimeout(5.0)
         with suppress(ConnectionResetError):  # the other way in which a system reports it

@@ -31,7 +31,7 @@ def page(root: Path) -> str:
 
 
 def table_after(page: str, start: str) -> list[list[str]]:
-    """The cells of the first table after a text, without its head."""
+    """Return the cells of the first table after a text, without its header."""
     rows = re.search(r"(?:^\|.*\n)+", page[page.index(start) + len(start) :], re.MULTILINE)
     assert rows is not None
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[0].splitlines()[2:]]

@@ -1,4 +1,4 @@
-"""Attacks that break the protocol: each is named, keeps what it had found, and disturbs nothing else."""
+"""Attacks that break the protocol: the failure is named, their results are kept, and other pieces are unaffected."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def wrong_type(player: Any) -> None:
     player.send(LABELS, 1, 2, b"\0\0")
 
 
-def unheard_of_type(player: Any) -> None:
+def unknown_type(player: Any) -> None:
     player.send(999, 1, 2)
 
 
@@ -70,7 +70,7 @@ def sequence_skipped(player: Any) -> None:
     player.send(QUERY, 1, 3, _query_payload(player))
 
 
-def sequence_of_long_ago(player: Any) -> None:
+def old_sequence(player: Any) -> None:
     player.ask(2, [player.samples[0]], [player.brighter(0, 1)])
     player.send(QUERY, 1, 1, _query_payload(player))
 
@@ -102,7 +102,7 @@ def disconnect(player: Any) -> None:
 
 BREACHES: list[tuple[Breach, Reason]] = [
     (wrong_type, Reason.BAD_TYPE),
-    (unheard_of_type, Reason.BAD_TYPE),
+    (unknown_type, Reason.BAD_TYPE),
     (count_of_zero, Reason.BAD_COUNT),
     (count_too_large, Reason.BAD_COUNT),
     (one_byte_short, Reason.BAD_LENGTH),
@@ -111,7 +111,7 @@ BREACHES: list[tuple[Breach, Reason]] = [
     (endless, Reason.UNEXPECTED_BYTES),
     (two_frames_at_once, Reason.UNEXPECTED_BYTES),
     (sequence_skipped, Reason.BAD_SEQUENCE),
-    (sequence_of_long_ago, Reason.BAD_SEQUENCE),
+    (old_sequence, Reason.BAD_SEQUENCE),
     (largest_sequence, Reason.BAD_SEQUENCE),
     (finish_out_of_sequence, Reason.BAD_SEQUENCE),
     (unknown_sample, Reason.UNKNOWN_SAMPLE),

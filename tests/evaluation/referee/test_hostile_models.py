@@ -1,4 +1,4 @@
-"""Models that fail or break the protocol: each is named, and the attack keeps what that earns it."""
+"""Models that fail or break the protocol: the failure is named, and the attack is credited for it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def wrong_sequence(player: Any, received: Any) -> None:
     player.send(LABELS, received.count, received.sequence + 1, b"\3\0" * received.count)
 
 
-def answer_to_the_question_before(player: Any, received: Any) -> None:
+def answer_to_the_previous_question(player: Any, received: Any) -> None:
     player.send(LABELS, received.count, received.sequence - 1, b"\3\0" * received.count)
 
 
@@ -76,7 +76,7 @@ BREACHES: list[tuple[Breach, Reason]] = [
     (payload_too_short, Reason.BAD_LENGTH),
     (oversized, Reason.BAD_LENGTH),
     (wrong_sequence, Reason.BAD_SEQUENCE),
-    (answer_to_the_question_before, Reason.BAD_SEQUENCE),
+    (answer_to_the_previous_question, Reason.BAD_SEQUENCE),
     (two_answers, Reason.UNEXPECTED_BYTES),
     (disconnect, Reason.DISCONNECTED),
     (disconnect_in_mid_frame, Reason.DISCONNECTED),
@@ -84,7 +84,7 @@ BREACHES: list[tuple[Breach, Reason]] = [
 
 
 def _fails_unless_clean(game: Any, wire: Any, breach: Breach) -> Callable[[socket.socket], None]:
-    """A raw model that labels clean images well and commits `breach` on every other frame."""
+    """Return a raw model that labels clean images correctly and commits `breach` on every other frame."""
     clean = {sample.image.tobytes() for sample in game.samples(10)}
     size = game.rules.shape.size
 
@@ -103,7 +103,7 @@ def _fails_unless_clean(game: Any, wire: Any, breach: Breach) -> Callable[[socke
 
 
 def _asks(frames: list[list[int]], answers: list[list[int]]) -> Callable[[Any], Callable[[socket.socket], None]]:
-    """A raw attack whose n-th frame asks about the samples at the given places, each a little brighter than before."""
+    """Return a raw attack whose n-th frame asks about the samples at these places, with rising brightness."""
 
     def of(wire: Any) -> Callable[[socket.socket], None]:
         def serve(connected: socket.socket) -> None:
@@ -174,7 +174,7 @@ def test_a_model_that_failed_once_is_asked_again_and_answers(game: Any, wire: An
 
 
 def test_a_model_that_failed_in_one_piece_may_play_the_next(game: Any, wire: Any) -> None:
-    """Else a row would depend on which pieces the same worker played before."""
+    """Otherwise a row would depend on the pieces that the same worker played before."""
     rows = game.play(
         raw_model=_fails_unless_clean(game, wire, disconnect),
         raw_attack=_asks([[0]], [])(wire),

@@ -1,4 +1,4 @@
-"""A match between players that keep the rules."""
+"""A match between players that follow the rules."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_it_plays_pieces_of_the_rules_size(game: Any) -> None:
 
 
 def test_a_row_depends_on_no_other_piece(game: Any) -> None:
-    """An attack that would go on with what it learned in the piece before, had it not a process for each."""
+    """An attack with memory: it would use what it learned in earlier pieces, if its process were kept."""
 
     def attack_of(connected: socket.socket) -> None:
         learned = [40.0]
@@ -77,7 +77,7 @@ def test_a_row_depends_on_no_other_piece(game: Any) -> None:
     together = play(samples)
     assert together == play(samples[:2]) + play(samples[2:4]) + play(samples[4:])
     assert together[2:4] + together[:2] == play(samples[2:4] + samples[:2])
-    assert len({row.queries for row in together}) > 1  # within a piece it may share what it learns
+    assert len({row.queries for row in together}) > 1  # within a piece the attack may share what it learns
 
 
 def test_it_records_grey_where_nothing_was_found(game: Any) -> None:

@@ -9,7 +9,7 @@ from evaluation.scoring.v1 import attack_score, model_score
 
 
 def players(seed: int, *strengths: float, samples: int = 200, noise: float = 0.1) -> list[np.ndarray]:
-    """(3 opponents, samples) for each strength: samples differ far more than players do."""
+    """Return (3 opponents, samples) for each strength; samples differ far more than players do."""
     rng = np.random.default_rng(seed)
     hardness = rng.normal(0, 0.6, samples)
     return [np.exp(hardness + strength + rng.normal(0, noise, (3, samples))) for strength in strengths]

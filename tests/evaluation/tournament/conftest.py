@@ -1,4 +1,4 @@
-"""Fields and a referee for the tests of schedules."""
+"""Fields for the tests of schedules, and a loop that plays them."""
 
 from __future__ import annotations
 

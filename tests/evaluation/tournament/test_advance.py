@@ -121,7 +121,7 @@ def with_rows(known: RoundFacts, requests: Iterable[Request]) -> RoundFacts:
 
 
 def play(known: RoundFacts) -> tuple[RoundFacts, list[RoundState]]:
-    """Everything that was asked for, round after round."""
+    """Return everything that was requested, step by step."""
     states = [advance(known)]
     while not states[-1].over:
         known = with_rows(known, states[-1].requests)

@@ -89,7 +89,7 @@ def test_it_leaves_at_the_end_of_the_stage_and_comes_last(schedule: str) -> None
 
 
 def test_the_stage_is_decided_as_though_it_had_not_entered() -> None:
-    """Medians, ranks and places of everybody else: those of the round without it."""
+    """Medians, ranks and places of all other players are those of the round without it."""
     _, state = played_out(replace(facts(9, 9), failed_audits=failing("m08", TOP_ATTACKS)))
     _, without = played_out(facts(8, 9))
     lines = [line for line in state.brackets[0].plan.stages[0].decisions if not line.inconsistent]
@@ -109,7 +109,7 @@ def test_its_place_goes_to_another_model() -> None:
 
 
 def test_a_finished_stage_does_not_change() -> None:
-    """The audit fails on 16 samples: the stage on 10 had no reason to do without it."""
+    """The audit fails on 16 samples, so the stage on 10 keeps its decisions."""
     known = facts(12, 12)
     _, before = played_out(known)
     _, state = played_out(replace(known, failed_audits=failing("m00", TOP_ATTACKS, on=(16,))))

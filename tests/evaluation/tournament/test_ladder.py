@@ -182,7 +182,7 @@ def test_it_agrees_with_another_implementation(make_field: Any, players: int, se
 
 
 def reference_ladder(D: NDArray[np.float64], field: Field, guard: bool) -> list[tuple[int, ...]]:  # noqa: N803
-    """The ladder in short, by loops, with exact mean ranks; everybody meets in the last stage."""
+    """The ladder as short loops, with exact mean ranks; all remaining players meet in the last stage."""
     n = len(D)
     cuts = [(8, max(20, -(-n // 2))), (16, max(16, -(-n // 4))), (40, max(14, -(-n // 7))), (100, 10)]
     models, attacks = list(field.model_prior), list(field.attack_prior)
@@ -222,7 +222,7 @@ def reference_panels(
     models: list[int],
     attacks: list[int],
 ) -> tuple[list[int], list[int]]:
-    """Five, then those who most often beat all of the panel before the panels that were met."""
+    """Five, then those that most often beat all of the panel on the pairs of the stage before."""
     panels = models[:5], attacks[:5]
     for side, order in enumerate((models, attacks)):
         panel = panels[side]

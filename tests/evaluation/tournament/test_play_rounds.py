@@ -15,7 +15,7 @@ SAMPLES = 24
 
 
 def facts(schedule: str, guard: bool, sides: tuple[int, int, int], sweep: bool) -> RoundFacts:
-    """Every third player is of the team that its number names, so that some pairs are of one team."""
+    """Put every third player into a team by its number, so that some pairs are of one team."""
     entrants = tuple(
         RoundEntrant(track, f"{track}-{number}", (f"team {number}",) if number % 3 == 0 else ())
         for track, count in zip(Track, sides, strict=True)

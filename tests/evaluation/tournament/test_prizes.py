@@ -1,4 +1,4 @@
-"""Prizes: neighbours are compared by opponents that are of neither's team."""
+"""Prizes: neighbours are compared on opponents that belong to neither's team."""
 
 from __future__ import annotations
 
