@@ -63,7 +63,7 @@ def _measure(addresses: dict[str, str]) -> Section:
     pool = crowd.make_pool(competition)
     crowd.fill(competition, pool, TEAMS)
     filled = _seconds(partial(services.recompute, track))
-    moved = _everybody_moves(crowd, services, track, pool)
+    moved = _all_ranks_move(crowd, services, track, pool)
 
     client = Client(headers={"host": "localhost"})
     contenders = {kind: partial(_seconds, partial(_get, client, address)) for kind, address in addresses.items()}
@@ -94,7 +94,7 @@ def _measure(addresses: dict[str, str]) -> Section:
     )
 
 
-def _everybody_moves(crowd: Any, services: Any, track: Any, pool: Any) -> float:
+def _all_ranks_move(crowd: Any, services: Any, track: Any, pool: Any) -> float:
     """Return the seconds of a recompute after the last team became the first."""
     last = track.standings.order_by("-rank").first()
     crowd.score([last.evaluation.submission], pool, first=2 * TEAMS)

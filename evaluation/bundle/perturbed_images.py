@@ -43,8 +43,8 @@ def check_pair(bundle: Bundle, name: str, file: IO[bytes]) -> Iterator[tuple[int
     line = 1
     try:
         with zipfile.ZipFile(file) as archive:
-            told = json.loads(_read(archive, PAIR))
-            pair = str(told["model"]), str(told["attack"])
+            content = json.loads(_read(archive, PAIR))
+            pair = str(content["model"]), str(content["attack"])
             if pair not in bundle.results_at:
                 yield line, f"{name}: there are no results of {quoted(pair[0])} against {quoted(pair[1])}"
                 return

@@ -137,8 +137,8 @@ def body(record: Record) -> bytes:
 def _check_size(content: bytes) -> None:
     """Check that the bundle can be read once it is signed."""
     lines, longest = content.count(b"\n"), max(map(len, content.split(b"\n"))) + 1
-    per_line, beside = _SIGNATURE_BYTES
-    size = len(content) + lines * per_line + beside
+    per_line, fixed = _SIGNATURE_BYTES
+    size = len(content) + lines * per_line + fixed
     for found, most, what in (
         (lines + 1, MOST_LINES, "lines"),
         (longest, MOST_LINE_BYTES, "bytes in a line"),

@@ -78,10 +78,10 @@ class Channel:
                 length, kind, count, sequence = frames.HEADER.unpack_from(self._buffer)
                 layout = due.get(kind)
                 if layout is None:
-                    raise ChannelError(Reason.BAD_TYPE, f"type {kind}, due were {sorted(due)}")
+                    raise ChannelError(Reason.BAD_TYPE, f"type {kind}, expected one of {sorted(due)}")
                 low, high, fixed, each = layout
                 if not low <= count <= high:
-                    raise ChannelError(Reason.BAD_COUNT, f"count {count}, allowed are {low} to {high}")
+                    raise ChannelError(Reason.BAD_COUNT, f"count {count}, expected {low} to {high}")
                 if length != fixed + count * each:
                     raise ChannelError(Reason.BAD_LENGTH, f"payload of {length} bytes, {fixed + count * each} expected")
                 need = head + length
@@ -100,7 +100,7 @@ class Channel:
         if count == 0:
             raise ChannelError(Reason.DISCONNECTED, "in mid-frame" if got else "")
         if time.monotonic() > deadline:
-            raise ChannelError(Reason.TOO_SLOW, f"{got + max(count, 0)} bytes of a frame came in time")
+            raise ChannelError(Reason.TOO_SLOW, f"{got + max(count, 0)} bytes of a frame arrived in time")
         return max(count, 0)
 
     def send(self, kind: int, count: int, sequence: int, *parts: memoryview | bytes, deadline: float) -> None:
@@ -121,7 +121,7 @@ class Channel:
             if pending:
                 pending[0] = memoryview(pending[0])[sent:]
                 if time.monotonic() > deadline:
-                    raise ChannelError(Reason.TOO_SLOW, "it did not read what was sent to it")
+                    raise ChannelError(Reason.TOO_SLOW, "it did not read the frames sent to it")
 
     def reject(self, text: str) -> None:
         """Send the peer the reason for its rejection, if it still listens, and close."""

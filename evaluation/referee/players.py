@@ -118,11 +118,11 @@ class ConnectedPlayer:
             self._channel.reject(str(error))
             self._channel = None
         hung_up = error.reason is Reason.DISCONNECTED
-        departure = self._connection.dismiss(patience=PATIENCE if hung_up else 0.0)
+        player_exit = self._connection.dismiss(patience=PATIENCE if hung_up else 0.0)
         reason, detail = error.reason, error.detail
-        if departure.reason is not None and reason in (Reason.DISCONNECTED, Reason.EXITED_IN_SETUP):
-            reason = Reason.EXITED_IN_SETUP if starting and departure.reason is Reason.CRASHED else departure.reason
-            detail = departure.detail
+        if player_exit.reason is not None and reason in (Reason.DISCONNECTED, Reason.EXITED_IN_SETUP):
+            reason = Reason.EXITED_IN_SETUP if starting and player_exit.reason is Reason.CRASHED else player_exit.reason
+            detail = player_exit.detail
         failure = Failure(self.side, reason, detail, in_setup)
         self.failures.append(failure)
         return PlayerFailedError(failure, final=self.gone)
@@ -136,10 +136,10 @@ class ConnectedPlayer:
             return
         self._channel.bye()
         self._channel = None
-        still = [end for end in self._ending if not end.over]
-        over, self._ending = [end for end in self._ending if end.over], [*still, BackgroundEnd(self._connection)]
+        pending = [end for end in self._ending if not end.over]
+        finished, self._ending = [end for end in self._ending if end.over], [*pending, BackgroundEnd(self._connection)]
         self._connection = self._connection.another()
-        for end in over:
+        for end in finished:
             end.join()
 
     def close(self) -> None:

@@ -79,12 +79,12 @@ def counted_against(field: Field, stage: Stage, side: Side, name: str) -> list[i
 
     These are all for a model, and those that are not of its own team for an attack.
     """
-    everybody = counted_opponents(field, stage, side)
+    all_counted = counted_opponents(field, stage, side)
     if side is Side.MODEL:
-        return everybody
+        return all_counted
     attack = [entrant.name for entrant in field.attacks].index(name)
     own = field.own_pairs()[:, attack]
-    return [model for model in everybody if not own[model]]
+    return [model for model in all_counted if not own[model]]
 
 
 def counted_opponents(field: Field, stage: Stage, side: Side) -> list[int]:
@@ -147,10 +147,10 @@ def _filled(
     opponents: Sequence[int],
 ) -> Place:
     side = place.track.side
-    everybody = counted_opponents(field, last, side)
+    all_counted = counted_opponents(field, last, side)
     rivals = field.attacks if side is Side.MODEL else field.models
     against_all = (
-        score if len(opponents) == len(everybody) else _score(side, field, played, failed, place.player, everybody)
+        score if len(opponents) == len(all_counted) else _score(side, field, played, failed, place.player, all_counted)
     )
     unbroken = False
     if side is Side.MODEL:
@@ -162,7 +162,7 @@ def _filled(
         low=score.low,
         high=score.high,
         met=len(opponents),
-        opponents=len(everybody),
+        opponents=len(all_counted),
         value_against_all=against_all.value,
         failures=score.failures,
         worst_opponent=rivals[opponents[score.worst_opponent]].name,

@@ -6,7 +6,7 @@
 | 2     | 16      | a quarter, at least 16| 10    |
 | 3     | 40      | a seventh, at least 14| 10    |
 | 4     | 100     | 10                    | 10    |
-| last  | all     | everybody stays       | all   |
+| last  | all     | all                   | all   |
 
 The places of each side follow from its own N. A stage that would eliminate no player of either side is left out, and
 sample counts end at those of the field. A stage chooses the panels, plays, computes the recursive top five of the

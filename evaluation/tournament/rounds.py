@@ -126,13 +126,13 @@ def advance(facts: RoundFacts) -> RoundState:
     `NobodyLeftError` where every model left, and `ValueError` where `facts` contradict themselves or one side of the
     untargeted bracket is empty.
     """
-    main = _arena(facts, Track.UNTARGETED, _named(facts, Track.MODEL))
+    main = _bracket_data(facts, Track.UNTARGETED, _named(facts, Track.MODEL))
     brackets = [Bracket(Track.UNTARGETED, main.plan)]
     if main.plan.result is None:
         return RoundState(tuple(brackets), _wanted(main))
     targeted = None
     if any(entrant.track is Track.TARGETED for entrant in facts.entrants):
-        targeted = _arena(facts, Track.TARGETED, main.plan.result.best_models)
+        targeted = _bracket_data(facts, Track.TARGETED, main.plan.result.best_models)
         brackets.append(Bracket(Track.TARGETED, targeted.plan))
         if targeted.plan.result is None:
             return RoundState(tuple(brackets), _wanted(targeted))
@@ -192,7 +192,7 @@ class _Rows:
 
 
 @dataclass(frozen=True)
-class _Arena:
+class _BracketData:
     """One bracket as arrays: its field, its results and its plan."""
 
     field: Field
@@ -207,11 +207,11 @@ class _Arena:
         return failed
 
 
-def _arena(facts: RoundFacts, track: Track, models: Sequence[str]) -> _Arena:
+def _bracket_data(facts: RoundFacts, track: Track, models: Sequence[str]) -> _BracketData:
     field = _field(facts, track, models)
     rows = _rows(facts, field)
     played = _played(field, rows)
-    return _Arena(field, rows, played, schedule_named(facts.schedule, guard=facts.guard).plan(field, played))
+    return _BracketData(field, rows, played, schedule_named(facts.schedule, guard=facts.guard).plan(field, played))
 
 
 def _without(main: Plan, targeted: Plan) -> Plan:
@@ -293,14 +293,15 @@ def _rows(facts: RoundFacts, field: Field) -> _Rows:
     return _Rows((of_models, of_attacks, numbers), [row for _, _, rows in pairs for row in rows.values()])
 
 
-def _wanted(arena: _Arena) -> tuple[Request, ...]:
-    models, attacks = arena.field.models, arena.field.attacks
+def _wanted(bracket: _BracketData) -> tuple[Request, ...]:
+    models, attacks = bracket.field.models, bracket.field.attacks
     return tuple(
-        Request(models[want.model].name, attacks[want.attack].name, want.samples[-1] + 1) for want in arena.plan.wanted
+        Request(models[want.model].name, attacks[want.attack].name, want.samples[-1] + 1)
+        for want in bracket.plan.wanted
     )
 
 
-def _sweep_requests(main: _Arena) -> tuple[Request, ...]:
+def _sweep_requests(main: _BracketData) -> tuple[Request, ...]:
     count = sweep_samples(main.field.samples)
     return tuple(
         Request(main.field.models[model].name, main.field.attacks[attack].name, count)
@@ -309,7 +310,7 @@ def _sweep_requests(main: _Arena) -> tuple[Request, ...]:
     )
 
 
-def _all_places(main: _Arena, targeted: _Arena | None) -> tuple[Place, ...]:
+def _all_places(main: _BracketData, targeted: _BracketData | None) -> tuple[Place, ...]:
     failed = main.failed()
     found = [*places(Track.MODEL, main.field, main.plan, main.played, failed)]
     found += places(Track.UNTARGETED, main.field, main.plan, main.played, failed)

@@ -99,7 +99,7 @@ def test_a_first_panel_without_success_is_replaced_though_fewer_than_five_attack
 
 
 def test_panels_that_would_stay_are_not_replaced(make_field: Any) -> None:
-    # two attacks that are one and the same are a tie of everybody, and both are in the panel
+    # two identical attacks make all models tie, and both are in the panel
     plan = Ladder().plan(make_field((5, 2, 8)), np.ones((5, 2, 8)))
     assert not any(stage.renewed for stage in plan.stages)
     plan = Ladder().plan(make_field((24, 2, 8)), np.ones((24, 2, 8)))
@@ -156,7 +156,7 @@ def test_given_models_are_met_by_every_attack(make_field: Any, play_out: Any) ->
 
 def test_the_ceiling() -> None:
     assert Ladder().ceiling(100, 100, 200) == 100_800
-    # a small field: everybody before everybody on everything is less than panels of ten
+    # a small field: all against all on all samples is less than panels of ten
     assert Ladder().ceiling(12, 12, 200) == 12 * 12 * 200
     # 5 models: 40 x 8, 20 x 8 more, 16 x 24 more, 14 x 60 more, 10 x 20 more
     assert Ladder().ceiling(5, 40, 120, models_given=True) == 5 * (320 + 160 + 384 + 840 + 200)
