@@ -1,1 +1,1 @@
-"""The speeds that docs/performance.md reports: `make bench`, or `python -m bench [names]`. One file per measurement."""
+"""Benchmarks behind docs/performance.md: `make bench`, or `python -m bench [names]`. One file per measurement."""

@@ -1,4 +1,4 @@
-"""`python -m bench [names] [--write PAGE]`: run measurements, print their tables."""
+"""The command `python -m bench [names] [--write PAGE]`: runs measurements and prints their tables."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ NAMES = ("chain", "lockstep", "sandboxes", "memory", "leaderboard", "pushes", "r
 
 
 def main() -> int:
-    """Exit status 1 where a measurement could not be made; the others are made all the same."""
-    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure; Markdown tables on stdout.")
+    """Run the measurements; return 1 where one could not be made (the others are made)."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Run benchmarks; Markdown tables on stdout.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which measurements: {', '.join(NAMES)}; default all")
-    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the tables into this page, in place of theirs")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="write the tables into this page")
     chosen = parser.parse_args()
     unknown = set(chosen.names) - set(NAMES)
     if unknown:
-        parser.error(f"no measurement is called {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
+        parser.error(f"unknown measurement {', '.join(sorted(unknown))}: choose from {', '.join(NAMES)}")
     texts = []
     sections: list[Section] = []
     missing = 0
@@ -32,8 +32,8 @@ def main() -> int:
             texts.append(sections[-1].text())
         except NotAvailableError as error:
             missing += 1
-            say(f"{name}: left out. {error}")
-            texts.append(f"*{name}: left out. {error}*\n")
+            say(f"{name}: skipped. {error}")
+            texts.append(f"*{name}: skipped. {error}*\n")
     text = f"{machine()}.\n\n" + "\n".join(texts)
     print(text)
     if chosen.write and chosen.names:

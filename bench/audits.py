@@ -1,9 +1,9 @@
-"""How often the audit blames an honest model.
+"""How often the audit fails an honest model.
 
 usage: python -m bench.audits COUNT [MODEL...]
-Plays COUNT pieces of three samples, of the bundled models in turns or of those that are named, each with its own random
-restart and fresh start, against an attack that stays at the decision boundary, where a rounding error is seen first.
-Prints a line for each piece that did not pass, and the counts at the end.
+Plays COUNT pieces of three samples, of the bundled or the named models in turn, each with its own random restart and
+fresh start, against an attack that stays at the decision boundary, where rounding errors appear first. Prints a line
+for each piece that did not pass, and the counts at the end.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ BISECTIONS = 12
 
 
 def stay_at_the_boundary(model: Any, image: Any, label: int | None, *, target: int | None, rng: Any) -> None:
-    """Find the boundary on the line to the negative, then step to and fro across it."""
+    """Find the boundary on the line to the negative, then cross it back and forth."""
     far = 255.0 - image
     low, high = 0.0, 1.0
     for _ in range(BISECTIONS):
@@ -42,12 +42,12 @@ def stay_at_the_boundary(model: Any, image: Any, label: int | None, *, target: i
             high = middle
         else:
             low = middle
-    while True:  # until the budget is spent
+    while True:  # until the budget is exhausted
         model(image + high * (far - image) + rng.normal(0, 1, image.shape))
 
 
 def audit(player: Player, sandbox: ProcessSandbox, seed: int, calibration: float) -> tuple[AuditReport, list[str]]:
-    """One piece; its report and what failed."""
+    """Play one piece; return its report and its failures."""
     match = Match(
         rules=QueryRules(classes=10, query_budget=QUERIES),
         track=Track.UNTARGETED,

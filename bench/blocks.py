@@ -1,7 +1,7 @@
-"""What measured programs tell: they read lines "IMAGES SECONDS" and answer each with one line of figures.
+"""The interface of measured programs: they read lines "IMAGES SECONDS" and answer each with one line of figures.
 
-So each of them, whatever it is written in, is started once and measures when it is its turn. Imports nothing but the
-standard library, as programs of other environments use it too.
+So each program, in any language, is started once and measures in its turns. Only the standard library is imported,
+because programs in other environments use this file too.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import time
 from collections.abc import Callable
 
 LEAST_REQUESTS = 5
-"""A block goes on until it has so many, so that its median stands for something."""
+"""Least number of requests in a block, so that its median is meaningful."""
 
 
 def serve_blocks(prepare: Callable[[int], Callable[[], None]]) -> None:
-    """Answer blocks until stdin ends. `prepare(images)` gives what sends one request of so many images."""
+    """Answer blocks until stdin ends. `prepare(images)` returns a function that sends a request of that many images."""
     for line in sys.stdin:
         count, seconds = line.split()
         ask = prepare(int(count))
@@ -30,5 +30,5 @@ def serve_blocks(prepare: Callable[[int], Callable[[], None]]) -> None:
 
 
 def answer(taken: list[float]) -> None:
-    """One block's line: median microseconds of a request, requests, microseconds of all of them."""
+    """Print one block's line: median microseconds of a request, number of requests, microseconds of all of them."""
     print(f"{statistics.median(taken) * 1e6:.3f} {len(taken)} {sum(taken) * 1e6:.0f}", flush=True)

@@ -1,4 +1,4 @@
-"""What one request costs through attack, referee and model, where neither player does anything."""
+"""Cost of one request through attack, referee and model, where neither player computes anything."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ DESIGNS = (FLOOR, RAW, SDK, FLASK)
 
 @dataclass(frozen=True)
 class Setting:
-    """Images in a request, and whether players and referee are held on a CPU each or placed by the kernel."""
+    """Images in a request, and whether players and referee are pinned to a CPU each or placed by the kernel."""
 
     count: int
     held: bool
 
     @property
     def text(self) -> str:
-        """For a heading."""
+        """The text for a heading."""
         images = f"{self.count} image{'s' if self.count > 1 else ''}"
         return images if self.held else f"{images}, kernel places"
 
@@ -45,7 +45,7 @@ Medians = dict[tuple[str, Setting], list[float]]
 
 
 def measure() -> Section:
-    """Needs a C compiler and .venv-bench; raises `NotAvailableError` where one is missing."""
+    """Measure the chain. Needs a C compiler and .venv-bench; raise `NotAvailableError` where one is missing."""
     medians: Medians = {}
     with tempfile.TemporaryDirectory() as folder:
         for setting in SETTINGS:

@@ -1,4 +1,4 @@
-"""One hop as in 2018: an attack sends BSON by HTTP to a model behind Flask. Runs by itself, in .venv-bench.
+"""One hop as in 2018: an attack sends BSON by HTTP to a model behind Flask. A program of its own, in .venv-bench.
 
 usage: flask_hop.py HEIGHT WIDTH CHANNELS [ATTACK_CPU MODEL_CPU], then blocks on stdin (see bench/blocks.py)
 """
@@ -24,7 +24,7 @@ HOST = "127.0.0.1"
 
 
 def serve(port: int, shape: tuple[int, int, int]) -> None:
-    """A constant model."""
+    """Serve a constant model."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     flask.cli.show_server_banner = lambda *_: None
     app = flask.Flask("model")
@@ -39,7 +39,7 @@ def serve(port: int, shape: tuple[int, int, int]) -> None:
 
 
 def wait_for(port: int) -> None:
-    """Return once the server listens; raises after 20 seconds."""
+    """Return once the server listens; raise after 20 seconds."""
     deadline = time.monotonic() + 20
     while True:
         try:
@@ -62,7 +62,7 @@ def main() -> None:
         os.sched_setaffinity(0, {attack_cpu})
         os.sched_setaffinity(server.pid or 0, {model_cpu})
     wait_for(port)
-    session = requests.Session()  # keeps its connection open, which is the kinder way to measure
+    session = requests.Session()  # keeps its connection open, which favours Flask
     session.trust_env = False
 
     def prepare(count: int) -> Callable[[], None]:

@@ -1,9 +1,9 @@
-"""What the 5 % of the ladder's guard mean, among a hundred equal models: one test, and a cut.
+"""Meaning of the 5 % of the ladder's guard among a hundred equal models: for one test, and for a cut.
 
     python -m bench.guard_level [--fields 200] [--seed 7]
 
 For each stage of the ladder that cuts: how often an equal model loses the sign test to a given fifth, how often to the
-fifth of the order, who is chosen on the same samples, and where the last model stands that does not lose.
+fifth of the order, which is chosen on the same samples, and the place of the last model that does not lose.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SAMPLES = 200
 
 @dataclass(frozen=True)
 class Losses:
-    """In one field: shares that lose to a given and to the chosen fifth, and the place of the last who does not."""
+    """Results of one field: shares that lose to a given and to the chosen fifth, and the last place that does not."""
 
     to_a_given_fifth: float
     to_the_chosen_fifth: float
@@ -38,7 +38,7 @@ class Losses:
 
 
 def losses(samples: int, seed: int, number: int) -> Losses:
-    """Of field `number`; equal arguments make equal losses."""
+    """Return the losses of field `number`; equal arguments give equal losses."""
     world = World(np.random.SeedSequence(seed, spawn_key=(samples, number)), EQUAL)
     seen = world.draw(EVERYBODY, np.argsort(-world.attack)[:TOP].tolist(), samples)
     order = ranked(Side.MODEL, EVERYBODY, seen, OrderedBy.MEAN_RANK)
@@ -51,13 +51,13 @@ def losses(samples: int, seed: int, number: int) -> Losses:
 
 
 def _lose_in_any_order(seen: Seen) -> float:
-    """The share that loses to the fifth of an order that the samples did not make."""
+    """Return the share that loses to the fifth of an order that does not depend on the samples."""
     order = Ranked(Side.MODEL, EVERYBODY, (0.0,) * PLAYERS, seen)
     return 1 - (len(list(not_behind(order))) - 1) / (PLAYERS - 1)
 
 
 def report(fields: int, seed: int) -> list[str]:
-    """The table, each number with its standard error over fields."""
+    """Return the table, each number with its standard error over fields."""
     rows = []
     for samples in Ladder().samples_of_stages(SAMPLES)[:-1]:
         found = [astuple(losses(samples, seed, number)) for number in range(fields)]
@@ -72,7 +72,7 @@ def _with_error(values: Sequence[float], digits: int) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench.guard_level", description="What the guard's 5 % mean.")
+    parser = argparse.ArgumentParser(prog="python -m bench.guard_level", description="Meaning of the guard's 5 %.")
     parser.add_argument("--fields", type=int, default=200, metavar="N", help="fields of equal models, 2 or more")
     parser.add_argument("--seed", type=int, default=7, help="repeats the fields exactly")
     given = parser.parse_args()

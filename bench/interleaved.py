@@ -1,4 +1,4 @@
-"""The common core: contenders take turns in rounds, so that a noisy neighbour hits all of them alike."""
+"""Interleaved measurement: contenders take turns in rounds, so that load on the host affects all of them equally."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Seen = TypeVar("Seen")
 
 @dataclass(frozen=True)
 class Spread:
-    """A median over rounds, and the smallest and largest that were seen."""
+    """A median over rounds, with the smallest and the largest value."""
 
     median: float
     low: float
@@ -24,16 +24,16 @@ class Spread:
         return cls(statistics.median(values), min(values), max(values))
 
     def text(self, digits: int = 2, unit: str = "") -> str:
-        """Like `1.23x (1.10 to 1.40)`."""
+        """Return text like `1.23x (1.10 to 1.40)`."""
         return f"{self.median:.{digits}f}{unit} ({self.low:.{digits}f} to {self.high:.{digits}f})"
 
 
 def take_turns(
     title: str, contenders: Mapping[str, Callable[[], Seen]], rounds: int, *, warm_up: int = 1
 ) -> dict[str, list[Seen]]:
-    """Run every contender once a round, forwards and backwards in turn; what each gave, round by round.
+    """Run every contender once per round, in alternating order; return the results by contender, round by round.
 
-    The first `warm_up` rounds are thrown away. Progress goes to stderr.
+    The first `warm_up` rounds are discarded. Progress goes to stderr.
     """
     seen: dict[str, list[Seen]] = {name: [] for name in contenders}
     names = list(contenders)
@@ -47,10 +47,10 @@ def take_turns(
 
 
 def ratios(first: Sequence[float], second: Sequence[float]) -> Spread:
-    """`first` to `second`, round by round: the two of a pair were measured within the same second or two."""
+    """Return `first` divided by `second`, round by round: both were measured within a second or two."""
     return Spread.of([a / b for a, b in zip(first, second, strict=True)])
 
 
 def say(text: str) -> None:
-    """Progress, on stderr."""
+    """Print progress on stderr."""
     print(f"bench: {text}", file=sys.stderr, flush=True)

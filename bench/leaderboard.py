@@ -1,4 +1,4 @@
-"""A crowded leaderboard: the page, and what a score costs that moves everybody's rank."""
+"""A large leaderboard: its page, and the cost of a score that moves every rank."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CROWDED, EMPTY = "model", "targeted"
 
 
 def measure() -> Section:
-    """Through Django's test client, on a throw-away SQLite database; raises `NotAvailableError` without the page."""
+    """Measure with Django's test client on a temporary SQLite database; raise `NotAvailableError` without the page."""
     with tempfile.TemporaryDirectory(prefix="gauntlet-bench-") as folder:
         os.environ |= {
             "DJANGO_SETTINGS_MODULE": "config.settings",
@@ -37,7 +37,7 @@ def measure() -> Section:
         }
         django.setup()
         addresses = {kind: _address(kind) for kind in (CROWDED, EMPTY)}
-        say("leaderboard: making the site")
+        say("leaderboard: creating the site")
         call_command("migrate", verbosity=0)
         call_command("collectstatic", verbosity=0, interactive=False)
         try:
@@ -54,7 +54,7 @@ def _address(kind: str) -> str:
 
 
 def _measure(addresses: dict[str, str]) -> Section:
-    # what imports models waits until Django is set up
+    # modules that import models wait until Django is set up
     crowd, services, selectors = map(
         importlib.import_module, ("bench.synthetic_competition", "leaderboards.services", "leaderboards.selectors")
     )
@@ -63,7 +63,7 @@ def _measure(addresses: dict[str, str]) -> Section:
     pool = crowd.make_pool(competition)
     crowd.fill(competition, pool, TEAMS)
     filled = _seconds(partial(services.recompute, track))
-    moved = _everybody_moves(crowd, services, track, pool)
+    moved = _all_ranks_move(crowd, services, track, pool)
 
     client = Client(headers={"host": "localhost"})
     contenders = {kind: partial(_seconds, partial(_get, client, address)) for kind, address in addresses.items()}
@@ -76,7 +76,7 @@ def _measure(addresses: dict[str, str]) -> Section:
         ["leaderboard without any", _milliseconds(seen[EMPTY]), str(queries[EMPTY])],
     ]
     targets = [
-        ["server time of the crowded page", "under 100 ms", _milliseconds(seen[CROWDED])],
+        ["server time of the large page", "under 100 ms", _milliseconds(seen[CROWDED])],
         ["of it, processor time", "", _milliseconds(seen["processor"])],
         ["its queries", "at most 10", str(queries[CROWDED])],
         ["its time to the empty page's", "", ratios(seen[CROWDED], seen[EMPTY]).text()],
@@ -85,7 +85,7 @@ def _measure(addresses: dict[str, str]) -> Section:
         ["standings, when a score moves every rank", "", f"{moved:.2f} s"],
     ]
     return Section(
-        "A crowded leaderboard",
+        "A large leaderboard",
         [
             *table(["page, server time", "milliseconds", "queries"], rows),
             "",
@@ -94,8 +94,8 @@ def _measure(addresses: dict[str, str]) -> Section:
     )
 
 
-def _everybody_moves(crowd: Any, services: Any, track: Any, pool: Any) -> float:
-    """Seconds of a recompute after the last team became the first."""
+def _all_ranks_move(crowd: Any, services: Any, track: Any, pool: Any) -> float:
+    """Return the seconds of a recompute after the last team became the first."""
     last = track.standings.order_by("-rank").first()
     crowd.score([last.evaluation.submission], pool, first=2 * TEAMS)
     return _seconds(partial(services.recompute, track))
@@ -120,7 +120,7 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def _processor_seconds(work: Callable[[], object]) -> float:
-    """What the work takes of a processor: other programs on the host make it little longer."""
+    """Return the processor seconds of the work, which load on the host changes little."""
     start = time.process_time()
     work()
     return time.process_time() - start

@@ -1,4 +1,4 @@
-"""What lock-step gives: a real network, and an attack that is written for one image."""
+"""Gain by lock-step with a real network and an attack that is written for one image."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ TOGETHER = 10
 
 @dataclass(frozen=True)
 class Stretch:
-    """Images a second, and the share of the time in which the model did not compute."""
+    """Images per second, and the share of the time in which the model did not compute."""
 
     images_per_second: float
     harness: float
 
 
 def measure() -> Section:
-    """ResNet-18 of `evaluation.training` on one thread."""
+    """Measure ResNet-18 of `evaluation.training` on one thread."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         turns = {count: _contender(stack, Path(folder) / f"clock-{count}", count) for count in (1, TOGETHER)}
         seen = take_turns("lock-step", {str(count): turn for count, turn in turns.items()}, ROUNDS)

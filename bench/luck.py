@@ -1,10 +1,10 @@
-"""`python -m bench.luck`: what luck gives the best of many submissions of the same strength on a fixed sample set.
+"""`python -m bench.luck`: the gain by luck of the best of many equally strong submissions on a fixed sample set.
 
 The logarithm of a distance is `log 3 + model - attack + sample + model x sample + attack x sample + model x attack +
-rest`, all normal, with the deviations of the base world of `gauntlet simulate` but for half of its "model x attack", at
+rest`, all normal, with the deviations of the base world of `gauntlet simulate` but half of its "model x attack", at
 most the distance to uniform grey; an attack finds nothing in one of twelve tries. A submission meets five strong
-opponents. What a team changes decides what is drawn again for each submission; all else stays. The last table is the
-level of the paired test on a team's page.
+opponents. The change by the team decides what is drawn again for each submission; the rest is fixed. The last table is
+the level of the paired test on a team's page.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Change:
-    """What a team changes: the side, and the deviations of what that draws anew; `own` is its errors on the samples."""
+    """A change by a team: the side, and the deviations of what it draws again; `own` is its errors on the samples."""
 
     name: str
     side: Side
@@ -44,17 +44,17 @@ CHANGES = (
     Change("model: comment, seed from the content (before)", Side.MODEL, 0.35, 0.0),
     Change("the same, steadier attacks", Side.MODEL, 0.15, 0.0),
     Change("model: comment, seed from the entry (now)", Side.MODEL, 0.35, 0.0, redraws_rest=False),
-    Change("model: weights moved, all paths anew (now)", Side.MODEL, 0.35, 0.0),
+    Change("model: weights moved, all paths drawn again (now)", Side.MODEL, 0.35, 0.0),
     Change("model: retrained (now)", Side.MODEL, 0.35, MODEL_SAMPLE),
     Change("attack: comment, seed from the content (before)", Side.ATTACK, 0.35, 0.0),
     Change("attack: comment, seed from the entry (now)", Side.ATTACK, 0.35, 0.0, redraws_rest=False),
     Change("attack: another seed of its own (now)", Side.ATTACK, 0.35, 0.0),
-    Change("attack: made anew (now)", Side.ATTACK, 0.35, ATTACK_SAMPLE),
+    Change("attack: new submission (now)", Side.ATTACK, 0.35, ATTACK_SAMPLE),
 )
 
 
 class World:
-    """One sample set and one pool; `draw` gives the distances of equally strong submissions to one track."""
+    """One sample set and one pool; `draw` returns the distances of equally strong submissions to one track."""
 
     def __init__(self, seed: int, change: Change, samples: int) -> None:
         self._random = np.random.default_rng(seed)
@@ -71,7 +71,7 @@ class World:
         self._failed = self._random.random((OPPONENTS, samples)) < FAILURE
 
     def draw(self, submissions: int) -> Floats:
-        """(submissions, opponents, samples): distances."""
+        """Return distances, (submissions, opponents, samples)."""
         shape = (submissions, OPPONENTS, self._samples)
         redraws = self._change.redraws_rest
         rest = self._normal(self._change.rest, *shape) if redraws else np.broadcast_to(self._rest, shape)
@@ -86,7 +86,7 @@ class World:
 
 
 def scores(distances: Floats, side: Side) -> Floats:
-    """Eq. 3 and 5 for each of (submissions, opponents, samples)."""
+    """Return eq. 3 or 5 for each of (submissions, opponents, samples)."""
     if side is Side.MODEL:
         distances = distances.min(axis=1, keepdims=True)
     medians: Floats = np.median(distances, axis=(1, 2))
@@ -94,7 +94,7 @@ def scores(distances: Floats, side: Side) -> Floats:
 
 
 def luck(change: Change, samples: int, *, worlds: int, draws: int, seed: int) -> tuple[float, list[float]]:
-    """The deviation of the logarithm of the score, and the gain of the best of each of `COUNTS`, signed."""
+    """Return the deviation of the log score, and the signed gain of the best of each of `COUNTS`."""
     deviations, gains = [], []
     for number in range(worlds):
         logs = np.log(scores(World(seed + number, change, samples).draw(draws), change.side))
@@ -108,13 +108,13 @@ def luck(change: Change, samples: int, *, worlds: int, draws: int, seed: int) ->
 
 
 def _best_of(values: Floats, count: int) -> float:
-    """The mean of the largest of `count` of the values, drawn without replacement."""
+    """Return the mean of the largest of `count` of the values, drawn without replacement."""
     groups = values[: len(values) // count * count].reshape(-1, count)
     return float(groups.max(axis=1).mean())
 
 
 def level(side: Side, samples: int, *, pairs: int, seed: int) -> float:
-    """How often the paired test separates two submissions of equal strength that were made anew."""
+    """Return how often the paired test separates two new submissions of equal strength."""
     change = next(each for each in reversed(CHANGES) if each.side is side)
     found = 0
     for number in range(pairs):
@@ -137,11 +137,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for change in CHANGES:
         deviation, gains = luck(change, 200, **drawn)
         print(f"| {change.name} | {deviation:.1%} | " + " | ".join(f"{gain:+.1%}" for gain in gains) + " |")
-    print("\n| samples | sd of a model made anew | x sqrt(samples / 200) | sd of an attack made anew | x sqrt |")
+    print("\n| samples | sd of a new model | x sqrt(samples / 200) | sd of a new attack | x sqrt |")
     print("|---|---|---|---|---|")
-    made_anew = [next(each for each in reversed(CHANGES) if each.side is side) for side in (Side.MODEL, Side.ATTACK)]
+    new_submissions = [
+        next(each for each in reversed(CHANGES) if each.side is side) for side in (Side.MODEL, Side.ATTACK)
+    ]
     for samples in (20, 50, 200, 500):
-        found = [luck(change, samples, **drawn)[0] for change in made_anew]
+        found = [luck(change, samples, **drawn)[0] for change in new_submissions]
         cells = [f"{each:.1%} | {each * math.sqrt(samples / 200):.1%}" for each in found]
         print(f"| {samples} | {' | '.join(cells)} |")
     print("\n| paired test, equals separated | 50 samples | 200 samples |")

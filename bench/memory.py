@@ -13,7 +13,7 @@ MARKS = (0.1, 0.5, 1.0)
 
 
 def measure() -> Section:
-    """Pieces of ten samples under the rules of 2018, one after the other, in frames of 50 images."""
+    """Play pieces of ten samples under the rules of 2018, one after the other, in frames of 50 images."""
     resident: dict[float, int] = {}
     done = 0
     with programs.referee("constant_model", "raw_attack", piece_samples=10) as referee:

@@ -1,4 +1,4 @@
-"""Measured programs, each started once and asked for a block of requests whenever it is its turn."""
+"""Measured programs: each is started once and runs a block of requests in each of its turns."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ FLASK_PYTHON = ROOT / ".venv-bench" / "bin" / "python"
 
 
 class NotAvailableError(Exception):
-    """Something that a measurement needs is not on this machine; the text says how to get it."""
+    """A requirement of a measurement is missing on this machine; the text says how to install it."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """What one turn gave, in seconds: the median of a request, how many there were, all of them together."""
+    """The result of one turn, in seconds: the median request, the number of requests, and their total."""
 
     median: float
     requests: int
@@ -33,10 +33,10 @@ class Block:
 
 
 class Program:
-    """A started program that answers blocks (see `bench.blocks`). Use it as a context manager."""
+    """A started program that answers blocks (see `bench.blocks`). A context manager."""
 
     def __init__(self, command: Sequence[str], variables: Mapping[str, str] | None = None) -> None:
-        # one thread for every pool: the players of a real match get one CPU each
+        # one thread for every pool: in a real match each player has one CPU
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         environment = {**os.environ, **threads, "PYTHONPATH": str(ROOT), **(variables or {})}
         self._process = subprocess.Popen(
@@ -44,7 +44,7 @@ class Program:
         )
 
     def block(self, images: int, seconds: float) -> Block:
-        """Let it send requests of `images` images for `seconds`. Raises RuntimeError where the program has ended."""
+        """Run requests of `images` images for `seconds`. Raise RuntimeError where the program has ended."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(f"{images} {seconds}\n")
@@ -54,7 +54,7 @@ class Program:
         return Block(float(line[0]) / 1e6, int(line[1]), float(line[2]) / 1e6)
 
     def resident_bytes(self) -> int:
-        """Resident memory of the program's own process."""
+        """Return the resident memory of the program's own process."""
         fields = Path(f"/proc/{self._process.pid}/statm").read_text(encoding="ascii").split()
         return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")
 
@@ -64,7 +64,7 @@ class Program:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End of input ends a program; one that goes on all the same is killed."""
+        """End the program by the end of its input; kill it if it goes on."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
@@ -77,7 +77,7 @@ class Program:
 
 
 def two_cpus() -> tuple[int, int]:
-    """Two CPUs of those that this process may use; twice the same where there is one only."""
+    """Return two of the CPUs that this process may use; the same one twice where there is only one."""
     cpus = sorted(os.sched_getaffinity(0))
     return cpus[0], cpus[-1]
 
@@ -90,10 +90,10 @@ def referee(
     cpus: Sequence[int] = (),
     variables: Mapping[str, str] | None = None,
 ) -> Program:
-    """The real referee in a process, with the players `bench/players/MODEL.py` and `ATTACK.py` in one each.
+    """Return the real referee in a process, with the players `bench/players/MODEL.py` and `ATTACK.py` in one each.
 
-    `cpus`: none, or the number of the players' CPU and that of the referee's; also below. `variables` is added to the
-    environment of all three.
+    `cpus`: empty, or the players' CPU and the referee's; also below. `variables` is added to the environment of all
+    three.
     """
     players = [str(BENCH / "players" / f"{name}.py") for name in (model, attack)]
     command = [sys.executable, "-m", "bench.referee_process", str(piece_samples), *players]
@@ -101,17 +101,17 @@ def referee(
 
 
 def floor(folder: Path, *, cpus: Sequence[int] = ()) -> Program:
-    """The floor in C, compiled into `folder`."""
+    """Return the floor in C, compiled into `folder`."""
     compiler = shutil.which(os.environ.get("CC", "cc"))
     if compiler is None:
-        raise NotAvailableError("the floor of the chain is a C program, and there is no C compiler `cc`: install gcc")
+        raise NotAvailableError("the floor of the chain needs a C compiler `cc`: install gcc")
     program = str(folder / "floor")
     subprocess.run([compiler, "-O2", "-o", program, str(BENCH / "floor.c")], check=True)
     return Program([program, str(IMAGE_BYTES), *map(str, cpus)])
 
 
 def flask_hop(*, cpus: Sequence[int] = ()) -> Program:
-    """One hop of Flask and BSON as in 2018."""
+    """Return one hop of Flask and BSON as in 2018."""
     if not FLASK_PYTHON.exists():
-        raise NotAvailableError("the Flask hop runs in an environment of its own, .venv-bench: `make bench` makes it")
+        raise NotAvailableError("the Flask hop needs the environment .venv-bench: run `make bench`, which creates it")
     return Program([str(FLASK_PYTHON), str(BENCH / "flask_hop.py"), *map(str, (*QueryRules().shape, *cpus))])

@@ -1,4 +1,4 @@
-"""Fifty pushes in a minute to a site with a busy worker: how long a team waits until its submission is queued."""
+"""Fifty pushes in a minute to a site with a busy worker: the time until a submission is queued."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COMPETITION = ROOT / "tests" / "journeys" / "small.toml"
 
 
 def measure() -> Section:
-    """Ten teams push five submissions each, evenly over a minute, each with a whole `git push`."""
+    """Push five submissions from each of ten teams, evenly over a minute, each with a whole `git push`."""
     with tempfile.TemporaryDirectory(prefix="gauntlet-bench-") as folder:
         bare = _bare_pushes(Path(folder) / "bare")
         state = Path(folder) / "state"
@@ -72,11 +72,11 @@ def _addresses(url: str) -> list[str]:
 
 
 def _pushes(addresses: list[str]) -> list[float]:
-    """The seconds of each push. Each commit differs from all others, so every one is a submission of its own."""
+    """Return the seconds of each push. Each commit differs from all others, so every push is a submission."""
     seconds: list[float] = []
 
     def push(number: int) -> None:
-        # what follows the tag in a history of its own would not fast-forward: only the tag is pushed
+        # histories are unrelated, so a branch would not fast-forward: push only the tag
         tag = f"submission-{number // TEAMS}"
         seconds.append(_push(addresses[number % TEAMS], number, tag))
 
@@ -88,7 +88,7 @@ def _pushes(addresses: list[str]) -> list[float]:
     for thread in threads:
         thread.join()
     if len(seconds) != len(threads):
-        raise RuntimeError(f"{len(threads) - len(seconds)} pushes were refused")
+        raise RuntimeError(f"{len(threads) - len(seconds)} pushes were rejected")
     say(f"pushes: {len(seconds)} accepted")
     return seconds
 

@@ -1,11 +1,11 @@
-"""False claims on boards of ten finalists: how often the rank intervals say more than is true.
+"""False claims on leaderboards of ten finalists: how often rank intervals claim more than is true.
 
     python -m bench.rank_claims [--boards 500] [--seed 7]
 
 Each board has ten players of one track, five opponents and 200 samples, drawn in the worlds of `gauntlet simulate`; the
 ten are the best of a hundred against these opponents on other samples. On boards of equals every separation is false.
-On boards of tight players the truth is measured on many fresh samples, and a separation is false where it puts a pair
-the wrong way round.
+On boards of close players the truth is measured on many fresh samples, and a separation is false where it reverses the
+true order of a pair.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _COLUMNS = (
     "boards of",
     "any false separation",
     "the same by overlap",
-    "pairs told apart",
+    "separated pairs",
     "the same by overlap",
     "all true ranks inside",
     "ranks in an interval",
@@ -57,10 +57,10 @@ _COLUMNS = (
 
 @dataclass(frozen=True)
 class Claims:
-    """What one board claims. Overlap is the older rule: a pair is apart where the intervals of its scores are disjoint.
+    """The claims of one board. Overlap is the older rule: a pair is separated where the score intervals are disjoint.
 
-    `false` is 1 where any pair is told apart that is equal or the other way round, `inside` where the rank intervals
-    hold all true ranks, else 0; `apart` is the share of pairs told apart; `width` the mean count of ranks in one.
+    `false` is 1 where a pair is separated that is equal or in the other order, `inside` is 1 where the rank intervals
+    hold all true ranks; `apart` is the share of separated pairs; `width` the mean number of ranks in an interval.
     """
 
     false: float
@@ -72,7 +72,7 @@ class Claims:
 
 
 def claims(world: str, side: Side, seed: int, number: int) -> Claims:
-    """Of board `number`; equal arguments make equal claims."""
+    """Return the claims of board `number`; equal arguments give equal claims."""
     key = (tuple(WORLDS).index(world), tuple(Side).index(side), number)
     hidden = World(np.random.SeedSequence(seed, spawn_key=key), WORLDS[world][side])
     models, attacks = _finalists(side, hidden)
@@ -85,7 +85,7 @@ def claims(world: str, side: Side, seed: int, number: int) -> Claims:
 
 
 def _finalists(side: Side, hidden: World) -> tuple[Sequence[int], Sequence[int]]:
-    """The models and attacks of a board of `side`: its opponents are the five strongest."""
+    """Return the models and attacks of a board of `side`: its opponents are the five strongest."""
     if side is Side.MODEL:
         attacks = np.argsort(-hidden.attack)[:OPPONENTS].tolist()
         order = ranked(side, EVERYBODY, hidden.draw(EVERYBODY, attacks, _CHOOSING_SAMPLES), OrderedBy.MEDIAN)
@@ -96,7 +96,7 @@ def _finalists(side: Side, hidden: World) -> tuple[Sequence[int], Sequence[int]]
 
 
 def judge(side: Side, played: Sequence[NDArray[np.float64]], truth: Sequence[float]) -> Claims:
-    """Of the players whose scores are the medians of `played` and, in truth, `truth`."""
+    """Judge players whose scores are the medians of `played` and whose true scores are `truth`."""
     names = [str(number) for number in range(len(played))]
     values = {name: float(np.median(rows)) for name, rows in zip(names, played, strict=True)}
     resampled = {name: resampled_medians(rows) for name, rows in zip(names, played, strict=True)}
@@ -124,7 +124,7 @@ def judge(side: Side, played: Sequence[NDArray[np.float64]], truth: Sequence[flo
 
 
 def _holds(ranks: Ranks, name: str, true: Mapping[str, float]) -> bool:
-    """Whether the interval holds the true rank, or all ranks that the player shares with its equals."""
+    """Return True if the interval holds the true rank, or all ranks that the player shares with its equals."""
     better = sum(value < true[name] for value in true.values())
     not_worse = sum(value <= true[name] for value in true.values())
     of_it = ranks.intervals[name]
@@ -132,14 +132,14 @@ def _holds(ranks: Ranks, name: str, true: Mapping[str, float]) -> bool:
 
 
 def _rows(side: Side, distances: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    """Of each player of `side` what its score is the median of: (rows, samples)."""
+    """Return for each player of `side` the values whose median is its score: (rows, samples)."""
     if side is Side.MODEL:
         return [of_model.min(axis=0, keepdims=True) for of_model in distances]
     return list(distances.transpose(1, 0, 2))
 
 
 def report(boards: int, seed: int) -> list[str]:
-    """The table, each number with its standard error over boards."""
+    """Return the table, each number with its standard error over boards."""
     rows = []
     for world, sides in WORLDS.items():
         for side in sides:

@@ -1,8 +1,8 @@
 """The real referee in a process of its own, with both players as plain processes and no sandbox.
 
 usage: python -m bench.referee_process PIECE_SAMPLES MODEL.py ATTACK.py [PLAYERS_CPU REFEREE_CPU]
-With the numbers of two CPUs the referee runs on one and both players on the other.
-Plays piece after piece under the rules of 2018 until the attack leaves. Stdin and stdout are the attack's.
+With the numbers of two CPUs, the referee runs on one and both players on the other.
+Plays piece after piece under the rules of 2018 until the attack disconnects. Stdin and stdout are the attack's.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from evaluation.referee.player_connection import PlayerConnection, PlayerExit
 from evaluation.sandbox.base import SOCKET_NAME, SOCKET_VARIABLE
 
 TARGET = 1
-"""No model of the bench ever answers this class, so no sample is ever broken and every one is played on."""
+"""A class that no model of the benchmarks ever answers, so that every sample is played to the end."""
 
 PATIENT = 100.0
-"""Factor on time limits: while others take their turns, an attack's clock runs on."""
+"""Factor on time limits, because an attack's clock runs on while others take their turns."""
 
 
 class ProgramPlayer(PlayerConnection):
@@ -61,7 +61,7 @@ class ProgramPlayer(PlayerConnection):
         return PlayerExit()
 
     def give_up(self) -> None:
-        """Nothing to do: nothing is started ahead here."""
+        """Do nothing: no instance is started early here."""
 
     def another(self) -> ProgramPlayer:
         return ProgramPlayer(self._program, self._stdin, self._cpu)

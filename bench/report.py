@@ -1,4 +1,4 @@
-"""Markdown of the measurements, and the part of docs/performance.md that is written by the bench."""
+"""Markdown of the measurements, and the generated part of docs/performance.md."""
 
 from __future__ import annotations
 
@@ -22,46 +22,46 @@ class Section:
     lines: Sequence[str]
 
     def text(self) -> str:
-        """As Markdown."""
+        """The section as Markdown."""
         return "\n".join([f"### {self.title}", "", *self.lines, ""])
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """The lines of a Markdown table; the first column left, the others right."""
+    """Return the lines of a Markdown table; the first column is left-aligned, the others right-aligned."""
     rule = ["---"] + ["---:"] * (len(header) - 1)
     return ["| " + " | ".join(cells) + " |" for cells in (header, rule, *rows)]
 
 
 def machine() -> str:
-    """What it was measured on, without names of hosts."""
+    """Return a description of this machine without host names."""
     versions = f"Python {platform.python_version()}, numpy {np.__version__}"
     return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {versions}"
 
 
 def write_generated(page: Path, text: str) -> None:
-    """Replace what stands between the marks of `page`. Raises ValueError where a mark is missing."""
+    """Replace the text between the marks of `page`. Raise ValueError where a mark is missing."""
     before, _, after = _parted(page)
     page.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}", encoding="utf-8")
 
 
 def write_sections(page: Path, sections: Sequence[Section]) -> None:
-    """Replace `sections` of what stands between the marks of `page`, and add those that are not there; the others stay.
+    """Replace or add `sections` between the marks of `page`; other sections stay.
 
-    Raises ValueError where a mark is missing, or the others were measured on another kind of machine.
+    Raise ValueError where a mark is missing, or the other sections were measured on another type of machine.
     """
     head, *written = f"\n{_parted(page)[1].strip()}".split("\n### ")
     if head.strip() != f"{machine()}.":
-        raise ValueError(f"{page} was measured elsewhere ({head.strip()}): write all of it")
+        raise ValueError(f"{page} was measured on another machine ({head.strip()}): write all sections")
     by_title = {text.splitlines()[0]: f"### {text.strip()}\n" for text in written}
     by_title |= {section.title: section.text() for section in sections}
     write_generated(page, "\n".join([f"{head.strip()}\n", *by_title.values()]))
 
 
 def _parted(page: Path) -> tuple[str, str, str]:
-    """What stands before, between and after the marks."""
+    """Return the text before, between and after the marks."""
     text = page.read_text(encoding="utf-8")
     if BEGIN not in text or END not in text:
-        raise ValueError(f"{page} lacks the marks {BEGIN!r} and {END!r}")
+        raise ValueError(f"{page} does not have the marks {BEGIN!r} and {END!r}")
     before, rest = text.split(BEGIN)
     between, after = rest.split(END)
     return before, between, after

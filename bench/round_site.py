@@ -1,4 +1,4 @@
-"""A round straight into the database, played by nobody. Imported only when Django is set up."""
+"""A round written directly into the database, without workers. Import only after Django is set up."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ SMALL = reverse("pages:rules", args=[SLUG])
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the conductor: over how many triples, for how many pairs, how long it took, and how long reading
-    the round's rows takes by itself."""
+    """One step of a round's progress: its number of triples and pairs, its duration, and the time that reading the
+    round's rows takes alone."""
 
     triples: int
     asked: int
@@ -45,7 +45,7 @@ class Step:
 
 
 def begin() -> Round:
-    """A final of `SIDES`, a team for each player, frozen and started."""
+    """Create, freeze and start a final of `SIDES`, with one team for each player."""
     now = clock.now()
     competition = import_competition(_document())
     organiser = User.objects.create(username="organiser")
@@ -69,8 +69,8 @@ def begin() -> Round:
     return round_
 
 
-def conduct_to_the_end(round_: Round) -> list[Step]:
-    """Conduct and fill in until it is scored, then publish it; what each step cost."""
+def play_to_the_end(round_: Round) -> list[Step]:
+    """Advance the round until it is scored, writing results in between, and publish it; return each step's cost."""
     steps: list[Step] = []
     while round_.state == Round.State.PLAYING:
         say(f"rounds: step {len(steps) + 1} on the database")
@@ -86,14 +86,14 @@ def conduct_to_the_end(round_: Round) -> list[Step]:
         steps.append(Step(triples, _fill(round_), seconds, reading, len(queries)))
         round_.refresh_from_db()
     services.publish(round_=round_, by=User.objects.get(), reason="measured")
-    # a live database does so by itself while it grows
+    # a live database analyses its tables while it grows
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     return steps
 
 
 def row_counts(round_: Round) -> list[tuple[str, int, int | None]]:
-    """Of each table how many rows the round has, and the most that it can have where that is known."""
+    """Return for each table the round's number of rows, and its bound where known."""
     models, *attacks = SIDES.values()
     return [
         ("results of samples", SampleResult.objects.count(), estimate(round_).triples_most),
@@ -107,7 +107,7 @@ def row_counts(round_: Round) -> list[tuple[str, int, int | None]]:
 
 
 def get(client: Client, address: str) -> None:
-    """Ask for a page as a visitor does."""
+    """Request a page as a visitor."""
     response = client.get(address)
     if response.status_code != 200:
         raise RuntimeError(f"{address} answers {response.status_code}")
@@ -119,7 +119,7 @@ def _note(queries: list[str], execute: Any, sql: str, *rest: Any) -> Any:
 
 
 def _fill(round_: Round) -> int:
-    """What waits is played at once, by nobody, with the rows that workers would write; how many pairs it was."""
+    """Write the results that workers would write for all waiting pieces; return the number of pairs."""
     worst = worst_cases(round_.sample_set)
     pieces = Piece.objects.filter(match__round_match__round=round_, state=Piece.State.WAITING)
     rows = [

@@ -1,4 +1,4 @@
-"""A round of 100 and 100: what a step of planning costs, a step on the database, and the public page."""
+"""A round of 100 and 100: the cost of a planning step, of a step on the database, and of the public page."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ LAST = "the last, which scores"
 PAGE, SMALL = "the round, 100 models and 100 untargeted attacks", "the same site's rules"
 
 Step = tuple[str, RoundFacts]
-"""What a step is called, and all that was known when it was taken."""
+"""The name of a step, and the facts known at that step."""
 
 
 def measure() -> Section:
-    """In a process of its own, as Django reads its settings once and another measurement may have set it up."""
+    """Measure in a separate process, since Django reads its settings once and may already be set up."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as own:
         return own.submit(_measure).result()
 
 
 def _measure() -> Section:
-    """Planning as a pure function; a whole round on a throw-away SQLite database; its page by Django's test client."""
+    """Measure planning as a pure function, a whole round on a temporary SQLite database, and its page."""
     lines = [*_planning({schedule: _steps(schedule) for schedule in ("ladder", "halving")}), ""]
     with tempfile.TemporaryDirectory(prefix="gauntlet-bench-") as folder:
         os.environ |= {
@@ -51,20 +51,20 @@ def _measure() -> Section:
             "DATABASE_URL": f"sqlite:///{folder}/bench.sqlite3",
         }
         django.setup()
-        say("rounds: making the site")
+        say("rounds: creating the site")
         call_command("migrate", verbosity=0)
         call_command("collectstatic", verbosity=0, interactive=False)
         try:
-            # what imports models waits until Django is set up
+            # modules that import models wait until Django is set up
             site = importlib.import_module("bench.round_site")
-            lines += [*_conducting(site), "", *_page(site)]
+            lines += [*_database_steps(site), "", *_page(site)]
         finally:
             connection.close()
     return Section("A round of 100 and 100", lines)
 
 
 def _steps(schedule: str) -> list[Step]:
-    """Every step of a final: its sweep of the attacks that were cut is one of them."""
+    """Return every step of a final, with its sweep of the eliminated attacks."""
     known = drawn_facts(schedule)
     steps: list[Step] = []
     while not (state := advance(known)).over:
@@ -103,14 +103,14 @@ def _planning(rounds: Mapping[str, Sequence[Step]]) -> list[str]:
 
 
 def _read(facts: RoundFacts) -> int:
-    """What no planning can do without: look once at each triple that is known. How many there are."""
+    """Look once at each known triple, the least work of any planning; return their number."""
     distances = [row.distance for rows in facts.results.values() for row in rows.values()]
     return len(distances)
 
 
-def _conducting(site: Any) -> list[str]:
+def _database_steps(site: Any) -> list[str]:
     round_ = site.begin()
-    steps = site.conduct_to_the_end(round_)
+    steps = site.play_to_the_end(round_)
     by_time = sorted(steps[:-1], key=lambda step: step.seconds)
     chosen = {
         "the first": steps[0],

@@ -29,14 +29,14 @@ ATTACK = BENCH / "players" / "noise-attack"
 
 
 def measure() -> Section:
-    """A piece of ten samples, 3,000 queries, again and again; raises `NotAvailableError` without Docker."""
+    """Repeat a piece of ten samples and 3,000 queries; raise `NotAvailableError` without Docker."""
     dataset = load_dataset("digits")
     samples = list(dataset.samples("validation", 10))
     rules = QueryRules(shape=dataset.shape, classes=dataset.classes)
     with ExitStack() as stack:
         matches = {name: _match(stack, name, rules) for name in SANDBOXES}
         turns = {name: partial(_play, match, samples) for name, match in matches.items()}
-        seconds = take_turns("sandboxes", turns, ROUNDS)  # the round that warms up holds the start of the players
+        seconds = take_turns("sandboxes", turns, ROUNDS)  # the warm-up round includes the start of the players
         for name, match in matches.items():
             if match.failures:
                 raise RuntimeError(f"{name}: {match.failures[0]}")
@@ -72,5 +72,5 @@ def _match(stack: ExitStack, name: str, rules: QueryRules) -> Match:
 
 
 def _play(match: Match, samples: list[Sample]) -> float:
-    """Seconds of a piece: the clean images, the attack, the verdict and the audit's replays."""
+    """Return the seconds of a piece: the clean images, the attack, the verdict and the audit's replays."""
     return match.play_piece(samples).seconds

@@ -1,4 +1,4 @@
-"""A competition with a crowded leaderboard, straight into the database. Imported only when Django is set up."""
+"""A competition with a large leaderboard, written directly into the database. Import only after Django is set up."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from submissions.models import Player, Submission
 
 
 def make_competition(slug: str) -> Competition:
-    """A public competition with its three tracks, rules and validation samples, of which only the row exists."""
+    """Create a public competition with its three tracks, rules and validation set (only the row of the set)."""
     now = clock.now()
     competition = Competition.objects.create(
         slug=slug,
@@ -45,7 +45,7 @@ def make_competition(slug: str) -> Competition:
 
 
 def make_pool(competition: Competition) -> Pool:
-    """A pool of two untargeted attacks."""
+    """Create a pool of two untargeted attacks."""
     now = clock.now()
     track = competition.tracks.get(name=Track.Name.UNTARGETED)
     pool = Pool.objects.create(track=track, number=1, made_at=now, reason="the bench")
@@ -57,7 +57,7 @@ def make_pool(competition: Competition) -> Pool:
 
 
 def make_player(competition: Competition, kind: str, title: str) -> Player:
-    """A player that nobody could start."""
+    """Create a player that cannot be started."""
     return Player.objects.create(
         competition=competition,
         track_name=kind,
@@ -70,7 +70,7 @@ def make_player(competition: Competition, kind: str, title: str) -> Player:
 
 
 def fill(competition: Competition, pool: Pool, teams: int) -> None:
-    """So many teams with one scored model each, no two scores alike. Standings are not made."""
+    """Create `teams` teams with one scored model each, all scores different. Standings are not created."""
     now, track = clock.now(), competition.tracks.get(name=Track.Name.MODEL)
     person = User.objects.create(username="everybody")
     player = make_player(competition, Track.Name.MODEL, "everybody's model")
@@ -98,15 +98,15 @@ def fill(competition: Competition, pool: Pool, teams: int) -> None:
         for repository in repositories
     )
     score(submissions, pool, first=1)
-    # a live database does so by itself while it grows; one whose tables it knew as empty would join them row by row
+    # a live database analyses its tables while it grows; without statistics it would join them row by row
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
 
 
 def score(submissions: list[Submission], pool: Pool, *, first: int) -> None:
-    """A scored evaluation for each of `submissions`: the scores `first`, `first` + 1 and so on.
+    """Create a scored evaluation for each of `submissions`, with the scores `first`, `first` + 1 and so on.
 
-    Only those that a board compares have resamples, which would fill the disk otherwise.
+    Only those that a leaderboard compares have resamples, which would otherwise fill the disk.
     """
     now, competition = clock.now(), pool.track.competition
     rules, sample_set = competition.rules_versions.get(), competition.sample_sets.get(purpose="validation")

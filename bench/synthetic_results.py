@@ -1,4 +1,4 @@
-"""A round whose distances are drawn: the field, and what a request gives. The same in every run."""
+"""A round with drawn distances: its field, and the results of requests. The same in every run."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Results = Mapping[tuple[str, str], Mapping[int, SampleRow]]
 
 
 def digest(track: str, number: int) -> str:
-    """The digest of a player; the last three digits are its number."""
+    """Return the digest of a player; the last three digits are its number."""
     return f"sha256:{track}-{number:03d}"
 
 
 def drawn_facts(schedule: str) -> RoundFacts:
-    """A final of `SIDES` on `SAMPLES` samples, with nothing played, and a sweep at its end."""
+    """Return a final of `SIDES` on `SAMPLES` samples, with no results, and a sweep at its end."""
     entrants = tuple(
         RoundEntrant(track, digest(track, number), (f"{track}-{number}",))
         for track, count in SIDES.items()
@@ -37,7 +37,7 @@ def drawn_facts(schedule: str) -> RoundFacts:
 
 
 def play(results: Results, requests: Iterable[Request]) -> Results:
-    """`results` and the triples that were asked for."""
+    """Return `results` with the requested triples added."""
     played = {pair: dict(rows) for pair, rows in results.items()}
     for ask in requests:
         rows = played.setdefault((ask.model, ask.attack), {})
@@ -47,7 +47,7 @@ def play(results: Results, requests: Iterable[Request]) -> Results:
 
 
 def row(model: str, attack: str, sample: int) -> SampleRow:
-    """How a triple ends: one in a simulated world of the report's base regime."""
+    """Return the result of a triple, drawn in the simulator's base regime."""
     distance = float(_distances(Track.TARGETED in attack)[int(model[-3:]), int(attack[-3:]), sample])
     return SampleRow(Outcome.ADVERSARIAL, distance, QUERIES)
 

@@ -1,4 +1,4 @@
-"""A model that does nothing, served by the SDK: what is left is the harness."""
+"""A model that computes nothing, served by the SDK: only the harness is measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An attack that speaks the frames itself, as thinly as Python can: what is left is transport and referee."""
+"""An attack that writes frames itself, with as little Python as possible: transport and referee are measured."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gauntlet import frames
 
 
 class RawAttack:
-    """A connection in mid-piece; begins a new piece when the budget of this one does not reach."""
+    """A connection during a piece; starts a new piece when the budget of this one is too small."""
 
     def __init__(self) -> None:
         self._socket = socket.socket(socket.AF_UNIX)
@@ -28,10 +28,10 @@ class RawAttack:
 
     def _begin_piece(self) -> None:
         count, _ = self._receive()
-        self._left = [self._budget] * count  # the bench numbers its samples from 0
+        self._left = [self._budget] * count  # the benchmark numbers its samples from 0
 
     def _receive(self) -> tuple[int, bytearray]:
-        """Count and payload of the next frame."""
+        """Return count and payload of the next frame."""
         length, _, count, _ = frames.HEADER.unpack(self._exactly(frames.HEADER.size))
         return count, self._exactly(length)
 
@@ -40,13 +40,13 @@ class RawAttack:
         while len(got) < size:
             part = self._socket.recv(size - len(got))
             if not part:
-                raise SystemExit("the referee has gone")
+                raise SystemExit("the referee closed the connection")
             got += part
         return got
 
     def prepare(self, count: int) -> Callable[[], None]:
-        """Requests of `count` images each, spread over the samples of the piece."""
-        self._next_piece()  # the budget of a whole piece, so that few blocks have to change pieces midway
+        """Return a function that sends requests of `count` images each, spread over the samples of the piece."""
+        self._next_piece()  # a full budget, so that few blocks change pieces in the middle
         pixels = os.urandom(count * self._image_bytes)
         numbers = struct.Struct(f"<{count}H")
         first = 0

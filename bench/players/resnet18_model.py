@@ -1,6 +1,6 @@
-"""ResNet-18 on one thread, served by the SDK; leaves the seconds that it computed in the file $BENCH_CLOCK.
+"""ResNet-18 on one thread, served by the SDK; writes its computing time, in seconds, to the file $BENCH_CLOCK.
 
-Untrained: what counts is its time. Batch statistics are set from smooth random images, so that labels vary.
+It is untrained, as only its time matters. Batch statistics are set from smooth random images, so that labels vary.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ spent = 0.0
 
 
 def predict(images: np.ndarray) -> np.ndarray:
-    """Labels of uint8 images (n, h, w, 3), never TARGET."""
+    """Return labels of uint8 images (n, h, w, 3), never TARGET."""
     global spent
     start = time.perf_counter()
     with torch.inference_mode():

@@ -1,6 +1,6 @@
-"""An attack written for one image and served by the SDK; it asks about ever new images and nothing else.
+"""An attack written for one image and served by the SDK; every query is a new image.
 
-A block's request is one round of lock-step: an image of every sample of the piece.
+A request of a block is one round of lock-step: an image of every sample of the piece.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gauntlet import serve_attack
 
 
 class Stopwatch:
-    """Times the rounds; between two blocks it waits for the next line of stdin."""
+    """The timer of rounds; between two blocks it waits for the next line of stdin."""
 
     def __init__(self) -> None:
         self._held = False
@@ -23,18 +23,18 @@ class Stopwatch:
         self._end = 0.0
 
     def take(self) -> bool:
-        """Whether the caller is the first sample of its piece, which holds the stopwatch until it is done."""
+        """Return True for the first sample of a piece, which keeps the timer until it ends."""
         first, self._held = not self._held, True
         if not self._end:
             self._next_block()
         return first
 
     def put_down(self) -> None:
-        """The piece is over."""
+        """End the piece."""
         self._held = False
 
     def tick(self) -> None:
-        """A round is over."""
+        """End a round."""
         now = time.perf_counter()
         self._taken.append(now - self._last)
         self._last = now
@@ -56,14 +56,14 @@ query = 0
 
 
 def attack(model: Any, image: Any, label: int | None, *, target: int | None, rng: Any) -> None:
-    """Ask until the budget is spent."""
+    """Query until the budget is exhausted."""
     global query
     holds = stopwatch.take()
     pixels = image.reshape(-1)
     try:
         while True:
             query += 1
-            pixels[:8] = memoryview(query.to_bytes(8, "little"))  # an image that was never asked about
+            pixels[:8] = memoryview(query.to_bytes(8, "little"))  # an image that was not queried before
             model(image)
             if holds:
                 stopwatch.tick()

@@ -1,8 +1,8 @@
-"""The canonical form of a result bundle: one JSON object on each line, and one way only to write it.
+"""The canonical form of a result bundle: one JSON object on each line, with exactly one way to write it.
 
-Keys are sorted, no space stands between tokens, text is UTF-8 without escapes that JSON does not require, numbers are
-written as Python's shortest form that reads back as the same number, NaN and infinity are forbidden, and every line
-ends with a line feed. Equal values have equal bytes.
+Keys are sorted, there are no spaces between tokens, text is UTF-8 without escapes that JSON does not require, numbers
+have Python's shortest form that reads back as the same number, NaN and infinity are forbidden, and every line ends with
+a line feed. Equal values have equal bytes.
 """
 
 from __future__ import annotations
@@ -16,35 +16,35 @@ from evaluation.domain.errors import BundleRefusal, Refusal
 Line: TypeAlias = Mapping[str, Any]
 
 MOST_BYTES = 64_000_000
-"""The largest bundle, in bytes: ten times what a round of 100 against 100 has."""
+"""The largest bundle, in bytes: ten times the size of a round of 100 against 100."""
 
 MOST_LINE_BYTES = 4_000_000
-"""The longest line, in bytes: a line that is read takes some thirty times its length of memory."""
+"""The longest line, in bytes: reading a line takes about thirty times its length of memory."""
 
 MOST_LINES = 59_000
-"""The most lines: the signature holds 67 bytes for each of them in a line of its own."""
+"""The largest number of lines: the signature holds 67 bytes for each of them in one line."""
 
 _MOST_DEPTH = 12
-"""How deep values may nest, so that no reader runs out of stack."""
+"""The deepest nesting of values, so that no reader runs out of stack."""
 
 
 def canonical(value: Any) -> bytes:
-    """The one way to write `value`. Raises `ValueError` for NaN, infinity and text that is no Unicode."""
+    """Return the canonical bytes of `value`. Raise `ValueError` for NaN, infinity and text that is not Unicode."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return text.encode()
 
 
 def encode(lines: Iterable[Line]) -> bytes:
-    """One canonical line for each of `lines`."""
+    """Return one canonical line for each of `lines`."""
     return b"".join(canonical(line) + b"\n" for line in lines)
 
 
 def split(content: bytes) -> list[bytes]:
-    """The lines of `content`, each with its line end. A `Refusal` where it is too large, empty or cut off."""
+    """Return the lines of `content`, each with its line end. Raise `Refusal` if it is too large, empty or cut off."""
     if len(content) > MOST_BYTES:
-        raise Refusal(f"the file is larger than {MOST_BYTES:,} bytes, the most that a bundle may have")
+        raise Refusal(f"the file is larger than {MOST_BYTES:,} bytes, the limit for a bundle")
     if content.count(b"\n") > MOST_LINES:
-        raise Refusal(f"the file has more than {MOST_LINES:,} lines, the most that a bundle may have")
+        raise Refusal(f"the file has more than {MOST_LINES:,} lines, the limit for a bundle")
     if not content:
         raise Refusal("the file is empty", fix="download it again")
     lines = content.split(b"\n")
@@ -54,16 +54,16 @@ def split(content: bytes) -> list[bytes]:
 
 
 def decode(content: bytes) -> Iterator[dict[str, Any]]:
-    """The lines of `content`, one after the other, so that only what is kept of them takes memory.
+    """Yield the lines of `content` one after the other, so that only kept values take memory.
 
-    A `BundleRefusal` names the first that is not a canonical object with a `kind`.
+    Raise `BundleRefusal` for the first line that is not a canonical object with a `kind`.
     """
     for number, line in enumerate(split(content), start=1):
         yield decode_line(number, line)
 
 
 def decode_line(number: int, line: bytes) -> dict[str, Any]:
-    """One line, `number` from 1; a `BundleRefusal` says what is wrong with it."""
+    """Return line `number`, from 1; raise `BundleRefusal` with its error."""
     if len(line) > MOST_LINE_BYTES:
         raise BundleRefusal(number, f"it is longer than {MOST_LINE_BYTES:,} bytes")
     try:
@@ -73,13 +73,13 @@ def decode_line(number: int, line: bytes) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise BundleRefusal(number, "it is not UTF-8") from None
     except RecursionError:
-        raise BundleRefusal(number, "it nests too deep") from None
+        raise BundleRefusal(number, "its values are nested too deeply") from None
     except ValueError as error:
-        raise BundleRefusal(number, f"it is no JSON of the bundle's form: {error}") from None
+        raise BundleRefusal(number, f"it is not valid JSON of a bundle: {error}") from None
     if again != line:
         raise BundleRefusal(number, "it is not in canonical form")
     if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
-        raise BundleRefusal(number, "it is no object with a kind")
+        raise BundleRefusal(number, "it is not an object with a kind")
     return value
 
 

@@ -1,4 +1,4 @@
-"""Reads the fields of one line, trusting none of them: each has its type and its bounds."""
+"""Checked access to the fields of one untrusted line: each has a type and bounds."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _Word = TypeVar("_Word", bound=StrEnum)
 _Value = TypeVar("_Value")
 
 MOST_WHOLE = 2**63 - 1
-"""The largest whole number that a field may hold."""
+"""The largest integer that a field may hold."""
 
 _SHOWN = 100
 """Characters of a value that a problem quotes."""
 
 MOST_DISTANCE = 1e9
-"""Far more than any image can be from another: what is added up stays finite."""
+"""The largest distance, far above any possible one, so that sums stay finite."""
 
 
 def quoted(value: Any) -> str:
-    """A value of the file as JSON, and shortened, so that its line ends cannot pass for ours."""
+    """Return a value of the file as shortened JSON, whose line ends cannot imitate lines of the report."""
     text = canonical(value).decode()
     return text if len(text) <= _SHOWN else text[:_SHOWN] + " ..."
 
@@ -38,10 +38,10 @@ class Fields:
         for missing in sorted(names - line.keys()):
             raise self.refusal(f"{missing} is missing")
         if unknown := sorted(line.keys() - names - {"kind"}):
-            raise self.refusal(f"it has fields that no such line has: {quoted(unknown)}")
+            raise self.refusal(f"it has unknown fields: {quoted(unknown)}")
 
     def refusal(self, problem: str) -> BundleRefusal:
-        """What to raise where this line is wrong."""
+        """Return the exception for an error in this line."""
         return BundleRefusal(self.number, problem)
 
     def text(self, name: str) -> str:
@@ -81,7 +81,7 @@ class Fields:
         return self._typed(name, self._line[name], list, "a list")
 
     def _typed(self, name: str, value: Any, wanted: type[_Value], called: str) -> _Value:
-        # bool is an int in Python, and a whole number is no distance: the type must be the very one
+        # bool is a subclass of int in Python, and an integer is not a distance: compare the exact type
         if type(value) is not wanted:
             raise self.refusal(f"{name} must be {called}")
         typed: _Value = value
@@ -95,7 +95,7 @@ class Fields:
 
     def _distance(self, name: str, value: Any) -> float:
         distance = self._typed(name, value, float, "a number with a decimal point")
-        # -0.0 is a second way to write 0
+        # -0.0 would be a second way to write 0
         if not 0 <= distance <= MOST_DISTANCE or copysign(1, distance) < 0:
             raise self.refusal(f"{name} must be from 0 to {MOST_DISTANCE:.0f}")
         return distance

@@ -1,4 +1,4 @@
-"""Whether a released archive of perturbed images is what the results of its pair name."""
+"""Checks of a released archive of perturbed images against the results of its pair."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from evaluation.bundle.reader import Bundle
 from evaluation.domain.images import Image
 
 PAIR, ROWS, IMAGES = "pair.json", "samples.csv", "perturbed"
-"""In the archive: which pair it is, how its samples ended; and the images in the file of a piece."""
+"""Files of an archive: its pair, and the rows of its samples; and the images in the file of a piece."""
 
 MOST_BYTES = 256_000_000
-"""The largest file of an archive, unpacked."""
+"""The largest file of an archive, unpacked, in bytes."""
 
 _BROKEN = (zipfile.BadZipFile, zlib.error, OSError, ValueError, TypeError, LookupError, EOFError, RuntimeError)
 _COLUMNS = ("sample", "outcome", "distance", "queries")
 
 
 def piece_name(number: int) -> str:
-    """What the file of the piece `number`, from 0, is called in the archive."""
+    """Return the name in the archive of the file of piece `number`, from 0."""
     return f"pieces/{number:05d}.npz"
 
 
 def image_name(sample: int) -> str:
-    """What the picture of a sample is called in the archive."""
+    """Return the name in the archive of the picture of a sample."""
     return f"images/{sample:05d}.png"
 
 
 def check_pair(bundle: Bundle, name: str, file: IO[bytes]) -> Iterator[tuple[int, str]]:
-    """What is wrong with the archive `name`, each with the number of the line that it is at odds with."""
+    """Yield the problems of the archive `name`, each with the number of the line that it contradicts."""
     line = 1
     try:
         with zipfile.ZipFile(file) as archive:
-            told = json.loads(_read(archive, PAIR))
-            pair = str(told["model"]), str(told["attack"])
+            content = json.loads(_read(archive, PAIR))
+            pair = str(content["model"]), str(content["attack"])
             if pair not in bundle.results_at:
                 yield line, f"{name}: there are no results of {quoted(pair[0])} against {quoted(pair[1])}"
                 return
@@ -69,13 +69,13 @@ def _check(archive: zipfile.ZipFile, bundle: Bundle, pair: tuple[str, str]) -> I
             yield from _other_pictures(archive, images)
         first = piece.end
     if _rows(archive) != _expected(bundle, pair):
-        yield f"{ROWS} does not have the rows of the results"
+        yield f"{ROWS} differs from the rows of the results"
     if unknown := sorted(set(archive.namelist()) - names):
-        yield f"it holds files that nothing was signed of: {quoted(unknown)}"
+        yield f"it holds files that were not signed: {quoted(unknown)}"
 
 
 def _images(content: bytes, first: int, end: int) -> Mapping[int, Image]:
-    """The images of a piece by sample. It is what was signed, but need not be well made."""
+    """Return the images of a piece by sample. The file was signed, but it can still be malformed."""
     with zipfile.ZipFile(io.BytesIO(content)) as inner:
         if max((one.file_size for one in inner.infolist()), default=0) > MOST_BYTES:
             raise ValueError("a column of a piece is too large")
@@ -90,7 +90,7 @@ def _other_pictures(archive: zipfile.ZipFile, images: Mapping[int, Image]) -> It
     for sample, image in images.items():
         wanted = image[:, :, 0] if image.shape[2] == 1 else image
         picture = Picture.open(io.BytesIO(_read(archive, image_name(sample))))
-        # its size first: that much is allocated
+        # check the size first: it determines how much memory is allocated
         if picture.size != wanted.shape[1::-1] or not np.array_equal(np.asarray(picture), wanted):
             yield f"{image_name(sample)} is not the image of the piece"
 

@@ -1,4 +1,4 @@
-"""A round whose players are called otherwise: what they are called outside is not what they are played by."""
+"""Replacement of the names of a round's players, for publication."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TypeVar
 from evaluation.tournament.rounds import RoundFacts
 
 Name = Callable[[str], str]
-"""The new name of a player; two players never get the same."""
+"""The function from a player to its new name; two players never get the same name."""
 
 _Value = TypeVar("_Value")
 
 
 def rename_facts(facts: RoundFacts, name: Name) -> RoundFacts:
-    """The same round with other names of its players: the same follows from it, as no name decides anything."""
+    """Return the same round with other names of players: its outcome is the same, as names decide nothing."""
     return replace(
         facts,
         entrants=tuple(replace(entrant, player=name(entrant.player)) for entrant in facts.entrants),
@@ -27,10 +27,10 @@ def rename_facts(facts: RoundFacts, name: Name) -> RoundFacts:
 
 
 def rename_players(of: Mapping[str, _Value], name: Name) -> dict[str, _Value]:
-    """What is keyed by players, keyed by their new names."""
+    """Return a mapping keyed by players, keyed by their new names."""
     return {name(player): value for player, value in of.items()}
 
 
 def rename_pairs(of: Mapping[tuple[str, str], _Value], name: Name) -> dict[tuple[str, str], _Value]:
-    """What is keyed by (model, attack), keyed by their new names."""
+    """Return a mapping keyed by (model, attack), keyed by their new names."""
     return {(name(model), name(attack)): value for (model, attack), value in of.items()}

@@ -1,4 +1,4 @@
-"""A result bundle read back, and found whole in itself: what was given as values, what was derived as lines."""
+"""A result bundle read and checked for consistency: given lines as values, derived lines as they stand in the file."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from evaluation.scoring.distances import scored_distance
 from evaluation.tournament.rounds import RoundEntrant, RoundFacts, SampleRow
 
 MOST_PLAYERS = 1000
-"""Players of a track in a bundle that is read."""
+"""The largest number of players of a track in a bundle that is read."""
 
 MOST_TRIPLES = 50_000_000
-"""Models times attacks times samples of a bundle that is read, so that its arrays fit into memory."""
+"""The largest product of models, attacks and samples in a bundle that is read, so that its arrays fit into memory."""
 
 _ORDER = {
     "head": 0,
@@ -68,7 +68,7 @@ _ALLOWED = {
 
 @dataclass(frozen=True)
 class Derived:
-    """A line of what follows from the results, as it stands in the file: its `content` is small, its values are not."""
+    """A derived line as it stands in the file: its `content` is small, its parsed values are not."""
 
     number: int
     kind: str
@@ -76,7 +76,7 @@ class Derived:
 
     @property
     def line(self) -> Mapping[str, Any]:
-        """Its values, read anew each time."""
+        """The parsed values, read again each time."""
         values: Mapping[str, Any] = json.loads(self.content)
         return values
 
@@ -91,9 +91,9 @@ class Bundle:
 
 
 def read(content: bytes) -> Bundle:
-    """The body of a bundle, without the line of the signature.
+    """Read the body of a bundle, without the line of the signature.
 
-    A `BundleRefusal` names the first line that is malformed, out of place, or at odds with the lines before it.
+    Raise `BundleRefusal` for the first line that is malformed, misplaced, or contradicts the lines before it.
     """
     lines = _in_order(decode(content))
     reading = _Reading(Fields(1, next(lines), names=_HEAD))
@@ -107,22 +107,22 @@ def read(content: bytes) -> Bundle:
 
 
 def _in_order(lines: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """The same lines, each of a kind that may stand where it does."""
+    """Yield the same lines, checking that each kind may stand where it does."""
     reached = -1
     for number, line in enumerate(lines, start=1):
         kind = line["kind"]
         if kind not in _ORDER:
-            raise BundleRefusal(number, f"no line of a bundle is of the kind {kind[:40]!r}")
+            raise BundleRefusal(number, f"lines of the kind {kind[:40]!r} are not part of a bundle")
         if (kind == "head") != (number == 1):
             raise BundleRefusal(number, "the first line, and only that, must be the head")
         if _ORDER[kind] < reached:
-            raise BundleRefusal(number, f"a line of the kind {kind} must stand further up")
+            raise BundleRefusal(number, f"a line of the kind {kind} must come earlier")
         reached = _ORDER[kind]
         yield line
 
 
 class _Reading:
-    """Takes the given lines one after the other."""
+    """The state of reading the given lines one after the other."""
 
     def __init__(self, head: Fields) -> None:
         self._head = head
@@ -141,7 +141,7 @@ class _Reading:
         self.results_at: dict[tuple[str, str], int] = {}
 
     def take(self, number: int, line: Mapping[str, Any]) -> None:
-        """One more line."""
+        """Read one more line."""
         if line["kind"] == "sample":
             self._sample(Fields(number, line, names=_SAMPLE))
         elif line["kind"] == "entrant":
@@ -154,17 +154,17 @@ class _Reading:
             self._keep(Fields(number, line, names=_KEPT))
 
     def record(self) -> Record:
-        """All that was given, once every line is taken."""
+        """Return everything that was given, after all lines are read."""
         head = self._head
         if head.whole("format") != FORMAT:
             raise head.refusal(f"its format is not {FORMAT}, the one that this version reads")
         if len(self._samples) != self._count:
-            raise head.refusal(f"it names {self._count} samples, and {len(self._samples)} follow")
+            raise head.refusal(f"it names {self._count} samples, but {len(self._samples)} follow")
         if head.text("commitment") != commitment_of(list(self._samples)):
-            raise head.refusal("the commitment is not that of the hashes of the samples")
+            raise head.refusal("the commitment does not match the hashes of the samples")
         self._check_size()
         if (head.text("round_kind") == _FINAL) != head.flag("sweep"):
-            raise head.refusal("a final has a sweep, and no other round has one")
+            raise head.refusal("a final needs a sweep, and no other round may have one")
         known = BundleHead(
             competition=head.text("competition"),
             number=head.whole("round"),
@@ -188,7 +188,7 @@ class _Reading:
             kept=self._kept,
         )
         if known.field_commitment != field_commitment_of(known.field_salt, facts, self._submissions):
-            raise head.refusal("the commitment to the field is not that of the entrants")
+            raise head.refusal("the commitment to the field does not match the entrants")
         return Record(known, facts, tuple(self._samples.values()), self._submissions, self._seeds, self._pieces)
 
     def _check_size(self) -> None:
@@ -205,25 +205,25 @@ class _Reading:
 
     def _sample(self, line: Fields) -> None:
         if len(self._samples) == self._count:
-            raise line.refusal(f"the head names {self._count} samples alone")
+            raise line.refusal(f"the head names only {self._count} samples")
         if line.whole("sample") != len(self._samples):
             raise line.refusal(f"it should be sample {len(self._samples)}")
         sample = BundleSample(line.text("hash"), line.distance("worst_case"))
         if not _HASH.fullmatch(sample.hash):
             raise line.refusal("its hash is not 64 hexadecimal digits")
         if sample.hash in self._samples:
-            raise line.refusal("the same sample is there twice")
+            raise line.refusal("the sample is listed twice")
         self._samples[sample.hash] = sample
 
     def _entrant(self, line: Fields) -> None:
         track, player, prior = line.word("track", Track), line.text("player"), line.whole("prior", 1)
         if player in self._track_of:
-            raise line.refusal("the player is there twice")
+            raise line.refusal("the player is listed twice")
         entered = len(self._priors[track])
         if line.whole("order", 1) != entered + 1:
             raise line.refusal(f"it should be number {entered + 1} in the order of entry of its track")
         if prior in self._priors[track]:
-            raise line.refusal(f"another player of its track has the prior {prior} too")
+            raise line.refusal(f"another player of its track also has the prior {prior}")
         self._track_of[player] = track
         self._priors[track][prior] = player
         self._submissions[player] = submissions = tuple(
@@ -238,7 +238,7 @@ class _Reading:
         pair = line.text("model"), line.text("attack")
         self._check_pair(line, *pair)
         if self.results_at and pair <= next(reversed(self.results_at)):
-            raise line.refusal("the pair is there twice, or out of order")
+            raise line.refusal("the pair is listed twice, or out of order")
         outcomes, distances = line.words("outcomes", Outcome), line.distances("distances")
         queries = line.wholes("queries")
         if max(queries, default=0) > self._budget:
@@ -255,15 +255,15 @@ class _Reading:
 
     def _check_pair(self, line: Fields, model: str, attack: str) -> None:
         if self._track_of.get(model) is not Track.MODEL:
-            raise line.refusal("its model is no model of this round")
+            raise line.refusal("its model is not a model of this round")
         if self._track_of.get(attack, Track.MODEL) is Track.MODEL:
-            raise line.refusal("its attack is no attack of this round")
+            raise line.refusal("its attack is not an attack of this round")
 
     def _audit(self, line: Fields) -> None:
         pair = line.text("model"), line.text("attack")
         self._check_pair(line, *pair)
         if self._failed_audits and pair <= next(reversed(self._failed_audits)):
-            raise line.refusal("the pair is there twice, or out of order")
+            raise line.refusal("the pair is listed twice, or out of order")
         counts = line.wholes("failed_on")
         if not counts or counts != sorted(set(counts)) or not 0 < counts[0] <= counts[-1] <= self._count:
             raise line.refusal("failed_on must be numbers of samples, at least one, ascending")
@@ -272,11 +272,11 @@ class _Reading:
     def _keep(self, line: Fields) -> None:
         model = line.text("model")
         if model not in {failed for failed, _ in self._failed_audits}:
-            raise line.refusal("all audits of the model passed: there is nothing to keep it for")
+            raise line.refusal("all audits of the model passed, so it cannot be kept")
         if self._kept and model <= next(reversed(self._kept)):
-            raise line.refusal("the model is there twice, or out of order")
+            raise line.refusal("the model is listed twice, or out of order")
         if not line.text("reason"):
-            raise line.refusal("a model is kept for a reason")
+            raise line.refusal("a kept model needs a reason")
         self._kept[model] = line.text("reason")
 
 
@@ -301,7 +301,7 @@ def _query_budget(head: Fields) -> int:
 
 def _submission(line: Fields) -> BundleSubmission:
     if line.flag("eligible") == bool(line.text("why")):
-        raise line.refusal("a submission is eligible, or it says why not")
+        raise line.refusal("a submission must be eligible, or have a reason why not")
     return BundleSubmission(
         team=line.text("team"),
         commit=line.text("commit"),
@@ -313,7 +313,7 @@ def _submission(line: Fields) -> BundleSubmission:
 
 
 def _check_row(line: Fields, number: int, row: SampleRow, worst_case: float) -> None:
-    """The distance that the rules give to the outcome (`evaluation.scoring.distances.scored_distance`)."""
+    """Check that the distance fits the outcome (`evaluation.scoring.distances.scored_distance`)."""
     if row.distance != scored_distance(row.outcome, row.distance, worst_case):
         raise line.refusal(
             f"sample {number} is {row.outcome}, so its distance cannot be {row.distance}: {_ALLOWED[row.outcome]}"

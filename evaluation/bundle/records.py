@@ -1,7 +1,7 @@
-"""What stands in a result bundle, and how it is written: first what was found, then all that follows from it.
+"""The content of a result bundle and its writer: first the given lines, then all lines derived from them.
 
-Nothing in it depends on a clock, on the order in which results arrived, or on who played them: the SHA-256 of the body
-is the snapshot hash of a round.
+Nothing in it depends on a clock, on the order in which results arrived, or on the workers: the SHA-256 of the body is
+the snapshot hash of a round.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from evaluation.tournament.rounds import Bracket, RoundFacts, RoundState, Sample
 from evaluation.tournament.schedule import Decision, Stage
 
 FORMAT = 2
-"""The version of this form."""
+"""The version of this format."""
 
 MOST_SAMPLES = 10_000
-"""The most samples of a bundle."""
+"""The largest number of samples in a bundle."""
 
 _SIGNATURE_BYTES = (67, 40_000)
-"""What the signature takes for each line before it, and beside: it names the keys before its own."""
+"""The size of the signature for each line before it, and its fixed part: it names earlier keys."""
 
 
 @dataclass(frozen=True)
 class BundleHead:
-    """Which round it is, and under which rules.
+    """The first line: the round and its rules.
 
-    `rules` are plain values, `commitment` what `commitment_of` gave, `field_commitment` what `field_commitment_of` gave
-    with `field_salt`.
+    `rules` are plain values, `commitment` is the result of `commitment_of`, `field_commitment` that of
+    `field_commitment_of` with `field_salt`.
     """
 
     competition: str
@@ -56,7 +56,7 @@ class BundleSample:
 
 @dataclass(frozen=True)
 class BundleSubmission:
-    """A submission that plays as one of the players, and whether it may win prizes; `why` where it may not."""
+    """A submission of a player, and whether it may win prizes; `why` says why not."""
 
     team: str
     commit: str
@@ -79,9 +79,9 @@ class BundlePiece:
 
 @dataclass(frozen=True)
 class Record:
-    """All that is written of a round before anything is derived.
+    """Everything given about a round, before anything is derived.
 
-    `samples` stand in the order of their numbers, from 0. `submissions` are keyed by player, in the order of entry: one
+    `samples` are in the order of their numbers, from 0. `submissions` are keyed by player, in the order of entry: one
     for each of its teams. `seeds` (of the referee) and `pieces`, in the order of their samples, are keyed by
     (model, attack).
     """
@@ -95,36 +95,36 @@ class Record:
 
 
 def commitment_of(hashes: Sequence[str]) -> str:
-    """The commitment over a sample list: the SHA-256, in hexadecimal, of the canonical JSON list of its hashes."""
+    """Return the commitment to a sample list: the SHA-256, in hexadecimal, of the canonical JSON list of its hashes."""
     return sha256(canonical(list(hashes))).hexdigest()
 
 
 def field_commitment_of(salt: str, facts: RoundFacts, submissions: Mapping[str, Sequence[BundleSubmission]]) -> str:
-    """The commitment to who plays: the SHA-256, in hexadecimal, of the canonical JSON list of `salt` and the field.
+    """Return the commitment to the field: the SHA-256, in hexadecimal, of the canonical JSON list of `salt` and field.
 
     The field is a list with, for each player in the order of the bundle, [track, order, prior, player, [[team, commit],
     ...]].
     """
     field = [
         [track, order, prior, player, [[one.team, one.commit] for one in submissions.get(player, ())]]
-        for track, order, prior, player in _seats(facts)
+        for track, order, prior, player in _field(facts)
     ]
     return sha256(canonical([salt, field])).hexdigest()
 
 
 def body(record: Record) -> bytes:
-    """Everything of a round that is over, but the signature. The same bytes for the same round, always.
+    """Return all lines of a finished round, without the signature. The bytes are the same for the same round.
 
-    Results that the schedule never asked for are left out: nothing follows from them. Raises `ValueError` where the
-    round is not over, the parts do not fit each other, or it would be larger than what is read.
+    Results that the schedule never demanded are left out: nothing follows from them. Raise `ValueError` where the round
+    is not finished, the parts contradict each other, or the bundle would be too large to read.
     """
     state = advance(record.facts)
     if not state.over:
-        raise ValueError("the round is not over: there is nothing to write yet")
+        raise ValueError("the round is not finished: there is nothing to write yet")
     if len(record.samples) != record.facts.samples:
-        raise ValueError(f"there are {len(record.samples)} samples where the round has {record.facts.samples}")
+        raise ValueError(f"there are {len(record.samples)} samples, but the round has {record.facts.samples}")
     if record.facts.samples > MOST_SAMPLES:
-        raise ValueError(f"the round has {record.facts.samples:,} samples, and a bundle at most {MOST_SAMPLES:,}")
+        raise ValueError(f"the round has {record.facts.samples:,} samples, but a bundle holds at most {MOST_SAMPLES:,}")
     asked = demanded(record.facts, state)
     audits = list(_audits(record.facts, asked))
     found = [_head(record), *_samples(record), *_entrants(record), *_results(record, asked), *audits]
@@ -135,21 +135,21 @@ def body(record: Record) -> bytes:
 
 
 def _check_size(content: bytes) -> None:
-    """Whether the bundle could be read once it is signed."""
+    """Check that the bundle can be read once it is signed."""
     lines, longest = content.count(b"\n"), max(map(len, content.split(b"\n"))) + 1
-    per_line, beside = _SIGNATURE_BYTES
-    size = len(content) + lines * per_line + beside
+    per_line, fixed = _SIGNATURE_BYTES
+    size = len(content) + lines * per_line + fixed
     for found, most, what in (
         (lines + 1, MOST_LINES, "lines"),
         (longest, MOST_LINE_BYTES, "bytes in a line"),
         (size, MOST_BYTES, "bytes"),
     ):
         if found > most:
-            raise ValueError(f"the bundle would have {found:,} {what}, and one is read with at most {most:,}")
+            raise ValueError(f"the bundle would have {found:,} {what}, but at most {most:,} can be read")
 
 
 def derived_lines(state: RoundState) -> list[dict[str, Any]]:
-    """The lines of what follows, in order: stages with their decisions, places, warnings."""
+    """Return the derived lines in order: stages with their decisions, places, warnings."""
     lines = []
     for bracket in state.brackets:
         for stage in bracket.plan.stages:
@@ -184,8 +184,8 @@ def _samples(record: Record) -> Iterator[dict[str, Any]]:
         yield {"kind": "sample", "sample": number, "hash": sample.hash, "worst_case": float(sample.worst_case)}
 
 
-def _seats(facts: RoundFacts) -> Iterator[tuple[str, int, int, str]]:
-    """Track, order of entry, prior and player of every entrant, as they stand in the bundle."""
+def _field(facts: RoundFacts) -> Iterator[tuple[str, int, int, str]]:
+    """Yield track, order of entry, prior and player of every entrant, in the order of the bundle."""
     for track in Track:
         prior = {name: place for place, name in enumerate(facts.priors.get(track, ()), start=1)}
         entered = [entrant for entrant in facts.entrants if entrant.track is track]
@@ -195,7 +195,7 @@ def _seats(facts: RoundFacts) -> Iterator[tuple[str, int, int, str]]:
 
 def _entrants(record: Record) -> Iterator[dict[str, Any]]:
     known = {entrant.player: entrant for entrant in record.facts.entrants}
-    for track, order, prior, player in _seats(record.facts):
+    for track, order, prior, player in _field(record.facts):
         yield {
             "kind": "entrant",
             "track": track,
@@ -227,7 +227,7 @@ def _audits(facts: RoundFacts, asked: Mapping[tuple[str, str], int]) -> Iterator
 
 
 def _kept(facts: RoundFacts, models: Collection[str]) -> Iterator[dict[str, Any]]:
-    """Of the kept models those whose audits did not pass in what counts."""
+    """Yield the kept models that failed an audit in the results that count."""
     for model, reason in sorted(facts.kept.items()):
         if model in models:
             yield {"kind": "kept", "model": model, "reason": reason}

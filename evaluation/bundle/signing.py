@@ -2,9 +2,9 @@
 
 The last line is {"chain":[...], "key":..., "key_id":..., "kind":"signature", "lines":[...], "signature":...} in
 canonical form. `lines` holds the SHA-256, in hexadecimal, of each line before it, its line feed included, in order.
-What is signed is `gauntlet-bundle-2`, a line feed, and the canonical form of that list alone, without a line feed.
-`key` and `signature` are in hexadecimal. So whoever changes one byte of a line is found out, and which line it was.
-`chain` holds the statements by which the keys before it named `key` (`keys`), the oldest first.
+The signed bytes are `gauntlet-bundle-2`, a line feed, and the canonical form of that list alone, without a line feed.
+`key` and `signature` are in hexadecimal. So a changed byte is detected, and its line is known. `chain` holds the
+statements by which earlier keys led to `key` (`evaluation.bundle.keys`), the oldest first.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ SIGNATURE = "signature"
 """The kind of the last line."""
 
 CONTEXT = f"gauntlet-bundle-{FORMAT}\n".encode()
-"""What stands before everything that is signed here, so that no signature serves for anything else."""
+"""The prefix of the signed bytes, so that a signature cannot be used for anything else."""
 
 
 def sign(body: bytes, seed: bytes, chain: Sequence[Succession] = ()) -> bytes:
-    """`body` and the line that signs it with the secret `seed` of 32 bytes. The same for the same, always.
+    """Return `body` and the line that signs it with the secret `seed` of 32 bytes; equal input gives equal bytes.
 
-    `chain` leads to this key from those that were published before.
+    `chain` leads from earlier published keys to this key.
     """
     hashes = line_hashes(split(body))
     key = public_key(seed)
@@ -44,12 +44,12 @@ def sign(body: bytes, seed: bytes, chain: Sequence[Succession] = ()) -> bytes:
 
 
 def line_hashes(lines: Sequence[bytes]) -> list[str]:
-    """What is signed: the SHA-256 of each line, its line feed included, in hexadecimal."""
+    """Return what is signed: the SHA-256 of each line, its line feed included, in hexadecimal."""
     return [sha256(line).hexdigest() for line in lines]
 
 
 def is_signed(hashes: Sequence[str], key: str, signature: str) -> bool:
-    """Whether the holder of the public `key` signed these hashes."""
+    """Return True if the holder of the public `key` signed these hashes."""
     return signs(key, _message(hashes), signature)
 
 

@@ -1,7 +1,7 @@
-"""Verifies a result bundle with nothing but the file and the public key.
+"""Verification of a result bundle with nothing but the file and the public key.
 
-It is what was signed, line by line; it is whole; and every stage, decision, place and warning in it is what the
-schedule makes of its results, computed anew.
+It checks that every line is the signed one, that the file is complete, and that every stage, decision, place and
+warning follows from the results: the schedule is computed again.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _NAMED_BY = {
     "warning": ("model", "attack"),
 }
 MOST_PROBLEMS = 100
-"""Problems that a report holds: of the others it tells how many they are."""
+"""The largest number of problems in a report; further ones are only counted."""
 
 _MOST_WORDS = 300
-"""Characters of an error that a problem repeats."""
+"""Characters of an error that a problem quotes."""
 
 
 class Problem(NamedTuple):
-    """What is wrong with a line, by its number, from 1."""
+    """An error in a line, with the line's number, from 1."""
 
     line: int
     text: str
@@ -46,9 +46,9 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """What came of it. `key` is the public key that signed, None where nothing says so; `summary` is for people.
+    """The result of a verification. `key` is the public key that signed, None where the file names none.
 
-    `more` problems were found beyond the `problems` that stand here.
+    `summary` is for people. `more` is the number of problems beyond those in `problems`.
     """
 
     problems: tuple[Problem, ...]
@@ -58,7 +58,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether the bundle is what was signed and its results follow from its rows."""
+        """True if the bundle is the signed one and its outcome follows from its rows."""
         return not self.problems
 
 
@@ -70,11 +70,11 @@ def verify(
     field: str | None = None,
     perturbed: Iterable[tuple[str, IO[bytes]]] = (),
 ) -> Report:
-    """Verifies `content` against the public `key` (64 hexadecimal digits), or, without one, against its own.
+    """Verify `content` against the public `key` (64 hexadecimal digits), or, without one, against its own.
 
-    The key may be one that led to the one that signed. `samples` and `field` are the published commitments, `perturbed`
-    released archives of perturbed images, each with what problems call it. A `Refusal` where there is nothing to
-    verify: the file is empty or too large, or what was given is no key or no commitment.
+    `key` may also be an earlier key that leads to the signing key. `samples` and `field` are the published commitments,
+    `perturbed` released archives of perturbed images, each with its name in problems. Raise `Refusal` where there is
+    nothing to verify: the file is empty or too large, or an argument is not a key or a commitment.
     """
     for what, given, page in (
         ("key", key, "page signing-key.txt of the site"),
@@ -101,23 +101,23 @@ def verify(
     except Refusal as refusal:
         derived = [Problem(1, refusal.problem)]
     found = chain(problems, derived)
-    # a small file can be wrong in a million ways: of most only the number is kept
+    # a small file can have a million errors: keep only the number of most of them
     shown = tuple(islice(found, MOST_PROBLEMS))
     return Report(shown, signer or None, (*summary, *_about_key(signer, key)), more=sum(1 for _ in found))
 
 
 def _check_signature(lines: Sequence[bytes], key: str | None) -> tuple[str | None, list[Problem]]:
-    """The key that the last line names, None where that is no signature; and what does not agree with it."""
+    """Return the key of the last line, None where that is not a signature, and the problems of the signature."""
     last = len(lines)
     try:
         line = decode_line(last, lines[-1])
         if line["kind"] != SIGNATURE:
-            return None, [Problem(last, "the last line is no signature: the file is cut off or was never signed")]
+            return None, [Problem(last, "the last line is not a signature: the file is cut off or was never signed")]
         fields = Fields(last, line, names=_SIGNATURE)
         signer, hashes, signature = fields.text("key"), fields.texts("lines"), fields.text("signature")
         named, steps = fields.text("key_id"), _chain(fields)
     except BundleRefusal as refusal:
-        # it may stand there broken: what is before it is read all the same
+        # even with a broken signature, the lines before it are checked
         return "", [Problem(last, refusal.cause)]
     problems = []
     found = line_hashes(lines[:-1])
@@ -126,27 +126,27 @@ def _check_signature(lines: Sequence[bytes], key: str | None) -> tuple[str | Non
     if len(found) == len(hashes):
         problems += [Problem(number, "it is not the line that was signed") for number in changed]
     else:
-        # lines came or went: behind the first of them all have moved
+        # lines were added or removed: all lines behind the first of them have moved
         first = changed[0] if changed else min(len(found), len(hashes)) + 1
-        count = f"{len(hashes)} lines were signed, and {len(found)} stand before the signature"
+        count = f"{len(hashes)} lines were signed, but {len(found)} come before the signature"
         problems.append(Problem(first, f"from here on these are not the lines that were signed: {count}"))
     if not is_signed(hashes, signer, signature):
-        problems.append(Problem(last, "the signature is not of these lines by the key that it names"))
+        problems.append(Problem(last, "the signature is not valid for these lines and the key that it names"))
     elif named != key_id(signer):
         problems.append(Problem(last, f"the identifier of its key is not {quoted(named)}"))
     if not is_chain(steps, signer):
-        problems.append(Problem(last, "the keys that it names do not lead to the one that signed"))
+        problems.append(Problem(last, "the keys that it names do not lead to the key that signed"))
     elif key is not None and key not in (signer, *(step.key for step in steps)):
-        # the given one is not repeated: somebody may have named the file of the secret key by mistake
-        told = "which is neither the one that was given nor a successor of it"
-        problems.append(Problem(last, f"it was signed by the key {quoted(signer)}, {told}"))
+        # do not repeat the given key: the user may have passed the file of the secret key by mistake
+        why = "which is neither the given key nor a successor of it"
+        problems.append(Problem(last, f"it was signed by the key {quoted(signer)}, {why}"))
     return signer, problems
 
 
 def _chain(line: Fields) -> list[Succession]:
     steps = line.mappings("chain")
     if len(steps) > MOST_SUCCESSIONS:
-        raise line.refusal(f"it names more than {MOST_SUCCESSIONS} keys before its own")
+        raise line.refusal(f"it names more than {MOST_SUCCESSIONS} earlier keys")
     read = [Fields(line.number, step, names=_SUCCESSION) for step in steps]
     return [Succession(*(step.text(name) for name in ("key", "successor", "date", "signature"))) for step in read]
 
@@ -155,23 +155,23 @@ def _not_committed(bundle: Bundle, samples: str | None, field: str | None) -> It
     head = bundle.record.head
     for what, found, given in (("samples", head.commitment, samples), ("field", head.field_commitment, field)):
         if given is not None and given != found:
-            yield Problem(1, f"the commitment to the {what} is not the one that was given")
+            yield Problem(1, f"the commitment to the {what} is not the given one")
 
 
 def _recompute(bundle: Bundle, end: int) -> Iterator[Problem]:
-    """What does not follow from the given lines; `end` is the number of the last line before the signature."""
+    """Yield what does not follow from the given lines; `end` is the number of the last line before the signature."""
     facts = bundle.record.facts
     try:
         state = advance(facts)
     except ValueError as error:
-        yield Problem(1, f"nothing follows from the results: {str(error)[:_MOST_WORDS]}")
+        yield Problem(1, f"the outcome cannot be computed from the results: {str(error)[:_MOST_WORDS]}")
         return
     if state.over:
         yield from _unasked(bundle, state)
     for ask in state.requests:
         line = bundle.results_at.get((ask.model, ask.attack), end)
         pair = f"{quoted(ask.model)} against {quoted(ask.attack)}"
-        yield Problem(line, f"the results are not complete: {pair} on {ask.upto} samples")
+        yield Problem(line, f"the results are incomplete: {pair} on {ask.upto} samples is missing")
     yield from _compare(bundle, derived_lines(state), whole=state.over)
 
 
@@ -179,16 +179,16 @@ def _unasked(bundle: Bundle, state: RoundState) -> Iterator[Problem]:
     asked = demanded(bundle.record.facts, state)
     for pair, rows in bundle.record.facts.results.items():
         if len(rows) > (due := asked.get(pair, 0)):
-            told = f"it holds {len(rows)} samples where the schedule asked for {due}"
-            yield Problem(bundle.results_at[pair], told)
+            text = f"it holds {len(rows)} samples, but the schedule demanded {due}"
+            yield Problem(bundle.results_at[pair], text)
     for pair, counts in bundle.record.facts.failed_audits.items():
         if counts[-1] > asked.get(pair, 0):
             line = bundle.results_at.get(pair, 1)
-            yield Problem(line, f"an audit is told of {counts[-1]} samples, which the schedule did not ask for")
+            yield Problem(line, f"an audit covers {counts[-1]} samples, which the schedule did not demand")
 
 
 def _compare(bundle: Bundle, expected: Sequence[Mapping[str, Any]], *, whole: bool) -> Iterator[Problem]:
-    """Where the derived lines of the file are not the `expected` ones; `whole`: there must be no others."""
+    """Yield where the derived lines of the file differ from the `expected` ones; `whole`: no others may follow."""
     agree = True
     found: dict[bytes, Derived] = {}
     due = {_name(line): line for line in expected}
@@ -199,7 +199,7 @@ def _compare(bundle: Bundle, expected: Sequence[Mapping[str, Any]], *, whole: bo
         if name in found:
             wrong = f"it repeats line {found[name].number}"
         elif name not in due and whole:
-            wrong = f"no such line follows from the results: {quoted(line)}"
+            wrong = f"this line does not follow from the results: {quoted(line)}"
         elif name in due and derived.content != canonical(due[name]):
             wrong = _difference(line, due[name])
         if wrong:
@@ -207,7 +207,7 @@ def _compare(bundle: Bundle, expected: Sequence[Mapping[str, Any]], *, whole: bo
             yield Problem(derived.number, wrong)
         found.setdefault(name, derived)
     if agree and [name for name in found if name in due] != [name for name in due if name in found]:
-        yield Problem(bundle.derived[0].number, "from here on the lines are not in their order")
+        yield Problem(bundle.derived[0].number, "from here on the lines are out of order")
     yield from _missing(bundle, found, due)
 
 
@@ -219,24 +219,24 @@ def _missing(
         if name in found:
             before = found[name].number
         else:
-            yield Problem(before, f"behind it a line is missing: {quoted(line)}")
+            yield Problem(before, f"a line is missing after it: {quoted(line)}")
 
 
 def _name(line: Mapping[str, Any]) -> bytes:
-    """What a derived line is about."""
+    """Return the subject of a derived line."""
     return canonical([line["kind"], *(line.get(name) for name in _NAMED_BY[line["kind"]])])
 
 
 def _difference(line: Mapping[str, Any], due: Mapping[str, Any]) -> str:
     what = " ".join(quoted(due[name]) for name in _NAMED_BY[due["kind"]])
-    told = [
+    texts = [
         f"{name} is {quoted(line[name]) if name in line else 'missing'}, but the results make it {quoted(due[name])}"
         for name in due
         if name not in line or canonical(line[name]) != canonical(due[name])
     ]
     if unknown := sorted(line.keys() - due.keys()):
-        told.append(f"it has fields that no such line has: {quoted(unknown)}")
-    return f"{due['kind']} {what}: {'; '.join(told)}"
+        texts.append(f"it has unknown fields: {quoted(unknown)}")
+    return f"{due['kind']} {what}: {'; '.join(texts)}"
 
 
 def _summary(bundle: Bundle, signed: Sequence[bytes]) -> tuple[str, ...]:
@@ -259,7 +259,7 @@ def _summary(bundle: Bundle, signed: Sequence[bytes]) -> tuple[str, ...]:
 def _about_audits(facts: RoundFacts) -> Iterator[str]:
     models = {model for model, _ in facts.failed_audits}
     if models:
-        yield f"{len(models)} models failed an audit, and organisers kept {len(facts.kept)} of them"
+        yield f"{len(models)} models failed an audit; organisers kept {len(facts.kept)} of them"
 
 
 def _about_key(signer: str | None, key: str | None) -> tuple[str, ...]:
@@ -267,5 +267,5 @@ def _about_key(signer: str | None, key: str | None) -> tuple[str, ...]:
         return ()
     named = f"key {quoted(signer)}" + (f" ({key_id(signer)})" if is_key(signer) else "")
     if key is not None:
-        return (named + (", the one that was given" if signer == key else ""),)
-    return (f"{named}, as the bundle itself names it: compare it with the one that the organisers publish",)
+        return (named + (", the given key" if signer == key else ""),)
+    return (f"{named}, as the bundle itself names it: compare it with the key that the organisers publish",)

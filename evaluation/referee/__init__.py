@@ -1,1 +1,1 @@
-"""The neutral referee: owns the images, the budgets, the clock and every number that is scored."""
+"""The neutral referee, which holds the images, the budgets, the clock and every number that is scored."""

@@ -1,4 +1,4 @@
-"""Whose query it is: that of the sample of the piece whose clean image it is clearly nearest to."""
+"""Attribution of a query to the sample of the piece whose clean image is clearly the nearest."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ from evaluation.domain.samples import Sample
 from evaluation.referee.pixel_differences import PixelDifferences
 
 REACH = 0.5
-"""How far from a clean image its own queries lie at the most, as a share of its distance to the grey image.
+"""Largest distance of a query from the clean image that it explores, as a share of the distance from clean to grey.
 
-Farther out, images are those that attacks on any sample begin with: noise, constant images, images of another class.
+Images farther out are starting points of attacks on any sample: noise, constant images, images of another class.
 """
 
 
 CLOSER = 0.9
-"""How much nearer another clean image must be, as a ratio of distances: where two images are much alike, a query that
-moves away from both is nearer to one of them by chance."""
+"""Largest ratio of distances at which another clean image counts as clearly nearer.
+
+Where two clean images are similar, a query that moves away from both can be nearer to the other one by chance.
+"""
 
 
 class Attribution:
-    """Tells queries that explore another sample of the piece than the one they are sent for.
+    """Finds queries that explore another sample of the piece than the one that they name.
 
     Without it, an attack could spend the budgets of a whole piece on one sample.
     """
@@ -42,10 +44,10 @@ class Attribution:
             self._others[sample.number] = sorted(gaps)
 
     def owners(self, numbers: Sequence[int], images: Images, squared: Sequence[float]) -> list[int]:
-        """The samples whose queries `images`, uint8 (n, bytes of an image), are, sent for the samples `numbers`.
+        """Return for each image the number of the sample that pays for it.
 
-        `squared`: their squared distances to the clean images of these. Where several are equally near, it is the
-        sample that was named.
+        `images` is uint8 (n, bytes of an image), `numbers` are the samples that the attack named, and `squared` the
+        squared distances to their clean images. Where several samples are equally near, the named one pays.
         """
         return [self._owner(number, images[index], squared[index]) for index, number in enumerate(numbers)]
 
@@ -53,7 +55,7 @@ class Attribution:
         owner, least = named, CLOSER**2 * squared
         for gap, other in self._others[named]:
             if gap >= (1 + CLOSER) ** 2 * squared:
-                break  # by the triangle inequality this one, and all that follow, are not near enough
+                break  # by the triangle inequality neither this sample nor a later one is near enough
             distance = self._differences.squared(other, image)
             if distance < least and distance < self._reach[other]:
                 owner, least = other, distance

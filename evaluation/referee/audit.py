@@ -1,12 +1,14 @@
-"""The audit: is the model a stateless, deterministic function of one image?
+"""The audit of a model: is it a stateless, deterministic function of one image?
 
-Two questions, with counts of their own. Is it a function of one image? About one forwarded image in a hundred is asked
-about again in another order and other company, among the verdict queries of its piece, and some alone. Has it no state?
-Whole frames are asked again, as they were, of a freshly started model, which has seen nothing yet. What is replayed
-nobody can know.
+It asks two questions and counts them separately:
 
-The second question has the harder answer: labels of equal frames are equal, whatever they hold. In other company
-rounding may flip a label at the decision boundary, and an attack can look for such images.
+1. Function of one image: about one forwarded image in a hundred is asked again in another order and in other frames,
+   among the verdict queries of its piece, and some images alone.
+2. No state: a freshly started model, which has seen nothing yet, is asked again about whole frames as they were.
+
+Nobody can know what is replayed. The second question gives the stronger evidence: labels of equal frames are equal,
+whatever they hold. In other frames, rounding may flip a label at the decision boundary, and an attack can look for
+such images.
 """
 
 from __future__ import annotations
@@ -23,25 +25,25 @@ from evaluation.domain.results import AuditReport
 Kept = TypeVar("Kept")
 
 RATE = 0.01
-"""Share of the forwarded images that is replayed."""
+"""Share of the forwarded images that are replayed."""
 
 LEAST_PER_PIECE = 16
-"""How many images a piece contributes at the least, if so many were forwarded."""
+"""Least number of replayed images of a piece, if it forwarded that many."""
 
 MOST_SIZES = 4096
-"""How many frame sizes of a piece are remembered."""
+"""Number of frame sizes of a piece that are remembered."""
 
 MOST_FRAMES = 32
-"""How many frames of a piece are kept for a freshly started model."""
+"""Number of frames of a piece that are kept for a freshly started model."""
 
 MOST_FRAME_BYTES = 64 << 20
-"""How much memory the kept frames of a piece may take."""
+"""Memory that the kept frames of a piece may take, in bytes."""
 
 ENOUGH_FRESH = 32
-"""A freshly started model is asked about so many images of a piece, and the rest of the frame that reaches them."""
+"""Number of images of a piece that a freshly started model is asked about; the last frame is asked about whole."""
 
 MOST_ALONE = 16
-"""How many images of a piece it is then asked about one by one."""
+"""Number of images of a piece that this model is then asked about one by one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +57,7 @@ class ReplayFrame:
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """A forwarded image, (bytes of an image,), the label it got then, its squared distance to the clean one."""
+    """A forwarded image, (bytes of an image,), its label at that time, and its squared distance to the clean image."""
 
     image: Image
     label: int
@@ -63,7 +65,7 @@ class Replay:
 
 
 class Reservoir(Generic[Kept]):
-    """A uniform choice of at most `room` from a stream of unknown length (Vitter 1985, algorithm R)."""
+    """A uniform sample of at most `room` items of a stream of unknown length (Vitter 1985, algorithm R)."""
 
     def __init__(self, room: int, rng: random.Random) -> None:
         self._room = room
@@ -72,7 +74,7 @@ class Reservoir(Generic[Kept]):
         self.kept: list[Kept] = []
 
     def slot(self) -> int | None:
-        """Where the next of the stream goes, None where it is passed over."""
+        """Return the place of the next item of the stream, None where it is skipped."""
         self._seen += 1
         if len(self.kept) < self._room:
             return len(self.kept)
@@ -80,15 +82,15 @@ class Reservoir(Generic[Kept]):
         return slot if slot < self._room else None
 
     def put(self, slot: int, kept: Kept) -> None:
-        """Keep `kept` in the slot that was given for it."""
+        """Keep the item `kept` in the place that `slot` returned for it."""
         self.kept[slot : slot + 1] = [kept]
 
 
 class Audit:
-    """What is kept of one piece, and what came out of asking again."""
+    """The frames and images kept of one piece, and the outcome of asking about them again."""
 
     def __init__(self, seed: int, most_queries: int) -> None:
-        """At most `most_queries` images will be forwarded in the piece."""
+        """Prepare for a piece in which at most `most_queries` images are forwarded."""
         self._rng = random.Random(seed)
         self._sizes: list[int] = []
         self._images = Reservoir[Replay](max(LEAST_PER_PIECE, int(most_queries * RATE)), self._rng)
@@ -96,9 +98,9 @@ class Audit:
         self._report = AuditReport()
 
     def watch(self, images: Images, labels: Sequence[int], squared: Sequence[float], *, whole: bool = True) -> None:
-        """Note a forwarded frame, (n, bytes of an image): its size, perhaps some images, perhaps the `whole` of it.
+        """Note a forwarded frame, (n, bytes of an image): its size, some of its images, and the frame if `whole`.
 
-        The clean images must not be kept as a frame: they are what a model with a memory clings to.
+        The frame of the clean images must not be kept: a model with memory remembers exactly these.
         """
         if len(self._sizes) < MOST_SIZES:
             self._sizes.append(len(labels))
@@ -118,14 +120,14 @@ class Audit:
             kept.pop(self._rng.randrange(len(kept)))
 
     def replays(self) -> list[Replay]:
-        """The images to be replayed, in random order."""
+        """Return the images to replay, in random order."""
         return self._rng.sample(self._images.kept, len(self._images.kept))
 
     def fresh_frames(self) -> list[ReplayFrame]:
-        """The frames that a freshly started model is due to be asked about, the most perturbed first.
+        """Return the frames for a freshly started model, the most perturbed first, and count their images as due.
 
-        A model that calls an image what a similar one was called before has then nothing to cling to but images that
-        lie beyond the boundary, and its answers to all that follow change. Their images are counted as due.
+        A model that repeats the labels of similar earlier images then remembers only images beyond the boundary, and
+        its later answers change.
         """
         chosen: list[ReplayFrame] = []
         for frame in self._rng.sample(self._frames.kept, len(self._frames.kept)):
@@ -136,11 +138,11 @@ class Audit:
         return sorted(chosen, key=lambda frame: -frame.squared)
 
     def alone(self) -> list[Replay]:
-        """Images for the same model, to be asked about one by one."""
+        """Return the images that the same model is asked about one by one."""
         return self.replays()[:MOST_ALONE]
 
     def count(self, before: int, now: int | None) -> None:
-        """Note the outcome of one replay in other company; None where there was no answer at all."""
+        """Note the outcome of one replay in another frame; `now` is None where there was no answer."""
         self._add(replayed=1, changed=before != now)
 
     def judge(self, *, denied: bool) -> None:
@@ -148,7 +150,7 @@ class Audit:
         self._add(judged=1, denied=denied)
 
     def count_fresh(self, before: Sequence[int], now: Sequence[int] | None) -> None:
-        """Note the labels of a frame by the freshly started model; None where it gave no answer at all."""
+        """Note the labels that the freshly started model gave to a frame; `now` is None where it did not answer."""
         changed = len(before) if now is None else sum(map(operator.ne, before, now))
         self._add(fresh=len(before), fresh_changed=changed, fresh_unanswered=0 if now else len(before))
 
@@ -157,13 +159,13 @@ class Audit:
 
     @property
     def report(self) -> AuditReport:
-        """The standing of the audit so far."""
+        """The counts of the audit so far."""
         return self._report
 
     def shuffled_frames(self, count: int) -> list[list[int]]:
-        """Indices 0 to count-1 in random order, cut into frames whose sizes are drawn from the piece's own.
+        """Return the indices 0 to count-1 in random order, cut into frames with sizes drawn from those of the piece.
 
-        The last frame is filled up to its drawn size with indices that stand elsewhere too.
+        The last frame is filled up to its size with indices that also stand in other frames.
         """
         order = self._rng.sample(range(count), count)
         cut: list[list[int]] = []
@@ -177,7 +179,7 @@ class Audit:
         return self._rng.choice(self._sizes) if self._sizes else 1
 
     def _filled(self, part: list[int], size: int, count: int) -> list[int]:
-        """`part`, filled up to `size` with other indices below `count`; none twice, as long as there are others."""
+        """Return `part` filled up to `size` with other indices below `count`, repeated only when none are left."""
         others = sorted(set(range(count)) - set(part))
         part = part + self._rng.sample(others, min(size - len(part), len(others)))
         return part + [self._rng.randrange(count) for _ in range(size - len(part))]

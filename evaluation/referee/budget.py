@@ -1,4 +1,4 @@
-"""The query budget: kept for each sample, charged before an image is forwarded."""
+"""The query budget of each sample, charged before an image is forwarded."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 
 class Charge(NamedTuple):
-    """Who paid for a forwarded image.
+    """The sample that paid for a forwarded image.
 
-    `ordinal` says which query of the sample `payer` it was, from 1, or 0 where nobody could pay. `answered` is False
-    where its own sample had nothing left: then the attack does not learn the label.
+    `ordinal` is the number of the query of the sample `payer`, from 1, or 0 where no sample could pay. `answered` is
+    False where the sample that the query belongs to had no budget left; the attack then does not learn the label.
     """
 
     payer: int
@@ -19,7 +19,7 @@ class Charge(NamedTuple):
 
 
 class Budget:
-    """Queries left of each sample of a piece."""
+    """The queries left for each sample of a piece."""
 
     def __init__(self, numbers: Sequence[int], queries: int) -> None:
         self._queries = queries
@@ -29,15 +29,15 @@ class Budget:
         return number in self._left
 
     def first_unknown(self, numbers: Sequence[int]) -> int | None:
-        """The first of `numbers` that is no sample of the piece."""
+        """Return the first of `numbers` that is not a sample of the piece."""
         left = self._left
         return next((number for number in numbers if number not in left), None)
 
     def charge(self, numbers: Sequence[int]) -> list[int]:
         """Charge one query for each image, in order.
 
-        Gives for each image which query of its sample it is, from 1; 0 where that sample had none left, and then
-        nothing is charged.
+        Return for each image the number of the query of its sample, from 1. Where the sample has no budget left,
+        return 0 and charge nothing.
         """
         ordinals = []
         left = self._left
@@ -51,10 +51,10 @@ class Budget:
         return ordinals
 
     def settle(self, named: Sequence[int], owners: Sequence[int]) -> list[Charge]:
-        """Move the charges for the images of a frame to the samples whose queries they are.
+        """Move the charges of a frame to the samples that its queries belong to.
 
-        All of them were charged to the samples that were `named` before. Where the owner has nothing left, the named
-        sample pays all the same, for asking, and the answer is withheld: else it would be free to ask for ever.
+        Before, all of them were charged to the samples that the attack `named`. Where the owner has no budget left,
+        the named sample pays and the answer is withheld; otherwise such queries would be free without limit.
         """
         left = self._left
         for number in named:
@@ -64,17 +64,17 @@ class Budget:
             answered = left[owner] > 0
             payer = owner if answered else number
             ordinal = 0
-            if left[payer]:  # the named sample may have paid for others of this very frame
+            if left[payer]:  # the named sample may already have paid for other images of this frame
                 left[payer] -= 1
                 ordinal = self._queries - left[payer]
             charges.append(Charge(payer, ordinal, answered))
         return charges
 
     def left(self, numbers: Sequence[int]) -> list[int]:
-        """Queries left of each of these samples."""
+        """Return the queries left for each of these samples."""
         left = self._left
         return [left[number] for number in numbers]
 
     def used(self, number: int) -> int:
-        """Queries charged to one sample."""
+        """Return the queries charged to one sample."""
         return self._queries - self._left[number]

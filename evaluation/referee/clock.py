@@ -1,7 +1,7 @@
-"""Time: what each player may use, and how fast this worker is.
+"""Time limits of the players, and the speed of this worker.
 
-Limits are seconds of the reference machine. Neither player's time depends on the other: the attack's clock stands
-still while the model works, and the model's while the attack does.
+Limits are seconds of the reference machine. Neither player's time depends on the other: the attack's clock is stopped
+while the model works, and the model's while the attack works.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ import numpy as np
 from evaluation.domain.errors import Fault
 
 MODEL_GRACE_SECONDS = 10.0
-"""What a model may overdraw: a hiccup of a busy host costs nobody a match, an endless loop ends within it.
+"""Seconds that a model may overdraw: short delays of a busy host are covered, an endless loop ends within it.
 
-It is drawn from when a frame takes longer than its images allow, and filled up again by frames that take less.
+It is used up by frames that take longer than their images allow, and restored by frames that take less.
 """
 
 REFERENCE_SECONDS = 0.0025
-"""What `measure` gives on the reference machine (one core of a 2.x GHz server, 2026); slower workers get more time."""
+"""Seconds of `measure` on the reference machine (one 2.x GHz server core, 2026); slower workers get more time."""
 
 
 @dataclass
 class TimeBank:
-    """Seconds that a player has used of those it was allowed."""
+    """The seconds that a player has used, of those that it was allowed."""
 
     allowed: float
     used: float = 0.0
@@ -40,10 +40,10 @@ class TimeBank:
 
 
 def calibrate() -> float:
-    """This worker's factor on every limit: 1 on the reference machine or a faster one, larger on a slower one.
+    """Return this worker's factor on every limit: 1 on the reference machine or a faster one, more on a slower one.
 
-    Measured in a process of its own whose libraries use one thread, like those of players: several threads that wait
-    for each other on a busy host would make it seem a hundred times slower. Raises `Fault` where none can be started.
+    It is measured in a separate process whose libraries use one thread, as those of players do: several threads that
+    wait for each other on a busy host would make it look a hundred times slower. Raise `Fault` where the process fails.
     """
     one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     command = [sys.executable, "-m", "evaluation.referee.clock"]
@@ -55,7 +55,7 @@ def calibrate() -> float:
 
 
 def measure() -> float:
-    """Seconds of a fixed piece of work like a small network's: matrix products in single precision."""
+    """Return the seconds of a fixed computation like that of a small network: matrix products in single precision."""
     matrix = np.full((256, 256), 0.5, np.float32)
     start = time.perf_counter()
     for _ in range(8):

@@ -1,4 +1,4 @@
-"""Instances of a player that start while another one still plays, and end while the next one does."""
+"""Player instances that start while another one still plays, and that end while the next one plays."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from evaluation.protocol.channel import ChannelError
 from evaluation.referee.player_connection import PlayerConnection
 
 HANDSHAKE_SECONDS = 10.0
-"""What an instance that connected in time has at the least for its HELLO when it is needed."""
+"""Least number of seconds for the HELLO of an early instance that connected in time."""
 
 
 class EarlyStart:
-    """Opens `connection` in a thread of its own. `take` waits for the connection; `cancel` ends the instance unused."""
+    """A thread that opens `connection`. `take` waits for the connection; `cancel` ends the unused instance."""
 
     def __init__(self, connection: PlayerConnection, seconds: float) -> None:
         self.connection = connection
@@ -26,13 +26,13 @@ class EarlyStart:
 
     @property
     def ready(self) -> bool:
-        """Whether `take` would return at once."""
+        """True if `take` would return immediately."""
         return not self._thread.is_alive()
 
     def take(self) -> tuple[socket.socket, float] | None:
-        """Wait for the connection, and give it with the deadline of its HELLO; None where the start failed.
+        """Wait for the connection and return it with the deadline of its HELLO; None where the start failed.
 
-        A start that failed is charged to nobody: the player is then started in the ordinary way, and fails there.
+        A failed early start is charged to neither player: the player is then started in the ordinary way.
         """
         self._thread.join()
         if self._opened is None:
@@ -40,12 +40,12 @@ class EarlyStart:
             self.connection.dismiss()
             if isinstance(self._failure, ChannelError | Fault):
                 return None
-            raise self._failure or RuntimeError("an instance started ahead has neither connected nor failed")
+            raise self._failure or RuntimeError("an instance that was started early neither connected nor failed")
         connected, deadline = self._opened
         return connected, max(deadline, time.monotonic() + HANDSHAKE_SECONDS)
 
     def cancel(self) -> None:
-        """End the instance, in whatever state it is."""
+        """End the instance, whatever its state."""
         self.connection.give_up()
         self._thread.join()
         if self._opened is not None:
@@ -60,28 +60,28 @@ class EarlyStart:
 
 
 class BackgroundEnd:
-    """Dismisses `connection` in a thread of its own; `join` waits for that, and raises what went wrong there."""
+    """A thread that dismisses `connection`; `join` waits for it and raises its exception."""
 
     def __init__(self, connection: PlayerConnection) -> None:
-        self._seat = connection
+        self._connection = connection
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._dismiss, name="background end", daemon=True)
         self._thread.start()
 
     @property
     def over(self) -> bool:
-        """Whether `join` would return at once."""
+        """True if `join` would return immediately."""
         return not self._thread.is_alive()
 
     def join(self) -> None:
-        """Wait until the instance has ended; raises `Fault` where the host could not end it."""
+        """Wait until the instance has ended; raise `Fault` where the host could not end it."""
         self._thread.join()
         if self._failure is not None:
             raise self._failure
 
     def _dismiss(self) -> None:
         try:
-            self._seat.give_up()
-            self._seat.dismiss()
+            self._connection.give_up()
+            self._connection.dismiss()
         except BaseException as failure:
             self._failure = failure

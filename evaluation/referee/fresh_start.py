@@ -1,4 +1,4 @@
-"""Fresh instances of the model: where it is restarted, and what it is asked when it knows nothing."""
+"""Fresh instances of the model: where it is restarted, and what a new instance is asked."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from evaluation.referee.players import Model
 from evaluation.referee.verdict import ask_or_none
 
 STARTS = 2
-"""How often a fresh instance is started at the most, where the first gives no answer."""
+"""Number of fresh instances that are started at most, where the first does not answer."""
 
 AUDIT_STARTS = 1 + STARTS
-"""How often the audit starts a model in a piece at the most: at a random place while it plays, and at the end."""
+"""Number of starts of a model for the audit of a piece at most: at a random place during play, and at the end."""
 
 
 def restart_place(seed: int, queries: int) -> int:
-    """After how many forwarded images the model is restarted, of at most `queries`.
+    """Return the number of forwarded images, of at most `queries`, after which the model is restarted.
 
-    Every order of magnitude is as likely as any other: an attack may send a few images or all of them.
+    All orders of magnitude are equally likely: an attack may send a few images or all of them.
     """
     return int(queries ** random.Random(seed).random())
 
 
 def ask_fresh_model(model: Model, audit: Audit) -> None:
-    """The second half of the audit: a freshly started model is asked again about frames of the piece, as they were.
+    """Ask a freshly started model again about frames of the piece, as they were: the second half of the audit.
 
-    It has seen nothing of the piece: what a model makes of earlier images, times or orders is missing there and shows.
-    An instance that fails is replaced once, so that an accident of the host costs nobody; what is not answered even
-    then counts as other labels. Then some images are asked about one by one, without any company.
+    The instance has seen nothing of the piece, so a model that uses earlier images, times or orders answers
+    differently. An instance that fails is replaced once, so that an accident of the host costs nothing; an image
+    without an answer after that counts as changed. Some images are then asked about one by one.
     """
     due = audit.fresh_frames()
     if not due:

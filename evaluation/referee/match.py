@@ -1,4 +1,4 @@
-"""One match: one attack against one model over a sample set, piece by piece."""
+"""One match: one attack against one model over a sample set, played in pieces."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from evaluation.referee.seeds import derive_seed
 
 
 class Match:
-    """Holds the model over all pieces, so that its weights stay loaded. Close it, whatever happens.
+    """A match that keeps its model over all pieces, so that the weights stay loaded. Always close it.
 
-    A piece depends on no other: it has an attack of its own, an audit of its own, and a seed that follows from its
-    first sample. So its rows are the same whoever plays it, alone or among others.
+    A piece does not depend on other pieces: it has its own attack process, its own audit, and a seed that follows from
+    its first sample. So its rows are the same on every worker and in every order.
     """
 
     def __init__(
@@ -33,10 +33,10 @@ class Match:
         fresh_audit: bool = True,
         reuse_attack: bool = False,
     ) -> None:
-        """`calibration`: this worker's factor on every time limit, see `evaluation.referee.clock`.
+        """Prepare a match; `calibration` is this worker's factor on time limits (`evaluation.referee.clock`).
 
-        `fresh_audit`: the model is started once more for every piece, and asked again there. `reuse_attack`: one
-        process plays all pieces, which is for attacks that are known to keep nothing from one piece to the next.
+        `fresh_audit`: start the model again for every piece and repeat frames there. `reuse_attack`: one process plays
+        all pieces, for attacks that are known to keep no state between pieces.
         """
         self._rules = rules
         self._seed = seed
@@ -53,7 +53,7 @@ class Match:
         )
 
     def play(self, samples: Sequence[Sample]) -> Iterator[PieceResult]:
-        """Play `samples` in pieces of the rules' size; each result is final when it is yielded."""
+        """Play `samples` in pieces of the size in the rules; each result is final when it is yielded."""
         if len({sample.number for sample in samples}) < len(samples):
             raise ValueError("two samples have the same number")
         size = self._rules.piece_samples
@@ -62,35 +62,35 @@ class Match:
             yield self.play_piece(list(samples[start:end]), more=end < len(samples))
 
     def play_piece(self, samples: list[Sample], *, more: bool = False) -> PieceResult:
-        """Play one piece. Its seeds depend on its first sample alone, not on what was played before.
+        """Play one piece. Its seeds depend only on its first sample, not on earlier pieces.
 
-        `more`: another piece is likely to follow, so its attack is started while this one is played.
+        `more`: another piece probably follows, so its attack is started during this one.
         """
         first = samples[0].number
-        # the attack learns the first: what the referee draws for itself must not follow from it
+        # the attack learns the first seed: the referee's own random choices must not follow from it
         seed, own_seed = derive_seed(self._seed, "piece", first), derive_seed(self._seed, "referee", first)
-        # later pieces begin on the instance that was started to audit the one before
+        # later pieces start on the instance that audited the piece before
         restart = self._table.fresh_audit and not self._reports
         result = Piece(self._table, samples, seed, own_seed, restart=restart, more=more).play()
         self._reports.append(result.audit)
-        # a player that failed in set-up has failed once, however many pieces that costs it
+        # a player that failed in set-up has failed once, however many pieces that costs
         self._failures += [f for f in result.failures if not (f.in_setup and f in self._failures)]
         return result
 
     @property
     def audit(self) -> AuditReport:
-        """How the audit stands, over all pieces."""
+        """The audit's counts, summed over all pieces."""
         return sum_reports(self._reports)
 
     @property
     def model_seconds_per_image(self) -> float:
-        """The mean time that the model took for an image, transport included; 0 where it was never asked."""
+        """The model's mean seconds for an image, transport included; 0 where it was never asked."""
         model = self._table.model
         return model.seconds / model.images if model.images else 0.0
 
     @property
     def failures(self) -> tuple[Failure, ...]:
-        """Everything the players did wrong so far."""
+        """All failures of the players so far."""
         failures = sorted(self._failures, key=lambda failure: failure.side is Side.ATTACK)
         if self.audit.passed:
             return tuple(failures)

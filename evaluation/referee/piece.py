@@ -32,7 +32,7 @@ from gauntlet import frames
 
 @dataclass
 class MatchContext:
-    """What all pieces of a match share. `sequence` is the last one the attack used."""
+    """The state that all pieces of a match share. `sequence` is the last number that the attack used."""
 
     rules: QueryRules
     track: Track
@@ -45,20 +45,20 @@ class MatchContext:
 
 
 class Piece:
-    """Plays `samples` once; `play` gives the result whatever the players do."""
+    """One play of `samples`; `play` returns the result whatever the players do."""
 
     def __init__(
-        self, table: MatchContext, samples: list[Sample], seed: int, own_seed: int, *, restart: bool, more: bool
+        self, context: MatchContext, samples: list[Sample], seed: int, own_seed: int, *, restart: bool, more: bool
     ) -> None:
-        """`seed` is told to the attack; from `own_seed`, which nobody is told, the referee draws its audit and restart.
+        """Prepare a piece: the attack gets `seed`; the referee draws its audit and restart from the secret `own_seed`.
 
-        `restart`: the model is started afresh at a random place while the attack plays. `more`: a piece follows.
+        `restart`: restart the model at a random place while the attack plays. `more`: another piece follows.
         """
-        self._table = table
+        self._context = context
         self._samples = samples
         self._seed = seed
         self._more = more
-        queries = len(samples) * table.rules.query_budget
+        queries = len(samples) * context.rules.query_budget
         self._audit = Audit(derive_seed(own_seed, "audit"), len(samples) + queries)
         self._restart_at = restart_place(derive_seed(own_seed, "restart"), queries) if restart else None
         self._forwarded = 0
@@ -69,39 +69,43 @@ class Piece:
         self._model_gone = False
 
     def play(self) -> PieceResult:
-        """Ask about the clean images, let the attack play, reach the verdict, audit the model, write the rows.
+        """Play the piece and return its result. Failures of players are part of it; raise only `Fault`.
 
-        Raises `Fault` alone; what players do wrong is in the result.
+        1. Ask the model about the clean images while the attack is set up.
+        2. Let the attack play.
+        3. Reach the verdict.
+        4. Audit the model on an instance that has seen nothing of this piece.
+        5. Write the rows.
         """
-        table = self._table
+        context = self._context
         started = time.monotonic()
-        table.model.begin_piece()
-        table.attack.begin_piece()
-        # 1. the clean images, while the attack is set up
-        if not table.attack.connected:
-            table.attack.start_early()
+        context.model.begin_piece()
+        context.attack.begin_piece()
+        # 1. clean images
+        if not context.attack.connected:
+            context.attack.start_early()
         self._ask_clean()
         attackable = [s for s in self._samples if not self._is_clean_wrong(s)]
-        self._budget = Budget([s.number for s in attackable], table.rules.query_budget)
-        self._record = QueryRecord(attackable, table.track, table.rules.query_budget)
-        self._differences = PixelDifferences(attackable, table.rules.shape)
+        self._budget = Budget([s.number for s in attackable], context.rules.query_budget)
+        self._record = QueryRecord(attackable, context.track, context.rules.query_budget)
+        self._differences = PixelDifferences(attackable, context.rules.shape)
         self._attribution = Attribution(attackable, self._differences)
-        # 2. the attack
-        if attackable and not table.model.gone and not table.attack.gone:
+        # 2. play
+        if attackable and not context.model.gone and not context.attack.gone:
             self._let_attack_play(attackable)
-        elif table.attack.gone:
-            self._cut_short = table.attack.failures[-1]
+        elif context.attack.gone:
+            self._cut_short = context.attack.failures[-1]
         self._release_attack()
-        if self._restart_at is not None and not table.model.gone:
-            with suppress(PlayerFailedError):  # the verdict meets it again
+        if self._restart_at is not None and not context.model.gone:
+            with suppress(PlayerFailedError):  # the verdict handles the failure
                 self._restart_model()
-        # 3. the verdict
-        verdict = Verdict(table.model, self._audit, attackable, table.track)
+        # 3. verdict
+        verdict = Verdict(context.model, self._audit, attackable, context.track)
         verdict.reach(self._record)
-        self._model_gone = table.model.gone
-        # 4. the second half of the audit, on an instance that has seen nothing of this piece
-        if table.fresh_audit and not self._model_gone:
-            ask_fresh_model(table.model, self._audit)
+        self._model_gone = context.model.gone
+        # 4. audit by a fresh instance
+        if context.fresh_audit and not self._model_gone:
+            ask_fresh_model(context.model, self._audit)
         if not self._audit.report.passed:
             verdict.accept_all(self._record)
         seconds = time.monotonic() - started
@@ -112,52 +116,52 @@ class Piece:
             trace=self._record.trace(),
             seconds=seconds,
             audit=self._audit.report,
-            failures=(*table.model.failures, *table.attack.failures),
+            failures=(*context.model.failures, *context.attack.failures),
         )
 
     def _release_attack(self) -> None:
-        """End the attack's process with its piece, so that it can carry nothing into the next.
+        """End the attack's process with its piece, so that it cannot carry anything into the next one.
 
-        The next one starts only now: while the attack plays, a second process of it could slow the model down.
+        The next process starts only now: while the attack plays, it could slow the model down.
         """
-        if not self._table.reuse_attack:
-            self._table.attack.renew()
+        if not self._context.reuse_attack:
+            self._context.attack.renew()
             if self._more:
-                self._table.attack.start_early()
+                self._context.attack.start_early()
 
     def _restart_model(self) -> None:
-        """Have the model play on as another instance, which has seen nothing. Raises `PlayerFailedError`."""
+        """Continue with another instance of the model, which has seen nothing. Raise `PlayerFailedError`."""
         self._restart_at = None
-        self._table.model.renew()
-        self._table.model.channel()
-        self._table.model.start_early()  # the one for the audit
+        self._context.model.renew()
+        self._context.model.channel()
+        self._context.model.start_early()  # the instance for the audit
 
     def _start_ahead(self) -> None:
-        """Start, in the background, the instance of the model that the audit will need."""
-        if self._table.fresh_audit:
-            self._table.model.start_early()
+        """Start the model instance for the audit in the background."""
+        if self._context.fresh_audit:
+            self._context.model.start_early()
 
     def _ask_clean(self) -> None:
-        table = self._table
+        context = self._context
         images = np.stack([sample.image.reshape(-1) for sample in self._samples])
-        labels = None if table.model.gone else ask_or_none(table.model, images)
+        labels = None if context.model.gone else ask_or_none(context.model, images)
         if labels is None:
-            self._clean_failure = table.model.failures[-1]
+            self._clean_failure = context.model.failures[-1]
             labels = [frames.UNCLASSIFIED] * len(self._samples)
         else:
             self._audit.watch(images, labels, [0.0] * len(labels), whole=False)
         self._clean_label = {sample.number: label for sample, label in zip(self._samples, labels, strict=True)}
 
     def _is_clean_wrong(self, sample: Sample) -> bool:
-        return is_adversarial(self._clean_label[sample.number], sample, self._table.track)
+        return is_adversarial(self._clean_label[sample.number], sample, self._context.track)
 
     def _let_attack_play(self, attackable: list[Sample]) -> None:
-        attack = self._table.attack
+        attack = self._context.attack
         try:
             fresh = not attack.connected
             channel = attack.channel()
             if fresh:
-                self._table.sequence, self._table.last_reply = 0, None
+                self._context.sequence, self._context.last_reply = 0, None
             self._exchange(channel, attackable)
         except ChannelError as error:
             self._cut_short = attack.fail(error).failure
@@ -165,9 +169,9 @@ class Piece:
             self._cut_short = failed.failure
 
     def _exchange(self, channel: Channel, attackable: list[Sample]) -> None:
-        """Send the piece, answer queries until FINISH. Raises `ChannelError` (attack) or `PlayerFailedError`."""
-        rules = self._table.rules
-        bank = TimeBank(rules.attack_seconds_per_sample * len(attackable) * self._table.attack.calibration)
+        """Send the piece and answer queries until FINISH. Raise `ChannelError` (attack) or `PlayerFailedError`."""
+        rules = self._context.rules
+        bank = TimeBank(rules.attack_seconds_per_sample * len(attackable) * self._context.attack.calibration)
         self._send_piece(channel, attackable, bank)
         self._start_ahead()
         image_bytes = rules.shape.size
@@ -181,27 +185,27 @@ class Piece:
             bank.used += time.monotonic() - waiting_since
             reply = self._repeated(frame)
             if reply is None:
-                if frame.sequence != self._table.sequence + 1:
-                    expected = self._table.sequence + 1
+                if frame.sequence != self._context.sequence + 1:
+                    expected = self._context.sequence + 1
                     raise ChannelError(Reason.BAD_SEQUENCE, f"sequence {frame.sequence}, expected {expected}")
-                self._table.sequence, self._table.last_reply = frame.sequence, None
+                self._context.sequence, self._context.last_reply = frame.sequence, None
                 if frame.type == frames.FINISH:
                     self._read_statuses(frame)
                     return
-                reply = self._table.last_reply = self._answer(frame)
+                reply = self._context.last_reply = self._answer(frame)
             answered_at = time.monotonic()
             channel.send(frames.ANSWERS, frame.count, frame.sequence, *reply, deadline=answered_at + bank.left)
             bank.used += time.monotonic() - answered_at
 
     def _repeated(self, frame: Frame) -> tuple[bytes, bytes] | None:
-        """The last reply, where this is the last query again: it is sent again and not charged twice."""
-        last = self._table.last_reply
-        if last is None or frame.type != frames.QUERY or frame.sequence != self._table.sequence:
+        """Return the last reply where this frame repeats the last query: it is sent again and not charged twice."""
+        last = self._context.last_reply
+        if last is None or frame.type != frames.QUERY or frame.sequence != self._context.sequence:
             return None
         return last if len(last[0]) == 2 * frame.count else None
 
     def _send_piece(self, channel: Channel, attackable: list[Sample], bank: TimeBank) -> None:
-        targeted = self._table.track is Track.TARGETED
+        targeted = self._context.track is Track.TARGETED
         parts = [frames.PIECE_PAYLOAD.pack(self._seed, min(int(bank.left * 1000), 0xFFFFFFFF), 0)]
         for sample in attackable:
             if targeted and sample.target is None:
@@ -212,7 +216,7 @@ class Piece:
         channel.send(frames.PIECE, len(attackable), 0, b"".join(parts), deadline=time.monotonic() + bank.left)
 
     def _answer(self, frame: Frame) -> tuple[bytes, bytes]:
-        """Charge, forward, note: the payload of ANSWERS for one QUERY."""
+        """Return the payload of ANSWERS for one QUERY: charge, forward and note it."""
         count = frame.count
         numbers = struct.unpack_from(f"<{count}H", frame.payload)
         first_unknown = self._budget.first_unknown(numbers)
@@ -227,7 +231,7 @@ class Piece:
         return struct.pack(f"<{count}h", *labels), struct.pack(f"<{count}I", *self._budget.left(numbers))
 
     def _forward_granted(self, numbers: tuple[int, ...], ordinals: list[int], pixels: memoryview) -> list[int]:
-        """Forward only what the budget still covers; the rest is answered EXHAUSTED."""
+        """Forward the images that the budget still covers; answer EXHAUSTED for the others."""
         granted = [i for i, ordinal in enumerate(ordinals) if ordinal]
         labels = [frames.EXHAUSTED] * len(numbers)
         if granted:
@@ -240,8 +244,8 @@ class Piece:
     def _forward(
         self, numbers: tuple[int, ...] | list[int], ordinals: list[int], pixels: memoryview | bytes
     ) -> list[int]:
-        """What the attack learns of charged images. Whose query each is, is found out while the model works."""
-        table = self._table
+        """Return the labels that the attack learns of charged images; attribute queries while the model works."""
+        context = self._context
         count = len(numbers)
         images: Images = np.frombuffer(pixels, np.uint8).reshape(count, -1)
         failed: PlayerFailedError | None = None
@@ -250,10 +254,10 @@ class Piece:
         try:
             if self._restart_is_due():
                 self._restart_model()
-            table.model.ask(count, pixels)
+            context.model.ask(count, pixels)
             squared = self._differences.squared_of(numbers, images)
             owners = self._attribution.owners(numbers, images, squared)
-            labels = table.model.labels(count)
+            labels = context.model.labels(count)
         except PlayerFailedError as failure:
             failed, labels = failure, [frames.UNCLASSIFIED] * count
         if squared is None:
@@ -277,9 +281,9 @@ class Piece:
         return answers
 
     def _restart_is_due(self) -> bool:
-        """Whether the random place of the restart is reached, and nobody has to wait for the new instance."""
+        """True if the random place of the restart is reached and the new instance is ready."""
         due = self._restart_at is not None and self._forwarded >= self._restart_at
-        return due and self._table.model.early_start_is_ready
+        return due and self._context.model.early_start_is_ready
 
     def _read_statuses(self, frame: Frame) -> None:
         for number, status in frames.FINISH_SAMPLE.iter_unpack(frame.payload):
@@ -289,14 +293,14 @@ class Piece:
                 self._raised.add(number)
 
     def _row(self, sample: Sample, accepted: Candidate | None, seconds: float) -> tuple[SampleResult, Image]:
-        """The row of one sample and the image that was scored."""
+        """Return the row of one sample and the image that was scored."""
         worst = worst_case(sample.image)
         outcome, distance, reason, image = self._judge(sample, accepted, worst)
         used = self._budget.used(sample.number) if sample.number in self._budget else 0
         row = SampleResult(
             sample=sample.number,
             label=sample.label,
-            target=sample.target if self._table.track is Track.TARGETED else None,
+            target=sample.target if self._context.track is Track.TARGETED else None,
             outcome=outcome,
             distance=distance,
             worst_case=worst,
@@ -320,9 +324,9 @@ class Piece:
             distance = min(float(accepted.squared**0.5 / 255.0), worst)
             return Outcome.ADVERSARIAL, distance, self._reason_of_found(accepted), accepted.image
         if self._model_gone:
-            # not one adversarial before the model ended for good: its clean image is not classified either
-            return Outcome.CLEAN_WRONG, 0.0, self._table.model.failures[-1].reason, sample.image
-        return Outcome.FAILED, worst, self._reason_of_failed(sample), grey_image(self._table.rules.shape)
+            # the model is gone and no adversarial was found: its clean image is not classified either
+            return Outcome.CLEAN_WRONG, 0.0, self._context.model.failures[-1].reason, sample.image
+        return Outcome.FAILED, worst, self._reason_of_failed(sample), grey_image(self._context.rules.shape)
 
     def _reason_of_found(self, accepted: Candidate) -> Reason | None:
         if not self._audit.report.passed:

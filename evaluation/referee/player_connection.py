@@ -1,6 +1,6 @@
-"""The port between referee and players: how a fresh connection is had and how one ended.
+"""The interface through which the referee starts and ends players.
 
-The referee cannot see sandboxes; the runner gives it a seat for each side.
+The referee does not know sandboxes; the runner gives it one connection for each side.
 """
 
 from __future__ import annotations
@@ -14,41 +14,41 @@ from evaluation.domain.results import Reason
 
 @dataclass(frozen=True)
 class PlayerExit:
-    """What the host knows of how a player ended. `reason` is None where it did not end by itself."""
+    """What the host knows about the end of a player. `reason` is None where it did not end by itself."""
 
     reason: Reason | None = None
     detail: str = ""
 
 
 class PlayerConnection(ABC):
-    """One side of the table. A player that failed is sent away and a fresh one may be asked for.
+    """One side of a match. A failed player can be ended, and a fresh one started.
 
-    `open` and `dismiss` take turns. A second instance of the player, beside the first, gets a seat of its own.
+    Calls of `open` and `dismiss` alternate. A second instance of the player has a connection of its own (`another`).
     """
 
     @abstractmethod
     def open(self, seconds: float) -> tuple[socket.socket, float]:
-        """Start a fresh player and wait for its connection, `seconds` from when its process was started.
+        """Start a fresh player and wait for its connection, up to `seconds` from the start of its process.
 
-        Our own work before that is not on the player's clock. Gives the connection and the deadline of the set-up
-        (`time.monotonic()`), until which it may say HELLO; raises `ChannelError` or `Fault`.
+        The host's work before that is not counted. Return the connection and the deadline of the set-up
+        (`time.monotonic()`), until which it may say HELLO; raise `ChannelError` or `Fault`.
         """
 
     @abstractmethod
     def dismiss(self, *, patience: float = 0.0) -> PlayerExit:
-        """End the player, whatever it does, and say how it ended. Safe to call twice.
+        """End the player, whatever it does, and return how it ended. Safe to call twice.
 
-        Raises `Fault` where the player may have failed by this host's cause: then it must not be charged for it.
-        `patience`: seconds to wait for it to end by itself, for one that has closed its connection already.
+        `patience`: seconds to wait for a player that has already closed its connection to end by itself. Raise `Fault`
+        where this host may have caused the failure: it must not be charged to the player.
         """
 
     @abstractmethod
     def give_up(self) -> None:
-        """The player is not needed any more: an `open` that waits in another thread ends soon. `dismiss` is still due.
+        """Mark the player as not needed: an `open` that waits in another thread ends soon. `dismiss` must follow.
 
-        From then on its end is charged to nobody, so the host need not prove that it did its part.
+        From then on its end is not charged, so the host does not need to be checked.
         """
 
     @abstractmethod
     def another(self) -> PlayerConnection:
-        """A further seat for the same player: what it starts is as fresh as what this one starts."""
+        """Return another connection for the same player, which starts instances that are just as fresh."""

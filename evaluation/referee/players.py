@@ -1,4 +1,4 @@
-"""The two players as the referee deals with them: asked, timed, and started afresh when they fail or it is time."""
+"""The two players of a match: asking them, timing them, and restarting them."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from evaluation.referee.player_connection import PlayerConnection
 from gauntlet import frames
 
 RESTARTS = 2
-"""How often in a piece a player that failed is started afresh."""
+"""Number of restarts of a failed player in a piece."""
 
 PATIENCE = 2.0
-"""Seconds that a player which hung up has to end by itself, so that its exit status can tell why."""
+"""Seconds for a player that closed its connection to end by itself, so that its exit status can give the reason."""
 
 MOST_PAUSE = 0.02
-"""The longest pause before a question of the referee's own, in seconds."""
+"""The longest pause before one of the referee's own questions, in seconds."""
 
 _PAUSES = 64
-"""How many of an attack's last pauses are remembered."""
+"""Number of an attack's last pauses that are remembered."""
 
 _LABELS_DUE = {frames.LABELS: Layout(1, frames.MAX_COUNT, 0, 2)}
 
 
 class PlayerFailedError(Exception):
-    """A player failed just now. `final` is True where it is not started again in this piece."""
+    """A player failed. `final` is True where it is not started again in this piece."""
 
     def __init__(self, failure: Failure, *, final: bool) -> None:
         super().__init__(str(failure))
@@ -54,8 +54,8 @@ class ConnectedPlayer:
         self.rules = rules
         self.calibration = calibration
         self.failures: list[Failure] = []
-        """Those of the piece that is played."""
-        self._seat = connection
+        """The failures in the current piece."""
+        self._connection = connection
         self._track = track
         self._channel: Channel | None = None
         self._ahead: EarlyStart | None = None
@@ -64,31 +64,31 @@ class ConnectedPlayer:
 
     @property
     def gone(self) -> bool:
-        """Whether it has failed for good, as far as this piece goes."""
+        """True if the player has failed too often and is not started again in this piece."""
         return len(self.failures) > RESTARTS or any(failure.in_setup for failure in self.failures)
 
     @property
     def connected(self) -> bool:
-        """Whether a started player holds a connection."""
+        """True if a started player holds a connection."""
         return self._channel is not None
 
     def begin_piece(self) -> None:
-        """Forget the failures of the piece before: what becomes of a piece depends on no other."""
+        """Reset the failures: the outcome of a piece depends on no other piece."""
         self.failures = []
         self._started = self.connected
 
     def start_early(self) -> None:
-        """Start an instance in the background, which the next `channel` without a connection takes."""
+        """Start an instance in the background, for the next `channel` without a connection."""
         if self._ahead is None and not self.gone:
-            self._ahead = EarlyStart(self._seat.another(), self._setup_seconds)
+            self._ahead = EarlyStart(self._connection.another(), self._setup_seconds)
 
     @property
     def early_start_is_ready(self) -> bool:
-        """Whether an instance that was started ahead can be taken without a wait."""
+        """True if an instance that was started early can be used without waiting."""
         return self._ahead is not None and self._ahead.ready
 
     def channel(self) -> Channel:
-        """The open connection; starts a player where there is none. Raises `PlayerFailedError`."""
+        """Return the open connection; start a player where there is none. Raise `PlayerFailedError`."""
         if self._channel is None:
             first = not self._started
             self._started = True
@@ -106,53 +106,53 @@ class ConnectedPlayer:
     def _connect(self) -> tuple[socket.socket, float]:
         ahead, self._ahead = self._ahead, None
         if ahead is not None and (taken := ahead.take()) is not None:
-            self._seat = ahead.connection
+            self._connection = ahead.connection
             return taken
-        return self._seat.open(self._setup_seconds)
+        return self._connection.open(self._setup_seconds)
 
     def fail(self, error: ChannelError, *, starting: bool = False, in_setup: bool = False) -> PlayerFailedError:
-        """Send the player away for `error`; the exception to raise, with the reason that tells most.
+        """End the player because of `error`; return the exception to raise, with the most specific reason.
 
-        `starting`: it had not said HELLO yet; `in_setup`: and that was its first start in this piece.
+        `starting`: it had not said HELLO yet. `in_setup`: this was also its first start in this piece.
         """
         if self._channel is not None:
             self._channel.reject(str(error))
             self._channel = None
         hung_up = error.reason is Reason.DISCONNECTED
-        departure = self._seat.dismiss(patience=PATIENCE if hung_up else 0.0)
+        player_exit = self._connection.dismiss(patience=PATIENCE if hung_up else 0.0)
         reason, detail = error.reason, error.detail
-        if departure.reason is not None and reason in (Reason.DISCONNECTED, Reason.EXITED_IN_SETUP):
-            reason = Reason.EXITED_IN_SETUP if starting and departure.reason is Reason.CRASHED else departure.reason
-            detail = departure.detail
+        if player_exit.reason is not None and reason in (Reason.DISCONNECTED, Reason.EXITED_IN_SETUP):
+            reason = Reason.EXITED_IN_SETUP if starting and player_exit.reason is Reason.CRASHED else player_exit.reason
+            detail = player_exit.detail
         failure = Failure(self.side, reason, detail, in_setup)
         self.failures.append(failure)
         return PlayerFailedError(failure, final=self.gone)
 
     def renew(self) -> None:
-        """End the instance that plays, in the background. The next `channel` starts another, or takes the one ahead.
+        """End the current instance in the background. The next `channel` uses the early instance or starts another.
 
-        Raises `Fault` where an instance could not be ended.
+        Raise `Fault` where an instance could not be ended.
         """
         if self._channel is None:
             return
         self._channel.bye()
         self._channel = None
-        still = [end for end in self._ending if not end.over]
-        over, self._ending = [end for end in self._ending if end.over], [*still, BackgroundEnd(self._seat)]
-        self._seat = self._seat.another()
-        for end in over:
+        pending = [end for end in self._ending if not end.over]
+        finished, self._ending = [end for end in self._ending if end.over], [*pending, BackgroundEnd(self._connection)]
+        self._connection = self._connection.another()
+        for end in finished:
             end.join()
 
     def close(self) -> None:
-        """The match is over: end every instance. Raises `Fault` where one could not be ended."""
+        """End every instance. Raise `Fault` where one could not be ended."""
         ahead, self._ahead = self._ahead, None
         ending, self._ending = self._ending, []
         if self._channel is not None:
             self._channel.bye()
             self._channel = None
-        self._seat.give_up()
-        with ExitStack() as stack:  # each is ended, whatever happens to the others
-            stack.callback(self._seat.dismiss)
+        self._connection.give_up()
+        with ExitStack() as stack:  # end each of them, even where another one fails to end
+            stack.callback(self._connection.dismiss)
             for end in ending:
                 stack.callback(end.join)
             if ahead is not None:
@@ -182,12 +182,12 @@ class Model(ConnectedPlayer):
         return channel
 
     def ask(self, count: int, pixels: memoryview | bytes) -> None:
-        """Send `count` images; `labels` fetches the answer. Raises `PlayerFailedError`."""
+        """Send `count` images; `labels` reads the answer. Raise `PlayerFailedError`."""
         channel = self.channel()
         if self._answered_at is not None:
             self._pauses.append(time.monotonic() - self._answered_at)
         self._sequence += 1
-        # what it did not need earlier is not saved up: a fast model that hangs must not hold a worker for hours
+        # unused time is not saved up: a fast model that hangs must not hold a worker for hours
         self._bank = TimeBank(
             min(self._bank.left, MODEL_GRACE_SECONDS * self.calibration)
             + count * self.rules.model_seconds_per_image * self.calibration
@@ -199,9 +199,9 @@ class Model(ConnectedPlayer):
             raise self.fail(error) from None
 
     def labels(self, count: int) -> list[int]:
-        """The answer to the last `ask`: a label for each image, -1 where it was out of range."""
+        """Return the answer to the last `ask`: a label for each image, -1 where it was out of range."""
         if self._channel is None:
-            raise Fault("labels were fetched from a model that was not asked")
+            raise Fault("labels were read from a model that was not asked")
         try:
             reply = self._channel.receive(_LABELS_DUE, self._asked_at + self._bank.left)
             self._check(reply, count)
@@ -225,12 +225,12 @@ class Model(ConnectedPlayer):
             raise ChannelError(Reason.BAD_SEQUENCE, f"sequence {reply.sequence}, expected {self._sequence}")
 
     def classify(self, images: memoryview | bytes, count: int) -> list[int]:
-        """Ask and fetch in one; for the referee's own questions. Raises `PlayerFailedError`.
+        """Ask and read the answer, for the referee's own questions. Raise `PlayerFailedError`.
 
-        It comes after a pause like those that the attack made, or its haste would give the referee away.
+        A pause like those of the attack comes first; otherwise the speed would reveal the referee.
         """
         if self._pauses:
             time.sleep(min(random.choice(self._pauses), MOST_PAUSE))
-        self._answered_at = None  # no pause of an attack ends here
+        self._answered_at = None  # this is not a pause of the attack
         self.ask(count, images)
         return self.labels(count)

@@ -1,4 +1,4 @@
-"""What the referee has itself seen of one piece: the trace, and the closest adversarials of each sample."""
+"""The referee's record of one piece: the trace, and the closest adversarials of each sample."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from evaluation.domain.samples import Sample
 from gauntlet import frames
 
 CANDIDATES = 3
-"""How many of the closest adversarials of a sample are kept for the verdict."""
+"""Number of the closest adversarials of a sample that are kept for the verdict."""
 
 _ENTRY = struct.Struct("<HHIhf")
 _ENTRY_TYPE = np.dtype([("sample", "<u2"), ("charged", "<u2"), ("query", "<u4"), ("label", "<i2"), ("distance", "<f4")])
 
 
 def is_adversarial(label: int, sample: Sample, track: Track) -> bool:
-    """The criterion. An image without a valid label is adversarial (Brendel et al. 2020, section 4.2)."""
+    """Return True if `label` meets the criterion; without a valid label it does (Brendel et al. 2020, section 4.2)."""
     if label == frames.UNCLASSIFIED:
         return True
     return label == sample.target if track is Track.TARGETED else label != sample.label
@@ -30,7 +30,7 @@ def is_adversarial(label: int, sample: Sample, track: Track) -> bool:
 
 @dataclass(eq=False)
 class Candidate:
-    """An adversarial seen in the queries. One on which the referee saw the model fail (`failure`) needs no verdict."""
+    """An adversarial among the queries. With `failure`, the referee saw the model fail on it: it needs no verdict."""
 
     squared: float
     image: Image
@@ -39,7 +39,7 @@ class Candidate:
 
 
 class QueryRecord:
-    """Grows with each answered query of a piece; bounded by the budget, not by what the players do."""
+    """The answered queries of a piece. Its size is bounded by the budget, not by what the players do."""
 
     def __init__(self, samples: Sequence[Sample], track: Track, budget: int) -> None:
         self._track = track
@@ -61,7 +61,7 @@ class QueryRecord:
     ) -> None:
         """Note answered queries: the sample that was named, the one that paid, and the number of its query, from 1.
 
-        A query that nobody could pay is number 0. `images` may be a view that changes afterwards; what is kept is
+        A query that no sample could pay has number 0. `images` may be a view that changes later: kept images are
         copied.
         """
         entries = zip(numbers, charged, queries, labels, squared, strict=True)
@@ -77,7 +77,7 @@ class QueryRecord:
                 self._keep(kept, Candidate(value, images[index].copy(), label, failure))
 
     def _keep(self, kept: list[Candidate], new: Candidate) -> None:
-        """Insert in order of distance; the first seen goes first among equals, and no image stands twice."""
+        """Insert in order of distance; the earlier comes first among equals, and no image is kept twice."""
         if any(new.squared == other.squared and np.array_equal(new.image, other.image) for other in kept):
             return
         kept.append(new)
@@ -85,6 +85,6 @@ class QueryRecord:
         del kept[CANDIDATES:]
 
     def trace(self) -> Trace:
-        """Everything noted so far, as copies."""
+        """Return everything noted so far, as copies."""
         entries = np.frombuffer(self._entries, _ENTRY_TYPE, self._end // _ENTRY.size)
         return Trace(*(entries[name].copy() for name in ("sample", "charged", "query", "label", "distance")))

@@ -1,4 +1,4 @@
-"""Seeds: one for each use, all from the match's."""
+"""Seeds for single uses, derived from the seed of a match."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import hashlib
 
 
 def derive_seed(seed: int, *parts: object) -> int:
-    """A 64-bit seed for one use, from the match's seed; different uses never share a stream.
+    """Return a 64-bit seed for one use, derived from the match's seed; different uses never share a stream.
 
-    It leads one way: who knows a derived seed does not know the match's, nor what else is derived from that.
+    The derivation is one-way: a derived seed reveals neither the match's seed nor other seeds derived from it.
     """
     text = "/".join(map(str, (seed, *parts)))
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")

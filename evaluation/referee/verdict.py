@@ -1,7 +1,7 @@
-"""The verdict: what a sample's adversarial is worth is decided by asking the model once more.
+"""The verdict: the model is asked once more about a sample's closest adversarials, which decides the distance.
 
-Verdict queries cost the attack nothing and travel in frames mixed with audit replays, in sizes drawn from the match's
-own frames and under the same running sequence numbers, so that a model cannot tell them from an attack's queries.
+Verdict queries cost the attack nothing. They share frames with audit replays, in sizes drawn from the match's own
+frames and with the same sequence numbers, so that a model cannot tell them from an attack's queries.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from evaluation.referee.query_record import CANDIDATES, Candidate, QueryRecord, 
 class _Question:
     """One image to ask about again: a candidate of a sample, or a replay (`number` is None).
 
-    A replay that does not count is company only: its answer was counted before.
+    A replay with `counts` False only fills the frame: its answer was counted before.
     """
 
     number: int | None
@@ -32,7 +32,7 @@ class _Question:
 
 
 class Verdict:
-    """Asks about the candidates of a piece, nearest first, and about its audit replays in the same frames."""
+    """The verdict of a piece: asks about candidates, nearest first, with audit replays in the same frames."""
 
     def __init__(self, model: Model, audit: Audit, samples: list[Sample], track: Track) -> None:
         self._model = model
@@ -42,7 +42,7 @@ class Verdict:
         self.accepted: dict[int, Candidate] = {}
 
     def reach(self, record: QueryRecord) -> None:
-        """Fill `accepted`: for each sample with an adversarial that holds up, the nearest such."""
+        """Fill `accepted` with the nearest confirmed adversarial of each sample that has one."""
         replays = self._audit.replays()
         for rank in range(CANDIDATES):
             standing: dict[int, Candidate] = {}
@@ -53,14 +53,14 @@ class Verdict:
                     self.accepted[number] = candidates[rank]
                 else:
                     standing[number] = candidates[rank]
-            # later ranks travel in company too, or a frame of the same image many times would give them away
+            # later ranks need replays around them, too: a frame that repeats one image would reveal the verdict
             company = replays if rank == 0 else replays[:LEAST_PER_PIECE] if standing else []
             self._ask(standing, [_Question(None, replay.image, replay.label, rank == 0) for replay in company])
 
     def _ask(self, standing: dict[int, Candidate], company: list[_Question]) -> None:
         questions = [_Question(number, c.image, c.label) for number, c in standing.items()]
         asked = {question.image.tobytes() for question in questions}
-        for question in company:  # no image twice: an attack's own frames do not repeat themselves
+        for question in company:  # no image twice: the attack's own frames hold no repetitions
             if question.image.tobytes() not in asked:
                 asked.add(question.image.tobytes())
                 questions.append(question)
@@ -75,11 +75,11 @@ class Verdict:
                     answered.add(index)
                     self._settle(questions[index], labels[position] if labels else None, standing)
         if self._model.gone:
-            # it classifies nothing any more, so whatever was not asked about yet counts as adversarial
+            # the model classifies nothing any more, so images that were not asked about count as adversarial
             self.accepted |= {n: c for n, c in standing.items() if n not in self.accepted}
 
     def _settle(self, question: _Question, label: int | None, standing: dict[int, Candidate]) -> None:
-        """`label` is None where the model failed: that has a name of its own and is no other label."""
+        """Count one answer; `label` is None where the model failed, which is not another label."""
         if label is not None and question.counts:
             self._audit.count(question.label, label)
         if question.number is None:
@@ -90,14 +90,14 @@ class Verdict:
             self.accepted[question.number] = standing[question.number]
 
     def accept_all(self, record: QueryRecord) -> None:
-        """The model failed its audit: what it answered first stands, for it has no other answer to give."""
+        """Accept the nearest candidates: the model failed its audit, so its first answers decide."""
         for number, candidates in record.candidates.items():
             if candidates:
                 self.accepted[number] = candidates[0]
 
 
 def ask_or_none(model: Model, images: Images) -> list[int] | None:
-    """The labels of uint8 `images` (n, bytes of an image), None where the model fails on the frame."""
+    """Return the labels of uint8 `images` (n, bytes of an image), None where the model fails on the frame."""
     try:
         return model.classify(images.tobytes(), len(images))
     except PlayerFailedError:

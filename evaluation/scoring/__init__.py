@@ -1,1 +1,1 @@
-"""Distances, scores and ranks: pure functions, versioned."""
+"""Distances, scores and ranks: pure functions, with a version."""

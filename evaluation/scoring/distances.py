@@ -1,4 +1,4 @@
-"""Distances between images: L2 over pixels / 255 in float64 (Brendel et al. 2020, eq. 1, in the AVC code's units)."""
+"""Distances between images: L2 over pixels / 255 in float64 (Brendel et al. 2020, eq. 1, in their code's units)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Distances: TypeAlias = NDArray[np.float64]
 
 
 def l2(first: Image, second: Image) -> float:
-    """Eq. 1: the L2 distance of two uint8 images of one shape; 0 to sqrt(h * w * c)."""
+    """Return the L2 distance (eq. 1) of two uint8 images of one shape; 0 to sqrt(h * w * c)."""
     return float(l2_each(first[np.newaxis], second[np.newaxis])[0])
 
 
 def l2_each(first: Images, second: Images) -> Distances:
-    """Eq. 1 for n pairs of images, (n, h, w, c) each: (n,) distances.
+    """Return the distances (eq. 1) of n pairs of images, (n, h, w, c) each, as (n,).
 
-    The squares are summed as whole numbers, so the order of summation cannot change a bit of the result.
+    The squares are summed as integers, so the order of summation cannot change the result.
     """
     if first.dtype != np.uint8 or second.dtype != np.uint8:
         raise ValueError(f"distances are defined on uint8 images, not on {first.dtype} and {second.dtype}")
@@ -33,13 +33,13 @@ def l2_each(first: Images, second: Images) -> Distances:
 
 
 def worst_case(clean: Image) -> float:
-    """The distance to the uniform grey image (Brendel et al. 2020, section 4.2), the cap of every distance."""
+    """Return the distance to the uniform grey image (Brendel et al. 2020, section 4.2), the cap of every distance."""
     return l2(clean, np.full_like(clean, GREY))
 
 
 def scored_distance(outcome: Outcome, distance: float, worst_case: float) -> float:
-    """The distance that counts: 0 where the clean image met the criterion, the worst case where no adversarial was
-    found, else the adversarial's own distance, at most the worst case."""
+    """Return the distance that counts: 0 where the clean image met the criterion, the worst case where no adversarial
+    was found, else the adversarial's own distance, at most the worst case."""
     if outcome is Outcome.CLEAN_WRONG:
         return 0.0
     if outcome is Outcome.FAILED:

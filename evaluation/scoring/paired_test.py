@@ -1,7 +1,7 @@
-"""Whether two scores on the same samples differ by more than chance in the choice of the samples.
+"""Paired test of two scores on the same samples: does their difference exceed chance in the choice of the samples?
 
-Two intervals that overlap say little about that: both scores rise and fall with the same samples. Here the difference
-is resampled, with the resamples that the intervals of the scores rest on.
+Overlap of two intervals does not answer this, since both scores depend on the same samples. Here the difference is
+resampled, with the resamples behind the intervals of the scores.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from evaluation.scoring.v1 import interval, resampled_medians
 
 @dataclass(frozen=True)
 class Difference:
-    """The score of the newer less that of the older; `low` and `high` bound its 95 % interval over samples."""
+    """The newer score minus the older one; `low` and `high` bound its 95 % interval over samples."""
 
     value: float
     low: float
@@ -25,18 +25,18 @@ class Difference:
 
     @property
     def separated(self) -> bool:
-        """Whether the interval excludes 0: the data tell that the two differ, at the level of 5 %."""
+        """True if the interval excludes 0: the difference is significant at the 5 % level."""
         return self.low > 0 or self.high < 0
 
 
 def paired_difference(newer: Distances, older: Distances, side: Side, seed: int = 0) -> Difference:
     """Test the scores of two players of one side that met the same opponents on the same samples.
 
-    Both arrays are (opponents, samples) of scored distances, as for `evaluation.scoring.v1`. Samples are drawn with all
-    their distances of both players. Raises `ValueError` where the numbers of samples differ.
+    Both arrays are (opponents, samples) of scored distances, as for `evaluation.scoring.v1`. A drawn sample brings all
+    its distances of both players. Raise `ValueError` where the numbers of samples differ.
     """
     if newer.shape[1] != older.shape[1]:
-        raise ValueError(f"{newer.shape[1]} and {older.shape[1]} samples are not the same samples")
+        raise ValueError(f"the numbers of samples differ: {newer.shape[1]} and {older.shape[1]}")
     if side is Side.MODEL:
         newer, older = newer.min(axis=0, keepdims=True), older.min(axis=0, keepdims=True)
     resampled = resampled_medians(newer, seed) - resampled_medians(older, seed)

@@ -1,9 +1,9 @@
-"""Which ranks of a board fit the data: rank intervals from one paired bootstrap for all its players.
+"""Rank intervals of the players of a leaderboard, from one paired bootstrap.
 
-The scores of two players rest on the same samples and are strongly correlated, so intervals of single scores tell far
-too little about their difference. Here the same resamples of the samples are taken for everybody. A pair is separated
-where its difference exceeds what the largest of all studentised differences reaches in 95 % of the resamples (the
-max-T method of Westfall and Young, 1993), so that at most one board of equals in twenty claims any order at all.
+The scores of two players rest on the same samples and are strongly correlated, so intervals of single scores say little
+about their difference. Here all players share the same resamples. A pair is separated where its difference exceeds the
+value that the largest of all studentised differences reaches in 95 % of the resamples (the max-T method of Westfall and
+Young, 1993). So at most one leaderboard of equals in twenty shows any order.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from evaluation.scoring.distances import Distances
 from evaluation.scoring.v1 import CONFIDENCE
 
 _BLOCK_VALUES = 1 << 22
-"""Numbers that one block of differences may hold, so that memory stays flat."""
+"""Numbers in one block of differences, which bounds the memory."""
 
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class RankInterval:
-    """The ranks from `low` to `high` (1 is the best) fit the data of a player."""
+    """The ranks from `low` to `high` (1 is the best), which fit the data of a player."""
 
     low: int
     high: int
@@ -34,23 +34,23 @@ class RankInterval:
 
 @dataclass(frozen=True)
 class Ranks:
-    """The rank interval of each player, and which pairs are separated."""
+    """The rank interval of each player, and the separated pairs."""
 
     intervals: Mapping[str, RankInterval]
     _better: frozenset[tuple[str, str]]
 
     def separated(self, better: str, worse: str) -> bool:
-        """Whether the data tell that `better` is better than `worse`."""
+        """Return True if `better` is significantly better than `worse`."""
         return (better, worse) in self._better
 
 
 def rank_intervals(values: Mapping[str, float], resampled: Mapping[str, Distances], side: Side) -> Ranks:
-    """Give the 95 % simultaneous rank intervals of the players of one board.
+    """Return the 95 % simultaneous rank intervals of the players of one leaderboard.
 
     `values` are their scores, `resampled` the same scores in the resamples (`evaluation.scoring.v1.resampled_medians`,
-    all of one length and over the same samples). The interval of a player goes from 1 + the number of players that are
-    significantly better to the number of players less those that are significantly worse. The largest score is the best
-    of models, the smallest that of attacks. Raises `ValueError` where a player has no resamples.
+    all of one length and over the same samples). The interval of a player goes from 1 + the number of significantly
+    better players to the number of players minus the significantly worse ones. The largest score is the best of models,
+    the smallest that of attacks. Raise `ValueError` where a player has no resamples.
     """
     names = list(values)
     if missing := [name for name in names if name not in resampled]:
@@ -70,9 +70,9 @@ def rank_intervals(values: Mapping[str, float], resampled: Mapping[str, Distance
 
 
 def _separated(scores: Distances, draws: Distances) -> NDArray[np.bool_]:
-    """(players, players): whether the one of the row is significantly better than the one of the column.
+    """Return (players, players): True where the row's player is significantly better than the column's player.
 
-    `draws` is (players, resamples). A pair whose difference is the same in every resample is separated if there is one.
+    `draws` is (players, resamples). A pair whose difference is the same in every resample is separated unless it is 0.
     """
     count = len(scores)
     first, second = np.triu_indices(count, 1)
@@ -89,7 +89,7 @@ def _separated(scores: Distances, draws: Distances) -> NDArray[np.bool_]:
             np.maximum(largest, studentised.max(axis=0), out=largest)
     # the smallest value that at least 95 % of the resamples do not exceed
     critical = np.sort(largest)[int(np.ceil(CONFIDENCE * largest.size)) - 1]
-    # equality is not clear, whatever the last bits of a deviation are on this machine
+    # require a clear excess: the last bits of a deviation differ between machines
     clear = np.where(deviation > 0, np.abs(difference) > critical * deviation * (1 + _ROUNDING), difference != 0)
     better = np.zeros((count, count), np.bool_)
     better[first, second] = clear & (difference > 0)

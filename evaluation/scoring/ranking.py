@@ -1,7 +1,7 @@
-"""From scores to ranks.
+"""Ranks from scores.
 
-The rules for ties: equal scores share the better rank and the ranks they use up are left out (1, 2, 2, 4), so nobody
-gains or loses by a tie; within a tie players are listed by name, which is no ranking. Intervals do not rank.
+Equal scores share the better rank, and the ranks that they use up are left out (1, 2, 2, 4), so a tie is neither an
+advantage nor a disadvantage. Within a tie players are listed by name. Intervals do not affect ranks.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from evaluation.domain.players import Side
 
 
 def ranking(values: Mapping[str, float], side: Side) -> tuple[tuple[int, str], ...]:
-    """(rank, name) of every player, best first: the largest score for models, the smallest for attacks."""
+    """Return (rank, name) of every player, best first: the largest score for models, the smallest for attacks."""
     sign = -1 if side is Side.MODEL else 1
     ordered = sorted(values, key=lambda name: (sign * values[name], name))
     ranked: list[tuple[int, str]] = []

@@ -1,6 +1,6 @@
-"""Scores under version 1 of the rules: the medians of Brendel et al. 2020, eq. 2 to 5, with intervals.
+"""Scores under version 1 of the rules: the medians of Brendel et al. 2020, eq. 2 to 5, with bootstrap intervals.
 
-All arrays are (opponents, samples): row k holds what opponent k meant for each sample, in the order of their numbers.
+All arrays are (opponents, samples): row k holds the values against opponent k, in the order of the sample numbers.
 Distances are scored distances (`evaluation.scoring.distances.scored_distance`).
 """
 
@@ -16,31 +16,31 @@ from numpy.typing import NDArray
 from evaluation.scoring.distances import Distances
 
 RESAMPLES = 2000
-"""Bootstrap resamples behind an interval."""
+"""Number of bootstrap resamples behind an interval."""
 
 CONFIDENCE = 0.95
 
 _STRIDE = 32
-"""Values between two columns of the rough search for a median."""
+"""Step of the coarse search for a median, in values."""
 
 _BLOCK_VALUES = 1 << 22
-"""Numbers that one block of resamples may hold, so that memory stays flat."""
+"""Numbers in one block of resamples, which bounds the memory."""
 
 _MOST_COUNTS = 1 << 25
-"""Numbers that the table of counts may hold: beyond it, each resample is added up by itself, to the same result."""
+"""Largest table of counts; above it each resample is computed separately, with the same result."""
 
 _MOST_VALUES = 1 << 24
-"""Distances of one interval, of which there must be fewer."""
+"""Number of distances that an interval must stay below."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """One score and what stands beside it on a board.
+    """One score with the other columns of its leaderboard row.
 
     `low` and `high` bound the 95 % bootstrap interval over samples. `failures` counts the pairs of opponent and sample
-    without an adversarial. `worst_opponent` is the index of the opponent with whom the player fares worst;
-    `per_opponent` are the medians against each alone. `median_seconds` and `mean_queries` are per sample. `resampled`,
-    (RESAMPLES,), is the score in each bootstrap resample, by which players are compared
+    without an adversarial. `worst_opponent` is the index of the opponent against which the player scores worst;
+    `per_opponent` are the medians against each opponent. `median_seconds` and `mean_queries` are per sample.
+    `resampled`, (RESAMPLES,), is the score in each bootstrap resample, for comparing players
     (`evaluation.scoring.rank_intervals`).
     """
 
@@ -64,7 +64,7 @@ def model_score(
     queries: NDArray[np.int64] | None = None,
     seed: int = 0,
 ) -> Score:
-    """Eq. 2 and 3: the median over samples of the minimum over the attacks; larger is better.
+    """Return the median over samples of the minimum over the attacks (eq. 2 and 3); larger is better.
 
     The worst opponent is the attack with the smallest median, the first of equals.
     """
@@ -82,7 +82,7 @@ def attack_score(
     queries: NDArray[np.int64] | None = None,
     seed: int = 0,
 ) -> Score:
-    """Eq. 4 and 5: the median over all samples and models together; smaller is better.
+    """Return the median over all samples and models together (eq. 4 and 5); smaller is better.
 
     The worst opponent is the model with the largest median, the first of equals.
     """
@@ -95,10 +95,10 @@ def _score(
     scored: Distances,
     distances: Distances,
     worst: int,
-    beside: tuple[NDArray[np.bool_] | None, NDArray[np.float64] | None, NDArray[np.int64] | None],
+    columns: tuple[NDArray[np.bool_] | None, NDArray[np.float64] | None, NDArray[np.int64] | None],
     seed: int,
 ) -> Score:
-    failed, seconds, queries = beside
+    failed, seconds, queries = columns
     resampled = resampled_medians(scored, seed)
     low, high = interval(resampled)
     return Score(
@@ -116,24 +116,24 @@ def _score(
 
 
 def interval(resampled: Distances) -> tuple[float, float]:
-    """Give the 95 % percentile interval of a score from its values in all resamples."""
+    """Return the 95 % percentile interval of a score from its values in all resamples."""
     ordered = np.sort(resampled)
     tail = (1 - CONFIDENCE) / 2
     return _quantile(ordered, tail), _quantile(ordered, 1 - tail)
 
 
 def resampled_medians(distances: Distances, seed: int = 0) -> Distances:
-    """Give the median of (rows, samples) in each of `RESAMPLES` resamples, in which samples are drawn with replacement.
+    """Return the median of (rows, samples) in each of `RESAMPLES` resamples; samples are drawn with replacement.
 
-    A sample keeps all its rows together: the draw is over samples, as in a fresh sample set, not over single matches.
-    Samples are drawn by their places, so the k-th resamples of two players hold the same samples, and differences
-    between the players can be resampled, too. `RandomState` is used because its stream is frozen: a score made today
-    can be made again under any NumPy.
+    A sample keeps all its rows: the draw is over samples, as in a fresh sample set, not over single matches. Samples
+    are drawn by position, so the k-th resamples of two players hold the same samples, and differences between players
+    can be resampled. `RandomState` is used because its stream is frozen: a score can be computed again under any NumPy
+    version.
 
-    Raises `ValueError` for 2 ** 24 distances or more.
+    Raise `ValueError` for 2 ** 24 distances or more.
     """
     if distances.size >= _MOST_VALUES:
-        raise ValueError(f"an interval is made of fewer than {_MOST_VALUES:,} distances, not of {distances.size:,}")
+        raise ValueError(f"an interval needs fewer than {_MOST_VALUES:,} distances, not {distances.size:,}")
     samples = distances.shape[1]
     values = distances.ravel()
     order = np.argsort(values, kind="stable")
@@ -141,8 +141,8 @@ def resampled_medians(distances: Distances, seed: int = 0) -> Distances:
     if samples * (values.size + 1) > _MOST_COUNTS:
         blocks = [_medians_one_by_one(values[order], of_sample, times) for times in _drawn(samples, seed, step)]
     else:
-        # how many of the first k values, in order, are of each sample: a resample's median needs no sorting of its own
-        before = np.zeros((samples, values.size + 1), np.float32)  # whole numbers, exact below 2 ** 24
+        # count the first k values, in order, of each sample: then a resample's median needs no sorting
+        before = np.zeros((samples, values.size + 1), np.float32)  # integers, exact below 2 ** 24
         before[of_sample, np.arange(1, values.size + 1)] = 1
         np.cumsum(before, axis=1, out=before)
         times = _resamples(samples, seed)
@@ -152,7 +152,7 @@ def resampled_medians(distances: Distances, seed: int = 0) -> Distances:
 
 @lru_cache(maxsize=2)
 def _resamples(samples: int, seed: int) -> NDArray[np.float32]:
-    """All that `_drawn` gives. Kept, as everybody on a board has the same."""
+    """Return the blocks of `_drawn` together; cached, as they are the same for all players of a leaderboard."""
     drawn = _drawn(samples, seed, max(1, _BLOCK_VALUES // samples))
     times = np.concatenate([block.astype(np.float32) for block in drawn])
     times.setflags(write=False)
@@ -160,7 +160,7 @@ def _resamples(samples: int, seed: int) -> NDArray[np.float32]:
 
 
 def _drawn(samples: int, seed: int, step: int) -> Iterator[NDArray[np.int64]]:
-    """(resamples, samples), in blocks of `step` resamples: how often each resample draws each sample."""
+    """Yield (resamples, samples) in blocks of `step` resamples: how often each resample draws each sample."""
     random = np.random.RandomState(seed)
     for start in range(0, RESAMPLES, step):
         count = min(step, RESAMPLES - start)
@@ -169,9 +169,9 @@ def _drawn(samples: int, seed: int, step: int) -> Iterator[NDArray[np.int64]]:
 
 
 def _quantile(ordered: Distances, share: float) -> float:
-    """The value below which `share` of `ordered` lies, between two of them in proportion.
+    """Return the value below which `share` of `ordered` lies, interpolated linearly.
 
-    Ours, though NumPy has the same: what was signed must come out to the last bit under any NumPy.
+    NumPy's own quantile is not used: signed values must be equal to the last bit under any NumPy version.
     """
     position = (ordered.size - 1) * share
     below = int(position)
@@ -181,7 +181,7 @@ def _quantile(ordered: Distances, share: float) -> float:
 
 
 def _medians_one_by_one(values: Distances, of_sample: NDArray[np.int64], times: NDArray[np.int64]) -> Distances:
-    """What `_medians` gives, without a table: `of_sample` names the sample of each of `values`."""
+    """Return the result of `_medians` without a table: `of_sample` is the sample of each of `values`."""
     reached = np.cumsum(times[:, of_sample], axis=1)
     lower = np.count_nonzero(reached <= (values.size - 1) // 2, axis=1)
     upper = np.count_nonzero(reached <= values.size // 2, axis=1)
@@ -190,9 +190,9 @@ def _medians_one_by_one(values: Distances, of_sample: NDArray[np.int64], times: 
 
 
 def _medians(values: Distances, before: NDArray[np.float32], times: NDArray[np.float32]) -> Distances:
-    """The median of each resample: `values` in order, drawn as often as `times` (resamples, samples) says."""
+    """Return the median of each resample: ordered `values`, drawn `times` (resamples, samples) often."""
     lower, upper = (values.size - 1) // 2, values.size // 2
-    # every 32nd column tells where the medians of all resamples lie; only there each is counted
+    # a coarse search over every 32nd column finds where each median lies; only that part is counted exactly
     rough = times @ before[:, ::_STRIDE]
     first = _STRIDE * (int(np.count_nonzero(rough <= lower, axis=1).min()) - 1)
     last = _STRIDE * int(np.count_nonzero(rough <= upper, axis=1).max()) + 1
@@ -204,11 +204,11 @@ def _medians(values: Distances, before: NDArray[np.float32], times: NDArray[np.f
     return medians
 
 
-def _check(distances: Distances, *beside: NDArray[np.generic] | None) -> None:
+def _check(distances: Distances, *columns: NDArray[np.generic] | None) -> None:
     if distances.ndim != 2 or distances.size == 0:
         raise ValueError(f"distances must be (opponents, samples) with at least one of each, not {distances.shape}")
     if not np.isfinite(distances).all() or (distances < 0).any():
         raise ValueError("distances must be finite and not negative")
-    for array in beside:
+    for array in columns:
         if array is not None and array.shape != distances.shape:
-            raise ValueError(f"an array of shape {array.shape} stands beside distances of shape {distances.shape}")
+            raise ValueError(f"an array of shape {array.shape} does not fit distances of shape {distances.shape}")

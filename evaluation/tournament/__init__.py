@@ -1,1 +1,1 @@
-"""Who plays whom and how the results become tables: pure."""
+"""Tournaments: who plays whom, and how results become tables. Pure."""

@@ -1,8 +1,8 @@
 """Counted players: the recursive top five of Brendel et al. 2020, section 3.3, with a rule for its loops.
 
 Models are measured by the five best attacks, and these by the five best models. Starting from all attacks, the five
-best models and the five best attacks are taken in turn, until the five attacks are a set that was there before. Mostly
-that is the last set: a fixed point. Else the recursion runs in a loop, and everybody in the loop counts.
+best models and the five best attacks are computed in turn, until a set of five attacks repeats. Usually it is the last
+set, a fixed point. Otherwise the recursion is a loop, and all players of the loop count.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from evaluation.tournament.schedule import OrderedBy
 
 @dataclass(frozen=True)
 class Counted:
-    """Positions of those who count, ascending, and the length of the loop: 1 for a fixed point."""
+    """The positions of the counted players, ascending, and the length of the loop: 1 for a fixed point."""
 
     models: tuple[int, ...]
     attacks: tuple[int, ...]
@@ -36,7 +36,7 @@ def counted(
     *,
     own: NDArray[np.bool_] | None = None,
 ) -> Counted:
-    """Who counts among `models` and `attacks` (positions), whose distances are `block` (models, attacks, samples).
+    """Return who counts of `models` and `attacks` (positions), with distances `block` (models, attacks, samples).
 
     A side of fewer than five counts as a whole. `own`, (models, attacks), marks the pairs of one team, which do not
     count for the attack.
@@ -55,7 +55,7 @@ def counted(
         known = [number for number, (_, earlier) in enumerate(states) if earlier == state[1]]
         states.append(state)
         if known:
-            # the models that belong to a set of attacks are those that it leads to, which stand one state later
+            # the models of a set of attacks are those that it leads to, which stand one state later
             loop = states[known[0] + 1 :]
             return Counted(
                 tuple(sorted(frozenset().union(*(chosen for chosen, _ in loop)))),

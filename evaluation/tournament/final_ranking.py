@@ -1,4 +1,4 @@
-"""The final table of a bracket: places for everybody, the paper's scores for those of the last stage. Pure."""
+"""The final table of a bracket: places for all players, the paper's scores for those of the last stage. Pure."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from evaluation.tournament.schedule import Plan, Stage
 
 @dataclass(frozen=True)
 class Place:
-    """A player's place in its track when the round is over, from 1.
+    """A player's place in its track at the end of the round, from 1.
 
-    The other columns are None or False for a player that was cut before the last stage: `stage` then tells where. The
-    score is the paper's median, with its 95 % bootstrap interval over samples; it rests on `met` of the `opponents`
-    that count, since an attack is not scored by a model of its own team, and `value_against_all` is against all of
-    them. `rank_low` and `rank_high` bound the 95 % rank interval among the players of the last stage, and
-    `separated_from_next` tells whether the same test separates it from the next place. `prize_place` is its place where
-    it may win prizes, like compared with like (`evaluation.tournament.prize_order`). `not_broken`: a model that held
-    against all counted attacks on more than half of the samples. `worst_opponent` is a player. `inconsistent`: a model
-    that left because its audits did not pass; it has no score.
+    For a player that was eliminated before the last stage, the other columns are None or False, and `stage` is the one
+    that eliminated it. The score is the paper's median, with its 95 % bootstrap interval over samples. It rests on
+    `met` of the `opponents` that count, since an attack is not scored by a model of its own team; `value_against_all`
+    is against all of them. `rank_low` and `rank_high` bound the 95 % rank interval among the players of the last stage;
+    `separated_from_next` is True where the same test separates the player from the next place. `prize_place` is the
+    place among players that may win prizes, compared on common opponents (`evaluation.tournament.prize_order`).
+    `not_broken`: a model without an adversarial by any counted attack on more than half of the samples.
+    `worst_opponent` is a player. `inconsistent`: a model that left because its audits failed; it has no score.
     """
 
     track: Track
@@ -52,10 +52,10 @@ class Place:
 
 
 def places(track: Track, field: Field, plan: Plan, played: Played, failed: NDArray[np.bool_]) -> tuple[Place, ...]:
-    """The places of one track, best first, once `plan` has its result.
+    """Return the places of one track, best first, once `plan` has its result.
 
-    Scores: eq. 2 to 5 of Brendel et al. 2020 over all samples against the last stage's counted opponents; those of an
-    attack are without the models of its own team. `failed` says which of the `played` triples found no adversarial.
+    Scores follow Brendel et al. 2020, eq. 2 to 5, over all samples and against the counted opponents of the last stage;
+    those of an attack leave out the models of its own team. `failed` marks the `played` triples without an adversarial.
     """
     if plan.result is None:
         raise ValueError("the tournament has no result yet")
@@ -75,20 +75,20 @@ def places(track: Track, field: Field, plan: Plan, played: Played, failed: NDArr
 
 
 def counted_against(field: Field, stage: Stage, side: Side, name: str) -> list[int]:
-    """The positions of the counted opponents that a player is scored by, in their order in `stage`.
+    """Return the positions of the counted opponents that score a player, in their order in `stage`.
 
-    Of a model all of them, of an attack those that are not of its own team.
+    These are all for a model, and those that are not of its own team for an attack.
     """
-    everybody = counted_opponents(field, stage, side)
+    all_counted = counted_opponents(field, stage, side)
     if side is Side.MODEL:
-        return everybody
+        return all_counted
     attack = [entrant.name for entrant in field.attacks].index(name)
     own = field.own_pairs()[:, attack]
-    return [model for model in everybody if not own[model]]
+    return [model for model in all_counted if not own[model]]
 
 
 def counted_opponents(field: Field, stage: Stage, side: Side) -> list[int]:
-    """The positions of those who count on the other side, in their order in `stage`."""
+    """Return the positions of the counted players of the other side, in their order in `stage`."""
     rivals, counted = (
         (field.attacks, stage.counted_attacks) if side is Side.MODEL else (field.models, stage.counted_models)
     )
@@ -99,7 +99,7 @@ def counted_opponents(field: Field, stage: Stage, side: Side) -> list[int]:
 def _scored(
     finalists: Sequence[Place], field: Field, last: Stage, played: Played, failed: NDArray[np.bool_]
 ) -> dict[str, Place]:
-    """Those of `finalists` that have a score, by name, with it and their rank intervals."""
+    """Return the `finalists` that have a score, by name, with the score and the rank intervals."""
     if not finalists:
         return {}
     side = finalists[0].track.side
@@ -147,10 +147,10 @@ def _filled(
     opponents: Sequence[int],
 ) -> Place:
     side = place.track.side
-    everybody = counted_opponents(field, last, side)
+    all_counted = counted_opponents(field, last, side)
     rivals = field.attacks if side is Side.MODEL else field.models
     against_all = (
-        score if len(opponents) == len(everybody) else _score(side, field, played, failed, place.player, everybody)
+        score if len(opponents) == len(all_counted) else _score(side, field, played, failed, place.player, all_counted)
     )
     unbroken = False
     if side is Side.MODEL:
@@ -162,7 +162,7 @@ def _filled(
         low=score.low,
         high=score.high,
         met=len(opponents),
-        opponents=len(everybody),
+        opponents=len(all_counted),
         value_against_all=against_all.value,
         failures=score.failures,
         worst_opponent=rivals[opponents[score.worst_opponent]].name,

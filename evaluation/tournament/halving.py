@@ -1,13 +1,13 @@
-"""Halving schedule (Brendel et al. 2020, section 4.1.3): all play all on more samples each time; the better half stays.
+"""The protocol of Brendel et al. 2020, section 4.1.3: all remaining players meet, and the better half stays.
 
-10, 20, 40, ... samples until ten of each side are left; those ten meet on all samples. After each round the recursive
-top five (`counting`) is taken of everybody still in, and each side is ordered by the paper's medians against it. The
-samples are nested and nothing is played twice, which changes no decision.
+Rounds use 10, 20, 40, ... samples until ten of each side are left; those ten meet on all samples. After each round the
+recursive top five (`counted_players`) of all remaining players is computed, and each side is ordered by the paper's
+medians against it. The samples are nested and no triple is played twice, which changes no decision.
 
-A half below fifteen is ten: of 100 there stay 50, 25, 10, as the paper's own price has it. A side of ten or fewer is
-never cut, and the larger side goes on alone; where neither has more than ten, the last round is the only one. Where
-all samples are used up before ten are left, the further rounds cut on what was played. With given models only the
-attacks are ordered and cut, all of them against all models.
+A half below fifteen becomes ten: of 100 players 50, 25 and 10 remain, as in the paper's own cost estimate. A side of
+ten or fewer is never cut, and the larger side continues to be cut; where neither side has more than ten, the last round
+is the only one. Where all samples are used up before ten are left, the further rounds use the results so far. With
+given models only the attacks are ordered and cut, all of them against all models.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SMALLEST_HALF = 15
 
 @dataclass(frozen=True)
 class _Round:
-    """One round: `models` and `attacks` come in; those who stay are the next round's, None after the last."""
+    """One round: `models` and `attacks` enter it; those who stay enter the next round, None after the last."""
 
     samples: int
     models: int
@@ -39,7 +39,7 @@ class Halving:
     """The paper's schedule."""
 
     def plan(self, field: Field, played: Played) -> Plan:
-        """Where the tournament stands, given everything played so far (in whatever order it arrived)."""
+        """Return the state of the tournament, given everything played so far (in any order)."""
         replay = Replay(field, played)
         rounds = _rounds(len(field.models), len(field.attacks), field.samples, field.models_given)
         for step in rounds:
@@ -54,7 +54,7 @@ class Halving:
         return replay.plan()
 
     def samples_of_stages(self, samples: int) -> tuple[int, ...]:
-        """The sample counts at which stages may end, ascending, the last one `samples`."""
+        """Return the sample counts at which stages may end, ascending, the last one `samples`."""
         ends, count = [], FIRST_SAMPLES
         while count < samples:
             ends.append(count)
@@ -62,7 +62,7 @@ class Halving:
         return (*ends, samples)
 
     def ceiling(self, models: int, attacks: int, samples: int, *, models_given: bool = False) -> int:
-        """The triples that are never exceeded: what is played where no pair is of one team."""
+        """Return the upper bound of triples: the number played where no pair is of one team."""
         total, before = 0, 0
         for step in _rounds(models, attacks, samples, models_given):
             total += step.models * step.attacks * (step.samples - before)

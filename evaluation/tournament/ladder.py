@@ -1,4 +1,4 @@
-"""The panel ladder: everybody still in meets only the other side's panel, on ever more nested samples.
+"""The panel ladder: all remaining players meet only the other side's panel, on growing nested samples.
 
 | stage | samples | places kept of N      | panel |
 |-------|---------|-----------------------|-------|
@@ -6,28 +6,29 @@
 | 2     | 16      | a quarter, at least 16| 10    |
 | 3     | 40      | a seventh, at least 14| 10    |
 | 4     | 100     | 10                    | 10    |
-| last  | all     | everybody stays       | all   |
+| last  | all     | all                   | all   |
 
-Each side has its places from its own N. A stage that would cut nobody on either side is left out, and sample counts
-end at those of the field. A stage seats the panels, plays, takes the recursive top five of the panels (`counting`) and
-orders each side against it by mean rank within samples. In the last stage everybody still in meets everybody, ordered
-by the paper's medians.
+The places of each side follow from its own N. A stage that would eliminate no player of either side is left out, and
+sample counts end at those of the field. A stage chooses the panels, plays, computes the recursive top five of the
+panels (`counted_players`) and orders each side against it by mean rank within samples. In the last stage all remaining
+players meet, ordered by the paper's medians.
 
-A panel is the five best so far, and then, one by one, whoever is ahead of the whole panel on most pairs of opponent and
-sample of the stage before: attacks that are near where the others are far, models that hold where the others fall.
-Five alone are of too few kinds where an attack suits some models and not others (`docs/statistics.md`). The prior seats
-the first panels and eliminates nobody.
+A panel is the five best so far, and then, one by one, the player that is ahead of the whole panel on most pairs of
+opponent and sample of the stage before: attacks that are close where the others are far, models that are robust where
+the others are not. Five alone are too similar where an attack suits some models and not others (`docs/statistics.md`).
+The prior chooses the first panels and eliminates no player.
 
-In the first stage played, panels are seated anew, once, where no member of one of them is among the new first five, or
-where a whole side ties: it met nobody who tells its players apart. The tie is our one addition to the report: a panel
-of dead attacks would else let entry cut models where fewer than five attacks live.
+In the first stage played, panels are chosen again, once, where no member of a panel is among the new first five, or
+where a whole side ties, because its opponents do not separate its players. The tie is the only addition to the protocol
+that was simulated: otherwise, with fewer than five working attacks, a panel of attacks that never succeed would let the
+order of entry cut models.
 
-The guard keeps, at a cut, everybody down to the last who does not lose to the fifth by a one-sided sign test over the
-samples, those between the cut and that one too, up to 30 % more places; it never spares a player that met nobody.
+At a cut, the guard keeps all players down to the last one that does not lose to the fifth by a one-sided sign test over
+the samples, up to 30 % more places. It never spares a player that met no opponent.
 
-A side of ten or fewer is never cut, and where both are so small the last stage is the only one. Where all attacks are
-dead, all values are equal and entry decides, on both sides. With given models there are no panels: every attack still
-in meets all of them, and only attacks are ordered and cut.
+A side of ten or fewer is never cut, and where both are so small the last stage is the only one. Where no attack ever
+succeeds, all values are equal and the order of entry decides, on both sides. With given models there are no panels: all
+remaining attacks meet all of them, and only attacks are ordered and cut.
 """
 
 from __future__ import annotations
@@ -48,12 +49,12 @@ from evaluation.tournament.schedule import OrderedBy, Plan
 FINALISTS = 10
 
 _SIGNIFICANT = 20
-"""The guard's level is one in so many: 5 %."""
+"""Inverse of the guard's level: 20 is 5 %."""
 
 
 @dataclass(frozen=True)
 class _Step:
-    """A stage before the last: the places kept are one in `part` of a side, at least `least`."""
+    """A stage before the last: it keeps one in `part` of a side, at least `least`."""
 
     samples: int
     part: int | None
@@ -61,7 +62,7 @@ class _Step:
     panel: int
 
     def places(self, players: int) -> int:
-        """Of a side that began with `players`."""
+        """Return the places of a side that began with `players`."""
         share = 0 if self.part is None else -(-players // self.part)
         return max(self.least, share)
 
@@ -76,7 +77,7 @@ class Ladder:
     guard: bool = False
 
     def plan(self, field: Field, played: Played) -> Plan:
-        """Where the tournament stands, given everything played so far (in whatever order it arrived)."""
+        """Return the state of the tournament, given everything played so far (in any order)."""
         replay = Replay(field, played)
         began = {Side.MODEL: len(field.models), Side.ATTACK: len(field.attacks)}
         before: Measured | None = None
@@ -94,16 +95,16 @@ class Ladder:
         return replay.plan()
 
     def samples_of_stages(self, samples: int) -> tuple[int, ...]:
-        """The sample counts at which stages may end, ascending, the last one `samples`."""
+        """Return the sample counts at which stages may end, ascending, the last one `samples`."""
         return (*(step.samples for step in _STEPS if step.samples < samples), samples)
 
     def ceiling(self, models: int, attacks: int, samples: int, *, models_given: bool = False) -> int:
-        """The triples that are never exceeded: every panel is quite another one than before, the first one twice.
+        """Return the upper bound of triples: every panel has all new members, and the first one is chosen twice.
 
-        Only where all models of a panel leave as inconsistent, and another one is seated, can it be more.
+        It can be exceeded only where all models of a panel leave as inconsistent and another panel is chosen.
 
-        100,800 for 100 and 100 on 200 samples without the guard. With given models: what is played where no pair is of
-        one team.
+        100,800 for 100 and 100 on 200 samples without the guard. With given models: the number played where no pair is
+        of one team.
         """
         demands = self._demands(models, attacks, samples, models_given)
         return min(sum(pairs * count for pairs, count in demands), models * attacks * samples)
@@ -143,14 +144,14 @@ class Ladder:
 
 
 def _steps(models: int, attacks: int, models_given: bool) -> Iterator[_Step]:
-    """The stages before the last that cut somebody."""
+    """Yield the stages before the last that eliminate players."""
     for step in _STEPS:
         if step.places(attacks) < attacks or (step.places(models) < models and not models_given):
             yield step
 
 
 def _stage(replay: Replay, played: Played, step: _Step, before: Measured | None) -> tuple[Measured | None, bool]:
-    """What a stage before the last measured, None where triples lack; and whether its panels were seated anew."""
+    """Return what a stage before the last measured, None where triples lack; and True if its panels were renewed."""
     field, samples = replay.field, min(step.samples, replay.field.samples)
     if field.models_given:
         return replay.measure((), (), samples, OrderedBy.MEAN_RANK), False
@@ -162,24 +163,24 @@ def _stage(replay: Replay, played: Played, step: _Step, before: Measured | None)
     sides = ((measured.models, measured.panel_models), (measured.attacks, attacks))
     if not any(set(panel).isdisjoint(order.players[:TOP]) or _ties(order) for order, panel in sides):
         return measured, False
-    anew = [_panel(field, played, order.side, order.players, measured, step.panel) for order, _ in sides]
-    if all(set(panel) == set(seats) for (_, panel), seats in zip(sides, anew, strict=True)):
+    renewed = [_panel(field, played, order.side, order.players, measured, step.panel) for order, _ in sides]
+    if all(set(panel) == set(new) for (_, panel), new in zip(sides, renewed, strict=True)):
         return measured, False
-    return replay.measure(anew[0], anew[1], samples, OrderedBy.MEAN_RANK), True
+    return replay.measure(renewed[0], renewed[1], samples, OrderedBy.MEAN_RANK), True
 
 
 def _ties(order: Ranked) -> bool:
-    """Whether nothing tells the players of a side apart: all who met somebody have one value."""
+    """Return True if all players of a side that met an opponent have the same value."""
     values = [value for value in order.values if value is not None]
     return len(values) > 1 and len(set(values)) == 1
 
 
 def _panel(
-    field: Field, played: Played, side: Side, order: Sequence[int], before: Measured | None, seats: int
+    field: Field, played: Played, side: Side, order: Sequence[int], before: Measured | None, size: int
 ) -> tuple[int, ...]:
-    """The five best of `order`, then one by one whoever was ahead of the whole panel most often in stage `before`."""
+    """Return the five best of `order`, then those that were most often ahead of the whole panel in stage `before`."""
     if before is None:
-        return tuple(order[:seats])
+        return tuple(order[:size])
     if side is Side.MODEL:
         distances = -played[:, :, : before.samples][np.ix_(order, before.panel_attacks)]
     else:
@@ -190,8 +191,8 @@ def _panel(
     values = distances.reshape(len(order), -1)
     chosen, rest = list(range(len(order[:TOP]))), list(range(TOP, len(order)))
     ahead = values[chosen].min(axis=0)
-    while rest and len(chosen) < seats:
-        # the better placed of equals: the first that has the largest count
+    while rest and len(chosen) < size:
+        # among equals the better placed: argmax returns the first largest count
         best = rest.pop(int(np.argmax(np.count_nonzero(values[rest] < ahead, axis=1))))
         ahead = np.minimum(ahead, values[best])
         chosen.append(best)
@@ -199,7 +200,7 @@ def _panel(
 
 
 def not_behind(order: Ranked) -> Iterator[int]:
-    """Which of `order` are not worse than the fifth on too many samples to be chance; nobody that met nobody."""
+    """Yield those of `order` that the sign test does not separate from the fifth; none without an opponent."""
     series = order.per_sample()
     ahead = series - series[TOP - 1]
     if order.side is Side.ATTACK:
@@ -212,5 +213,5 @@ def not_behind(order: Ranked) -> Iterator[int]:
 
 @cache
 def _outcomes(most: int, tosses: int) -> int:
-    """Of the 2 ** `tosses` outcomes of a fair coin, those with at most `most` heads."""
+    """Return how many of the 2 ** `tosses` outcomes of a fair coin have at most `most` heads."""
     return sum(comb(tosses, heads) for heads in range(most + 1))

@@ -1,7 +1,7 @@
-"""From the matches of a tournament to leaderboards and to the table of attacks against models: pure.
+"""Leaderboards, and the table of attacks against models, from the matches of a tournament. Pure.
 
-Every attack must have met every model, over the same samples and under the same rules; anything else is a mistake of
-the caller and raises `ValueError` with the pair's names.
+Every attack must have met every model, over the same samples and under the same rules; otherwise `ValueError` names
+the pair.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _Grid: TypeAlias = dict[tuple[str, str], tuple[SampleResult, ...]]
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a board. `worst_opponent` is a name, and so are the opponents that `Score.per_opponent` follows."""
+    """One row of a leaderboard. `worst_opponent` and the opponents in `Score.per_opponent` are names."""
 
     rank: int
     name: str
@@ -34,7 +34,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Board:
-    """The leaderboard of one track, best first, and the opponents it was made against, by name."""
+    """The leaderboard of one track, best first, and its opponents by name."""
 
     track: Track
     rows: tuple[Row, ...]
@@ -52,10 +52,10 @@ class Matrix:
 
 
 def boards(matches: Sequence[MatchResult], seed: int = 0) -> tuple[Board, ...]:
-    """The boards that `matches` allow: models (against the untargeted attacks), untargeted and targeted attacks.
+    """Return the leaderboards of `matches`: models (against the untargeted attacks), untargeted and targeted attacks.
 
-    Eq. 2 to 5 of Brendel et al. 2020 over all opponents; a track without players has no board. `seed` is for the
-    intervals.
+    Scores follow Brendel et al. 2020, eq. 2 to 5, over all given opponents; a track without players has no
+    leaderboard. `seed` determines the intervals.
     """
     models = _models(matches)
     untargeted = _grid(matches, Track.UNTARGETED, models)
@@ -70,7 +70,7 @@ def boards(matches: Sequence[MatchResult], seed: int = 0) -> tuple[Board, ...]:
 
 
 def matrices(matches: Sequence[MatchResult]) -> tuple[Matrix, ...]:
-    """The table of median distances of each attack track that was played."""
+    """Return the table of median distances of each attack track that was played."""
     models = _models(matches)
     made = []
     for track in (Track.UNTARGETED, Track.TARGETED):
@@ -94,7 +94,7 @@ def _attacks(grid: _Grid) -> tuple[str, ...]:
 
 
 def _grid(matches: Sequence[MatchResult], track: Track, models: Sequence[str]) -> _Grid:
-    """The matches of one track, found complete, unique and comparable."""
+    """Return the matches of one track, checked to be complete, unique and comparable."""
     grid: _Grid = {}
     first: MatchResult | None = None
     for match in matches:
@@ -103,7 +103,7 @@ def _grid(matches: Sequence[MatchResult], track: Track, models: Sequence[str]) -
         first = first or match
         pair = f"{match.attack} against {match.model} ({track})"
         if (match.attack, match.model) in grid:
-            raise ValueError(f"the match of {pair} is there twice")
+            raise ValueError(f"the match of {pair} is listed twice")
         if match.rules != first.rules:
             raise ValueError(f"the match of {pair} was played under other rules than the first")
         if not match.samples or _asked(match) != _asked(first):

@@ -1,10 +1,10 @@
-"""The order of one side, best first, by mean rank or by the paper's median, without rounding where players are equal.
+"""The order of one side, best first, by mean rank or by the paper's median, exact where players are equal.
 
-A distance is NaN where it does not count (an attack against a model of its own team); such distances are left out: of
-what the player is measured by, and of the ranks of the others. A player without any has no value and comes last.
+A distance is NaN where it does not count (an attack against a model of its own team). Such distances are left out, both
+of the player's own value and of the ranks of the others. A player without any distance has no value and comes last.
 
-Equal values are settled by the mean distance (models: the larger is better, attacks: the smaller), then by entry: the
-earlier player is better.
+Ties are broken by the mean distance (models: larger is better; attacks: smaller is better), then by the order of entry:
+the earlier player is better.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ class Ranked:
     seen: Seen
 
     def per_sample(self) -> NDArray[np.float64]:
-        """(players, samples): the smallest distance of a model, the median over its opponents of an attack."""
+        """Return (players, samples): a model's smallest distance, an attack's median over its opponents."""
         if self.side is Side.MODEL:
             return _observations(Side.MODEL, self.seen)
         return median_of_present(self.seen.transpose(0, 2, 1))
 
 
 def ranked(side: Side, players: Sequence[int], seen: Seen, by: OrderedBy) -> Ranked:
-    """The order of `players` (positions in order of entry), whose distances stand in the rows of `seen`.
+    """Return the order of `players` (positions in order of entry), whose distances are the rows of `seen`.
 
     The values are mean ranks (from 1, ties share their places) or medians. A model is measured on each sample by its
     smallest distance (Brendel et al. 2020, eq. 2 and 3), an attack on all samples and opponents together (eq. 4 and 5).
@@ -72,7 +72,7 @@ def ranked(side: Side, players: Sequence[int], seen: Seen, by: OrderedBy) -> Ran
 
 
 def median_of_present(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The median over the last axis of what is not NaN; NaN where nothing is there."""
+    """Return the median over the last axis, ignoring NaN; NaN where nothing is left."""
     ordered = np.sort(values, axis=-1)
     present = np.count_nonzero(~np.isnan(values), axis=-1, keepdims=True)
     low = np.take_along_axis(ordered, np.maximum(present - 1, 0) // 2, axis=-1)
@@ -82,7 +82,7 @@ def median_of_present(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _observations(side: Side, seen: Seen) -> NDArray[np.float64]:
-    """(players, observations)."""
+    """Return (players, observations)."""
     if side is Side.ATTACK:
         return seen.reshape(len(seen), -1)
     nearest: NDArray[np.float64] = np.fmin.reduce(seen, axis=1)
@@ -90,7 +90,7 @@ def _observations(side: Side, seen: Seen) -> NDArray[np.float64]:
 
 
 def _mean_ranks(values: NDArray[np.float64]) -> list[Fraction | None]:
-    """Of each row its mean rank within the columns, the smallest value first; exact, so that equal means are equal."""
+    """Return each row's mean rank within the columns, the smallest value first; exact, so equal means are equal."""
     order = np.argsort(values, axis=0, kind="stable")
     ordered = np.take_along_axis(values, order, axis=0)
     place = np.arange(len(values))[:, None]
@@ -109,6 +109,6 @@ def _mean_ranks(values: NDArray[np.float64]) -> list[Fraction | None]:
 
 
 def _mean(row: NDArray[np.float64]) -> float:
-    """The mean of what is there; the sum is rounded once, so the order of opponents cannot change it."""
+    """Return the mean, ignoring NaN; the sum is rounded once, so the order of opponents cannot change it."""
     present = row[~np.isnan(row)]
     return fsum(present) / len(present)

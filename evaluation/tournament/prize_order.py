@@ -1,8 +1,8 @@
-"""The order in which players of the last stage may win prizes: like is compared with like. Pure.
+"""The order in which players of the last stage win prizes, compared on common opponents. Pure.
 
 A team may own a model and an attack, and its attack may spare its own model. In the model's minimum that is worth as
-much as not meeting the attack. So where the team of one of two neighbours owns a counted opponent, the two are compared
-once more, by the paper's score against the counted opponents that are of neither's team.
+much as not meeting the attack. So where a team of one of two neighbours owns a counted opponent, the two are compared
+again, by the paper's score against the counted opponents of neither's team.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from evaluation.tournament.schedule import Stage
 
 
 def prize_order(side: Side, field: Field, last: Stage, played: Played, order: Sequence[str]) -> tuple[str, ...]:
-    """The players of one side in the order of prizes, given their `order` in the stage `last`, best first.
+    """Return the players of one side in the order of prizes, given their `order` in the stage `last`, best first.
 
-    From the best on, each player moves ahead of its neighbour as long as it is better than that one, like with like.
+    From the best on, each player moves ahead of its neighbour as long as it is better on their common opponents.
     """
     compared = _Compared(side, field, last, played)
     settled: list[str] = []
@@ -32,7 +32,7 @@ def prize_order(side: Side, field: Field, last: Stage, played: Played, order: Se
 
 
 class _Compared:
-    """Compares two players of one side by the opponents that count in a stage and are of neither's team."""
+    """Comparison of two players of one side on the counted opponents of a stage that are of neither's team."""
 
     def __init__(self, side: Side, field: Field, last: Stage, played: Played) -> None:
         self._side = side
@@ -49,7 +49,7 @@ class _Compared:
         self._counted = [positions[name] for name in counted]
 
     def overtakes(self, name: str, ahead: str) -> bool:
-        """Whether `name` is better than the one ahead of it, where a team of one of them owns a counted opponent."""
+        """Return True if `name` is better than `ahead`, where a team of one of them owns a counted opponent."""
         own = self._own[self._rows[name]] | self._own[self._rows[ahead]]
         common = [rival for rival in self._counted if not own[rival]]
         if not common or len(common) == len(self._counted):
@@ -59,5 +59,5 @@ class _Compared:
 
     def _value(self, name: str, opponents: Sequence[int]) -> float:
         distances = self._distances[self._rows[name], opponents]
-        # eq. 2 and 3 of Brendel et al. 2020 for a model, 4 and 5 for an attack
+        # Brendel et al. 2020, eq. 2 and 3 for a model, 4 and 5 for an attack
         return float(np.median(distances.min(axis=0) if self._side is Side.MODEL else distances))

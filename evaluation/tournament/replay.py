@@ -1,8 +1,8 @@
-"""A tournament replayed from its start: what both schedules share. It reads only what it demanded.
+"""The replay of a tournament from its start, shared by both schedules. It reads only results that it demanded.
 
-A model that turns out inconsistent leaves at the end of the stage (`audits`), and the stage is decided without it: it
-is ordered nowhere, the ranks of the others are among themselves, and no attack is measured by it. Its place in a panel
-stays empty, so that nothing more has to be played, unless it was the last of its panel.
+An inconsistent model leaves at the end of the stage (`audits`), and the stage is decided without it: it is not ordered,
+the others are ranked among themselves, and it measures no attack. Its place in a panel stays empty, so that no more
+triples are needed, unless it was the last of its panel.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from evaluation.tournament.schedule import Decision, Demand, OrderedBy, Plan, Re
 
 @dataclass(frozen=True)
 class Measured:
-    """Everybody still in, measured before panels (positions). `models` is None where the models are given."""
+    """All remaining players, measured against panels (positions). `models` is None where the models are given."""
 
     samples: int
     ordered_by: OrderedBy
@@ -37,22 +37,22 @@ class Measured:
 
 @dataclass(frozen=True)
 class Cut:
-    """How many of a side stay: `places`, and those spared beyond them."""
+    """The cut of a side: the number of `places`, and the players spared beyond them."""
 
     places: int
     spared: int = 0
 
 
 class Replay:
-    """Where a replayed tournament stands. `models` and `attacks` are the positions still in, best first.
+    """The state of a replayed tournament. `models` and `attacks` are the remaining positions, best first.
 
-    Raises `ValueError` where `played` has not the shape of the field.
+    Raise `ValueError` where `played` does not have the shape of the field.
     """
 
     def __init__(self, field: Field, played: Played) -> None:
         expected = (len(field.models), len(field.attacks), field.samples)
         if played.shape != expected:
-            raise ValueError(f"what was played must be of shape {expected}, not {played.shape}")
+            raise ValueError(f"played results must be of shape {expected}, not {played.shape}")
         self.field = field
         self.models = tuple(range(len(field.models))) if field.models_given else field.model_prior
         self.attacks = field.attack_prior
@@ -70,13 +70,13 @@ class Replay:
     def measure(
         self, panel_models: Sequence[int], panel_attacks: Sequence[int], samples: int, by: OrderedBy
     ) -> Measured | None:
-        """Everybody still in before the other side's panel; None where that lacks triples, which are then wanted.
+        """Measure all remaining players against the other side's panel; None where triples lack, which are demanded.
 
-        Given models all count, whatever the panels are: each attack still in meets them all. Inconsistent models leave,
-        and the others are measured again without them. Raises `NobodyLeftError` where none is left.
+        Given models all count, whatever the panels are: each remaining attack meets them all. Inconsistent models
+        leave, and the others are measured again without them. Raise `NobodyLeftError` where no model is left.
         """
         given = self.field.models_given
-        seats = len(panel_models)
+        size = len(panel_models)
         panel_models, panel_attacks = (self.models, ()) if given else (tuple(panel_models), tuple(panel_attacks))
         while True:
             demands = [_demand(panel_models, self.attacks, samples)]
@@ -92,7 +92,7 @@ class Replay:
             self.models = tuple(model for model in self.models if model not in leaving)
             if not self.models:
                 raise NobodyLeftError
-            panel_models = tuple(model for model in panel_models if model in self.models) or self.models[:seats]
+            panel_models = tuple(model for model in panel_models if model in self.models) or self.models[:size]
 
     def _measured(
         self, panel_models: tuple[int, ...], panel_attacks: tuple[int, ...], samples: int, by: OrderedBy
@@ -113,7 +113,7 @@ class Replay:
     def close(
         self, measured: Measured, cut_models: Cut | None, cut_attacks: Cut | None, *, renewed: bool = False
     ) -> None:
-        """Finish a stage: order both sides, cut them, write a line for each player. No cut: all stay."""
+        """Finish a stage: order both sides, cut them, write a line for each player. Without a cut all stay."""
         in_models = measured.models.players if measured.models else self.models
         decisions = (
             *self._decisions(measured.models, cut_models),
@@ -142,7 +142,7 @@ class Replay:
         self._left, self._leaving = self._leaving + self._left, ()
 
     def plan(self) -> Plan:
-        """What is decided, and what is wanted; the result where nothing is."""
+        """Return what is decided and what is wanted; the result where nothing is wanted."""
         result = None
         if not self._wanted:
             result = Result(
@@ -153,7 +153,7 @@ class Replay:
         return Plan(tuple(self._stages), tuple(self._demands), self._wanted, result)
 
     def _ask(self, demands: Iterable[Demand], samples: int) -> bool:
-        """Whether all of `demands`, each on the first `samples`, was played."""
+        """Demand triples: return True if all of `demands`, each on the first `samples`, were played."""
         pairs = np.zeros_like(self._own)
         for demand in demands:
             self._demands.append(demand)
@@ -172,7 +172,7 @@ class Replay:
         return not self._wanted
 
     def _inconsistent(self, attacks: Sequence[int]) -> tuple[int, ...]:
-        """Which of the models still in are distrusted, given the attacks that measure them."""
+        """Return the distrusted models among the remaining ones, given the attacks that measure them."""
         audits, found = self.field.failed_audits, []
         for model in sorted(self.models) if audits else ():
             met = [attack for attack in attacks if not self._own[model, attack]]
@@ -203,7 +203,7 @@ class Replay:
             )
 
     def _departures(self, others: int) -> Iterable[Decision]:
-        """A line for each model that leaves as inconsistent, behind the `others`."""
+        """Yield a line for each model that leaves as inconsistent, after the `others`."""
         for place, name in enumerate(self._names(Side.MODEL, self._leaving), start=others + 1):
             yield Decision(Side.MODEL, name, place, value=None, kept=False, cut_line=None, inconsistent=True)
 

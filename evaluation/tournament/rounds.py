@@ -1,4 +1,4 @@
-"""A whole round as values: what is known of it, and everything that follows. Pure; the site and `verify` share it."""
+"""A whole round as values: its facts, and everything that follows from them. Pure; shared by the site and `verify`."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ __all__ = [
 
 @dataclass(frozen=True)
 class RoundEntrant:
-    """One player of a track, by its digest, and the teams that sent it in order of entry.
+    """One player of a track, by its digest, and the teams that submitted it, in order of entry.
 
-    They share its place, but the first alone owns it: else a team could keep an attack from being scored by its model,
-    with a copy of the attack. What is `bundled` belongs to nobody, whoever sends a copy.
+    All these teams share its place, but only the first owns it: otherwise a team could submit a copy of an attack, and
+    so keep the attack from being scored by its model. A `bundled` player has no owner, even if teams submit copies.
     """
 
     track: Track
@@ -50,13 +50,13 @@ class RoundEntrant:
 
     @property
     def owners(self) -> frozenset[str]:
-        """The team whose attacks and models are compared with it as own pairs; none of what is bundled."""
+        """The team that owns the player, for own pairs; empty for bundled players."""
         return frozenset() if self.bundled else frozenset(self.teams[:1])
 
 
 @dataclass(frozen=True, slots=True)
 class SampleRow:
-    """How one sample of a pair ended; `distance` is the scored distance (L2 over pixels / 255)."""
+    """The result of one sample of a pair; `distance` is the scored distance (L2 over pixels / 255)."""
 
     outcome: Outcome
     distance: float
@@ -65,13 +65,12 @@ class SampleRow:
 
 @dataclass(frozen=True)
 class RoundFacts:
-    """All that a round's outcome follows from.
+    """All facts that a round's outcome follows from.
 
-    `entrants` stand in order of entry; `priors` name the players of each track, best first. `results` are keyed by
+    `entrants` are in order of entry; `priors` name the players of each track, best first. `results` are keyed by
     (model, attack) and then by sample number, 0 to `samples` - 1. `sweep`: in the end the eliminated attacks meet the
-    winning models. `failed_audits` names, for pairs, the numbers of samples at which a stage may end and on whose first
-    so many the audit of the model did not pass; `kept` the models that an organiser lets stand all the same, with the
-    reason.
+    winning models. `failed_audits` maps pairs to the sample counts (of possible ends of stages) after which the model's
+    audit had failed; `kept` maps the models that an organiser keeps in spite of that to the reason.
     """
 
     schedule: str
@@ -90,13 +89,13 @@ class Bracket:
     """One tournament of the round: models and untargeted attacks, then the five best models and targeted attacks."""
 
     track: Track
-    """Which attacks play in it: `UNTARGETED` (which also ranks the models) or `TARGETED`."""
+    """The track of its attacks: `UNTARGETED` (which also ranks the models) or `TARGETED`."""
     plan: Plan
 
 
 @dataclass(frozen=True)
 class Request:
-    """A pair that must be played on the first `upto` samples before anything more can be decided."""
+    """A pair that must be played on the first `upto` samples before more can be decided."""
 
     model: str
     attack: str
@@ -105,7 +104,7 @@ class Request:
 
 @dataclass(frozen=True)
 class RoundState:
-    """Where a round stands: either `requests` (not empty), or `places` and `warnings` where it is over."""
+    """The state of a round: either `requests` (not empty), or `places` and `warnings` at its end."""
 
     brackets: tuple[Bracket, ...]
     requests: tuple[Request, ...] = ()
@@ -115,25 +114,25 @@ class RoundState:
 
     @property
     def over(self) -> bool:
-        """Whether everything is decided."""
+        """True if everything is decided."""
         return not self.requests
 
 
 def advance(facts: RoundFacts) -> RoundState:
-    """Where the round stands and what must be played next, or its outcome.
+    """Return the state of the round: what must be played next, or its outcome.
 
-    Bracket `UNTARGETED` first; then `TARGETED`, where such attacks entered, against the five best models; then the
-    sweep, where there is one. A model that leaves the targeted bracket as inconsistent is no winner. Raises
+    The bracket `UNTARGETED` comes first; then `TARGETED`, where such attacks entered, against the five best models;
+    then the sweep, where there is one. A model that leaves the targeted bracket as inconsistent is not a winner. Raise
     `NobodyLeftError` where every model left, and `ValueError` where `facts` contradict themselves or one side of the
     untargeted bracket is empty.
     """
-    main = _arena(facts, Track.UNTARGETED, _named(facts, Track.MODEL))
+    main = _bracket_data(facts, Track.UNTARGETED, _named(facts, Track.MODEL))
     brackets = [Bracket(Track.UNTARGETED, main.plan)]
     if main.plan.result is None:
         return RoundState(tuple(brackets), _wanted(main))
     targeted = None
     if any(entrant.track is Track.TARGETED for entrant in facts.entrants):
-        targeted = _arena(facts, Track.TARGETED, main.plan.result.best_models)
+        targeted = _bracket_data(facts, Track.TARGETED, main.plan.result.best_models)
         brackets.append(Bracket(Track.TARGETED, targeted.plan))
         if targeted.plan.result is None:
             return RoundState(tuple(brackets), _wanted(targeted))
@@ -146,14 +145,14 @@ def advance(facts: RoundFacts) -> RoundState:
 
 
 def ceiling(facts: RoundFacts) -> int:
-    """The triples that the whole round never exceeds: both brackets and the sweep, whatever is played."""
+    """Return the upper bound of the triples of the whole round: both brackets and the sweep."""
     schedule = schedule_named(facts.schedule, guard=facts.guard)
     models, attacks, targeted = (len(_named(facts, track)) for track in Track)
     most = schedule.ceiling(models, attacks, facts.samples)
     if targeted:
         most += schedule.ceiling(min(TOP, models), targeted, facts.samples, models_given=True)
     if facts.sweep:
-        # the five best attacks at least are in the last stage
+        # at least the five best attacks are in the last stage
         most += min(TOP, models) * max(0, attacks - TOP) * sweep_samples(facts.samples)
     return most
 
@@ -169,13 +168,13 @@ def most_pairs(facts: RoundFacts) -> int:
 
 
 def piece_ends(schedule_name: str, samples: int, guard: bool) -> tuple[int, ...]:
-    """The sample counts, ascending, at which a piece of a round must end: those of the stages, and of the sweep."""
+    """Return the sample counts, ascending, at which a piece must end: those of the stages, and of the sweep."""
     ends = schedule_named(schedule_name, guard=guard).samples_of_stages(samples)
     return tuple(sorted({*ends, sweep_samples(samples)}))
 
 
 def demanded(facts: RoundFacts, state: RoundState) -> dict[tuple[str, str], int]:
-    """Every pair (model, attack) that was asked for up to `state`, and on how many samples, from the first."""
+    """Return every pair (model, attack) demanded up to `state`, with its number of samples, from the first."""
     asked: dict[tuple[str, str], int] = {}
     main, *targeted = state.brackets
     fields = [_field(facts, main.track, _named(facts, Track.MODEL))]
@@ -196,15 +195,15 @@ def demanded(facts: RoundFacts, state: RoundState) -> dict[tuple[str, str], int]
 
 @dataclass(frozen=True)
 class _Rows:
-    """The rows of the pairs of a field, and of each its model, attack and sample: all at once, as there are many."""
+    """The rows of the pairs of a field, with model, attack and sample of each, as arrays."""
 
     places: tuple[NDArray[np.int64], ...]
     rows: Sequence[SampleRow]
 
 
 @dataclass(frozen=True)
-class _Arena:
-    """One bracket as arrays: who is in it, what was played, what follows."""
+class _BracketData:
+    """One bracket as arrays: its field, its results and its plan."""
 
     field: Field
     rows: _Rows
@@ -212,21 +211,21 @@ class _Arena:
     plan: Plan
 
     def failed(self) -> NDArray[np.bool_]:
-        """Which of the triples found no adversarial."""
+        """The triples without an adversarial."""
         failed, no_adversarial = np.zeros(self.played.shape, np.bool_), Outcome.FAILED
         failed[self.rows.places] = [row.outcome is no_adversarial for row in self.rows.rows]
         return failed
 
 
-def _arena(facts: RoundFacts, track: Track, models: Sequence[str]) -> _Arena:
+def _bracket_data(facts: RoundFacts, track: Track, models: Sequence[str]) -> _BracketData:
     field = _field(facts, track, models)
     rows = _rows(facts, field)
     played = _played(field, rows)
-    return _Arena(field, rows, played, schedule_named(facts.schedule, guard=facts.guard).plan(field, played))
+    return _BracketData(field, rows, played, schedule_named(facts.schedule, guard=facts.guard).plan(field, played))
 
 
 def _without(main: Plan, targeted: Plan) -> Plan:
-    """The bracket of the models; those that left the targeted one as inconsistent left this one, too, at its end."""
+    """Return the models' bracket; models that left the targeted one as inconsistent also left this one, at its end."""
     if main.result is None or targeted.result is None or not targeted.result.inconsistent:
         return main
     gone = (*targeted.result.inconsistent, *main.result.inconsistent)
@@ -235,31 +234,31 @@ def _without(main: Plan, targeted: Plan) -> Plan:
 
 
 def _field(facts: RoundFacts, track: Track, models: Sequence[str]) -> Field:
-    """Who plays in the bracket of `models` (best first, where they are given) and the attacks of `track`."""
+    """Return the field of the bracket of `models` (best first, where they are given) and the attacks of `track`."""
     given = track is Track.TARGETED
-    seats = tuple(entrant for entrant in facts.entrants if entrant.track is Track.MODEL and entrant.player in models)
+    ranked = tuple(entrant for entrant in facts.entrants if entrant.track is Track.MODEL and entrant.player in models)
     rivals = tuple(entrant for entrant in facts.entrants if entrant.track is track)
-    if not seats or not rivals:
+    if not ranked or not rivals:
         raise ValueError(
-            f"the round has no {'models' if not seats else f'{track} attacks'}: one side alone cannot play"
+            f"the round has no {'models' if not ranked else f'{track} attacks'}: one side alone cannot play"
         )
     if len({entrant.player for entrant in facts.entrants}) < len(facts.entrants):
-        raise ValueError("a player is in the round twice")
+        raise ValueError("a player is listed twice in the round")
     return Field(
-        models=tuple(Entrant(entrant.player, entrant.owners) for entrant in seats),
+        models=tuple(Entrant(entrant.player, entrant.owners) for entrant in ranked),
         attacks=tuple(Entrant(entrant.player, entrant.owners) for entrant in rivals),
-        model_prior=_positions(seats, models if given else facts.priors.get(Track.MODEL, ())),
+        model_prior=_positions(ranked, models if given else facts.priors.get(Track.MODEL, ())),
         attack_prior=_positions(rivals, facts.priors.get(track, ())),
         samples=facts.samples,
         models_given=given,
-        failed_audits=_failed_audits(facts, seats, rivals),
+        failed_audits=_failed_audits(facts, ranked, rivals),
     )
 
 
 def _failed_audits(
     facts: RoundFacts, models: Sequence[RoundEntrant], attacks: Sequence[RoundEntrant]
 ) -> dict[tuple[int, int], frozenset[int]]:
-    """By positions, without the models that were kept."""
+    """Return the failed audits by positions, without the models that were kept."""
     rows = {entrant.player: place for place, entrant in enumerate(models) if entrant.player not in facts.kept}
     columns = {entrant.player: place for place, entrant in enumerate(attacks)}
     return {
@@ -273,15 +272,15 @@ def _named(facts: RoundFacts, track: Track) -> tuple[str, ...]:
     return tuple(entrant.player for entrant in facts.entrants if entrant.track is track)
 
 
-def _positions(seats: Sequence[RoundEntrant], prior: Sequence[str]) -> tuple[int, ...]:
-    positions = {entrant.player: place for place, entrant in enumerate(seats)}
+def _positions(entrants: Sequence[RoundEntrant], prior: Sequence[str]) -> tuple[int, ...]:
+    positions = {entrant.player: place for place, entrant in enumerate(entrants)}
     if sorted(prior) != sorted(positions):
-        raise ValueError(f"the prior of the track {seats[0].track} does not name each of its players once")
+        raise ValueError(f"the prior of the track {entrants[0].track} does not name each of its players once")
     return tuple(positions[name] for name in prior)
 
 
 def _played(field: Field, rows: _Rows) -> Played:
-    """The distances of the pairs of `field`."""
+    """Return the distances of the pairs of `field`."""
     played = np.full((len(field.models), len(field.attacks), field.samples), np.nan)
     numbers = rows.places[-1]
     if numbers.size and not (numbers.min() >= 0 and numbers.max() < field.samples):
@@ -304,14 +303,15 @@ def _rows(facts: RoundFacts, field: Field) -> _Rows:
     return _Rows((of_models, of_attacks, numbers), [row for _, _, rows in pairs for row in rows.values()])
 
 
-def _wanted(arena: _Arena) -> tuple[Request, ...]:
-    models, attacks = arena.field.models, arena.field.attacks
+def _wanted(bracket: _BracketData) -> tuple[Request, ...]:
+    models, attacks = bracket.field.models, bracket.field.attacks
     return tuple(
-        Request(models[want.model].name, attacks[want.attack].name, want.samples[-1] + 1) for want in arena.plan.wanted
+        Request(models[want.model].name, attacks[want.attack].name, want.samples[-1] + 1)
+        for want in bracket.plan.wanted
     )
 
 
-def _sweep_requests(main: _Arena) -> tuple[Request, ...]:
+def _sweep_requests(main: _BracketData) -> tuple[Request, ...]:
     count = sweep_samples(main.field.samples)
     return tuple(
         Request(main.field.models[model].name, main.field.attacks[attack].name, count)
@@ -320,7 +320,7 @@ def _sweep_requests(main: _Arena) -> tuple[Request, ...]:
     )
 
 
-def _all_places(main: _Arena, targeted: _Arena | None) -> tuple[Place, ...]:
+def _all_places(main: _BracketData, targeted: _BracketData | None) -> tuple[Place, ...]:
     failed = main.failed()
     found = [*places(Track.MODEL, main.field, main.plan, main.played, failed)]
     found += places(Track.UNTARGETED, main.field, main.plan, main.played, failed)

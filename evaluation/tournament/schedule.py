@@ -1,4 +1,4 @@
-"""What a schedule answers: what is decided so far and what is to be played next, or the result."""
+"""The output of a schedule: what is decided so far, and what is to be played next or the result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evaluation.tournament.entrants import TOP, Field, Played
 
 
 class OrderedBy(StrEnum):
-    """What a stage orders by."""
+    """The value that a stage orders by."""
 
     MEAN_RANK = "mean_rank"
     MEDIAN = "median"
@@ -37,11 +37,11 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Decision:
-    """What a stage decided on one player: its place among those still in (from 1), and whether it stays.
+    """The decision of a stage on one player: its place among the remaining (from 1), and whether it stays.
 
-    `value` is what it was ordered by, None for an attack that met only models of its own team; `cut_line` the value of
-    the last place kept, None in the last stage. `spared`: the guard kept it beyond the places. `inconsistent`: a model
-    that left because its audits did not pass; it has no value, and a place behind everybody who was ordered.
+    `value` is the value that orders the players, None for an attack that met only models of its own team; `cut_line` is
+    the value of the last place kept, None in the last stage. `spared`: the guard kept the player beyond the places.
+    `inconsistent`: a model that left because its audits failed; it has no value, and a place behind all ordered models.
     """
 
     side: Side
@@ -56,10 +56,10 @@ class Decision:
 
 @dataclass(frozen=True)
 class Stage:
-    """A finished stage: on how many samples, before which panels, who counted (names), and a line for each player.
+    """A finished stage: its number of samples, its panels, who counted (names), and a line for each player.
 
     `loop` is the length of the loop in which the recursion ended, 1 for a fixed point. `renewed`: the panels were
-    seated anew.
+    chosen again.
     """
 
     number: int
@@ -76,9 +76,9 @@ class Stage:
 
 @dataclass(frozen=True)
 class Result:
-    """Everybody, best first: those of the last stage in its order, then the cut ones, the last cut first.
+    """All players, best first: those of the last stage in its order, then the eliminated, the last cut first.
 
-    Models that left as inconsistent come after all others, the last that left first; `inconsistent` names them again.
+    Models that left as inconsistent come after all others, the last that left first; they are also in `inconsistent`.
     """
 
     models: tuple[str, ...]
@@ -93,9 +93,9 @@ class Result:
 
 @dataclass(frozen=True)
 class Plan:
-    """Where a tournament stands. Exactly one of `wanted` (not empty) and `result` is there.
+    """The state of a tournament. Exactly one of `wanted` (not empty) and `result` is set.
 
-    `demands` is everything that was asked for up to now, in order: with `wanted` empty, the cost of the whole.
+    `demands` is everything demanded so far, in order: with `wanted` empty, the cost of the whole tournament.
     """
 
     stages: tuple[Stage, ...]
@@ -105,16 +105,16 @@ class Plan:
 
 
 class Schedule(Protocol):
-    """Who meets whom, on how many samples, and who is cut: a pure function of what was played."""
+    """Who meets whom, on how many samples, and who is eliminated: a pure function of the results."""
 
     def plan(self, field: Field, played: Played) -> Plan:
-        """Where the tournament stands, given everything played so far (in whatever order it arrived)."""
+        """Return the state of the tournament, given everything played so far (in any order)."""
 
     def samples_of_stages(self, samples: int) -> tuple[int, ...]:
-        """The sample counts at which stages may end, ascending, the last one `samples`."""
+        """Return the sample counts at which stages may end, ascending, the last one `samples`."""
 
     def ceiling(self, models: int, attacks: int, samples: int, *, models_given: bool = False) -> int:
-        """The triples that are never exceeded, whatever is played."""
+        """Return the upper bound of triples, whatever is played."""
 
     def most_pairs(self, models: int, attacks: int, samples: int, *, models_given: bool = False) -> int:
-        """Return how many pairs are never exceeded, whatever is played."""
+        """Return the upper bound of pairs, whatever is played."""

@@ -8,14 +8,14 @@ from evaluation.tournament.schedule import Schedule
 
 
 def schedule_named(name: str, *, guard: bool = False) -> Schedule:
-    """`ladder`, with or without its guard, or `halving`, the paper's protocol, which knows no guard.
+    """Return `ladder`, with or without its guard, or `halving`, the paper's protocol, which has no guard.
 
-    Raises `ValueError` for another name, and for a guard where there is none.
+    Raise `ValueError` for another name, and for a guard where there is none.
     """
     if name == "ladder":
         return Ladder(guard=guard)
     if name != "halving":
-        raise ValueError(f"no schedule is called {name!r}: choose ladder or halving")
+        raise ValueError(f"there is no schedule {name!r}: choose ladder or halving")
     if guard:
-        raise ValueError("the schedule halving has no guard: only the ladder spares anybody")
+        raise ValueError("the schedule halving has no guard: only the ladder has one")
     return Halving()

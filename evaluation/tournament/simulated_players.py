@@ -1,8 +1,8 @@
-"""The simulated worlds that schedules are tried in: 100 models and 100 attacks, whose distances are drawn.
+"""Simulated worlds to test schedules in: 100 models and 100 attacks, whose distances are drawn.
 
 The logarithm of a distance is `log 3 + model + sample - attack + model x sample + attack x sample + model x attack +
-rest`, all of them normal, at most the distance to uniform grey (around 18). A triple fails with a chance that depends
-on attack and model, and then takes that bound. The worlds are plausible, not fitted to a competition.
+rest`, all of them normal, at most the distance to uniform grey (around 18). A triple fails with a probability that
+depends on attack and model, and then has that bound. The worlds are plausible, not fitted to a competition.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _PRIOR_SAMPLES = 50
 
 @dataclass(frozen=True)
 class Regime:
-    """A kind of field: standard deviations of the effects, and mean and deviation of the logit of a failure.
+    """A type of field: standard deviations of the effects, and mean and deviation of the logit of a failure.
 
     `pair` is the interaction of model and attack; that of the bundled players is between .2 and .3
-    (docs/statistics.md). `surrogate`: by how much nearer, as a logarithm, an attack is on models of its surrogate's
-    family; each model and each surrogate is of one of four families. `clones`: the share of each side that are
-    near-copies of five baselines. `dead`: the share of attacks that never succeed and of models that fall at once.
+    (docs/statistics.md). `surrogate`: how much closer, as a logarithm, an attack is on models of its surrogate's
+    family; each model and each surrogate belongs to one of four families. `clones`: the share of each side that are
+    near-copies of five baselines. `dead`: the share of attacks that never succeed and of models without robustness.
     `split`: the share of models that are robust on about half of the samples.
     """
 
@@ -89,7 +89,7 @@ class World:
         self._robust_share = self._random.uniform(0.4, 0.65, PLAYERS)
 
     def draw(self, models: Sequence[int], attacks: Sequence[int], samples: int) -> NDArray[np.float64]:
-        """(models, attacks, samples): distances."""
+        """Return distances, (models, attacks, samples)."""
         regime, at, by = self._regime, np.array(models), np.array(attacks)
         logs = self._noise(regime.rest, len(at), len(by), samples)
         logs += (math.log(3) + self.model[at][:, None] - self.attack[by] + self._pair[np.ix_(at, by)])[:, :, None]
@@ -107,7 +107,7 @@ class World:
         return np.exp(logs, out=logs).astype(np.float64)
 
     def prior(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """What continuous evaluation knew: 50 other samples against a stale top five, drawn from the best twenty."""
+        """Return the order by continuous evaluation: 50 other samples, an old top five drawn from the best twenty."""
         attacks = self._random.choice(np.argsort(-self.attack)[:20], TOP, replace=False).tolist()
         models = self._random.choice(np.argsort(-self.model)[:20], TOP, replace=False).tolist()
         before_attacks = self.draw(EVERYBODY, attacks, _PRIOR_SAMPLES)
@@ -130,9 +130,9 @@ class World:
 
 
 def tournament_world(regime: str, seed: int, number: int) -> World:
-    """Tournament `number` of a simulation with `seed`: each seed, regime and number has a stream of its own.
+    """Return the world of tournament `number`; each seed, regime and number has a random stream of its own.
 
-    Raises `KeyError` for a regime that does not exist.
+    Raise `KeyError` for a regime that does not exist.
     """
     strengths = REGIMES[regime]
     key = (list(REGIMES).index(regime), number)

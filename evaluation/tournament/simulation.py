@@ -1,9 +1,9 @@
-"""What the schedules cost and find in simulated tournaments (`worlds`) whose truth is known: 100 + 100 players.
+"""Cost and accuracy of the schedules in simulated tournaments with known truth: 100 + 100 players.
 
 The truth is measured on fresh samples: the same players, other samples than those that the schedules play, and many
-more of them. So what 200 samples get wrong counts against every schedule, and against everybody playing everybody, too.
-How far a schedule agrees with everybody against everybody on its own 200 samples is reported beside it, as agreement:
-it tells what a schedule loses by not playing everything, and nothing of how good 200 samples are.
+more of them. So errors of 200 samples count against every schedule, and also against all players meeting all. The
+agreement with that full tournament on the same 200 samples is reported separately: it shows what a schedule loses by
+not playing everything, and says nothing about how good 200 samples are.
 
 The schedules are those that rounds run; orders are by the paper's medians after the recursive top five.
 """
@@ -30,19 +30,19 @@ from evaluation.tournament.simulated_players import EVERYBODY, PLAYERS, World, t
 
 SAMPLES = 200
 TRUTH_SAMPLES = 2000
-"""Fresh samples behind a truth. The line `truth-again` shows the noise that is left in it."""
+"""Fresh samples behind a truth. The line `truth-again` shows its remaining noise."""
 
 CANDIDATES = 40
-"""The truth is among so many of each side, the best on the samples played, and whoever a schedule found."""
+"""Number of candidates of each side for the truth: the best on the samples played; players found are added."""
 
 GPU_DAYS_PER_TRIPLE = 40 / 86_400
 """A triple is 1,000 queries of 40 ms (Brendel et al. 2020, section 4.1.3)."""
 
 _CHUNK = 250
-"""Samples that are drawn at a time for the truth, so that memory stays flat."""
+"""Samples that are drawn together for the truth, which bounds the memory."""
 
 _LONGER = 285
-"""Samples with which a round by the ladder costs about what the guard costs on 200."""
+"""Samples with which a round by the ladder costs about as much as the guard on 200."""
 
 LADDER_LONGER = f"ladder-{_LONGER}"
 _SCHEDULES: Mapping[str, tuple[Schedule, int]] = {
@@ -51,15 +51,15 @@ _SCHEDULES: Mapping[str, tuple[Schedule, int]] = {
     "ladder-guard": (Ladder(guard=True), SAMPLES),
     LADDER_LONGER: (Ladder(), _LONGER),
 }
-"""What is tried, each on how many samples."""
+"""The simulated schedules, each with its number of samples."""
 
 Five = Mapping[Side, Sequence[int]]
-"""The order of each side, best first; only the first five of it are looked at."""
+"""The order of each side, best first; only its first five are used."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a schedule cost and found in one tournament; `measures` are named by `MEASURES`."""
+    """Cost and result of a schedule in one tournament; `measures` are named by `MEASURES`."""
 
     regime: str
     schedule: str
@@ -70,9 +70,9 @@ MEASURES = (
     "gpu_days",
     *(f"{name}_{side}" for name in ("recall", "rank1", "loss", "agreement") for side in ("models", "attacks")),
 )
-"""`recall`: the share of the true five that was found. `rank1`: whether the true first was found first. `loss`: by how
-many per cent the five found are worse than the true five, in the geometric mean of true scores. `agreement`: the share
-found of the five that everybody against everybody finds on the same samples."""
+"""`recall`: the share of the true five that was found. `rank1`: whether the true first was found first. `loss`: by what
+percentage the five found are worse than the true five, in the geometric mean of true scores. `agreement`: the share
+found of the five that a full tournament finds on the same samples."""
 
 
 @dataclass(frozen=True)
@@ -86,15 +86,15 @@ class _Task:
 class _Truth:
     orders: Five
     logs: Mapping[Side, Mapping[int, float]]
-    """Of each player looked at, the logarithm of its true score."""
+    """The logarithm of the true score of each candidate."""
 
 
 def simulate(
     regimes: Sequence[str], tournaments: int, *, jobs: int, seed: int, on_tournament: Callable[[], object]
 ) -> list[Finding]:
-    """The findings of `tournaments` simulated tournaments in each regime, in `jobs` processes.
+    """Yield the findings of `tournaments` simulated tournaments in each regime, in `jobs` processes.
 
-    The same arguments make the same findings, whatever `jobs` is. Raises `KeyError` for a regime that does not exist.
+    Equal arguments give equal findings, whatever `jobs` is. Raise `KeyError` for a regime that does not exist.
     """
     tasks = [_Task(regime, seed, number) for regime in regimes for number in range(tournaments)]
     findings: list[Finding] = []
@@ -113,7 +113,7 @@ def _spread(tasks: Sequence[_Task], jobs: int) -> Iterator[list[Finding]]:
 
 
 def _play(task: _Task) -> list[Finding]:
-    """One tournament under all schedules. `halving` pays each of its rounds in full, as the paper counts."""
+    """Play one tournament under all schedules. `halving` pays each of its rounds in full, as the paper counts."""
     world = tournament_world(task.regime, task.seed, task.number)
     distances = world.draw(EVERYBODY, EVERYBODY, max(samples for _, samples in _SCHEDULES.values()))
     priors = world.prior()
@@ -163,7 +163,7 @@ def _truth(world: World, among: Five) -> _Truth:
 def _all_against_all(
     distances: NDArray[np.float64], models: Sequence[int], attacks: Sequence[int]
 ) -> tuple[Five, Mapping[Side, Mapping[int, float]]]:
-    """The order of both sides after everybody met everybody, and the logarithms of their scores."""
+    """Return the order of both sides after all players met, and the logarithms of their scores."""
     who = counted(distances, models, attacks, OrderedBy.MEDIAN)
     rows = [models.index(model) for model in who.models]
     columns = [attacks.index(attack) for attack in who.attacks]
@@ -207,7 +207,7 @@ def _shared(first: Sequence[int], second: Sequence[int]) -> float:
 
 
 def _loss(truth: _Truth, found: Five, side: Side) -> float:
-    """In per cent."""
+    """Return the loss in per cent."""
     logs = truth.logs[side]
     best, chosen = (math.fsum(logs[player] for player in five[side][:TOP]) / TOP for five in (truth.orders, found))
     return 100 * math.expm1(best - chosen if side is Side.MODEL else chosen - best)

@@ -1,4 +1,4 @@
-"""Means of simulated tournaments with their standard errors, and the differences between schedules, paired."""
+"""Means of simulated tournaments with standard errors, and paired differences between schedules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COMPARED = (
     ("ladder-guard", "ladder"),
     (LADDER_LONGER, "ladder"),
 )
-"""Which schedules are compared, the first with the second."""
+"""The pairs of schedules that are compared, the first with the second."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Line:
-    """What a schedule cost and found on average, or how far one is above another (`schedule` is `FIRST - SECOND`)."""
+    """The mean cost and result of a schedule, or of a difference (`schedule` is `FIRST - SECOND`)."""
 
     regime: str
     schedule: str
@@ -37,7 +37,7 @@ class Line:
 
 
 def averages(findings: Sequence[Finding], regime: str | None = None) -> list[Line]:
-    """One line per schedule over all regimes (called `all`), or over one."""
+    """Return one line per schedule over all regimes (called `all`), or over one."""
     by_schedule = _by_schedule(findings, regime)
     return [
         _line(regime, schedule, [(one.regime, one.measures) for one in found])
@@ -46,7 +46,7 @@ def averages(findings: Sequence[Finding], regime: str | None = None) -> list[Lin
 
 
 def differences(findings: Sequence[Finding], regime: str | None = None) -> list[Line]:
-    """One line per comparison of two schedules. Both played the same tournaments, so their errors are paired."""
+    """Return one line per comparison. Both schedules played the same tournaments, so their errors are paired."""
     by_schedule = _by_schedule(findings, regime)
     lines = []
     for first, second in COMPARED:
@@ -59,7 +59,7 @@ def differences(findings: Sequence[Finding], regime: str | None = None) -> list[
 
 
 def _line(regime: str | None, schedule: str, values: Sequence[tuple[str, Mapping[str, float]]]) -> Line:
-    """Of (regime, measures) of each tournament."""
+    """Return the line of (regime, measures) of each tournament."""
     estimates = {name: _estimate([(of, measures[name]) for of, measures in values]) for name in MEASURES}
     return Line(regime or "all", schedule, estimates)
 
@@ -71,7 +71,7 @@ def _by_schedule(findings: Sequence[Finding], regime: str | None) -> Mapping[str
 
 
 def _estimate(values: Sequence[tuple[str, float]]) -> Estimate:
-    """Of (regime, value): the regimes are given and not drawn, so only the spread within each is an error."""
+    """Return the estimate of (regime, value). Regimes are fixed, so only the spread within each is an error."""
     strata: dict[str, list[float]] = {}
     for regime, value in values:
         strata.setdefault(regime, []).append(value)

@@ -1,8 +1,8 @@
-"""The sweep after a final: would an attack that does not count have broken a winning model? It scores nothing. Pure.
+"""The sweep after a final: would an attack that does not count have broken a winning model? Pure; it scores nothing.
 
-By the paper's definition an attack that is strong against one model only does not count, so that even a winner can be
-broken by it. The sweep tells the public of it. Attacks that were cut play for it; of those in the last stage that do
-not count, the first samples that they played there serve.
+By the paper's definition an attack that is strong against one model only does not count, so it can break even a winner.
+The sweep makes that public. Eliminated attacks play for it; of attacks in the last stage that do not count, their first
+samples of that stage are used.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from evaluation.tournament.final_ranking import counted_against
 from evaluation.tournament.schedule import Plan
 
 SAMPLES = 8
-"""On how many samples, from the first, an eliminated attack meets a winning model."""
+"""Number of samples, from the first, on which an eliminated attack meets a winning model."""
 
 
 @dataclass(frozen=True)
 class Warned:
-    """An attack that does not count and would have broken a winning model: nearer than everybody counted on `nearer` of
-    `samples` samples."""
+    """An attack that does not count and would have broken a winning model: it is closer than all counted attacks on
+    `nearer` of `samples` samples."""
 
     model: str
     attack: str
@@ -32,9 +32,9 @@ class Warned:
 
 
 def swept(field: Field, plan: Plan) -> list[tuple[int, int]]:
-    """The pairs (model, attack) of the sweep: the five best models, each before all that were cut.
+    """Return the pairs (model, attack) of the sweep: the five best models, each against all eliminated attacks.
 
-    Models stand in the order of the result, attacks in that of entry.
+    Models are in the order of the result, attacks in the order of entry.
     """
     if plan.result is None:
         raise ValueError("the tournament has no result yet")
@@ -45,14 +45,14 @@ def swept(field: Field, plan: Plan) -> list[tuple[int, int]]:
 
 
 def sweep_samples(samples: int) -> int:
-    """How many samples the sweep plays in a round of `samples`."""
+    """Return the number of samples of the sweep in a round of `samples`."""
     return min(SAMPLES, samples)
 
 
 def warnings(field: Field, plan: Plan, played: Played) -> tuple[Warned, ...]:
-    """The attacks that were nearer than all counted ones on more than half of the samples, once the sweep is played.
+    """Return the attacks that were closer than all counted ones on more than half of the samples, after the sweep.
 
-    Models stand in the order of the result, attacks in that of entry.
+    Models are in the order of the result, attacks in the order of entry.
     """
     if plan.result is None:
         raise ValueError("the tournament has no result yet")

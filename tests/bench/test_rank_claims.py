@@ -17,7 +17,7 @@ def test_it_works() -> None:
     assert 1 <= board.width < 10
 
 
-def test_what_is_told_apart_rightly_is_no_false_claim() -> None:
+def test_a_correct_separation_is_not_a_false_claim() -> None:
     found = judge(Side.MODEL, FAR_APART, [30.5, 20.5, 10.5])
     assert (found.apart, found.apart_overlap, found.false, found.false_overlap) == (1, 1, 0, 0)
     assert (found.inside, found.width) == (1, 1)

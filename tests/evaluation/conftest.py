@@ -46,8 +46,8 @@ class Game:
         self.pieces: list[PieceResult] = []
         self.audit = AuditReport()
         self.failures: tuple[Failure, ...] = ()
-        self.model_seat: InProcessPlayer
-        self.attack_seat: InProcessPlayer
+        self.model_connection: InProcessPlayer
+        self.attack_connection: InProcessPlayer
 
     def play(
         self,
@@ -63,9 +63,9 @@ class Game:
     ) -> list[SampleResult]:
         """One match between functions (served by the SDK) or raw socket players; the rows."""
         samples = make_samples(3) if samples is None else samples
-        self.model_seat = InProcessPlayer(raw_model or (lambda s: serve_model(model, connected=s)))
-        self.attack_seat = InProcessPlayer(raw_attack or (lambda s: serve_attack(attack or nothing, connected=s)))
-        match = Match(rules=rules, track=track, model=self.model_seat, attack=self.attack_seat, seed=seed)
+        self.model_connection = InProcessPlayer(raw_model or (lambda s: serve_model(model, connected=s)))
+        self.attack_connection = InProcessPlayer(raw_attack or (lambda s: serve_attack(attack or nothing, connected=s)))
+        match = Match(rules=rules, track=track, model=self.model_connection, attack=self.attack_connection, seed=seed)
         try:
             self.pieces = list(match.play(samples))
             self.audit, self.failures = match.audit, match.failures

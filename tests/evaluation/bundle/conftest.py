@@ -58,7 +58,7 @@ def _pieces(samples: int) -> tuple[BundlePiece, ...]:
 
 @pytest.fixture(scope="session")
 def played() -> Record:
-    """Everything of the round, over."""
+    """The record of the finished round."""
     worst = [40.0 + number / 7 for number in range(SAMPLES)]
     hashes = [f"{number:064x}" for number in range(SAMPLES)]
     entrants = _entrants()
@@ -102,5 +102,5 @@ def signed(written: bytes) -> bytes:
 
 @pytest.fixture(scope="session")
 def seed() -> bytes:
-    """The organisers' secret."""
+    """The secret seed of the organisers' key."""
     return SEED

@@ -1,4 +1,4 @@
-"""`gauntlet verify`, as a person calls it."""
+"""The command `gauntlet verify`."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ def test_it_counts_what_it_does_not_print(
     lines = written.splitlines(keepends=True)
     bundle.write_bytes(sign(b"".join(line for line in lines if b'"kind":"results"' not in line), seed))
     status, out, err = command(capsys, bundle)
-    told = [line for line in out.splitlines() if line.startswith("line ")]
-    assert (status, len(told)) == (3, 100)
+    shown = [line for line in out.splitlines() if line.startswith("line ")]
+    assert (status, len(shown)) == (3, 100)
     more = json.loads(command(capsys, bundle, "--json")[1])["more_problems"]
     assert f"and {more} more" in out.splitlines()
     assert f"{100 + more} problems" in err
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("nowhere.jsonl",), "is not readable"),
         (("empty",), "the file is empty"),
@@ -66,7 +66,7 @@ def test_it_counts_what_it_does_not_print(
 )
 def test_it_rejects(
     words: tuple[str, ...],
-    said: str,
+    message: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -75,7 +75,7 @@ def test_it_rejects(
     (tmp_path / "empty").touch()
     status, _, err = command(capsys, *words)
     assert status == 2
-    assert said in err
+    assert message in err
 
 
 def test_what_was_given_for_a_key_is_not_repeated(

@@ -1,4 +1,4 @@
-"""What is signed begins with what it is for, and keys name their successors."""
+"""Signed bytes begin with their purpose, and keys name their successors."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def test_it_works(written: bytes) -> None:
 
 def test_a_statement_can_be_checked_by_hand() -> None:
     step = succeed(OLD, public_key(NEW), DATE)
-    told = f'{{"date":"{DATE}","key":"{public_key(OLD)}","successor":"{public_key(NEW)}"}}'
-    signed = b"gauntlet-key-1\n" + told.encode()
+    statement = f'{{"date":"{DATE}","key":"{public_key(OLD)}","successor":"{public_key(NEW)}"}}'
+    signed = b"gauntlet-key-1\n" + statement.encode()
     assert SigningKey(OLD).verify_key.verify(signed, bytes.fromhex(step.signature)) == signed
 
 
 def test_it_rejects_another_key_without_a_chain(written: bytes) -> None:
-    (told,) = problems(sign(written, NEW), public_key(OLD))
-    assert "neither the one that was given nor a successor of it" in told
+    (problem,) = problems(sign(written, NEW), public_key(OLD))
+    assert "neither the given key nor a successor of it" in problem
 
 
 def test_it_rejects_a_chain_that_the_old_key_did_not_sign(written: bytes) -> None:
@@ -54,7 +54,7 @@ def test_it_rejects_a_chain_that_the_old_key_did_not_sign(written: bytes) -> Non
         [succeed(OLD, public_key(STRANGER), DATE)],
         [ours, ours],
     ):
-        assert "do not lead to the one that signed" in problems(sign(written, NEW, chain), public_key(OLD))[0]
+        assert "do not lead to the key that signed" in problems(sign(written, NEW, chain), public_key(OLD))[0]
 
 
 def test_it_rejects_a_signature_without_its_context(written: bytes) -> None:
@@ -62,8 +62,8 @@ def test_it_rejects_a_signature_without_its_context(written: bytes) -> None:
     for context in (b"", b"gauntlet-bundle-1\n", b"gauntlet-key-1\n"):
         message = context + canonical(line_hashes(written.splitlines(keepends=True)))
         lines[-1]["signature"] = SigningKey(NEW).sign(message).signature.hex()
-        (told,) = problems(encode(lines), public_key(NEW))
-        assert "the signature is not of these lines" in told
+        (problem,) = problems(encode(lines), public_key(NEW))
+        assert "the signature is not valid for these lines" in problem
 
 
 def test_it_rejects_another_identifier(written: bytes) -> None:
@@ -74,7 +74,7 @@ def test_it_rejects_another_identifier(written: bytes) -> None:
 
 def test_it_rejects_more_keys_than_a_bundle_names(written: bytes) -> None:
     step = succeed(OLD, public_key(OLD), DATE)
-    assert "more than 64 keys" in problems(sign(written, OLD, [step] * 65), public_key(OLD))[0]
+    assert "more than 64 earlier keys" in problems(sign(written, OLD, [step] * 65), public_key(OLD))[0]
 
 
 @pytest.mark.parametrize(("name", "value"), [("date", "today"), ("successor", "0" * 63), ("key", "Z" * 64)])

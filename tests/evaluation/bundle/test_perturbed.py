@@ -1,4 +1,4 @@
-"""Released archives of perturbed images are those that the signed results name."""
+"""Released archives of perturbed images must match the signed results."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def record(played: Record) -> Record:
 
 @pytest.fixture
 def files(record: Record) -> Files:
-    """What is in the archive of `PAIR`."""
+    """The files of the archive of `PAIR`."""
     return {
         "pair.json": json.dumps({"model": PAIR[0], "attack": PAIR[1]}).encode(),
         "samples.csv": table(record, PAIR),
@@ -88,16 +88,16 @@ def test_it_works(record: Record, seed: bytes, files: Files) -> None:
 
 
 CHEATS: dict[str, tuple[Callable[[Files], Any], str]] = {
-    "an image is exchanged": (lambda of: of.update({"images/00003.png": picture(8)}), "images/00003.png is not the"),
+    "an image is replaced": (lambda of: of.update({"images/00003.png": picture(8)}), "images/00003.png is not the"),
     "an image of another size": (lambda of: of.update({"images/00003.png": picture(7, 5)}), "00003.png is not the"),
-    "a piece is exchanged": (lambda of: of.update({"pieces/00001.npz": piece(10, 16, 8)}), "whose digest was signed"),
+    "a piece is replaced": (lambda of: of.update({"pieces/00001.npz": piece(10, 16, 8)}), "whose digest was signed"),
     "a piece is left out": (lambda of: of.pop("pieces/00001.npz"), "cannot be read"),
     "an image is left out": (lambda of: of.pop("images/00015.png"), "cannot be read"),
-    "a file is added": (lambda of: of.update({"images/00016.png": picture(7)}), "nothing was signed of"),
+    "a file is added": (lambda of: of.update({"images/00016.png": picture(7)}), "that were not signed"),
     "another outcome": (lambda of: of.update({"samples.csv": of["samples.csv"] + b"16,failed,1.0,1,\n"}), "the rows"),
     "another pair": (
         lambda of: of.update({"pair.json": json.dumps({"model": OTHER[0], "attack": OTHER[1]}).encode()}),
-        "does not have the rows of the results",
+        "differs from the rows of the results",
     ),
     "a pair that did not play": (
         lambda of: of.update({"pair.json": json.dumps({"model": "model-99", "attack": "attack-00"}).encode()}),
@@ -109,10 +109,10 @@ CHEATS: dict[str, tuple[Callable[[Files], Any], str]] = {
 
 @pytest.mark.parametrize("cheat", CHEATS)
 def test_it_rejects(record: Record, seed: bytes, files: Files, cheat: str) -> None:
-    change, said = CHEATS[cheat]
+    change, message = CHEATS[cheat]
     change(files)
-    told = problems(record, seed, archive(files))
-    assert any(said in text and text.startswith("a.zip") for text in told), told
+    texts = problems(record, seed, archive(files))
+    assert any(message in text and text.startswith("a.zip") for text in texts), texts
 
 
 def test_it_rejects_what_is_no_archive(record: Record, seed: bytes) -> None:
@@ -132,5 +132,5 @@ def test_the_command_takes_archives_and_commitments(
     assert main(command) == 3
     assert "perturbed-17.zip: images/00003.png is not the image of the piece" in capsys.readouterr().out
     assert main(["verify", str(bundle), "--field", "0" * 64]) == 3
-    assert "the commitment to the field is not the one that was given" in capsys.readouterr().out
+    assert "the commitment to the field is not the given one" in capsys.readouterr().out
     assert main(["verify", str(bundle), "--perturbed", str(tmp_path / "nowhere.zip")]) == 2

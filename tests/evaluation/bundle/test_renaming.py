@@ -1,4 +1,4 @@
-"""No name of a player decides anything, so that a site may play a round by one name and publish it by another."""
+"""Names of players decide nothing, so a site may play a round under one name and publish it under another."""
 
 from __future__ import annotations
 

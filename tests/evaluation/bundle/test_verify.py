@@ -19,14 +19,14 @@ KINDS = ("head", "sample", "entrant", "results", "audit", "kept", "stage", "deci
 
 
 def changed(written: bytes, seed: bytes, change: Callable[[Lines], object]) -> Report:
-    """What verify says of the bundle with its lines changed, and signed again by the same key."""
+    """Verify the bundle with changed lines, signed again by the same key."""
     lines = list(decode(written))
     change(lines)
     return verify(sign(encode(lines), seed), public_key(seed))
 
 
 def first(lines: Lines, kind: str, **fields: Any) -> int:
-    """Where the first line of that kind with those fields stands, from 0."""
+    """Return the place, from 0, of the first line of that kind with those fields."""
     wanted = {"kind": kind, **fields}
     return next(place for place, line in enumerate(lines) if all(line.get(n) == v for n, v in wanted.items()))
 
@@ -43,7 +43,7 @@ def test_without_a_key_it_says_which_one_to_compare(signed: bytes, seed: bytes) 
     report = verify(signed)
     assert report.ok
     assert public_key(seed) in report.summary[-1]
-    assert "compare it with the one that the organisers publish" in report.summary[-1]
+    assert "compare it with the key that the organisers publish" in report.summary[-1]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -73,7 +73,7 @@ def test_it_rejects_another_key(written: bytes, signed: bytes, seed: bytes) -> N
     # a stranger's key put into the line of the organisers' signature
     forged = signed.replace(public_key(seed).encode(), public_key(stranger).encode())
     (problem,) = verify(forged).problems
-    assert (problem.line, "not of these lines" in problem.text) == (last, True)
+    assert (problem.line, "not valid for these lines" in problem.text) == (last, True)
 
 
 @pytest.mark.parametrize(
@@ -111,8 +111,8 @@ def test_a_changed_distance_moves_what_follows_from_it(written: bytes, seed: byt
     assert {"decision", "place"} <= {lines[problem.line - 1]["kind"] for problem in report.problems}
     at = first(lines, "place", player="model-11")
     assert lines[at]["place"] == 1
-    (told,) = [problem.text for problem in report.problems if problem.line == at + 1]
-    assert told.startswith('place "model" "model-11": value is 11.85')
+    (text,) = [problem.text for problem in report.problems if problem.line == at + 1]
+    assert text.startswith('place "model" "model-11": value is 11.85')
 
 
 def test_a_change_that_cuts_another_player_is_named_though_results_are_lacking(written: bytes, seed: bytes) -> None:
@@ -124,13 +124,13 @@ def test_a_change_that_cuts_another_player_is_named_though_results_are_lacking(w
     report = changed(written, seed, broken)
     lines = list(decode(written))
     at = first(lines, "decision", player="model-11")
-    assert any("results are not complete" in problem.text for problem in report.problems)
-    (told,) = [problem.text for problem in report.problems if problem.line == at + 1]
-    assert "kept is true, but the results make it false" in told
+    assert any("results are incomplete" in problem.text for problem in report.problems)
+    (text,) = [problem.text for problem in report.problems if problem.line == at + 1]
+    assert "kept is true, but the results make it false" in text
 
 
 def upper(content: bytes) -> bytes:
-    """The same signature in capitals."""
+    """Return the same signature in capitals."""
     at = content.index(b'"signature":"') + len(b'"signature":"')
     return content[:at] + content[at : at + 128].upper() + content[at + 128 :]
 
@@ -142,7 +142,7 @@ def test_of_many_problems_the_first_stand_there_and_the_others_are_counted(writt
     report = changed(written, seed, without_results)
     assert not report.ok
     assert len(report.problems) == 100
-    assert all("results are not complete" in problem.text for problem in report.problems)
+    assert all("results are incomplete" in problem.text for problem in report.problems)
     # all pairs of the first stage are missing
     assert report.more == 12 * 12 - 100
 
@@ -152,7 +152,7 @@ def test_a_problem_is_short_however_long_what_it_is_about(written: bytes, seed: 
     at = first(list(decode(written)), kind)
     many = {f"field {number} {'x' * 900}": 1 for number in range(1000)}
     (problem,) = changed(written, seed, lambda lines: lines[at].update(many)).problems
-    assert (problem.line, "fields that no such line has" in problem.text, len(problem.text) < 300) == (
+    assert (problem.line, "it has unknown fields" in problem.text, len(problem.text) < 300) == (
         at + 1,
         True,
         True,
@@ -162,30 +162,30 @@ def test_a_problem_is_short_however_long_what_it_is_about(written: bytes, seed: 
 
 
 @pytest.mark.parametrize(
-    ("break_it", "said"),
+    ("break_it", "message"),
     [
         (lambda content: content[:-1], "cut off"),
         (lambda content: content[: len(content) // 2], "cut off"),
-        (lambda content: b"".join(content.splitlines(keepends=True)[:-1]), "no signature"),
-        (lambda content: b"".join(content.splitlines(keepends=True)[-1:]), "0 stand before the signature"),
-        (lambda content: content.replace(b'"signature":"', b'"signature":"zz'), "not of these lines"),
-        (lambda content: content.replace(b'"signature":"', b'"signature":" '), "not of these lines"),
-        (upper, "not of these lines"),
+        (lambda content: b"".join(content.splitlines(keepends=True)[:-1]), "not a signature"),
+        (lambda content: b"".join(content.splitlines(keepends=True)[-1:]), "0 come before the signature"),
+        (lambda content: content.replace(b'"signature":"', b'"signature":"zz'), "not valid for these lines"),
+        (lambda content: content.replace(b'"signature":"', b'"signature":" '), "not valid for these lines"),
+        (upper, "not valid for these lines"),
         (lambda content: content.replace(b'"lines":["', b'"lines":[1,"'), "lines must be text"),
         (lambda content: b"\n" + content, "from here on these are not the lines"),
         (lambda content: content.replace(b"digits", b"digit\xff", 1), "not UTF-8"),
         (
             lambda content: content.replace(b'"teams":["owls"]', b'"teams":' + b"[" * 10**5 + b"]" * 10**5, 1),
-            "too deep",
+            "too deeply",
         ),
-        (lambda content: content.replace(b'"round":3', b'"round":' + b"3" * 10**5, 1), "no JSON"),
+        (lambda content: content.replace(b'"round":3', b'"round":' + b"3" * 10**5, 1), "not valid JSON"),
         (lambda content: b"PK\x03\x04" + bytes(range(256)) * 9 + b"\n", "not UTF-8"),
-        (lambda content: b"{}\n" * 1000, "no object with a kind"),
+        (lambda content: b"{}\n" * 1000, "not an object with a kind"),
     ],
 )
-def test_it_rejects_a_hostile_file(signed: bytes, break_it: Callable[[bytes], bytes], said: str) -> None:
+def test_it_rejects_a_hostile_file(signed: bytes, break_it: Callable[[bytes], bytes], message: str) -> None:
     report = verify(break_it(signed))
-    assert any(said in problem.text for problem in report.problems), report.problems
+    assert any(message in problem.text for problem in report.problems), report.problems
 
 
 def test_it_rejects_what_is_no_key(signed: bytes) -> None:

@@ -1,4 +1,4 @@
-"""What a signed bundle may not hold: each cheat is named by its line."""
+"""Cheats in a signed bundle: each is reported with its line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Lines: TypeAlias = list[dict[str, Any]]
 
 
 def first(lines: Lines, kind: str, **fields: Any) -> int:
-    """Where the first line of that kind with those fields stands, from 0."""
+    """Return the place, from 0, of the first line of that kind with those fields."""
     wanted = {"kind": kind, **fields}
     return next(place for place, line in enumerate(lines) if all(line.get(n) == v for n, v in wanted.items()))
 
@@ -46,7 +46,7 @@ def set_row(lines: Lines, outcome: str, distance: float) -> None:
 
 
 def commit_to_field(lines: Lines) -> None:
-    """As whoever holds the key can: the commitment that fits what the lines say."""
+    """Recompute the commitment from the lines, as the holder of the key can."""
     field = [
         [
             of["track"],
@@ -89,32 +89,32 @@ def submission(lines: Lines, number: int) -> dict[str, Any]:
 
 
 CHEATS: dict[str, tuple[Callable[[Lines], object], str, str]] = {
-    # the change, the kind of the line that is named, what is said
-    "a decision is lost": (lambda lines: drop(lines, "decision"), "stage", "behind it a line is missing"),
-    "a stage is lost": (lambda lines: drop(lines, "stage"), "results", "behind it a line is missing"),
-    "a warning is lost": (lambda lines: drop(lines, "warning"), "place", "behind it a line is missing"),
+    # the change, the kind of the reported line, the message
+    "a decision is lost": (lambda lines: drop(lines, "decision"), "stage", "a line is missing after it"),
+    "a stage is lost": (lambda lines: drop(lines, "stage"), "results", "a line is missing after it"),
+    "a warning is lost": (lambda lines: drop(lines, "warning"), "place", "a line is missing after it"),
     "a warning is made up": (
         lambda lines: lines.append({**lines[-1], "model": "model-10"}),
         "warning",
-        "no such line follows",
+        "this line does not follow",
     ),
-    "a place is there twice": (
+    "a place is listed twice": (
         lambda lines: lines.insert(first(lines, "warning"), lines[first(lines, "warning") - 1]),
         "place",
         "it repeats line",
     ),
-    "two places change seats": (
+    "two places are exchanged": (
         lambda lines: lines.insert(first(lines, "place"), lines.pop(first(lines, "place") + 1)),
         "stage",
-        "not in their order",
+        "out of order",
     ),
-    "a pair is lost": (
+    "a pair is missing": (
         lambda lines: drop(lines, "results", model="model-11", attack="attack-00"),
         "warning",
-        "results are not complete",
+        "results are incomplete",
     ),
-    "a sample is lost": (shorten, "results", "results are not complete"),
-    "a sample that nobody asked for": (lengthen, "results", "asked for 10"),
+    "a sample is lost": (shorten, "results", "results are incomplete"),
+    "a sample that was not demanded": (lengthen, "results", "demanded 10"),
     "a failure that is not the worst case": (lambda lines: set_row(lines, "failed", 1.0), "results", "the worst case"),
     "a clean mistake that is not 0": (lambda lines: set_row(lines, "clean_wrong", 1.0), "results", "it must be 0"),
     "more than the worst case": (lambda lines: set_row(lines, "adversarial", 99.0), "results", "not be above"),
@@ -129,16 +129,16 @@ CHEATS: dict[str, tuple[Callable[[Lines], object], str, str]] = {
     "an unknown schedule": (lambda lines: lines[0].update(schedule="lottery"), "head", "lottery"),
     "no sample": (lambda lines: lines[0].update(samples=0), "head", "samples must be a whole number from 1"),
     "endless samples": (lambda lines: lines[0].update(samples=10**18), "head", "from 1 to 10000"),
-    "fewer samples than stand there": (lambda lines: lines[0].update(samples=15), "sample", "15 samples alone"),
+    "fewer samples than stand there": (lambda lines: lines[0].update(samples=15), "sample", "only 15 samples"),
     "more samples than 64 bits": (lambda lines: lines[0].update(samples=10**400), "head", "whole number from 1"),
     "true for a number": (lambda lines: lines[0].update(round=True), "head", "round must be a whole number"),
     "text for a list": (lambda lines: lines[first(lines, "entrant")].update(teams="owls"), "entrant", "must be a list"),
-    "a field too many": (lambda lines: lines[0].update(more=1), "head", "no such line has"),
+    "a field too many": (lambda lines: lines[0].update(more=1), "head", "unknown fields"),
     "a field too few": (lambda lines: lines[0].pop("rules"), "head", "rules is missing"),
-    "an object for a name": (lambda lines: lines[-1].update(model={"a": []}), "warning", "no such line follows"),
+    "an object for a name": (lambda lines: lines[-1].update(model={"a": []}), "warning", "this line does not follow"),
     "another form": (lambda lines: lines[0].update(format=1), "head", "format is not 2"),
     "a hash that is none": (lambda lines: lines[1].update(hash="0" * 63 + "F"), "sample", "64 hexadecimal digits"),
-    "a sample twice": (lambda lines: lines[2].update(hash=lines[1]["hash"]), "sample", "there twice"),
+    "a sample twice": (lambda lines: lines[2].update(hash=lines[1]["hash"]), "sample", "listed twice"),
     "nobody's player": (lambda lines: entrant(lines).update(teams=[], submissions=[]), "entrant", "at least one"),
     "a team that sent nothing": (lambda lines: entrant(lines)["teams"].append("bats"), "entrant", "must be those of"),
     "another owner": (lambda lines: entrant(lines)["teams"].reverse(), "entrant", "in their order"),
@@ -147,25 +147,29 @@ CHEATS: dict[str, tuple[Callable[[Lines], object], str, str]] = {
         "entrant",
         "each once",
     ),
-    "eligible, but why not": (lambda lines: submission(lines, 0).update(why="no licence"), "entrant", "says why not"),
-    "not eligible for no reason": (lambda lines: submission(lines, 1).update(why=""), "entrant", "says why not"),
+    "eligible, but why not": (
+        lambda lines: submission(lines, 0).update(why="no licence"),
+        "entrant",
+        "a reason why not",
+    ),
+    "not eligible for no reason": (lambda lines: submission(lines, 1).update(why=""), "entrant", "a reason why not"),
     "more queries than allowed": (
         lambda lines: lines[first(lines, "results")]["queries"].__setitem__(0, 1001),
         "results",
         "more than the 1000 queries",
     ),
     "a budget of words": (lambda lines: lines[0]["rules"].update(query_budget="many"), "head", "query_budget"),
-    "a final without a sweep": (lambda lines: lines[0].update(sweep=False), "head", "a final has a sweep"),
-    "a sweep without a final": (lambda lines: lines[0].update(round_kind="top-five"), "head", "a final has a sweep"),
+    "a final without a sweep": (lambda lines: lines[0].update(sweep=False), "head", "a final needs a sweep"),
+    "a sweep without a final": (lambda lines: lines[0].update(round_kind="top-five"), "head", "a final needs a sweep"),
     "a player twice": (
         lambda lines: lines[first(lines, "entrant") + 1].update(player="model-00"),
         "entrant",
-        "is there twice",
+        "is listed twice",
     ),
     "one prior for two": (
         lambda lines: lines[first(lines, "entrant") + 1].update(prior=12),
         "entrant",
-        "the prior 12 too",
+        "also has the prior 12",
     ),
     "a gap in the priors": (
         lambda lines: lines[first(lines, "entrant")].update(prior=13),
@@ -175,18 +179,18 @@ CHEATS: dict[str, tuple[Callable[[Lines], object], str, str]] = {
     "no player at all": (
         desert,
         "head",
-        "nothing follows",
+        "the outcome cannot be computed",
     ),
     "a pair twice": (
         lambda lines: lines.insert(first(lines, "results"), lines[first(lines, "results")]),
         "results",
         "twice, or out of order",
     ),
-    "an entrant is left out": (leave_out_the_last_target, "head", "the commitment to the field is not that"),
+    "an entrant is left out": (leave_out_the_last_target, "head", "the commitment to the field does not match"),
     "another commit of an entrant": (
         lambda lines: submission(lines, 0).update(commit="f00d"),
         "head",
-        "the commitment to the field is not that",
+        "the commitment to the field does not match",
     ),
     "an inconsistent model is kept in silence": (
         lambda lines: lines[first(lines, "decision", player="model-02")].update(inconsistent=False, kept=True),
@@ -197,19 +201,27 @@ CHEATS: dict[str, tuple[Callable[[Lines], object], str, str]] = {
     "a model is kept though its audits passed": (
         lambda lines: lines[first(lines, "kept")].update(model="model-07"),
         "kept",
-        "nothing to keep it for",
+        "so it cannot be kept",
     ),
-    "a model is kept for no reason": (lambda lines: lines[first(lines, "kept")].update(reason=""), "kept", "a reason"),
+    "a model is kept for no reason": (
+        lambda lines: lines[first(lines, "kept")].update(reason=""),
+        "kept",
+        "needs a reason",
+    ),
     "failed audits are hidden": (
         lambda lines: lines.__setitem__(slice(None), [of for of in lines if not of_audit(of, "model-02")]),
         "decision",
         "inconsistent is true, but the results make it false",
     ),
-    "an audit of nobody": (lambda lines: lines[first(lines, "audit")].update(model="x"), "audit", "no model of this"),
+    "an audit of nobody": (
+        lambda lines: lines[first(lines, "audit")].update(model="x"),
+        "audit",
+        "not a model of this",
+    ),
     "an audit of samples that were not played": (
         lambda lines: lines[first(lines, "audit", model="model-02")].update(failed_on=[10, 16]),
         "results",
-        "which the schedule did not ask for",
+        "which the schedule did not demand",
     ),
     "an audit of no samples": (
         lambda lines: lines[first(lines, "audit")].update(failed_on=[]),
@@ -232,16 +244,16 @@ CHEATS: dict[str, tuple[Callable[[Lines], object], str, str]] = {
         "digest of a piece",
     ),
     "two heads": (lambda lines: lines.insert(1, lines[0]), "head", "must be the head"),
-    "a kind of its own": (lambda lines: lines.append({"kind": "gift"}), "gift", "no line of a bundle"),
+    "a kind of its own": (lambda lines: lines.append({"kind": "gift"}), "gift", "not part of a bundle"),
 }
 
 
 @pytest.mark.parametrize("cheat", CHEATS)
 def test_it_rejects_what_is_signed_but_does_not_fit(written: bytes, seed: bytes, cheat: str) -> None:
-    change, kind, said = CHEATS[cheat]
+    change, kind, message = CHEATS[cheat]
     lines = list(decode(written))
     change(lines)
     report = verify(sign(encode(lines), seed), public_key(seed))
-    told = [problem for problem in report.problems if said in problem.text]
-    assert told, report.problems
-    assert lines[told[0].line - 1]["kind"] == kind
+    found = [problem for problem in report.problems if message in problem.text]
+    assert found, report.problems
+    assert lines[found[0].line - 1]["kind"] == kind

@@ -65,14 +65,14 @@ def test_what_nobody_asked_for_is_left_out(played: Record, written: bytes) -> No
 
 def test_it_rejects_a_round_that_is_not_over(played: Record) -> None:
     facts = replace(played.facts, results=dict(list(played.facts.results.items())[1:]))
-    with pytest.raises(ValueError, match="not over"):
+    with pytest.raises(ValueError, match="not finished"):
         body(replace(played, facts=facts))
 
 
 def test_it_rejects_parts_that_do_not_fit(played: Record) -> None:
     with pytest.raises(ValueError, match=r"seed of .* is missing"):
         body(replace(played, seeds={}))
-    with pytest.raises(ValueError, match="15 samples where the round has 16"):
+    with pytest.raises(ValueError, match="15 samples, but the round has 16"):
         body(replace(played, samples=played.samples[1:]))
 
 
@@ -111,22 +111,22 @@ def test_it_rejects_a_value_that_has_no_canonical_form(value: Any) -> None:
 @pytest.mark.parametrize(
     ("second", "cause"),
     [
-        (b"{\n", "no JSON"),
+        (b"{\n", "not valid JSON"),
         (b'{"kind":"sample"', "cut off"),
         (b'{"kind":"\xff"}\n', "not UTF-8"),
         (b'{"kind":"sample", "a":1}\n', "not in canonical form"),
         (b'{"kind":"b","kind":"a"}\n', "not in canonical form"),
         (b'{"a":1.50,"kind":"b"}\n', "not in canonical form"),
         (b'{"kind":"b"}\r\n', "not in canonical form"),
-        (b'{"a":NaN,"kind":"b"}\n', "no JSON"),
-        (b'{"a":1e999,"kind":"b"}\n', "no JSON"),
-        (b'{"a":' + b"1" * 5000 + b',"kind":"b"}\n', "no JSON"),
-        (b'{"a":' + b"[" * 50 + b"]" * 50 + b',"kind":"b"}\n', "nests too deep"),
-        (b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b',"kind":"b"}\n', "nests too deep"),
-        (b'{"kind":"\\ud800"}\n', "no JSON|not UTF-8"),
-        (b"[1]\n", "no object with a kind"),
-        (b'{"kind":[]}\n', "no object with a kind"),
-        (b"\n", "no JSON"),
+        (b'{"a":NaN,"kind":"b"}\n', "not valid JSON"),
+        (b'{"a":1e999,"kind":"b"}\n', "not valid JSON"),
+        (b'{"a":' + b"1" * 5000 + b',"kind":"b"}\n', "not valid JSON"),
+        (b'{"a":' + b"[" * 50 + b"]" * 50 + b',"kind":"b"}\n', "nested too deeply"),
+        (b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b',"kind":"b"}\n', "nested too deeply"),
+        (b'{"kind":"\\ud800"}\n', "not valid JSON|not UTF-8"),
+        (b"[1]\n", "not an object with a kind"),
+        (b'{"kind":[]}\n', "not an object with a kind"),
+        (b"\n", "not valid JSON"),
     ],
 )
 def test_it_rejects_a_line_by_its_number(second: bytes, cause: str) -> None:
@@ -164,7 +164,7 @@ def test_a_line_of_many_values_takes_no_more_memory_than_its_bytes(written: byte
 
 
 @pytest.mark.parametrize(
-    ("bound", "cause"), [("MOST_BYTES", "bytes, and"), ("MOST_LINE_BYTES", "bytes in a line"), ("MOST_LINES", "lines")]
+    ("bound", "cause"), [("MOST_BYTES", "bytes, but"), ("MOST_LINE_BYTES", "bytes in a line"), ("MOST_LINES", "lines")]
 )
 def test_it_rejects_to_write_what_nobody_would_read(
     played: Record, written: bytes, seed: bytes, monkeypatch: pytest.MonkeyPatch, bound: str, cause: str
@@ -172,7 +172,7 @@ def test_it_rejects_to_write_what_nobody_would_read(
     signed = sign(written, seed)
     lines = signed.splitlines(keepends=True)
     size = {"MOST_BYTES": len(signed), "MOST_LINES": len(lines), "MOST_LINE_BYTES": max(map(len, lines[:-1]))}[bound]
-    # some bytes are held back for the signature, and for the keys before its own
+    # some bytes are reserved for the signature and earlier keys
     monkeypatch.setattr(f"evaluation.bundle.records.{bound}", size + 40_000)
     assert body(played) == written
     monkeypatch.setattr(f"evaluation.bundle.records.{bound}", size - 1)
@@ -182,5 +182,5 @@ def test_it_rejects_to_write_what_nobody_would_read(
 
 def test_it_rejects_more_samples_than_a_bundle_holds(played: Record, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evaluation.bundle.records.MOST_SAMPLES", 15)
-    with pytest.raises(ValueError, match="16 samples, and a bundle at most 15"):
+    with pytest.raises(ValueError, match="16 samples, but a bundle holds at most 15"):
         body(played)

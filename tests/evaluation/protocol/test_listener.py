@@ -1,4 +1,4 @@
-"""Where a referee listens: for one connection, once."""
+"""The referee's socket: it accepts one connection, once."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ def test_it_rejects_a_second_connection(listener: Listener) -> None:
 
 
 def test_it_rejects_a_second_connection_that_waited(listener: Listener) -> None:
-    """It got into the queue before the first was accepted; it is hung up on."""
+    """A connection that queued before the first was accepted is closed."""
     with dial(), dial() as second, listener.accept(soon(), lambda: False):
         second.settimeout(5.0)
-        with suppress(ConnectionResetError):  # the other way in which a system tells it
+        with suppress(ConnectionResetError):  # the other way in which a system reports it
             assert second.recv(1) == b""
 
 

@@ -1,4 +1,4 @@
-"""docs/protocol.md says what the code does: numbers, layouts, reasons, and its examples byte by byte."""
+"""docs/protocol.md agrees with the code: numbers, layouts, reasons, and its examples byte by byte."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def page(root: Path) -> str:
 
 
 def table_after(page: str, start: str) -> list[list[str]]:
-    """The cells of the first table after a text, without its head."""
+    """Return the cells of the first table after a text, without its header."""
     rows = re.search(r"(?:^\|.*\n)+", page[page.index(start) + len(start) :], re.MULTILINE)
     assert rows is not None
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[0].splitlines()[2:]]

@@ -1,4 +1,4 @@
-"""Frames from a hostile peer: each gets its named reason, in time, and nothing is read beyond the buffer."""
+"""Frames from a hostile peer: each failure is named in time, and nothing is read beyond the buffer."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_it_rejects_a_silent_peer(pair: tuple[Channel, socket.socket], sent: byt
 
 
 def test_it_rejects_a_trickle_that_is_not_whole_at_the_deadline(pair: tuple[Channel, socket.socket]) -> None:
-    """One deadline for the frame, however often a byte arrives."""
+    """There is one deadline for the frame, however often a byte arrives."""
     channel, theirs = pair
     stop = threading.Event()
 

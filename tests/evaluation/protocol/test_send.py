@@ -1,4 +1,4 @@
-"""Sending to a peer: whole frames, one deadline, and no patience with one that does not read."""
+"""Sending to a peer: whole frames, one deadline, which also ends a peer that does not read."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_reject_tells_the_peer_why(pair: tuple[Channel, socket.socket]) -> None:
 
 
 @pytest.mark.parametrize("farewell", [Channel.bye, lambda channel: channel.reject("late"), Channel.close])
-def test_saying_farewell_to_nobody_is_quiet(pair: tuple[Channel, socket.socket], farewell: object) -> None:
+def test_closing_without_a_peer_raises_nothing(pair: tuple[Channel, socket.socket], farewell: object) -> None:
     channel, theirs = pair
     theirs.close()
     assert callable(farewell)

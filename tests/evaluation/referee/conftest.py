@@ -1,4 +1,4 @@
-"""Frames by hand, for players that break the protocol."""
+"""Players that write raw frames, to break the protocol."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ MODEL, ATTACK = 1, 2
 
 
 @dataclass
-class Told:
-    """One frame that a player was sent."""
+class ReceivedFrame:
+    """One frame that a player received."""
 
     kind: int
     count: int
@@ -35,37 +35,37 @@ class Wire:
         self.images: list[bytes] = []
 
     def send(self, kind: int, count: int, sequence: int, payload: bytes = b"", *, length: int | None = None) -> None:
-        """One frame; `length` is what the header says of the payload, where that is a lie."""
+        """Send one frame; `length` is a false length of the payload for the header."""
         size = len(payload) if length is None else length
         self.socket.sendall(HEADER.pack(size, kind, count, sequence) + payload)
 
-    def receive(self) -> Told:
-        """The next frame; ends the player's thread when the referee is gone."""
+    def receive(self) -> ReceivedFrame:
+        """Return the next frame; end the player's thread when the referee has closed the connection."""
         length, kind, count, sequence = HEADER.unpack(self._exactly(HEADER.size))
-        return Told(kind, count, sequence, self._exactly(length))
+        return ReceivedFrame(kind, count, sequence, self._exactly(length))
 
     def _exactly(self, size: int) -> bytes:
         got = b""
         while len(got) < size:
             part = self.socket.recv(size - len(got))
             if not part:
-                raise ConnectionError("the referee has gone")
+                raise ConnectionError("the referee closed the connection")
             got += part
         return got
 
-    def hello(self, role: int, magic: bytes = b"GNTL", version: int = 1) -> Told:
+    def hello(self, role: int, magic: bytes = b"GNTL", version: int = 1) -> ReceivedFrame:
         self.send(HELLO, 0, 0, struct.pack("<4sHH", magic, version, role))
         return self.receive()
 
-    def sit_down_to_attack(self) -> None:
-        """HELLO, then the piece: fills `seed`, `samples` and `images`."""
+    def begin_attack(self) -> None:
+        """Send HELLO, then read the piece: fill `seed`, `samples` and `images`."""
         self.hello(ATTACK)
         self.take_piece()
 
     def take_piece(self) -> None:
         piece = self.receive()
         if piece.kind == BYE:
-            raise ConnectionError("the match is over")
+            raise ConnectionError("the match has ended")
         (self.seed,) = struct.unpack_from("<Q", piece.payload)
         pixels = 16 + 8 * piece.count
         size = (len(piece.payload) - pixels) // piece.count
@@ -76,11 +76,11 @@ class Wire:
         self.send(QUERY, len(numbers), sequence, struct.pack(f"<{len(numbers)}H", *numbers) + b"".join(images))
 
     def ask(self, sequence: int, numbers: list[int], images: list[bytes]) -> tuple[list[int], list[int]]:
-        """Labels and queries left."""
+        """Return the labels and the queries left."""
         self.query(sequence, numbers, images)
         answers = self.receive()
         if answers.kind != ANSWERS:
-            raise ConnectionError("the match is over")
+            raise ConnectionError("the match has ended")
         count = answers.count
         labels = list(struct.unpack_from(f"<{count}h", answers.payload))
         return labels, list(struct.unpack_from(f"<{count}I", answers.payload, 2 * count))
@@ -89,16 +89,16 @@ class Wire:
         self.send(FINISH, 0, sequence)
 
     def brighter(self, index: int, by: int) -> bytes:
-        """The clean image of one sample, each value raised by `by`."""
+        """Return the clean image of one sample with each value raised by `by`."""
         clean = np.frombuffer(self.images[index], np.uint8).astype(int)
         return bytes(np.clip(clean + by, 0, 255).astype(np.uint8))
 
-    def labels(self, told: Told, labels: list[int]) -> None:
-        """The answer that `told`, a PREDICT frame, is due."""
-        self.send(LABELS, told.count, told.sequence, struct.pack(f"<{len(labels)}h", *labels))
+    def labels(self, received: ReceivedFrame, labels: list[int]) -> None:
+        """Answer the PREDICT frame `received`."""
+        self.send(LABELS, received.count, received.sequence, struct.pack(f"<{len(labels)}h", *labels))
 
-    def wait_for_the_end(self) -> None:
-        """Do nothing until the referee hangs up."""
+    def wait_for_disconnect(self) -> None:
+        """Wait until the referee closes the connection."""
         while self.socket.recv(4096):
             pass
 

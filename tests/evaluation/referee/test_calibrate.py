@@ -1,4 +1,4 @@
-"""How slow this host is, against the reference machine."""
+"""The speed of this host relative to the reference machine."""
 
 from __future__ import annotations
 

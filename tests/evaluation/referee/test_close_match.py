@@ -1,4 +1,4 @@
-"""A match takes both players down, whatever happens."""
+"""A match ends both players, whatever happens."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from evaluation.runner.in_process_player import InProcessPlayer
 from gauntlet import frames, serve_attack, serve_model
 
 
-class FaultySeat(InProcessPlayer):
-    """A seat whose host fails when the player is to be ended."""
+class FaultyPlayer(InProcessPlayer):
+    """A player whose host fails to end it."""
 
     def dismiss(self, *, patience: float = 0.0) -> PlayerExit:
         super().dismiss(patience=patience)
         raise Fault("the engine does not answer")
 
 
-class WatchedSeat(InProcessPlayer):
-    """A seat that tells how often its player was ended."""
+class WatchedPlayer(InProcessPlayer):
+    """A player that counts how often it was ended."""
 
     dismissed = 0
 
@@ -34,8 +34,8 @@ class WatchedSeat(InProcessPlayer):
 
 
 def test_the_model_is_ended_when_ending_the_attack_fails(game: Any) -> None:
-    model = WatchedSeat(lambda connected: serve_model(game.brightness, connected=connected))
-    attack = FaultySeat(lambda connected: serve_attack(lambda *_, **__: None, connected=connected))
+    model = WatchedPlayer(lambda connected: serve_model(game.brightness, connected=connected))
+    attack = FaultyPlayer(lambda connected: serve_attack(lambda *_, **__: None, connected=connected))
     match = Match(rules=game.rules, track=Track.UNTARGETED, model=model, attack=attack, seed=0)
     list(match.play(game.samples(1)))
     with pytest.raises(Fault):
@@ -44,13 +44,13 @@ def test_the_model_is_ended_when_ending_the_attack_fails(game: Any) -> None:
 
 
 @pytest.mark.parametrize("track", [Track.UNTARGETED, Track.TARGETED])
-def test_a_model_is_not_told_the_track(game: Any, wire: Any, track: Track) -> None:
-    told: list[tuple[int, ...]] = []
+def test_a_model_does_not_learn_the_track(game: Any, wire: Any, track: Track) -> None:
+    received: list[tuple[int, ...]] = []
 
     def model(connected: socket.socket) -> None:
         player = wire(connected)
-        told.append(frames.WELCOME_PAYLOAD.unpack(player.hello(1).payload))
+        received.append(frames.WELCOME_PAYLOAD.unpack(player.hello(1).payload))
 
     game.play(raw_model=model, samples=game.samples(1, target=4), track=track)
-    *_, flags, budget = told[0]
+    *_, flags, budget = received[0]
     assert (flags, budget) == (0, 0)

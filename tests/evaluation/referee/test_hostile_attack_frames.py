@@ -1,4 +1,4 @@
-"""Attacks that break the protocol: each is named, keeps what it had found, and disturbs nothing else."""
+"""Attacks that break the protocol: the failure is named, their results are kept, and other pieces are unaffected."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def wrong_type(player: Any) -> None:
     player.send(LABELS, 1, 2, b"\0\0")
 
 
-def unheard_of_type(player: Any) -> None:
+def unknown_type(player: Any) -> None:
     player.send(999, 1, 2)
 
 
@@ -70,7 +70,7 @@ def sequence_skipped(player: Any) -> None:
     player.send(QUERY, 1, 3, _query_payload(player))
 
 
-def sequence_of_long_ago(player: Any) -> None:
+def old_sequence(player: Any) -> None:
     player.ask(2, [player.samples[0]], [player.brighter(0, 1)])
     player.send(QUERY, 1, 1, _query_payload(player))
 
@@ -102,7 +102,7 @@ def disconnect(player: Any) -> None:
 
 BREACHES: list[tuple[Breach, Reason]] = [
     (wrong_type, Reason.BAD_TYPE),
-    (unheard_of_type, Reason.BAD_TYPE),
+    (unknown_type, Reason.BAD_TYPE),
     (count_of_zero, Reason.BAD_COUNT),
     (count_too_large, Reason.BAD_COUNT),
     (one_byte_short, Reason.BAD_LENGTH),
@@ -111,7 +111,7 @@ BREACHES: list[tuple[Breach, Reason]] = [
     (endless, Reason.UNEXPECTED_BYTES),
     (two_frames_at_once, Reason.UNEXPECTED_BYTES),
     (sequence_skipped, Reason.BAD_SEQUENCE),
-    (sequence_of_long_ago, Reason.BAD_SEQUENCE),
+    (old_sequence, Reason.BAD_SEQUENCE),
     (largest_sequence, Reason.BAD_SEQUENCE),
     (finish_out_of_sequence, Reason.BAD_SEQUENCE),
     (unknown_sample, Reason.UNKNOWN_SAMPLE),
@@ -125,10 +125,10 @@ BREACHES: list[tuple[Breach, Reason]] = [
 def test_it_names_the_breach_and_keeps_what_was_found(game: Any, wire: Any, breach: Breach, reason: Reason) -> None:
     def serve(connected: socket.socket) -> None:
         player = wire(connected)
-        player.sit_down_to_attack()
+        player.begin_attack()
         player.ask(1, [player.samples[0]], [player.brighter(0, 20)])
         breach(player)
-        player.wait_for_the_end()
+        player.wait_for_disconnect()
 
     rows = game.play(raw_attack=serve)
     assert [row.outcome for row in rows] == [Outcome.ADVERSARIAL, Outcome.FAILED, Outcome.FAILED]
@@ -158,17 +158,17 @@ BAD_HELLOS = {
 def test_it_rejects_a_bad_hello_once_in_each_piece(game: Any, wire: Any, hello: bytes) -> None:
     def serve(connected: socket.socket) -> None:
         connected.sendall(hello)
-        wire(connected).wait_for_the_end()
+        wire(connected).wait_for_disconnect()
 
     rows = game.play(raw_attack=serve, rules=replace(game.rules, piece_samples=1))
     assert [(row.outcome, row.reason) for row in rows] == [(Outcome.FAILED, Reason.BAD_HELLO)] * 3
     assert [failure.in_setup for failure in game.failures] == [True]
-    assert game.attack_seat.opened == 3
+    assert game.attack_connection.opened == 3
 
 
-def test_it_rejects_silence_at_the_door(game: Any, wire: Any) -> None:
+def test_it_rejects_an_attack_that_never_says_hello(game: Any, wire: Any) -> None:
     rows = game.play(
-        raw_attack=lambda connected: wire(connected).wait_for_the_end(), rules=replace(game.rules, setup_seconds=0.2)
+        raw_attack=lambda connected: wire(connected).wait_for_disconnect(), rules=replace(game.rules, setup_seconds=0.2)
     )
     assert [(row.outcome, row.reason) for row in rows] == [(Outcome.FAILED, Reason.TOO_SLOW)] * 3
 
@@ -178,7 +178,7 @@ def test_it_rejects_a_frame_that_comes_byte_by_byte(game: Any, wire: Any) -> Non
 
     def serve(connected: socket.socket) -> None:
         player = wire(connected)
-        player.sit_down_to_attack()
+        player.begin_attack()
         player.ask(1, [player.samples[0]], [player.brighter(0, 20)])
         for byte in struct.pack("<IHHQ", len(_query_payload(player)), QUERY, 1, 2) + _query_payload(player):
             player.socket.sendall(bytes([byte]))
@@ -197,7 +197,7 @@ def test_it_charges_the_time_that_an_attack_takes_to_read(game: Any, wire: Any) 
 
     def serve(connected: socket.socket) -> None:
         player = wire(connected)
-        player.sit_down_to_attack()
+        player.begin_attack()
         sequence = 0
         for _ in range(16):  # fill the socket with answers, let the referee wait, empty it
             stalled = False
@@ -221,13 +221,13 @@ def test_it_charges_the_time_that_an_attack_takes_to_read(game: Any, wire: Any) 
 def test_the_next_piece_is_played_by_a_fresh_attack(game: Any, wire: Any) -> None:
     def serve(connected: socket.socket) -> None:
         player = wire(connected)
-        player.sit_down_to_attack()
+        player.begin_attack()
         player.ask(1, [player.samples[0]], [player.brighter(0, 20)])
         player.send(QUERY, 0, 2)
-        player.wait_for_the_end()
+        player.wait_for_disconnect()
 
     rows = game.play(raw_attack=serve, samples=game.samples(5), rules=replace(game.rules, piece_samples=1))
     assert [row.outcome for row in rows] == [Outcome.ADVERSARIAL] * 5
     assert [row.reason for row in rows] == [Reason.BAD_COUNT] * 5
-    assert game.attack_seat.opened == 5
+    assert game.attack_connection.opened == 5
     assert [[failure.reason for failure in piece.failures] for piece in game.pieces] == [[Reason.BAD_COUNT]] * 5

@@ -1,4 +1,4 @@
-"""Attacks served by the SDK that misbehave: what they found is kept, what they did is named."""
+"""Attacks that misbehave through the SDK: their results are kept, and the failure is named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models that are no function of one image: the audit names them, and their first answers stand."""
+"""Models that are not a function of one image: the audit finds them, and their first answers count."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Predict = Callable[[np.ndarray], np.ndarray]
 
 
 def scan(model: Any, image: Any, label: int | None, **_: Any) -> None:
-    """Ask about twenty brightnesses, a third of them adversarial; none twice."""
+    """Ask about twenty brightnesses, a third of them adversarial, without repetition."""
     for step in range(20):
         model(image + float(step))
 
 
 def _stateful(honest: Predict) -> Predict:
-    """Every third frame gets other labels."""
+    """Give other labels to every third frame."""
     calls: list[int] = []
 
     def predict(images: np.ndarray) -> np.ndarray:
@@ -37,7 +37,7 @@ def _stateful(honest: Predict) -> Predict:
 
 
 def _ageing(honest: Predict) -> Predict:
-    """Is good for its first frames only, as one that reads the clock would be."""
+    """Answer honestly in the first frames only, like a model that reads the clock."""
     calls: list[int] = []
 
     def predict(images: np.ndarray) -> np.ndarray:
@@ -53,22 +53,22 @@ def _random(honest: Predict) -> Predict:
 
 
 def _reads_the_batch(honest: Predict) -> Predict:
-    """All images of a frame get the label of the brightest."""
+    """Give all images of a frame the label of the brightest."""
     return lambda images: np.full(len(images), honest(images).max())
 
 
 def _reads_the_order(honest: Predict) -> Predict:
-    """The first image of a frame gets another label."""
+    """Give another label to the first image of a frame."""
     return lambda images: (honest(images) + (np.arange(len(images)) == 0)) % 10
 
 
 def _other_for_one(honest: Predict) -> Predict:
-    """Batches of one get another label."""
+    """Give another label to batches of one image."""
     return lambda images: (honest(images) + (len(images) == 1)) % 10
 
 
 def _hunts_verdicts(honest: Predict) -> Predict:
-    """Gives an image that it has seen before its true label: no adversarial would ever be confirmed."""
+    """Give an image that was seen before its true label, so that no adversarial would be confirmed."""
     seen: set[bytes] = set()
 
     def predict(images: np.ndarray) -> np.ndarray:
@@ -109,7 +109,7 @@ def test_hunting_verdicts_costs_the_attack_nothing(game: Any) -> None:
 
 
 def test_lies_that_replays_would_dilute_are_caught(game: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model that denies the adversarials of two samples in ten, and is honest about everything else."""
+    """A model that denies the adversarials of two samples in ten and is otherwise honest is caught."""
     monkeypatch.setattr(audit, "LEAST_PER_PIECE", 400)
     nearest: dict[int, dict[bytes, float]] = {0: {}, 1: {}}
     clean = [sample.image.astype(float) for sample in game.samples(10)]
@@ -137,7 +137,7 @@ def test_lies_that_replays_would_dilute_are_caught(game: Any, monkeypatch: pytes
 
 
 def test_a_single_label_that_changes_is_within_the_tolerance(game: Any) -> None:
-    """Floating point at the boundary: batching may flip a label of an honest network."""
+    """Floating point at the boundary: the batch may flip a label of an honest network."""
     flipped: list[bytes] = []
     clean = {sample.image.tobytes() for sample in game.samples(3)}
 
@@ -158,8 +158,8 @@ def test_a_single_label_that_changes_is_within_the_tolerance(game: Any) -> None:
     assert all(row.distance > 1 / 255 for row in rows)
 
 
-def test_what_no_candidate_confirms_is_not_confirmed(game: Any) -> None:
-    """One sample with one adversarial answer that was a slip: within the tolerance, and worth nothing."""
+def test_a_sample_without_a_confirmed_candidate_fails(game: Any) -> None:
+    """One sample with one adversarial answer by accident: within the tolerance, and without effect."""
     asked: list[bytes] = []
 
     def predict(images: np.ndarray) -> np.ndarray:
@@ -196,38 +196,38 @@ def test_verdict_and_audit_frames_look_like_the_attacks_own(game: Any, wire: Any
         player.hello(1)
         frames: list[tuple[int, int, int, int]] = []
         lives.append(frames)
-        while (told := player.receive()).kind == 19:
-            frames.append((told.kind, told.count, told.sequence, len(told.payload)))
-            images = np.frombuffer(told.payload, np.uint8).reshape(told.count, -1)
-            player.labels(told, game.brightness(images).tolist())
+        while (received := player.receive()).kind == 19:
+            frames.append((received.kind, received.count, received.sequence, len(received.payload)))
+            images = np.frombuffer(received.payload, np.uint8).reshape(received.count, -1)
+            player.labels(received, game.brightness(images).tolist())
 
     sizes = [2, 3, 7, 2, 5, 3, 2, 7, 3]
 
     def attack(connected: socket.socket) -> None:
         player = wire(connected)
-        player.sit_down_to_attack()
+        player.begin_attack()
         for sequence, size in enumerate(sizes, 1):
             places = [index % len(player.samples) for index in range(size)]
             images = [player.brighter(place, 10 + sequence + index) for index, place in enumerate(places)]
             player.ask(sequence, [player.samples[place] for place in places], images)
         player.finish(len(sizes) + 1)
-        player.wait_for_the_end()
+        player.wait_for_disconnect()
 
     rows = game.play(raw_model=recording_model, raw_attack=attack)
     assert [row.outcome for row in rows] == [Outcome.ADVERSARIAL] * 3
-    # the instance that begins, the one that takes over at a random place, the one that the audit ends with
+    # the first instance, the one after the random restart, and the one for the audit
     first, second, fresh = lives
     played = first + second
-    asked_by_attack = 1 + len(sizes)  # behind the clean images
+    asked_by_attack = 1 + len(sizes)  # after the clean images
     assert len(played) > asked_by_attack
     assert {count for _, count, _, _ in played[asked_by_attack:]} <= {3, *sizes}
     assert {count for _, count, _, _ in fresh} <= {1, *sizes}
-    for life in lives:
-        assert [sequence for _, _, sequence, _ in life] == list(range(1, len(life) + 1))
-        assert all(payload == count * game.rules.shape.size for _, count, _, payload in life)
+    for instance in lives:
+        assert [sequence for _, _, sequence, _ in instance] == list(range(1, len(instance) + 1))
+        assert all(payload == count * game.rules.shape.size for _, count, _, payload in instance)
 
 
-def test_the_model_is_restarted_where_nobody_can_foresee(game: Any) -> None:
+def test_the_place_of_the_restart_cannot_be_predicted(game: Any) -> None:
     def frames_before_the_restart(seed: int) -> int:
         lives: list[int] = []
 
@@ -250,9 +250,9 @@ def test_the_model_is_restarted_where_nobody_can_foresee(game: Any) -> None:
 
 
 def test_an_attack_cannot_compute_from_its_seed_what_is_asked_again(game: Any, wire: Any) -> None:
-    """It knows the referee's code, the seed that it was given, and every frame that it sent."""
+    """The attack knows the referee's code, its own seed, and every frame that it sent."""
     sent: list[tuple[bytes, int]] = []
-    told: list[int] = []
+    received: list[int] = []
     lives: list[set[bytes]] = []
 
     def model(connected: socket.socket) -> None:
@@ -267,18 +267,18 @@ def test_an_attack_cannot_compute_from_its_seed_what_is_asked_again(game: Any, w
 
     def attack(connected: socket.socket) -> None:
         player = wire(connected)
-        player.sit_down_to_attack()
-        told.append(player.seed)
+        player.begin_attack()
+        received.append(player.seed)
         for sequence in range(1, 121):
             place = sequence % len(player.samples)
             image = player.brighter(place, sequence)
             labels, _ = player.ask(sequence, [player.samples[place]], [image])
             sent.append((image, labels[0]))
         player.finish(121)
-        player.wait_for_the_end()
+        player.wait_for_disconnect()
 
     game.play(raw_model=model, raw_attack=attack)
-    foreseen = audit.Audit(derive_seed(told[0], "audit"), 3 * (1 + game.rules.query_budget))
+    foreseen = audit.Audit(derive_seed(received[0], "audit"), 3 * (1 + game.rules.query_budget))
     clean = np.stack([sample.image.reshape(-1) for sample in game.samples(3)])
     foreseen.watch(clean, [3] * 3, [0.0] * 3, whole=False)
     for image, label in sent:
@@ -289,7 +289,7 @@ def test_an_attack_cannot_compute_from_its_seed_what_is_asked_again(game: Any, w
 
 
 def test_a_fresh_model_gets_nothing_but_replays(game: Any) -> None:
-    """Clean images first would give a model that clings to what it saw the very state that is looked for."""
+    """Clean images first would restore the state of a model with memory, which the audit looks for."""
     lives: list[list[bytes]] = []
 
     def model(connected: socket.socket) -> None:
@@ -310,7 +310,7 @@ def test_a_fresh_model_gets_nothing_but_replays(game: Any) -> None:
 
 
 def test_every_piece_is_audited_by_itself(game: Any) -> None:
-    """What is committed of a match never waits for the audit of a worker that may have died."""
+    """Committed results never wait for the audit of a worker that may have died."""
     game.play(attack=scan, samples=game.samples(6), rules=replace(game.rules, piece_samples=2))
     assert [piece.audit.fresh for piece in game.pieces] == [piece.audit.fresh_due for piece in game.pieces]
     assert all(piece.audit.fresh > 10 for piece in game.pieces)
@@ -329,28 +329,28 @@ def test_a_model_that_is_another_one_after_each_start_is_caught_however_long_the
     assert [failure.reason for failure in game.failures] == [Reason.INCONSISTENT]
 
 
-def dies_in_frame(number: int) -> Callable[[Any, int, int], None]:
-    def end(connected: Any, life: int, frame: int) -> None:
-        if life > 2 and frame == number:
+def ends_in_frame(number: int) -> Callable[[Any, int, int], None]:
+    def end(connected: Any, instance: int, frame: int) -> None:
+        if instance > 2 and frame == number:
             raise SystemExit(1)
 
     return end
 
 
-def answers_nothing(connected: Any, life: int, frame: int) -> None:
-    if life > 2:
+def never_answers(connected: Any, instance: int, frame: int) -> None:
+    if instance > 2:
         connected.recv(1 << 20, socket.MSG_PEEK | socket.MSG_WAITALL)
 
 
-@pytest.mark.parametrize("ends", [dies_in_frame(1), dies_in_frame(2), dies_in_frame(3), answers_nothing])
+@pytest.mark.parametrize("ends", [ends_in_frame(1), ends_in_frame(2), ends_in_frame(3), never_answers])
 def test_a_model_that_does_not_answer_after_a_fresh_start_fails_the_audit(
     game: Any, monkeypatch: pytest.MonkeyPatch, ends: Callable[[Any, int, int], None]
 ) -> None:
-    """It clings to the clean images, and ends where that would come out."""
+    """The model remembers the clean images, and ends where that would be detected."""
     monkeypatch.setattr(players, "MODEL_GRACE_SECONDS", 1.0)
     rows = game.play(
         attack=scan,
-        raw_model=clinging_model(game, ends),
+        raw_model=remembering_model(game, ends),
         samples=game.samples(4),
         rules=replace(game.rules, model_seconds_per_image=0.001),
     )
@@ -386,7 +386,7 @@ def test_an_audit_with_answers_due_is_open() -> None:
 
 
 def test_no_verdict_frame_holds_an_image_twice_where_others_could_fill_it(game: Any) -> None:
-    """A model that denies what stands alone in its frame would otherwise know when it is being judged."""
+    """Otherwise a model that denies single images of a frame would recognise the verdict."""
     after_clean: list[list[bytes]] = []
 
     def predict(images: np.ndarray) -> np.ndarray:
@@ -417,21 +417,21 @@ def test_the_tolerance_is_what_the_rules_say(report: AuditReport, passed: bool) 
     assert report.passed is passed
 
 
-def clinging_model(
+def remembering_model(
     game: Any, at_frame: Callable[[Any, int, int], None] = lambda *_: None
 ) -> Callable[[socket.socket], None]:
-    """Remembers the first images that it saw, and calls what is near one the same; `at_frame` may end it."""
+    """Remember the first images, and give similar images the same label; `at_frame` may end the process."""
     lives: list[int] = []
 
     def model(connected: socket.socket) -> None:
         lives.append(1)
-        life = len(lives)
+        instance = len(lives)
         anchors: list[tuple[np.ndarray, int]] = []
         seen: list[int] = []
 
         def predict(images: np.ndarray) -> np.ndarray:
             seen.append(1)
-            at_frame(connected, life, len(seen))
+            at_frame(connected, instance, len(seen))
             labels = np.asarray(game.brightness(images))
             for index, image in enumerate(images.astype(float)):
                 near = [label for anchor, label in anchors if np.abs(anchor - image).mean() < 25]
@@ -446,11 +446,11 @@ def clinging_model(
     return model
 
 
-def test_a_model_that_clings_to_what_it_saw_is_caught_by_the_fresh_start(game: Any) -> None:
-    """The cheat that the rule of 2018 names: remember the images before the attack, and call what is near the same."""
+def test_a_model_that_remembers_images_is_caught_by_the_fresh_start(game: Any) -> None:
+    """The cheat that the rules of 2018 name: remember the images before the attack, and repeat their labels."""
     rows = game.play(
         attack=scan,
-        raw_model=clinging_model(game),
+        raw_model=remembering_model(game),
         samples=game.samples(20),
         rules=replace(game.rules, piece_samples=2),
     )

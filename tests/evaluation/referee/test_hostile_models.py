@@ -1,4 +1,4 @@
-"""Models that fail or break the protocol: each is named, and the attack keeps what that earns it."""
+"""Models that fail or break the protocol: the failure is named, and the attack is credited for it."""
 
 from __future__ import annotations
 
@@ -25,47 +25,47 @@ CLASS = 3
 Breach = Callable[[Any, Any], None]
 
 
-def wrong_type(player: Any, told: Any) -> None:
-    player.send(2, told.count, told.sequence, b"\0\0" * told.count)
+def wrong_type(player: Any, received: Any) -> None:
+    player.send(2, received.count, received.sequence, b"\0\0" * received.count)
 
 
-def too_few_labels(player: Any, told: Any) -> None:
-    count = told.count + 1 if told.count == 1 else told.count - 1
-    player.send(LABELS, count, told.sequence, b"\3\0" * count)
+def too_few_labels(player: Any, received: Any) -> None:
+    count = received.count + 1 if received.count == 1 else received.count - 1
+    player.send(LABELS, count, received.sequence, b"\3\0" * count)
 
 
-def no_labels(player: Any, told: Any) -> None:
-    player.send(LABELS, 0, told.sequence)
+def no_labels(player: Any, received: Any) -> None:
+    player.send(LABELS, 0, received.sequence)
 
 
-def payload_too_short(player: Any, told: Any) -> None:
-    player.send(LABELS, told.count, told.sequence, b"\3\0" * told.count + b"\3")
+def payload_too_short(player: Any, received: Any) -> None:
+    player.send(LABELS, received.count, received.sequence, b"\3\0" * received.count + b"\3")
 
 
-def oversized(player: Any, told: Any) -> None:
-    player.send(LABELS, told.count, told.sequence, b"", length=0xFFFFFFFF)
+def oversized(player: Any, received: Any) -> None:
+    player.send(LABELS, received.count, received.sequence, b"", length=0xFFFFFFFF)
 
 
-def wrong_sequence(player: Any, told: Any) -> None:
-    player.send(LABELS, told.count, told.sequence + 1, b"\3\0" * told.count)
+def wrong_sequence(player: Any, received: Any) -> None:
+    player.send(LABELS, received.count, received.sequence + 1, b"\3\0" * received.count)
 
 
-def answer_to_the_question_before(player: Any, told: Any) -> None:
-    player.send(LABELS, told.count, told.sequence - 1, b"\3\0" * told.count)
+def answer_to_the_previous_question(player: Any, received: Any) -> None:
+    player.send(LABELS, received.count, received.sequence - 1, b"\3\0" * received.count)
 
 
-def two_answers(player: Any, told: Any) -> None:
-    payload = b"\3\0" * told.count
-    second = struct.pack("<IHHQ", len(payload), LABELS, told.count, told.sequence + 1) + payload
-    player.send(LABELS, told.count, told.sequence, payload + second, length=len(payload))
+def two_answers(player: Any, received: Any) -> None:
+    payload = b"\3\0" * received.count
+    second = struct.pack("<IHHQ", len(payload), LABELS, received.count, received.sequence + 1) + payload
+    player.send(LABELS, received.count, received.sequence, payload + second, length=len(payload))
 
 
-def disconnect(player: Any, told: Any) -> None:
+def disconnect(player: Any, received: Any) -> None:
     player.socket.shutdown(socket.SHUT_RDWR)
 
 
-def disconnect_in_mid_frame(player: Any, told: Any) -> None:
-    player.socket.sendall(struct.pack("<IHHQ", 2 * told.count, LABELS, told.count, told.sequence)[:9])
+def disconnect_in_mid_frame(player: Any, received: Any) -> None:
+    player.socket.sendall(struct.pack("<IHHQ", 2 * received.count, LABELS, received.count, received.sequence)[:9])
     player.socket.shutdown(socket.SHUT_RDWR)
 
 
@@ -76,7 +76,7 @@ BREACHES: list[tuple[Breach, Reason]] = [
     (payload_too_short, Reason.BAD_LENGTH),
     (oversized, Reason.BAD_LENGTH),
     (wrong_sequence, Reason.BAD_SEQUENCE),
-    (answer_to_the_question_before, Reason.BAD_SEQUENCE),
+    (answer_to_the_previous_question, Reason.BAD_SEQUENCE),
     (two_answers, Reason.UNEXPECTED_BYTES),
     (disconnect, Reason.DISCONNECTED),
     (disconnect_in_mid_frame, Reason.DISCONNECTED),
@@ -84,31 +84,31 @@ BREACHES: list[tuple[Breach, Reason]] = [
 
 
 def _fails_unless_clean(game: Any, wire: Any, breach: Breach) -> Callable[[socket.socket], None]:
-    """A raw model that labels clean images well and commits `breach` on every other frame."""
+    """Return a raw model that labels clean images correctly and commits `breach` on every other frame."""
     clean = {sample.image.tobytes() for sample in game.samples(10)}
     size = game.rules.shape.size
 
     def serve(connected: socket.socket) -> None:
         player = wire(connected)
         player.hello(MODEL)
-        while (told := player.receive()).kind == 19:
-            if {told.payload[i * size : (i + 1) * size] for i in range(told.count)} <= clean:
-                player.labels(told, [CLASS] * told.count)
+        while (received := player.receive()).kind == 19:
+            if {received.payload[i * size : (i + 1) * size] for i in range(received.count)} <= clean:
+                player.labels(received, [CLASS] * received.count)
             else:
-                breach(player, told)
-                player.wait_for_the_end()
+                breach(player, received)
+                player.wait_for_disconnect()
                 return
 
     return serve
 
 
 def _asks(frames: list[list[int]], answers: list[list[int]]) -> Callable[[Any], Callable[[socket.socket], None]]:
-    """A raw attack whose n-th frame asks about the samples at the given places, each a little brighter than before."""
+    """Return a raw attack whose n-th frame asks about the samples at these places, with rising brightness."""
 
     def of(wire: Any) -> Callable[[socket.socket], None]:
         def serve(connected: socket.socket) -> None:
             player = wire(connected)
-            player.sit_down_to_attack()
+            player.begin_attack()
             sequence = 0
             while True:
                 for places in frames:
@@ -126,7 +126,7 @@ def _asks(frames: list[list[int]], answers: list[list[int]]) -> Callable[[Any], 
 
 
 @pytest.mark.parametrize(("breach", "reason"), BREACHES, ids=lambda value: getattr(value, "__name__", None))
-def test_it_books_the_images_that_a_model_fails_on_as_adversarial(
+def test_it_records_the_images_that_a_model_fails_on_as_adversarial(
     game: Any, wire: Any, breach: Breach, reason: Reason
 ) -> None:
     answers: list[list[int]] = []
@@ -138,7 +138,7 @@ def test_it_books_the_images_that_a_model_fails_on_as_adversarial(
     assert [(failure.side, failure.reason) for failure in game.failures] == [(Side.MODEL, reason)]
 
 
-def test_a_failed_model_is_started_afresh_twice_and_then_loses_what_is_undecided(game: Any, wire: Any) -> None:
+def test_a_failed_model_is_restarted_twice_and_then_loses_what_is_undecided(game: Any, wire: Any) -> None:
     answers: list[list[int]] = []
     rows = game.play(
         raw_model=_fails_unless_clean(game, wire, disconnect), raw_attack=_asks([[0], [0], [1], [1]], answers)(wire)
@@ -148,7 +148,7 @@ def test_a_failed_model_is_started_afresh_twice_and_then_loses_what_is_undecided
     assert [row.reason for row in rows] == [Reason.DISCONNECTED] * 3
     assert rows[2].distance == 0
     assert len(game.failures) == 3
-    assert game.model_seat.opened == 3
+    assert game.model_connection.opened == 3
 
 
 def test_a_model_that_failed_once_is_asked_again_and_answers(game: Any, wire: Any) -> None:
@@ -162,9 +162,9 @@ def test_a_model_that_failed_once_is_asked_again_and_answers(game: Any, wire: An
             return
         player = wire(connected)
         player.hello(MODEL)
-        while (told := player.receive()).kind == 19:
-            images = np.frombuffer(told.payload, np.uint8).reshape(told.count, -1)
-            player.labels(told, game.brightness(images).tolist())
+        while (received := player.receive()).kind == 19:
+            images = np.frombuffer(received.payload, np.uint8).reshape(received.count, -1)
+            player.labels(received, game.brightness(images).tolist())
 
     answers: list[list[int]] = []
     rows = game.play(raw_model=serve, raw_attack=_asks([[0], [0], [1]], answers)(wire))
@@ -174,7 +174,7 @@ def test_a_model_that_failed_once_is_asked_again_and_answers(game: Any, wire: An
 
 
 def test_a_model_that_failed_in_one_piece_may_play_the_next(game: Any, wire: Any) -> None:
-    """Else a row would depend on which pieces the same worker played before."""
+    """Otherwise a row would depend on the pieces that the same worker played before."""
     rows = game.play(
         raw_model=_fails_unless_clean(game, wire, disconnect),
         raw_attack=_asks([[0]], [])(wire),
@@ -193,7 +193,7 @@ def test_a_model_that_fails_in_set_up_is_set_up_once_for_each_piece(game: Any, w
         rules=replace(game.rules, piece_samples=1),
     )
     assert [(row.outcome, row.reason) for row in rows] == [(Outcome.CLEAN_WRONG, Reason.BAD_HELLO)] * 3
-    assert game.model_seat.opened == 3
+    assert game.model_connection.opened == 3
     assert [failure.reason for failure in game.failures] == [Reason.BAD_HELLO]
 
 
@@ -213,12 +213,12 @@ def test_a_model_whose_set_up_fails_once_loses_one_piece(game: Any, wire: Any) -
 
 def test_it_rejects_a_model_that_never_says_hello(game: Any, wire: Any) -> None:
     rows = game.play(
-        raw_model=lambda connected: wire(connected).wait_for_the_end(), rules=replace(game.rules, setup_seconds=0.2)
+        raw_model=lambda connected: wire(connected).wait_for_disconnect(), rules=replace(game.rules, setup_seconds=0.2)
     )
     assert [(row.outcome, row.distance, row.reason) for row in rows] == [
         (Outcome.CLEAN_WRONG, 0.0, Reason.TOO_SLOW)
     ] * 3
-    assert game.model_seat.opened == 1
+    assert game.model_connection.opened == 1
 
 
 def test_it_rejects_a_model_that_says_it_is_an_attack(game: Any, wire: Any) -> None:
@@ -229,7 +229,7 @@ def test_it_rejects_a_model_that_says_it_is_an_attack(game: Any, wire: Any) -> N
 def test_it_rejects_a_model_that_never_answers(game: Any, wire: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(players, "MODEL_GRACE_SECONDS", 0.2)
 
-    def nothing(player: Any, told: Any) -> None:
+    def nothing(player: Any, received: Any) -> None:
         pass
 
     rows = game.play(raw_model=_fails_unless_clean(game, wire, nothing), raw_attack=_asks([[0], [1]], [])(wire))
@@ -241,8 +241,9 @@ def test_it_rejects_labels_that_come_byte_by_byte(game: Any, wire: Any, monkeypa
     monkeypatch.setattr(players, "MODEL_GRACE_SECONDS", 0.2)
     never = threading.Event()
 
-    def trickle(player: Any, told: Any) -> None:
-        for byte in struct.pack("<IHHQ", 2 * told.count, LABELS, told.count, told.sequence) + bytes(2 * told.count):
+    def trickle(player: Any, received: Any) -> None:
+        header = struct.pack("<IHHQ", 2 * received.count, LABELS, received.count, received.sequence)
+        for byte in header + bytes(2 * received.count):
             player.socket.sendall(bytes([byte]))
             never.wait(0.1)
 
@@ -279,9 +280,9 @@ def test_a_label_out_of_range_counts_as_adversarial(game: Any, wire: Any, invali
     def serve(connected: socket.socket) -> None:
         player = wire(connected)
         player.hello(MODEL)
-        while (told := player.receive()).kind == 19:
-            images = np.frombuffer(told.payload, np.uint8).reshape(told.count, -1)
-            player.labels(told, [CLASS if image.tobytes() in clean else invalid for image in images])
+        while (received := player.receive()).kind == 19:
+            images = np.frombuffer(received.payload, np.uint8).reshape(received.count, -1)
+            player.labels(received, [CLASS if image.tobytes() in clean else invalid for image in images])
 
     answers: list[list[int]] = []
     rows = game.play(raw_model=serve, raw_attack=_asks([[0, 1]], answers)(wire))

@@ -1,4 +1,4 @@
-"""A match between players that keep the rules."""
+"""A match between players that follow the rules."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_it_works(game: Any) -> None:
     assert game.audit.changed == 0
 
 
-def test_it_gives_the_same_rows_for_the_same_seed(game: Any) -> None:
+def test_it_returns_the_same_rows_for_the_same_seed(game: Any) -> None:
     def noise(model: Any, image: Any, label: int | None, *, target: int | None, rng: Any) -> Any:
         for scale in range(10, 250, 10):
             model(image + rng.normal(scale, 5, image.shape))
@@ -53,12 +53,12 @@ def test_it_plays_pieces_of_the_rules_size(game: Any) -> None:
     rows = game.play(attack=brighten, samples=game.samples(7), rules=replace(game.rules, piece_samples=3))
     assert [len(piece.samples) for piece in game.pieces] == [3, 3, 1]
     assert [row.sample for row in rows] == list(range(7))
-    assert game.model_seat.opened == 2 + 3  # for the match, at a random place in it, and for the audit of each piece
-    assert game.attack_seat.opened == 3
+    assert game.model_connection.opened == 2 + 3  # start, random restart, audit of 3 pieces
+    assert game.attack_connection.opened == 3
 
 
 def test_a_row_depends_on_no_other_piece(game: Any) -> None:
-    """An attack that would go on with what it learned in the piece before, had it not a process for each."""
+    """An attack with memory: it would use what it learned in earlier pieces, if its process were kept."""
 
     def attack_of(connected: socket.socket) -> None:
         learned = [40.0]
@@ -77,10 +77,10 @@ def test_a_row_depends_on_no_other_piece(game: Any) -> None:
     together = play(samples)
     assert together == play(samples[:2]) + play(samples[2:4]) + play(samples[4:])
     assert together[2:4] + together[:2] == play(samples[2:4] + samples[:2])
-    assert len({row.queries for row in together}) > 1  # within a piece it may share what it learns
+    assert len({row.queries for row in together}) > 1  # within a piece the attack may share what it learns
 
 
-def test_it_books_grey_where_nothing_was_found(game: Any) -> None:
+def test_it_records_grey_where_nothing_was_found(game: Any) -> None:
     rows = game.play(attack=lambda *_, **__: None)
     for row, image in zip(rows, game.pieces[0].perturbed, strict=True):
         assert (row.outcome, row.reason) == (Outcome.FAILED, Reason.NO_ADVERSARIAL)
@@ -88,7 +88,7 @@ def test_it_books_grey_where_nothing_was_found(game: Any) -> None:
         assert (image == 128).all()
 
 
-def test_it_books_zero_where_the_clean_image_is_misclassified(game: Any) -> None:
+def test_it_records_zero_where_the_clean_image_is_misclassified(game: Any) -> None:
     samples = [replace(game.samples(1)[0], label=4)]
     (row,) = game.play(attack=brighten, samples=samples)
     assert (row.outcome, row.reason, row.distance, row.queries) == (Outcome.CLEAN_WRONG, Reason.MISCLASSIFIED, 0.0, 0)
@@ -124,7 +124,7 @@ def test_the_trace_holds_every_charged_query(game: Any) -> None:
     assert min(trace.distance[adversarial]) == pytest.approx(min(row.distance for row in rows), rel=1e-6)
 
 
-def test_the_referee_keeps_the_best_that_an_attack_throws_away(game: Any) -> None:
+def test_the_referee_keeps_the_best_adversarial_that_an_attack_discards(game: Any) -> None:
     def careless(model: Any, image: Any, label: int | None, *, target: int | None, rng: Any) -> Any:
         brighten(model, image, label, target=target, rng=rng)
         return np.full_like(image, 255)

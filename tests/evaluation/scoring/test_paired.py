@@ -9,7 +9,7 @@ from evaluation.scoring.v1 import attack_score, model_score
 
 
 def players(seed: int, *strengths: float, samples: int = 200, noise: float = 0.1) -> list[np.ndarray]:
-    """(3 opponents, samples) for each strength: samples differ far more than players do."""
+    """Return (3 opponents, samples) for each strength; samples differ far more than players do."""
     rng = np.random.default_rng(seed)
     hardness = rng.normal(0, 0.6, samples)
     return [np.exp(hardness + strength + rng.normal(0, noise, (3, samples))) for strength in strengths]
@@ -26,7 +26,7 @@ def test_it_works(side: Side, score: object) -> None:
 
 
 @pytest.mark.parametrize("side", list(Side))
-def test_it_tells_apart_what_two_overlapping_intervals_do_not(side: Side) -> None:
+def test_it_separates_scores_with_overlapping_intervals(side: Side) -> None:
     newer, older = players(2, 0.1, 0.0)
     scores = [(model_score if side is Side.MODEL else attack_score)(each) for each in (newer, older)]
     assert scores[0].low < scores[1].high, "the intervals overlap"
@@ -54,5 +54,5 @@ def test_of_equals_about_one_in_twenty_is_separated() -> None:
 
 def test_it_rejects_other_samples() -> None:
     (player,) = players(5, 0.0)
-    with pytest.raises(ValueError, match="200 and 100 samples are not the same samples"):
+    with pytest.raises(ValueError, match="the numbers of samples differ: 200 and 100"):
         paired_difference(player, player[:, :100], Side.MODEL)

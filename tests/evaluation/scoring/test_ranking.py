@@ -23,7 +23,7 @@ def test_all_equal_are_all_first() -> None:
     assert ranking({"b": 0.0, "a": 0.0, "c": 0.0}, Side.MODEL) == ((1, "a"), (1, "b"), (1, "c"))
 
 
-def test_nobody_is_no_rank() -> None:
+def test_no_players_have_no_ranks() -> None:
     assert ranking({}, Side.MODEL) == ()
 
 

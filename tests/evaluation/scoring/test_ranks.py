@@ -1,4 +1,4 @@
-"""Rank intervals: what two players' results on the same samples tell of their order."""
+"""Rank intervals: what results on the same samples say about the order of two players."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def ranks_of(players: dict[str, Distances], side: Side = Side.MODEL) -> Ranks:
 
 
 def field(seed: int, shifts: list[float], *, samples: int = 200, own: float = 0.2) -> dict[str, Distances]:
-    """Players whose results share the samples' difficulty, one attack each."""
+    """Return players whose results share the difficulty of the samples, one attack each."""
     random = np.random.default_rng(seed)
     shared = random.normal(0, 0.6, samples)
     return {
@@ -50,15 +50,15 @@ def test_the_smallest_score_is_the_best_of_attacks() -> None:
 
 
 def test_it_separates_players_whose_own_intervals_overlap() -> None:
-    """Because both had the same samples, easy and hard ones."""
+    """Both had the same samples, easy and hard ones."""
     players = field(3, [0.12, 0.0], own=0.05)
     intervals = [interval(resampled_medians(rows)) for rows in players.values()]
     assert intervals[0][0] < intervals[1][1]
     assert ranks_of(players).separated("0", "1")
 
 
-def test_equal_players_are_seldom_told_apart() -> None:
-    """At most one board of equals in twenty, over all its pairs."""
+def test_equal_players_are_seldom_separated() -> None:
+    """At most one leaderboard of equals in twenty, over all its pairs."""
     claims = 0
     for seed in range(60):
         ranks = ranks_of(field(seed, [0.0] * 6, samples=60, own=0.5))

@@ -234,6 +234,6 @@ def test_it_rejects_what_is_no_distance(score: Callable[..., Score], value: floa
 
 
 @BOTH
-def test_it_rejects_columns_that_do_not_stand_beside(score: Callable[..., Score]) -> None:
-    with pytest.raises(ValueError, match="stands beside"):
+def test_it_rejects_columns_of_another_shape(score: Callable[..., Score]) -> None:
+    with pytest.raises(ValueError, match="does not fit distances"):
         score(np.zeros((2, 3)), seconds=np.zeros((2, 2)))

@@ -1,4 +1,4 @@
-"""Fields and a referee for the tests of schedules."""
+"""Fields for the tests of schedules, and a loop that plays them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def make_field() -> MakeField:
 
 @pytest.fixture(scope="session")
 def play_out() -> PlayOut:
-    """Plays what a schedule wants, in random order and random portions, until it has a result; what was played, too.
+    """Play what a schedule wants, in random order and portions, until it has a result; return what was played, too.
 
     Nothing is played twice, and what is decided stays decided.
     """

@@ -1,4 +1,4 @@
-"""A whole round, by a schedule that a hand can follow: all meet all, the best two of each side stay, and count."""
+"""A whole round by a simple schedule: all meet all, the best two of each side stay, and count."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def facts(*, sweep: bool = True, without: Iterable[str] = ()) -> RoundFacts:
 
 
 def row(model: str, attack: str, sample: int) -> SampleRow:
-    """Dull is the farthest of all, but on middle, where it is nearer than anybody on three samples of four."""
+    """Dull is the farthest on all models but middle, where it is the nearest on three samples of four."""
     near = (model, attack) == ("middle", "dull") and sample > 0
     return SampleRow(Outcome.ADVERSARIAL, 0.5 if near else BASE[model] * FACTOR[attack], 10 + sample)
 
@@ -124,7 +124,7 @@ def with_rows(known: RoundFacts, requests: Iterable[Request]) -> RoundFacts:
 
 
 def play(known: RoundFacts) -> tuple[RoundFacts, list[RoundState]]:
-    """Everything that was asked for, round after round."""
+    """Return everything that was requested, step by step."""
     states = [advance(known)]
     while not states[-1].over:
         known = with_rows(known, states[-1].requests)
@@ -171,7 +171,7 @@ def test_it_works() -> None:
     assert states[-1].warnings == (Warned("middle", "dull", 3, 4),)
 
 
-def test_without_a_sweep_nobody_is_warned() -> None:
+def test_without_a_sweep_there_are_no_warnings() -> None:
     _, states = play(facts(sweep=False))
     assert len(states) == 4
     assert states[-1].warnings == ()
@@ -238,8 +238,8 @@ def test_a_pair_of_one_team_counts_for_the_model_and_not_for_the_attack() -> Non
     assert (places["sharp"].met, places["sharp"].opponents, places["sharp"].value_against_all) == (1, 2, 6.0)
 
 
-def test_a_copy_of_an_attack_does_not_free_it_of_a_model() -> None:
-    # owls paste what larks entered: it is larks whose models do not score it
+def test_a_copy_of_an_attack_is_still_scored_by_the_models_of_its_team() -> None:
+    # the owls copy the attack of the larks: only the models of the larks do not score it
     teams = {"strong": ("owls",), "sharp": ("larks", "owls"), "weak": ("larks",)}
     known = facts(sweep=False)
     known = replace(known, entrants=tuple(replace(one, teams=teams.get(one.player, ())) for one in known.entrants))

@@ -18,12 +18,12 @@ LOOP = [
 
 
 def test_it_works() -> None:
-    # model m keeps 10 (m + 1) + a before attack a: model 0 and attack 5 are the worst whoever counts
+    # model m keeps 10 (m + 1) + a before attack a: model 0 and attack 5 are the worst whatever counts
     block = np.array([[[10.0 * (model + 1) + attack] for attack in range(6)] for model in range(6)])
     assert counted(block, range(6), range(6), OrderedBy.MEDIAN) == Counted((1, 2, 3, 4, 5), (0, 1, 2, 3, 4), 1)
 
 
-def test_everybody_in_a_loop_counts() -> None:
+def test_all_players_of_a_loop_count() -> None:
     # before all attacks the nearest are 1 2 5 9 4 4: model 0 is out; medians of the attacks over the other models are
     # 22 7 10 14 15 14: attack 0 is out. Before the others: 12 2 5 9 4 4: model 1 is out; medians 17 11 18 15 25 12:
     # attack 4 is out. Before those: 1 2 5 9 4 8: model 0 is out, and with it attack 0, as in the beginning.

@@ -76,9 +76,8 @@ def test_given_models_are_never_cut(make_field: Any, play_out: Any) -> None:
 
 
 def test_the_price_of_the_paper() -> None:
-    # Brendel et al. 2020, section 4.1.3, doubling literally:
-    # 195,000 triples; 10,000 x 10 + 2,500 x 10 + 625 x 20 + 100 x 160 without
-    # playing a sample twice
+    # Brendel et al. 2020, section 4.1.3, with literal doubling: 195,000 triples; without playing a sample twice
+    # 10,000 x 10 + 2,500 x 10 + 625 x 20 + 100 x 160
     assert Halving().ceiling(100, 100, 200) == 153_500
     assert Halving().samples_of_stages(200) == (10, 20, 40, 80, 160, 200)
     assert Halving().samples_of_stages(10) == (10,)

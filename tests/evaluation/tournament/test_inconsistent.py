@@ -45,7 +45,7 @@ def row(model: str, attack: str, sample: int) -> SampleRow:
 
 
 def played_out(known: RoundFacts) -> tuple[RoundFacts, RoundState]:
-    """The round over, with everything that it asked for."""
+    """The finished round, with everything that it demanded."""
     while not (state := advance(known)).over:
         results = {pair: dict(rows) for pair, rows in known.results.items()}
         for ask in state.requests:
@@ -89,15 +89,15 @@ def test_it_leaves_at_the_end_of_the_stage_and_comes_last(schedule: str) -> None
 
 
 def test_the_stage_is_decided_as_though_it_had_not_entered() -> None:
-    """Medians, ranks and places of everybody else: those of the round without it."""
+    """Medians, ranks and places of all other players are those of the round without it."""
     _, state = played_out(replace(facts(9, 9), failed_audits=failing("m08", TOP_ATTACKS)))
     _, without = played_out(facts(8, 9))
-    told = [line for line in state.brackets[0].plan.stages[0].decisions if not line.inconsistent]
-    assert told == list(without.brackets[0].plan.stages[0].decisions)
+    lines = [line for line in state.brackets[0].plan.stages[0].decisions if not line.inconsistent]
+    assert lines == list(without.brackets[0].plan.stages[0].decisions)
     assert [place for place in state.places if not place.inconsistent] == list(without.places)
 
 
-def test_its_place_is_another_models() -> None:
+def test_its_place_goes_to_another_model() -> None:
     known = facts(12, 12)
     _, before = played_out(known)
     _, state = played_out(replace(known, failed_audits=failing("m03", TOP_ATTACKS)))
@@ -108,8 +108,8 @@ def test_its_place_is_another_models() -> None:
     assert (len(kept), kept - instead, instead - kept) == (10, {"m03"}, {"m10"})
 
 
-def test_a_stage_that_is_over_stays_as_it_was() -> None:
-    """The audit fails on 16 samples: the stage on 10 had no reason to do without it."""
+def test_a_finished_stage_does_not_change() -> None:
+    """The audit fails on 16 samples, so the stage on 10 keeps its decisions."""
     known = facts(12, 12)
     _, before = played_out(known)
     _, state = played_out(replace(known, failed_audits=failing("m00", TOP_ATTACKS, on=(16,))))
@@ -135,7 +135,7 @@ def test_more_than_half_and_at_least_two_must_have_failed(failed: int, met: int,
     assert distrusted(failed=failed, met=met) is leaves
 
 
-def test_a_minority_of_attacks_makes_nobody_leave() -> None:
+def test_a_minority_of_attacks_removes_no_model() -> None:
     known = facts(12, 12)
     _, before = played_out(known)
     two_that_count = failing("m00", ["a00", "a01"])
@@ -162,7 +162,7 @@ def test_no_more_is_played_where_a_member_of_a_panel_leaves() -> None:
         assert len(state.brackets[0].plan.stages[0].panel_models) == 10 - left
 
 
-def test_where_a_whole_panel_leaves_the_next_best_take_its_seats() -> None:
+def test_where_a_whole_panel_leaves_the_next_best_replace_it() -> None:
     audits = {pair: on for number in range(10) for pair, on in failing(f"m{number:02}", TOP_ATTACKS).items()}
     _, state = played_out(replace(facts(40, 40, schedule="ladder"), failed_audits=audits))
     assert state.brackets[0].plan.stages[0].panel_models == tuple(f"m{number}" for number in range(10, 20))
@@ -189,5 +189,5 @@ def test_of_few_models_one_that_left_does_not_meet_the_targeted_attacks() -> Non
 
 def test_it_rejects_a_round_that_every_model_left() -> None:
     audits = {**failing("m00", TOP_ATTACKS), **failing("m01", TOP_ATTACKS)}
-    with pytest.raises(NobodyLeftError, match="did not pass its audits"):
+    with pytest.raises(NobodyLeftError, match="failed its audits"):
         played_out(replace(facts(2, 5), failed_audits=audits))

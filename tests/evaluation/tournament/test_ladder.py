@@ -46,17 +46,17 @@ def test_it_works(make_field: Any, play_out: Any) -> None:
     )
 
 
-def test_a_dead_first_panel_is_seated_anew(make_field: Any, play_out: Any) -> None:
-    # attacks 0 to 9 never succeed, and the prior seats just them; 10 to 14 leave 5 4 3 2 1
+def test_a_first_panel_without_success_is_replaced(make_field: Any, play_out: Any) -> None:
+    # attacks 0 to 9 never succeed, and the prior puts them into the panel; 10 to 14 leave 5 4 3 2 1
     row = np.array([50.0] * 10 + [5.0, 4.0, 3.0, 2.0, 1.0])
     distances = np.broadcast_to(row[None, :, None], (1, 15, 3))
     plan, _ = play_out(Ladder(), make_field((1, 15, 3)), distances, 2)
     first = plan.stages[0]
     assert first.renewed
-    # the five best, then, as nobody is ahead of these, the next best
+    # the five best, then, as no other is ahead of these, the next best
     assert first.panel_attacks == ("a14", "a13", "a12", "a11", "a10", "a0", "a1", "a2", "a3", "a4")
     assert first.counted_attacks == ("a14", "a13", "a12", "a11", "a10")
-    # the dead share the ranks 6 to 15, mean 10.5, and equal distances: entry decides, and 9 goes
+    # attacks without success share the ranks 6 to 15, mean 10.5, and equal distances: entry decides, and 9 goes
     attacks = first.decisions[1:]
     assert [one.value for one in attacks] == [1.0, 2.0, 3.0, 4.0, 5.0] + [10.5] * 10
     assert [one.name for one in attacks if not one.kept] == ["a9"]
@@ -64,7 +64,7 @@ def test_a_dead_first_panel_is_seated_anew(make_field: Any, play_out: Any) -> No
 
 
 @pytest.mark.parametrize(("of_one_team", "sixth"), [(False, "a44"), (True, "a5")])
-def test_a_panel_seats_an_attack_of_another_kind(make_field: Any, of_one_team: bool, sixth: str) -> None:
+def test_a_panel_includes_an_attack_of_another_kind(make_field: Any, of_one_team: bool, sixth: str) -> None:
     # attack 44 comes after 0 to 13 on four models, and before all of them on the fifth, which may be of its team
     distances = np.tile(np.arange(10.0, 55.0)[None, :, None], (5, 1, 16))
     distances[:, 44] = np.array([23.5, 23.5, 23.5, 23.5, 1.0])[:, None]
@@ -77,7 +77,7 @@ def test_a_panel_seats_an_attack_of_another_kind(make_field: Any, of_one_team: b
     assert len(second.panel_attacks) == 10
 
 
-def test_a_panel_seats_a_model_of_another_kind(make_field: Any) -> None:
+def test_a_panel_includes_a_model_of_another_kind(make_field: Any) -> None:
     # model 44 comes after 0 to 13, but no other one holds as well against the last attack
     distances = np.tile(np.arange(60.0, 15.0, -1.0)[:, None, None], (1, 5, 16))
     distances[44] = np.array([46.5, 46.5, 46.5, 46.5, 99.0])[:, None]
@@ -85,9 +85,11 @@ def test_a_panel_seats_a_model_of_another_kind(make_field: Any) -> None:
     assert stages[1].panel_models == ("m0", "m1", "m2", "m3", "m4", "m44", "m5", "m6", "m7", "m8")
 
 
-def test_a_dead_first_panel_is_seated_anew_though_fewer_than_five_attacks_live(make_field: Any, play_out: Any) -> None:
-    # the best models enter last; only attacks 21 to 23 live, and the prior seats 0 to 9. Attacks 0 and 1 are of the new
-    # first five, but before them all models are level: entry would cut the best four
+def test_a_first_panel_without_success_is_replaced_though_fewer_than_five_attacks_succeed(
+    make_field: Any, play_out: Any
+) -> None:
+    # the best models enter last; only attacks 21 to 23 succeed; the prior's panel is 0 to 9. Attacks 0
+    # and 1 are of the new first five, but all models tie against them: the order of entry would cut the best four
     distances = np.full((24, 24, 8), 50.0)
     distances[:, 21:] = np.arange(1.0, 25.0)[:, None, None]
     plan, _ = play_out(Ladder(), make_field((24, 24, 8)), distances, 5)
@@ -97,8 +99,8 @@ def test_a_dead_first_panel_is_seated_anew_though_fewer_than_five_attacks_live(m
     assert plan.result.models == tuple(f"m{number}" for number in reversed(range(24)))
 
 
-def test_panels_that_would_stay_are_not_seated_anew(make_field: Any) -> None:
-    # two attacks that are one and the same are a tie of everybody, and both are in the panel
+def test_panels_that_would_stay_are_not_replaced(make_field: Any) -> None:
+    # two identical attacks make all models tie, and both are in the panel
     plan = Ladder().plan(make_field((5, 2, 8)), np.ones((5, 2, 8)))
     assert not any(stage.renewed for stage in plan.stages)
     plan = Ladder().plan(make_field((24, 2, 8)), np.ones((24, 2, 8)))
@@ -106,7 +108,7 @@ def test_panels_that_would_stay_are_not_seated_anew(make_field: Any) -> None:
 
 
 @pytest.mark.parametrize("schedule", [Ladder(), Ladder(guard=True)])
-def test_where_all_attacks_are_dead_entry_decides(make_field: Any, schedule: Ladder) -> None:
+def test_where_no_attack_succeeds_the_order_of_entry_decides(make_field: Any, schedule: Ladder) -> None:
     prior = tuple(reversed(range(24)))
     field = make_field((24, 24, 100), prior, prior)
     plan = schedule.plan(field, np.full((24, 24, 100), 18.0))
@@ -165,7 +167,7 @@ def test_no_more_pairs_meet_than_were_foreseen(make_field: Any, play_out: Any, s
 
 def test_the_ceiling() -> None:
     assert Ladder().ceiling(100, 100, 200) == 100_800
-    # a small field: everybody before everybody on everything is less than panels of ten
+    # a small field: all against all on all samples is less than panels of ten
     assert Ladder().ceiling(12, 12, 200) == 12 * 12 * 200
     # 5 models: 40 x 8, 20 x 8 more, 16 x 24 more, 14 x 60 more, 10 x 20 more
     assert Ladder().ceiling(5, 40, 120, models_given=True) == 5 * (320 + 160 + 384 + 840 + 200)
@@ -180,7 +182,7 @@ def test_it_agrees_with_another_implementation(make_field: Any, players: int, se
     strength = random.normal(0, 0.4, (2, players))
     logs = random.normal(0, 0.4, (players, players, 200)) + strength[0][:, None, None] - strength[1][None, :, None]
     distances = np.exp(logs + random.normal(0, 0.4, (players, 1, 200)))
-    # a prior that is good, or upside down so that the first panels are seated anew
+    # a prior that is good, or upside down so that the first panels are chosen again
     turn = 1 if seed % 2 else -1
     field = make_field(distances.shape, *(np.argsort(-side)[::turn].tolist() for side in strength))
     plan = Ladder(guard=guard).plan(field, distances)
@@ -191,7 +193,7 @@ def test_it_agrees_with_another_implementation(make_field: Any, players: int, se
 
 
 def reference_ladder(D: NDArray[np.float64], field: Field, guard: bool) -> list[tuple[int, ...]]:  # noqa: N803
-    """The ladder in short, by loops, with exact mean ranks; everybody meets in the last stage."""
+    """The ladder as short loops, with exact mean ranks; all remaining players meet in the last stage."""
     n = len(D)
     cuts = [(8, max(20, -(-n // 2))), (16, max(16, -(-n // 4))), (40, max(14, -(-n // 7))), (100, 10)]
     models, attacks = list(field.model_prior), list(field.attack_prior)
@@ -231,7 +233,7 @@ def reference_panels(
     models: list[int],
     attacks: list[int],
 ) -> tuple[list[int], list[int]]:
-    """Five, then those who most often beat all of the panel before the panels that were met."""
+    """Five, then those that most often beat all of the panel on the pairs of the stage before."""
     panels = models[:5], attacks[:5]
     for side, order in enumerate((models, attacks)):
         panel = panels[side]

@@ -1,4 +1,4 @@
-"""Whole rounds by the shipped schedules: they end, cost no more than they said, and ask for nothing twice."""
+"""Whole rounds by the shipped schedules: they end, stay below their bound, and demand nothing twice."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SAMPLES = 24
 
 
 def facts(schedule: str, guard: bool, sides: tuple[int, int, int], sweep: bool) -> RoundFacts:
-    """Every third player is of the team that its number names, so that some pairs are of one team."""
+    """Put every third player into a team by its number, so that some pairs are of one team."""
     entrants = tuple(
         RoundEntrant(track, f"{track}-{number}", (f"team {number}",) if number % 3 == 0 else ())
         for track, count in zip(Track, sides, strict=True)
@@ -56,6 +56,6 @@ def test_it_works(schedule: str, guard: bool, sides: tuple[int, int, int], sweep
         places = [place for place in state.places if place.track is track]
         assert [place.place for place in places] == list(range(1, count + 1))
         assert {place.player for place in places} == set(known.priors[track])
-        # scores stand first: those of the last stage that met anybody but their own team
+        # scores stand first: those of the last stage that met other teams
         scored = [place.value is not None for place in places]
         assert scored == sorted(scored, reverse=True)

@@ -1,4 +1,4 @@
-"""Prizes: neighbours are compared by opponents that are of neither's team."""
+"""Prizes: neighbours are compared on opponents that belong to neither's team."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def per_pair(table: list[list[float]]) -> NDArray[np.float64]:
     return np.array(table)[:, :, None] * np.ones(4)
 
 
-def test_a_model_that_its_own_attack_spared_yields_to_the_next(make_field: Any) -> None:
+def test_a_model_that_its_own_attack_spared_falls_behind_the_next(make_field: Any) -> None:
     # a0 is of m0's team and spares it; against a1 alone m1 is better
     field = make_field((3, 2, 4), model_teams=[1, 2, 3], attack_teams=[1])
     played = per_pair([[9.0, 5.0], [4.0, 6.0], [3.0, 3.0]])

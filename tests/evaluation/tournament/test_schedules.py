@@ -17,7 +17,7 @@ SCHEDULES = {"halving": Halving(), "ladder": Ladder(), "ladder with guard": Ladd
 
 @st.composite
 def worlds(draw: st.DrawFn) -> dict[str, Any]:
-    """What `make_field` takes, and distances, many of them equal: small sides, odd sides, teams, given models."""
+    """Draw arguments of `make_field` and distances with many ties: small and odd sides, teams, given models."""
     models, attacks = draw(st.integers(1, 26)), draw(st.integers(1, 26))
     samples = draw(st.integers(1, 24))
     random = np.random.default_rng(draw(st.integers(0, 999)))
@@ -42,7 +42,7 @@ def test_it_works(make_field: Any, play_out: Any, schedule: Schedule, world: dic
     field = make_field(distances.shape, **world)
     plan, played = play_out(schedule, field, distances, seed)
 
-    # the order of arrival decides nothing, nor do results that nobody asked for
+    # the order of arrival decides nothing, nor do results that were not demanded
     assert play_out(schedule, field, distances, seed + 1)[0] == plan
     assert schedule.plan(field, np.where(np.isnan(played), 1e9, played)) == plan
 
@@ -56,7 +56,7 @@ def test_it_works(make_field: Any, play_out: Any, schedule: Schedule, world: dic
 
 @pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=SCHEDULES)
 def test_the_order_of_entry_alone_settles_what_is_equal(make_field: Any, schedule: Schedule) -> None:
-    """The positions of players are no more than that: another order of entry gives the same places where all differ."""
+    """Positions of players have no other effect: another order of entry gives the same places where values differ."""
     random = np.random.default_rng(8)
     distances = random.random((24, 22, 60))
     field = make_field(distances.shape)
@@ -82,7 +82,7 @@ def test_an_attack_that_no_model_of_another_team_scores_comes_last(make_field: A
 
 @pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=SCHEDULES)
 def test_owning_the_best_attack_wins_a_model_nothing(make_field: Any, schedule: Schedule) -> None:
-    """A model meets the attack of its own team like all others, and keeps the place that it would have without."""
+    """A model meets its own team's attack like all others, and keeps the place that it would have without it."""
     random = np.random.default_rng(4)
     distances = random.lognormal(size=(12, 11, 40)) * np.linspace(1, 2, 11)[None, :, None]
     alone = schedule.plan(make_field(distances.shape), distances)
@@ -112,7 +112,9 @@ def test_they_have_names() -> None:
     assert schedule_named("halving") == Halving()
 
 
-@pytest.mark.parametrize(("name", "guard", "said"), [("swiss", False, "choose ladder or"), ("halving", True, "guard")])
-def test_it_rejects_what_does_not_exist(name: str, guard: bool, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+@pytest.mark.parametrize(
+    ("name", "guard", "message"), [("swiss", False, "choose ladder or"), ("halving", True, "guard")]
+)
+def test_it_rejects_what_does_not_exist(name: str, guard: bool, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         schedule_named(name, guard=guard)

@@ -1,4 +1,4 @@
-"""The sweep: who is warned about, by a last stage that a hand can follow."""
+"""The attacks that the sweep warns of, in a small last stage."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def test_it_rejects_a_missing_match(matches: list[MatchResult], gap: int) -> Non
 
 
 def test_it_rejects_a_match_that_is_there_twice(matches: list[MatchResult]) -> None:
-    with pytest.raises(ValueError, match=r"noise against plain \(untargeted\) is there twice"):
+    with pytest.raises(ValueError, match=r"noise against plain \(untargeted\) is listed twice"):
         boards([*matches, matches[0]])
 
 

@@ -74,7 +74,7 @@ def test_a_replaced_key_signs_the_next_and_old_keys_lead_to_it(kept: Path) -> No
         assert about_key(signed(BODY), key) == []
     assert about_key(before, first) == []
     # it does not lead back: who has an old secret cannot sign for the new key
-    assert "neither the one that was given" in about_key(before, third)[0]
+    assert "neither the given key" in about_key(before, third)[0]
     assert [step["successor"] for step in json.loads(signed(BODY).splitlines()[-1])["chain"]] == [second, third]
 
 
@@ -105,7 +105,7 @@ def test_nothing_leads_from_a_lost_key_to_its_successor(kept: Path) -> None:
     replace_lost(by=None, reason="The disk and its backup burnt.")
     assert public_key() != lost
     assert about_key(signed(BODY), public_key()) == []
-    assert "neither the one that was given nor a successor of it" in about_key(signed(BODY), lost)[0]
+    assert "neither the given key nor a successor of it" in about_key(signed(BODY), lost)[0]
 
 
 @pytest.mark.django_db
