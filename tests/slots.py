@@ -22,7 +22,7 @@ class Slot:
         folder = folder or Path(tempfile.gettempdir()) / f"gauntlet-tests-{os.getuid()}"
         folder.mkdir(mode=0o700, exist_ok=True)
         for number in count():
-            # kept open: the kernel lets go of the lock with the process, however that ends
+            # kept open: the kernel releases the lock with the process, however that ends
             self._lock = (folder / f"slot-{number}").open("w")
             try:
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

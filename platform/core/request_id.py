@@ -36,7 +36,7 @@ def request_id(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Calla
 
 
 def _id_of(request: HttpRequest) -> str:
-    """Return the id that the nearest proxy names, where there is one of ours and it is harmless, else a new one."""
+    """Return the id from the nearest trusted proxy if its format is safe, else a new one."""
     named = request.headers.get(HEADER, "") if settings.PROXIED else ""
     return named if _SAFE.fullmatch(named) else uuid.uuid4().hex
 

@@ -23,7 +23,7 @@ PASSWORD = "a long enough password"  # noqa: S105 - of nobody
 
 
 class FakeClock:
-    """Stands still until it is told to go on."""
+    """A clock that moves only when a test moves it."""
 
     def __init__(self, at: datetime) -> None:
         self.at = at
@@ -174,7 +174,7 @@ def entry(owls: Team, competition: Competition) -> Entry:
 
 @pytest.fixture
 def repositories(entry: Entry, tracks: dict[str, Track]) -> dict[str, Repository]:
-    """Rows of the Owls' repositories by kind of track; nothing on disk yet."""
+    """Rows of the Owls' repositories by track; nothing on disk yet."""
     return {
         kind: Repository.objects.create(entry=entry, track=track, created_at=entry.joined_at)
         for kind, track in tracks.items()

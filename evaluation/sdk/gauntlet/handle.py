@@ -24,7 +24,7 @@ class BudgetExhausted(Exception):
 
 
 class Clock:
-    """The attack's own seconds: it stands still while the referee and the model work.
+    """The attack's own seconds: it stops while the referee and the model work.
 
     `longest_stretch`: the most seconds it has run without standing still.
     """

@@ -105,12 +105,12 @@ def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield Path(directory)
 
 
-def processes_of_ours() -> set[str]:
+def own_processes() -> set[str]:
     """The children of this process."""
     return {pid for listing in Path("/proc/self/task").glob("*/children") for pid in listing.read_text().split()}
 
 
-def containers_of_ours() -> list[Any]:
+def own_containers() -> list[Any]:
     client = docker.from_env()
     try:
         return client.containers.list(all=True, filters={"label": f"{RUNNER_LABEL}={runner_label()}"})
@@ -157,15 +157,15 @@ def test_it_is_stopped(
 ) -> None:
     if "out_of_memory" not in reasons_of(expected(cheat)):  # it takes a busy host longer than this to fill the memory
         monkeypatch.setattr(players, "MODEL_GRACE_SECONDS", 1.5)
-    processes_before = processes_of_ours()
+    processes_before = own_processes()
     played = meet(hall, cheat, sandbox, samples)
     check(played, expected(cheat))
     for log in (*played.model_logs, *played.attack_logs):
         assert len(log) <= RESOURCES.log_bytes
     assert list(temporary.iterdir()) == []
-    assert processes_of_ours() <= processes_before
+    assert own_processes() <= processes_before
     if sandbox == "docker":
-        assert containers_of_ours() == []
+        assert own_containers() == []
 
 
 @pytest.mark.parametrize("sandbox", ["process", pytest.param("docker", marks=pytest.mark.docker)])

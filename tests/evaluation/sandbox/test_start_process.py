@@ -81,7 +81,7 @@ def test_a_player_in_bubblewrap_cannot_import_the_engine(
     assert "No module named 'evaluation'" in ending.log
 
 
-def test_a_player_gets_no_variable_of_ours(
+def test_a_player_gets_no_variable_of_the_engine(
     sandbox: ProcessSandbox,
     scripted: Scripted,
     socket_directory: Path,

@@ -148,7 +148,7 @@ def test_an_image_without_a_label_counts_as_adversarial() -> None:
     assert model.best is not None
 
 
-def test_the_clock_stands_still_while_the_model_works(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_clock_stops_while_the_model_works(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
     monkeypatch.setattr("time.monotonic", lambda: now)
     clock = Clock(10.0)

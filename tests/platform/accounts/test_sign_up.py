@@ -209,7 +209,7 @@ def test_a_broken_mail_server_stops_neither_sign_up_nor_approval(
 
 
 @pytest.mark.parametrize("taken", [False, True])
-def test_a_broken_mail_server_is_told_to_who_must_verify_an_address(
+def test_sign_up_shows_an_error_if_the_mail_server_fails(
     db: None, settings: Settings, caplog: pytest.LogCaptureFixture, taken: bool
 ) -> None:
     """The same for an address that has an account: nobody learns from it which have."""
@@ -224,7 +224,7 @@ def test_a_broken_mail_server_is_told_to_who_must_verify_an_address(
     assert record.exc_info[0] is ConnectionRefusedError
 
 
-def test_a_broken_mail_server_is_told_to_who_forgot_a_password(
+def test_password_reset_shows_an_error_if_the_mail_server_fails(
     db: None, alice: User, settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings.ROOT_URLCONF = __name__
