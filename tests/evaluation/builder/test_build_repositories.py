@@ -162,7 +162,7 @@ def test_a_mirror_that_is_away_is_the_hosts_cause(fresh: Path) -> None:
     (fresh / "requirements.txt").write_text("tiny-thing==1.0\n")
     settings = BuildSettings(index_url="http://site:s3cr3t@127.0.0.1:9/simple")
 
-    with pytest.raises(Fault, match=r"package mirrors cannot be reached: http://127\.0\.0\.1:9$"):
+    with pytest.raises(Fault, match=r"package mirrors are unreachable: http://127\.0\.0\.1:9$"):
         DockerBuilder(settings).build(fresh, on_log=lambda line: None)
 
 

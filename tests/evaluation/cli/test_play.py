@@ -88,7 +88,7 @@ def test_it_prints_the_result_as_json(
         (("--track", "untargeted", "--model", "nowhere"), "nowhere is not a directory"),
         (("--track", "untargeted", "--dataset", "nonsense"), "nonsense"),
         (("--track", "untargeted", "--split", "secret"), "no split 'secret'"),
-        (("--track", "untargeted", "--samples", "201"), "holds 200"),
+        (("--track", "untargeted", "--samples", "201"), "has 200"),
         (("--track", "untargeted", "--budget", "5000000000"), "at most 1,000,000"),
     ],
 )

@@ -48,7 +48,7 @@ def test_it_prints_tables_with_standard_errors(gauntlet: Callable[..., Any]) -> 
     assert [words for words in ("models", "attacks") if f"2 tournaments each: {words}, difference" in out]
     assert re.search(r"^ ladder-guard +\d+\.\d( +[01]\.\d{3} \(\d\.\d{3}\)){2} ", out, re.MULTILINE)
     assert re.search(r"^ ladder - everybody +-\d+\.\d +[+-]\d\.\d{3} \(\d\.\d{3}\) ", out, re.MULTILINE)
-    assert "2,000 fresh samples" in out
+    assert "2,000 new samples" in out
 
 
 @pytest.mark.parametrize("words", [("--regimes", "easy"), ("--tournaments", 0), ("--seed", -1)])

@@ -95,7 +95,7 @@ def test_a_container_that_somebody_else_ends_is_the_hosts_cause(
         endless.open(1.0)
     (container,) = containers(sandbox, digest)
     container.remove(force=True) if act == "remove" else getattr(container, act)()
-    with pytest.raises(Fault, match=r"its container was (killed|removed) by somebody else"):
+    with pytest.raises(Fault, match=r"another process (killed|removed) its container"):
         endless.dismiss(patience=10.0)
 
 

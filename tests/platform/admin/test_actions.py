@@ -209,6 +209,6 @@ def test_an_organiser_refunds_a_slot_after_a_platform_error(as_organiser: Client
     }
     QuotaSlot.objects.update_or_create(submission=waits, defaults=slot)
     done = as_organiser.post(SUBMISSIONS, confirmed("refund", waits, other))
-    assert any("1 of 2 given their slot back" in each for each in shown_messages(done))
+    assert any("1 of 2 refunded" in each for each in shown_messages(done))
     assert QuotaSlot.objects.get(submission=waits).state == "refunded"
     assert Event.objects.filter(verb="refund_fault", by=olga, subject=f"submission:{waits.pk}").exists()

@@ -50,7 +50,7 @@ def test_a_second_import_does_not_change_a_set(db: None, document: dict[str, Any
         import_competition(document)
 
 
-@pytest.mark.parametrize(("skip", "count", "named"), [(90, 20, "holds 97"), (0, 65_537, "65,536"), (-1, 5, "skip")])
+@pytest.mark.parametrize(("skip", "count", "named"), [(90, 20, "has 97"), (0, 65_537, "65,536"), (-1, 5, "skip")])
 def test_it_rejects_invalid_skips_and_counts(
     db: None, document: dict[str, Any], skip: int, count: int, named: str
 ) -> None:

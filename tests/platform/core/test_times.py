@@ -50,5 +50,5 @@ def test_the_end_of_a_freeze_reads_the_same_in_a_push_the_admin_and_a_page(
         extend_window(window=window, ends_at=ends, by=olga, reason="later")
     assert "frozen until 2026-11-21 12:31 UTC" in pushed.value.problem
     assert "accepted again from 2026-11-21 12:31 UTC" in refusal_text(pushed.value, the_clock.at)
-    assert "ends at 2026-11-21 12:31 UTC already" in extended.value.problem
+    assert "already ends at 2026-11-21 12:31 UTC" in extended.value.problem
     assert ">21 Nov 2026, 12:31 UTC</time>" in moment(ends)

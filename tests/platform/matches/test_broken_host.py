@@ -219,9 +219,9 @@ django.setup()
 from matches import tasks
 from matches.heartbeat import Heartbeat
 from matches.worker import play_pieces
-from submissions import hosts
+from submissions import host_checks
 
-hosts.PAUSES = (timedelta(0),)
+host_checks.PAUSES = (timedelta(0),)
 filler = disk / "filler"
 
 def play(times):

@@ -271,7 +271,7 @@ def test_a_member_withdraws_it(client: Client, shown: dict[str, Submission], bob
     shown["building"].refresh_from_db()
     assert shown["building"].state == Submission.State.WITHDRAWN
     again = client.post(reverse("pages:withdraw", args=[shown["building"].pk]), follow=True)
-    assert "is withdrawn already" in again.content.decode()
+    assert "is already withdrawn" in again.content.decode()
 
 
 @pytest.mark.parametrize("name", ["scored", "refused", "building"])

@@ -225,7 +225,7 @@ def test_released_images_are_never_secret_samples_again(
     further = {"name": "further", "purpose": "validation", "source": "digits", "split": "final", "count": 20}
     document = export_competition(competition)
     document["sample_sets"].append({**further, "target_seed": 5})
-    with pytest.raises(Refusal, match="further: it shares images with digits/round-1, which are public since"):
+    with pytest.raises(Refusal, match="further: it shares images with digits/round-1, public since"):
         import_competition(document)
     assert not competition.sample_sets.filter(name="further").exists()
     document["sample_sets"][-1]["purpose"] = "development"

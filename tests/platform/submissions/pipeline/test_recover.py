@@ -311,14 +311,14 @@ WORKER = """
     import django
     django.setup()
     from evaluation.builder.in_place_builder import ProcessBuilder
-    from submissions import builds, pipeline
+    from submissions import pipeline, player_builds
 
     class Slow(ProcessBuilder):
         def build(self, source, *, on_log):
             on_log("half done")
             time.sleep(600)
 
-    builds.choose_builder = lambda name, store: Slow()
+    player_builds.choose_builder = lambda name, store: Slow()
     pipeline.advance(int(sys.argv[1]))
 """
 

@@ -88,7 +88,7 @@ def test_it_rejects_a_script_that_is_not_in_the_commit(push: Push, copy: Copy) -
     copy.write({"submission.toml": manifest.replace("main.py", "mian.py")})
     content, shown = push("main", "submission-1")
     assert not content
-    assert "run starts 'mian.py', and the commit holds no such file" in shown
+    assert "run starts 'mian.py', which is not in the commit" in shown
     assert "did you mean 'main.py'?" in shown
     assert not QuotaSlot.objects.exists()
 
