@@ -21,7 +21,7 @@ STOP_SECONDS = 10.0
 class Supervisor:
     """Starts the processes of a site, notices when one ends, and stops them by their process ids.
 
-    `web` serves pages; `scorer` scores and sweeps; `builder` builds and `player` plays matches. The last two are
+    `web` serves pages; `scorer` scores and sweeps; `builder` builds and `worker` plays matches. The last two are
     separate because they are busy for minutes. All write to files in `logs`. Workers are niced, so that pages stay
     fast.
     """
@@ -41,7 +41,7 @@ class Supervisor:
         self._wait_for_an_answer()
         self._launch("scorer", _worker_command("default", 1, "--beat"))
         self._launch("builder", _worker_command("build", 2))
-        self._launch("player", _worker_command("play", self._processes))
+        self._launch("worker", _worker_command("play", self._processes))
 
     def check(self) -> None:
         """Raise `Fault` if a process has ended by itself."""

@@ -25,8 +25,8 @@ def lines_of(process: subprocess.Popen[str], until: str) -> str:
     raise AssertionError(f"it ended before it printed {until!r}:\n{''.join(seen)}")
 
 
-def group_of_player(process: subprocess.Popen[str]) -> int:
-    """Return the process group of the player that the demo `process` started."""
+def group_of_worker(process: subprocess.Popen[str]) -> int:
+    """Return the process group of the worker that the demo `process` started."""
     children = subprocess.run(
         ["pgrep", "--parent", str(process.pid), "--full", "queues play"], capture_output=True, text=True, check=True
     )
@@ -64,10 +64,10 @@ def test_a_killed_worker_and_an_emptied_broker_change_no_score(
     site = make_site()
     process = site.start("--exit")
     lines_of(process, "untargeted: ")  # a first score: others are in mid-evaluation
-    os.killpg(group_of_player(process), signal.SIGKILL)
+    os.killpg(group_of_worker(process), signal.SIGKILL)
     output, _ = process.communicate(timeout=60)
     assert process.returncode != 0
-    assert "the player ended with status -9" in output
+    assert "the worker ended with status -9" in output
     site.empty_broker()
     assert board_rows(site.run()) == board_rows(undisturbed.output)
 

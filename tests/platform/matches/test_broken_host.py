@@ -238,7 +238,7 @@ with filler.open("wb", buffering=0) as file:
     except OSError:
         pass
 play(4)
-print("FULL", hosts.Host.objects.get().problem)
+print("FULL", host_checks.Host.objects.get().problem)
 filler.unlink()
 play(2)
 """
