@@ -33,7 +33,7 @@ class Programs:
         self._commands = {
             "web": [*WEB, "--bind", f"127.0.0.1:{site.port}", "--no-control-socket"],
             "builder": [*CELERY, "--beat", "--queues", "default,build", "--concurrency", "1", "--hostname", "b@%h"],
-            "player": [*CELERY, "--queues", "play", "--concurrency", "2", "--hostname", "p@%h"],
+            "worker": [*CELERY, "--queues", "play", "--concurrency", "2", "--hostname", "p@%h"],
         }
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         for name in self._commands:
@@ -141,12 +141,12 @@ def play_round(
 
 
 def disturb(programs: Programs, database: Database, number: int) -> None:
-    """Kill the next one: worker, web server, builder, connections (on SQLite the player's), worker again."""
-    name = ("player", "web", "builder", "database", "player")[number]
+    """Kill the next one: worker, web server, builder, connections (on SQLite the worker's), worker again."""
+    name = ("worker", "web", "builder", "database", "worker")[number]
     if name == "database" and os.environ.get("DATABASE_URL", "").startswith("postgres"):
         database.drop_connections()
         return
-    name = "player" if name == "database" else name
+    name = "worker" if name == "database" else name
     programs.kill(name)
     programs.start(name)
 
