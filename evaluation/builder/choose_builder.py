@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evaluation.builder.base import Builder
 from evaluation.builder.docker_builder import DockerBuilder
-from evaluation.builder.in_place_builder import ProcessBuilder
+from evaluation.builder.in_place_builder import InPlaceBuilder
 from evaluation.builder.layer_store import LayerStore
 from evaluation.builder.settings import build_settings_from_environment
 
@@ -15,7 +15,7 @@ def choose_builder(sandbox_name: str, store: LayerStore | None = None) -> Builde
     Raise `HostRefusal` for a wrong `GAUNTLET_*` variable and `Fault` if no Docker engine answers.
     """
     if sandbox_name == "process":
-        return ProcessBuilder()
+        return InPlaceBuilder()
     if sandbox_name == "docker":
         return DockerBuilder(build_settings_from_environment(), store=store)
     raise ValueError(f"no builder for a sandbox called {sandbox_name!r}")

@@ -42,7 +42,7 @@ _NEEDS_DOCKER = {
 }
 
 
-class ProcessBuilder(Builder):
+class InPlaceBuilder(Builder):
     """Checks that the current interpreter meets the checkout's requirements; installs nothing."""
 
     def build(self, source: Path, *, on_log: LogLine) -> Player:

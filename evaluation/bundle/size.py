@@ -1,4 +1,4 @@
-"""How large a round may be planned, so that its result bundle can be written, read and verified when it is over."""
+"""Maximum size of a round: its result bundle must be small enough to be written, read and verified."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SIGNATURE_LINE = 67
 _HEAD_BYTES = 100_000
 _SAMPLE_BYTES = 160
 _PLAYER_BYTES = 8_000
-"""Its entrant, decisions in all stages, and place; the titles and teams of an unusually popular copy among them."""
+"""Its entrant, its decisions in all stages and its place, with the titles and teams of identical submissions."""
 _PAIR_BYTES = 320
 _PIECE_BYTES = 90
 _AUDIT_BYTES = 220
@@ -21,16 +21,16 @@ _DISTANCE_BYTES = 23
 _LINES_OF_PLAYER = 25
 """An entrant, a place, five warnings, and a decision in each stage that it may reach, of both brackets."""
 
-_LINES_BESIDE = 200
+_OTHER_LINES = 200
 """The head, the signature and the stages."""
 
-_FIX = "take the ladder, fewer samples, or fewer entries"
+_FIX = "choose the ladder, fewer samples, or fewer entries"
 
 
 def check_size(facts: RoundFacts, *, query_budget: int, piece_samples: int) -> None:
-    """Raise `Refusal` where the bundle of a round that begins with `facts` could be larger than one that is read.
+    """Raise `Refusal` if the bundle of a round that begins with `facts` could exceed the limits of the reader.
 
-    The bounds hold whatever is played: each pair that may be asked for counts, with an audit that fails.
+    This is the worst case: every pair that the schedule may request is played, and its audit fails.
     """
     models, untargeted, targeted = (sum(each.track is track for each in facts.entrants) for track in Track)
     attacks, samples = max(untargeted, targeted), facts.samples
@@ -51,7 +51,7 @@ def check_size(facts: RoundFacts, *, query_budget: int, piece_samples: int) -> N
     triples = ceiling(facts)
     pairs = most_pairs(facts)
     players = len(facts.entrants)
-    lines = _LINES_BESIDE + samples + 2 * pairs + _LINES_OF_PLAYER * players
+    lines = _OTHER_LINES + samples + 2 * pairs + _LINES_OF_PLAYER * players
     if lines > MOST_LINES:
         raise Refusal(
             f"the result bundle of the round could have {lines:,} lines for its {pairs:,} pairs, and at most "

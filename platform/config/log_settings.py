@@ -36,7 +36,7 @@ def log_settings(level: str, form: str) -> dict[str, Any]:
             # Django's own handlers would write each line a second time
             "django": {"level": of_libraries, "handlers": [], "propagate": True},
             "django.request": {"level": "ERROR", "filters": ["uncaught"]},
-            # anybody can send any host name, and it is refused
+            # any client can send a wrong host name; the request is rejected
             "django.security.DisallowedHost": {"handlers": [], "propagate": False, "level": "CRITICAL"},
             # a worker process of gunicorn; its master has not read these settings
             "gunicorn.error": {"handlers": [], "propagate": True},

@@ -1,4 +1,4 @@
-"""The form of the log: one event a line, with the ids of the request or the work at hand."""
+"""Log formatters: one event per line, with the ids of the request or task."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ids: ContextVar[Mapping[str, Id]] = ContextVar("ids", default={})  # noqa: B039
 
 @contextmanager
 def log_ids(**ids: Id) -> Iterator[None]:
-    """Add `ids` to every line that this thread logs within the block, beside those of the blocks around it."""
+    """Add `ids` to every line that this thread logs within the block, together with those of the enclosing blocks."""
     token = _ids.set({**_ids.get(), **ids})
     try:
         yield
@@ -25,14 +25,14 @@ def log_ids(**ids: Id) -> Iterator[None]:
 
 
 def replace_log_ids(**ids: Id) -> None:
-    """Log with `ids` alone in this thread from now on."""
+    """Replace the ids of this thread."""
     _ids.set(ids)
 
 
 class JsonFormatter(logging.Formatter):
     """One JSON object a line: time, level, logger, process, message, ids, and the traceback where there is one.
 
-    Only these: what else a library attaches to a record, such as a whole request, may hold secrets.
+    Nothing else: other attributes that libraries attach to a record, such as the request, may contain secrets.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -51,11 +51,11 @@ class JsonFormatter(logging.Formatter):
 
 
 class TextFormatter(logging.Formatter):
-    """One line for people: time, level, logger, message and ids; a traceback follows on lines of its own."""
+    """One line for people: time, level, logger, message and ids, followed by the traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line of `record`."""
-        # a message may quote names that people choose: none of them begins a line of its own
+        # a message may quote names that users choose: none of them may start a new line
         message = record.getMessage().replace("\r", "\\r").replace("\n", "\\n")
         ids = "".join(f" {name}={value}" for name, value in _ids.get().items())
         line = f"{_time_of(record)} {record.levelname} {record.name}: {message}{ids}"
@@ -65,13 +65,13 @@ class TextFormatter(logging.Formatter):
 
 
 class UncaughtErrors(logging.Filter):
-    """Of what Django logs of answers, keeps the exceptions that no view caught, and names the route and not the path.
+    """Keeps only uncaught exceptions of Django's request log, and names the route instead of the path.
 
-    A path may hold a secret, such as the key of a link that resets a password.
+    A path may contain a secret, such as the key of a password reset.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether `record` is one of them."""
+        """Return whether `record` is an uncaught exception."""
         if not record.exc_info:
             return False
         match = getattr(getattr(record, "request", None), "resolver_match", None)

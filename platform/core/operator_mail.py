@@ -1,4 +1,4 @@
-"""Errors by e-mail to those who operate the site (`GAUNTLET_ADMINS`), few enough to be read."""
+"""E-mail errors to the operators (`GAUNTLET_ADMINS`), rate-limited per kind of message."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.core.cache import cache
 from django.core.mail import mail_admins
 
 PAUSE_SECONDS = 600
-"""After an e-mail, further messages of the same kind are only logged for so long, on all hosts together."""
+"""Time after an e-mail in which messages of the same kind are only logged, on all hosts together."""
 
 _LONGEST_SUBJECT = 120
 
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 class OperatorMail(logging.Handler):
     """Sends each record to `ADMINS`, at most one in `PAUSE_SECONDS` of those with one message and kind of exception.
 
-    An e-mail that cannot be sent is logged as a warning and disturbs nothing.
+    An e-mail that cannot be sent is logged as a warning.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class OperatorMail(logging.Handler):
         self._paused: dict[str, float] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Send `record`, unless one like it was sent a moment ago."""
+        """Send `record`, unless one of the same kind was sent recently."""
         try:
             if not settings.ADMINS or not self._is_due(_kind_of(record)):
                 return
@@ -38,13 +38,13 @@ class OperatorMail(logging.Handler):
             subject = f"{record.levelname} on {settings.WORKER_NAME}: {first}"
             note = f"For {PAUSE_SECONDS // 60} minutes further messages of this kind are only in the log."
             mail_admins(subject, f"{self.format(record)}\n\n{note}\n")
-        except Exception:  # whatever it is, the work that met the error goes on
+        except Exception:  # any error: the work that reported it continues
             log.warning("an error could not be mailed to the operators", exc_info=True)
 
     def _is_due(self, kind: str) -> bool:
         try:
             return bool(cache.add(f"operator-mail-{kind}", 1, PAUSE_SECONDS))
-        except Exception:  # without the cache, which may be what failed, each process counts by itself
+        except Exception:  # the cache may be what failed: each process then counts by itself
             now = time.monotonic()
             if now < self._paused.get(kind, now):
                 return False
@@ -53,6 +53,6 @@ class OperatorMail(logging.Handler):
 
 
 def _kind_of(record: logging.LogRecord) -> str:
-    """Records with equal texts before their arguments, of one logger, with exceptions of one class, are of one kind."""
+    """Return the kind of `record`: its logger, its message before formatting, and the class of its exception."""
     error = record.exc_info[0].__qualname__ if record.exc_info and record.exc_info[0] else ""
     return sha256(f"{record.name}\n{record.msg}\n{error}".encode()).hexdigest()

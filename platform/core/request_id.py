@@ -1,4 +1,4 @@
-"""Give each web request an id, which is in every line logged for it and in the answer's `X-Request-ID`."""
+"""Request ids: in every log line of a web request, and in the response header `X-Request-ID`."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _Block = TypeVar("_Block")
 
 
 def request_id(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Middleware; stands before everything that logs."""
+    """Middleware that sets the request id. It must come first."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         given = _id_of(request)
         with log_ids(request=given):
             response = get_response(request)
         response.headers[HEADER] = given
-        # a file keeps its own way to be sent, and nothing is logged in it
+        # the server sends files itself, and nothing is logged meanwhile
         if isinstance(response, StreamingHttpResponse) and getattr(response, "file_to_stream", None) is None:
             response.streaming_content = _within(iter(response), given)
         return response
@@ -42,7 +42,7 @@ def _id_of(request: HttpRequest) -> str:
 
 
 def _within(blocks: Iterator[_Block], given: str) -> Iterator[_Block]:
-    """Yield `blocks`; what makes them logs with the id. Between two of them the thread may serve others."""
+    """Yield `blocks`, each produced with the id in the log. Between two blocks the thread may serve other requests."""
     while True:
         with log_ids(request=given):
             try:

@@ -1,4 +1,4 @@
-"""Times as people read them in messages, pages and e-mails. Always UTC."""
+"""Format times for messages, pages and e-mails, in UTC."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _MINUTE = timedelta(minutes=1)
 
 
 def to_minute(at: datetime) -> datetime:
-    """Return the first whole minute, in UTC, that is not before `at`: nobody who waits until then comes too early."""
+    """Round `at` up to the minute, in UTC, so that waiting until the shown time is always enough."""
     at = at.astimezone(UTC)
     whole = at.replace(second=0, microsecond=0)
     return whole if whole == at else whole + _MINUTE

@@ -125,6 +125,7 @@ class DemoSite:
                 self.enter(team)
                 Participation.objects.filter(team__slug=team.slug).update(low_priority=True)
                 self.submit(team)
+            self.check()
 
     def watch(self, *, limit: float) -> None:
         """Print news until every submission is rejected, scored or void; raise `Fault` after `limit` seconds."""

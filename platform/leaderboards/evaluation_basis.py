@@ -144,8 +144,8 @@ def scored_rows(track: Track, seen: Q = COUNTED) -> list[Scored]:
 
 def counted_at(at: datetime) -> Q:
     """Return the evaluations that leaderboards used at `at`."""
-    applied = Q(rejudging__isnull=True) | Q(rejudging__settled_at__lte=at)
-    return COUNTED & applied & Q(finished_at__lte=at)
+    published = Q(rejudging__isnull=True) | Q(rejudging__settled_at__lte=at)
+    return COUNTED & published & Q(finished_at__lte=at)
 
 
 def places_at(track: Track, at: datetime) -> dict[int, int]:

@@ -1,1 +1,1 @@
-"""Frozen rounds: planned, frozen, played, applied and released by organisers."""
+"""Frozen rounds: planned, frozen, played, published and released by organisers."""

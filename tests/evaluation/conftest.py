@@ -1,4 +1,4 @@
-"""Seats without sandboxes: players that are threads of the test, on socket pairs."""
+"""Players without sandboxes: threads of the test, on socket pairs."""
 
 from __future__ import annotations
 

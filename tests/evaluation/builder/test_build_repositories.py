@@ -19,7 +19,7 @@ from evaluation.builder.base import Builder
 from evaluation.builder.docker_builder import DockerBuilder
 from evaluation.builder.image_archive import DIGEST_LABEL
 from evaluation.builder.image_spec import image_name, make_recipe
-from evaluation.builder.in_place_builder import ProcessBuilder
+from evaluation.builder.in_place_builder import InPlaceBuilder
 from evaluation.builder.pack_detection import detect_pack
 from evaluation.builder.settings import BuildSettings
 from evaluation.domain.errors import BuildRefusal, Fault, ManifestRefusal
@@ -83,7 +83,7 @@ def test_its_pack_is_detected(name: str) -> None:
 def test_process_does_as_expected(name: str) -> None:
     expected = EXPECTED[name]["process"]
 
-    seen = outcome(ProcessBuilder(), CORPUS / name)
+    seen = outcome(InPlaceBuilder(), CORPUS / name)
 
     assert expected["text"] in seen.text
     assert "fix: " in seen.text or seen.player
@@ -192,7 +192,7 @@ def test_docker_names_a_missing_base_image() -> None:
 def test_process_checks_each_requirement(
     make_repository: Callable[..., Path], files: dict[str, str], problem: str
 ) -> None:
-    seen = outcome(ProcessBuilder(), make_repository(files=files))
+    seen = outcome(InPlaceBuilder(), make_repository(files=files))
 
     assert (seen.player is None) == bool(problem), seen.text
     assert problem in seen.text
@@ -200,7 +200,7 @@ def test_process_checks_each_requirement(
 
 def test_it_rejects_a_repository_without_a_manifest(tmp_path: Path) -> None:
     with pytest.raises(ManifestRefusal):
-        ProcessBuilder().build(tmp_path, on_log=print)
+        InPlaceBuilder().build(tmp_path, on_log=print)
 
 
 def written(source: Path, dockerfile: str) -> Path:

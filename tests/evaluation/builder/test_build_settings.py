@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.builder.choose_builder import choose_builder
-from evaluation.builder.in_place_builder import ProcessBuilder
+from evaluation.builder.in_place_builder import InPlaceBuilder
 from evaluation.builder.settings import BuildSettings, build_settings_from_environment
 from evaluation.domain.errors import HostRefusal
 
@@ -55,6 +55,6 @@ def test_it_rejects_a_wrong_value(name: str, value: str) -> None:
 
 
 def test_it_chooses_a_builder_for_a_sandbox() -> None:
-    assert isinstance(choose_builder("process"), ProcessBuilder)
+    assert isinstance(choose_builder("process"), InPlaceBuilder)
     with pytest.raises(ValueError, match="virtual"):
         choose_builder("virtual")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.builder.in_place_builder import ProcessBuilder
+from evaluation.builder.in_place_builder import InPlaceBuilder
 from evaluation.builder.run_script import BUILD_CODE, require_script
 from evaluation.domain.errors import ManifestRefusal
 
@@ -99,4 +99,4 @@ def test_a_builder_refuses_it(tmp_path: Path) -> None:
         '[submission]\ntrack = "model"\nrun = "python mian.py"\ntitle = "A"\nlicence = "MIT"\n'
     )
     with pytest.raises(ManifestRefusal, match=r"'mian\.py'.*not in the commit"):
-        ProcessBuilder().build(tmp_path, on_log=lambda line: None)
+        InPlaceBuilder().build(tmp_path, on_log=lambda line: None)

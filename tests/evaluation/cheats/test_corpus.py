@@ -68,7 +68,7 @@ GAMES += [
 ]
 
 
-class Hall:
+class HonestPlayers:
     """The sandboxes, and the players built for them: each at most once in a session."""
 
     def __init__(self) -> None:
@@ -88,8 +88,8 @@ class Hall:
 
 
 @pytest.fixture(scope="session")
-def hall() -> Hall:
-    return Hall()
+def honest() -> HonestPlayers:
+    return HonestPlayers()
 
 
 @pytest.fixture(scope="session")
@@ -118,18 +118,18 @@ def own_containers() -> list[Any]:
         client.close()
 
 
-def meet(hall: Hall, cheat: Path, sandbox: str, samples: list[Sample]) -> Played:
+def meet(honest: HonestPlayers, cheat: Path, sandbox: str, samples: list[Sample]) -> Played:
     """The cheat's match against an honest opponent."""
     wanted = expected(cheat)
     opponent = REPOSITORIES / "players" / ("honest-attack" if wanted["side"] == "model" else "honest-model")
     pair = {wanted["side"]: cheat, "attack" if wanted["side"] == "model" else "model": opponent}
     rules = replace(RULES, setup_seconds=SHORT_SETUP) if wanted.get("reason") == "never_connected" else RULES
     return play(
-        model=hall.player(sandbox, pair["model"]),
-        attack=hall.player(sandbox, pair["attack"]),
+        model=honest.player(sandbox, pair["model"]),
+        attack=honest.player(sandbox, pair["attack"]),
         samples=samples,
         rules=rules,
-        sandbox=hall.sandbox(sandbox),
+        sandbox=honest.sandbox(sandbox),
         seed=SEED,
         resources=RESOURCES,
         fresh_audit=wanted.get("audited", "inconsistent" in reasons_of(wanted)),
@@ -153,12 +153,17 @@ def check(played: Played, wanted: dict[str, Any]) -> None:
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(("cheat", "sandbox"), GAMES)
 def test_it_is_stopped(
-    hall: Hall, samples: list[Sample], temporary: Path, monkeypatch: pytest.MonkeyPatch, cheat: Path, sandbox: str
+    honest: HonestPlayers,
+    samples: list[Sample],
+    temporary: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    cheat: Path,
+    sandbox: str,
 ) -> None:
     if "out_of_memory" not in reasons_of(expected(cheat)):  # it takes a busy host longer than this to fill the memory
         monkeypatch.setattr(players, "MODEL_GRACE_SECONDS", 1.5)
     processes_before = own_processes()
-    played = meet(hall, cheat, sandbox, samples)
+    played = meet(honest, cheat, sandbox, samples)
     check(played, expected(cheat))
     for log in (*played.model_logs, *played.attack_logs):
         assert len(log) <= RESOURCES.log_bytes
@@ -169,14 +174,14 @@ def test_it_is_stopped(
 
 
 @pytest.mark.parametrize("sandbox", ["process", pytest.param("docker", marks=pytest.mark.docker)])
-def test_the_honest_players_play(hall: Hall, samples: list[Sample], sandbox: str) -> None:
+def test_the_honest_players_play(honest: HonestPlayers, samples: list[Sample], sandbox: str) -> None:
     """The opponents are honest, and good enough that a cheat has something to spoil."""
     played = play(
-        model=hall.player(sandbox, REPOSITORIES / "players" / "honest-model"),
-        attack=hall.player(sandbox, REPOSITORIES / "players" / "honest-attack"),
+        model=honest.player(sandbox, REPOSITORIES / "players" / "honest-model"),
+        attack=honest.player(sandbox, REPOSITORIES / "players" / "honest-attack"),
         samples=samples,
         rules=replace(RULES, attack_seconds_per_sample=10.0),
-        sandbox=hall.sandbox(sandbox),
+        sandbox=honest.sandbox(sandbox),
         seed=1,
         resources=RESOURCES,
     )

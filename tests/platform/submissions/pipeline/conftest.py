@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts.models import User
 from core import notify
 from evaluation.builder.base import LogLine
-from evaluation.builder.in_place_builder import ProcessBuilder
+from evaluation.builder.in_place_builder import InPlaceBuilder
 from evaluation.domain.players import Player as EnginePlayer
 from repositories.models import Repository
 from submissions import pipeline, player_builds, timeouts
@@ -93,7 +93,7 @@ def build_with(monkeypatch: pytest.MonkeyPatch) -> BuildWith:
     """Build with a builder that does something first; a lost claim is noticed immediately."""
 
     def choose(first: Callable[[LogLine], None]) -> None:
-        class Builder(ProcessBuilder):
+        class Builder(InPlaceBuilder):
             def build(self, source: Path, *, on_log: LogLine) -> EnginePlayer:
                 first(on_log)
                 return super().build(source, on_log=on_log)

@@ -312,10 +312,10 @@ WORKER = """
     settings.SANDBOX = "process"
     import django
     django.setup()
-    from evaluation.builder.in_place_builder import ProcessBuilder
+    from evaluation.builder.in_place_builder import InPlaceBuilder
     from submissions import pipeline, player_builds
 
-    class Slow(ProcessBuilder):
+    class Slow(InPlaceBuilder):
         def build(self, source, *, on_log):
             on_log("half done")
             time.sleep(600)
