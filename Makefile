@@ -3,9 +3,12 @@
 BIN := .venv/bin
 BASE_IMAGE := $(if $(GAUNTLET_BASE_IMAGE),$(GAUNTLET_BASE_IMAGE),gauntlet-base:latest)
 ARGS ?=
-# every test is in one of them, and what the database can change in both; tests/order.py adds the marks
-TEST_PASS := not journey or docker
+# tests/order.py adds the marks. Every test is in one of the passes, and what the database can change in both; the short
+# pass leaves most of that to the production pass
+SQLITE_PASS := not journey or docker
+SHORT_PASS := (not journey and (not database or both)) or docker
 PRODUCTION_PASS := (journey or database) and not docker
+PASS := $(if $(PRODUCTION_FOLLOWS),$(SHORT_PASS),$(SQLITE_PASS))
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-fast test-production check format bench base-image clean
@@ -28,11 +31,11 @@ demo: setup ## start the whole site on this laptop, with virtual teams (ARGS=--e
 test test-fast test-production: export OMP_NUM_THREADS := 1
 test: setup ## run the tests on SQLite, two processes a core; ARGS are pytest's (ARGS="-k budget", ARGS=-n0: one process)
 	@if docker image inspect '$(BASE_IMAGE)' >/dev/null 2>&1; then \
-	  $(BIN)/python -m pytest -n auto -m "$(TEST_PASS)" $(ARGS); \
+	  $(BIN)/python -m pytest -n auto -m "$(PASS)" $(ARGS); \
 	elif [ "$(CI)" = true ]; then \
 	  echo "make test: no Docker engine answers, or it has no image $(BASE_IMAGE); in CI that is an error" >&2; exit 1; \
 	else \
-	  status=0; $(BIN)/python -m pytest -n auto -m "($(TEST_PASS)) and not docker" $(ARGS) || status=$$?; \
+	  status=0; $(BIN)/python -m pytest -n auto -m "($(PASS)) and not docker" $(ARGS) || status=$$?; \
 	  echo "Left out: the tests of the Docker sandbox. Start a Docker engine, then: make base-image test"; exit $$status; \
 	fi
 

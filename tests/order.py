@@ -20,12 +20,17 @@ DATABASE_FOLDERS = tuple(
 
 
 def add_marks(items: Iterable[pytest.Item]) -> None:
-    """Mark journeys by their folder, and what the database can change by its folder or because it commits."""
+    """Mark journeys by their folder, and what the database can change by its folder or because it commits.
+
+    CI runs the latter on PostgreSQL; on SQLite, too, the first test of each file and what commits, if it is not slow.
+    """
     for item in items:
         if TESTS / "journeys" in item.path.parents:
             item.add_marker("journey")
         elif commits(item) or not set(DATABASE_FOLDERS).isdisjoint(item.path.parents):
             item.add_marker("database")
+            if (commits(item) or item.name.startswith("test_it_works")) and not seconds_of(item):
+                item.add_marker("both")
 
 
 def commits(item: pytest.Item) -> bool:

@@ -29,6 +29,6 @@ def match_seed(*, rules: RulesVersion, sample_set: SampleSet, model: Player, att
 
 def seed_identity(player: Player) -> str:
     """Return the identity of a player's owner, for seeds. A team has one repository per track."""
-    if player.repository_id is None:
+    if player.baseline:  # a copy that a team submitted, too
         return f"baseline {player.baseline}"
     return f"repository {player.repository_id}"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from competitions.models import Competition
+from competitions.models import Competition, Track
 from competitions.smoke_opponents import unpack_opponent
 from core import clock
 from core.errors import Fault
@@ -20,9 +20,10 @@ from evaluation.builder.base import Builder
 from evaluation.builder.choose_builder import choose_builder
 from evaluation.builder.docker_builder import DockerBuilder
 from evaluation.builder.settings import build_settings_from_environment
+from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import HostRefusal, ManifestRefusal, Refusal
 from evaluation.domain.players import Player as EnginePlayer
-from evaluation.domain.players import Track
+from evaluation.domain.players import Track as EngineTrack
 from evaluation.sandbox.host_paths import HostPaths
 from repositories.checkout import check_out
 from repositories.models import Repository
@@ -45,14 +46,21 @@ def build(submission: Submission, on_log: LogLine) -> Player:
     Raise `Refusal` (of the manifest, of the build) with the fix, or `Fault`.
     """
     repository = submission.repository
-    built = _builder().build(checkout_of(repository, submission.commit), on_log=on_log)
+    source = checkout_of(repository, submission.commit)
+    built = _builder().build(source, on_log=on_log)
     track_name = repository.track.name
     if built.track != track_name:
         raise ManifestRefusal(
             f'submission.toml: track is "{built.track}", but this repository is for the {track_name} track',
             fix=f'write track = "{track_name}", or push to the other repository',
         )
-    return _row(repository.track.competition, built, repository=repository, commit=submission.commit)
+    return _row(
+        repository.track.competition,
+        built,
+        repository=repository,
+        commit=submission.commit,
+        baseline=_same_baseline(repository.track, source),
+    )
 
 
 def baseline_player(competition: Competition, name: str, on_log: LogLine) -> Player:
@@ -73,7 +81,7 @@ def ready_player(player: Player, on_log: LogLine) -> EnginePlayer:
         builder.fetch(player.image)
         return EnginePlayer(
             name=player.title,
-            track=Track(player.track_name),
+            track=EngineTrack(player.track_name),
             command=tuple(player.command),
             digest=player.digest,
             image=player.image,
@@ -176,6 +184,17 @@ def _baseline_path(name: str) -> Path:
     return found
 
 
+def _same_baseline(track: Track, source: Path) -> str:
+    """Return the name of the track's baseline that has exactly the files of `source`; "" if there is none.
+
+    A copy of a baseline is that baseline, even if it was built first: the owner, the seeds and with them the scores
+    must not depend on which build was faster.
+    """
+    digest = tree_digest(source)
+    same = (each.name for each in baselines() if each.name in track.baselines and tree_digest(each.path) == digest)
+    return next(same, "")
+
+
 def _checkout_path(repository: Repository, commit: str) -> Path:
     folder: Path = settings.CHECKOUTS
     return folder / f"{repository.pk}-{commit}"
@@ -206,9 +225,10 @@ def _row(
             "created_at": clock.now(),
         },
     )
-    if image and not row.image:
-        row.image = image
-        row.save(update_fields=["image"])
+    if (image and not row.image) or (baseline and not row.baseline):
+        row.image = row.image or image
+        row.baseline = row.baseline or baseline
+        row.save(update_fields=["image", "baseline"])
     return row
 
 

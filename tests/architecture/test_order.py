@@ -15,12 +15,14 @@ from _pytest.mark.expression import Expression
 from tests.order import spread
 from tests.slots import Slot
 
-MARKS = ("docker", "journey", "database", "slow")
+MARKS = ("docker", "journey", "database", "both", "slow")
 
 
-def passes(root: Path) -> list[str]:
-    """The expressions of marks that the Makefile runs, one after the other."""
-    return re.findall(r"^\w+_PASS := (.*)$", (root / "Makefile").read_text(), re.MULTILINE)
+@pytest.fixture(scope="module")
+def passes(root: Path) -> dict[str, str]:
+    """The expressions of marks that the Makefile runs, by name."""
+    makefile = (root / "Makefile").read_text()
+    return {name.lower(): marks for name, marks in re.findall(r"^(\w+)_PASS := (.*)$", makefile, re.MULTILINE)}
 
 
 def chosen(expression: str, marks: frozenset[str]) -> bool:
@@ -32,23 +34,42 @@ def chosen(expression: str, marks: frozenset[str]) -> bool:
     return Expression.compile(expression).evaluate(has)
 
 
-def test_every_test_is_in_a_pass_whatever_its_marks(root: Path) -> None:
-    assert len(passes(root)) == 2
+def test_every_test_is_in_a_pass_whatever_its_marks(passes: dict[str, str]) -> None:
+    assert list(passes) == ["sqlite", "short", "production"]
     for size in range(len(MARKS) + 1):
         for marks in map(frozenset, itertools.combinations(MARKS, size)):
-            assert any(chosen(each, marks) for each in passes(root)), f"nothing runs a test with the marks {set(marks)}"
+            in_sqlite, in_short, in_production = (chosen(each, marks) for each in passes.values())
+            assert in_short or in_production, f"nothing runs a test with the marks {set(marks)} in CI"
+            assert in_sqlite >= in_short
 
 
-def test_what_the_database_can_change_runs_on_both(root: Path) -> None:
-    assert [chosen(each, frozenset({"database"})) for each in passes(root)] == [True, True]
-    assert [chosen(each, frozenset({"journey"})) for each in passes(root)] == [False, True]
-    assert [chosen(each, frozenset({"docker", "journey"})) for each in passes(root)] == [True, False]
-    assert [chosen(each, frozenset()) for each in passes(root)] == [True, False]
+@pytest.mark.parametrize(
+    ("marks", "expected"),
+    [
+        (set(), "sqlite short"),
+        ({"database"}, "sqlite production"),
+        ({"database", "both"}, "sqlite short production"),
+        ({"journey"}, "production"),
+        ({"journey", "docker"}, "sqlite short"),
+        ({"database", "docker"}, "sqlite short"),
+    ],
+)
+def test_what_the_database_can_change_runs_on_both(passes: dict[str, str], marks: set[str], expected: str) -> None:
+    assert [name for name, each in passes.items() if chosen(each, frozenset(marks))] == expected.split()
 
 
 @pytest.mark.usefixtures("transactional_db")
 def test_a_test_that_commits_is_marked(request: pytest.FixtureRequest) -> None:
-    assert request.node.get_closest_marker("database") is not None
+    marks = {mark.name for mark in request.node.iter_markers()}
+    assert {"database", "both"} <= marks
+
+
+@pytest.mark.usefixtures("transactional_db")
+@pytest.mark.slow(1)
+def test_a_slow_one_is_not_repeated(request: pytest.FixtureRequest) -> None:
+    marks = {mark.name for mark in request.node.iter_markers()}
+    assert "database" in marks
+    assert "both" not in marks
 
 
 def test_a_test_without_a_database_is_not_marked(request: pytest.FixtureRequest) -> None:

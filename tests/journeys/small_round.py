@@ -1,4 +1,6 @@
-"""Sets up a site at which a round of six a side has begun. Run with the settings of that site, Django set up.
+"""Sets up a site at which a round of six models and four attacks has begun.
+
+Run with the settings of that site, Django set up.
 
 Every name, commit and sample order is the same each time, so two sites must have the same outcome.
 """
@@ -25,7 +27,7 @@ from rounds import salts, services
 from submissions.models import Submission
 from submissions.player_builds import build
 
-SIDE = 6
+MODELS, ATTACKS = 6, 4
 SAMPLES = 3
 WEIGHTS = 'WEIGHTS = dict(np.load(Path(__file__).with_name("weights.npz"), allow_pickle=False))'
 SHAKEN = """
@@ -49,7 +51,7 @@ serve_attack(attack)
 
 
 def begin() -> None:
-    """Make the tables, the competition, sixteen teams with a submission each, and the round."""
+    """Make the tables, the competition, ten teams with a submission each, and the round."""
     call_command("migrate", verbosity=0)
     competition = import_competition(
         tomllib.loads(Path(__file__).with_name("small_round.toml").read_text(encoding="utf-8"))
@@ -57,9 +59,10 @@ def begin() -> None:
     Competition.objects.filter(pk=competition.pk).update(seed_salt="0123456789abcdef")
     path = next(baseline.path for baseline in baselines() if baseline.name == "gaussian-noise")
     bundled = (path / "main.py").read_text(encoding="utf-8")
-    for number in range(SIDE):
+    for number in range(MODELS):
         shaken = WEIGHTS + SHAKEN.format(number=number, size=number / 10)
         submit(competition, f"models-{number}", "model", "numpy-classifier", Change("main.py", WEIGHTS, shaken))
+    for number in range(ATTACKS):
         noise = Change("main.py", bundled, NOISE.format(draws=number + 1))
         submit(competition, f"noise-{number}", "untargeted", "gaussian-noise", noise)
     start_round(competition, User.objects.create_superuser("olga", "", "a long enough password"))
@@ -95,7 +98,7 @@ def start_round(competition: Competition, by: User) -> None:
     now = clock.now()
     planned = services.plan_round(
         competition=competition,
-        title="Six a side",
+        title="Six models, four attacks",
         kind="top-five",
         schedule="ladder",
         guard=False,

@@ -129,7 +129,7 @@ def play_round(
         database = Database(site, environment["DATABASE_URL"])
         programs = Programs(site, root, environment)
         running.append(programs)
-        for number, moment in enumerate(sorted(random.Random(4).sample(range(2, 60), MOMENTS))):
+        for number, moment in enumerate(sorted(random.Random(4).sample(range(2, 40), MOMENTS))):
             wait(f"{moment} pieces played", lambda moment=moment: database.played() >= moment)
             disturb(programs, database, number)
         wait("the end of the round", database.outcome, seconds=240.0)

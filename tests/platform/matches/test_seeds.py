@@ -76,6 +76,14 @@ def test_teams_tracks_and_opponents_have_different_seeds(
     assert len(set(seeds)) == len(seeds)
 
 
+def test_a_copy_of_a_baseline_that_a_team_submitted_first_has_the_seeds_of_the_baseline(
+    seed: Seed, sent: MakePlayer, model: Player, attack: Player
+) -> None:
+    copy = sent("owls", "model")
+    copy.baseline = model.baseline
+    assert seed(copy, attack) == seed(model, attack)
+
+
 def test_another_sample_set_and_other_rules_change_the_seed(
     seed: Seed, rules: RulesVersion, sample_sets: dict[str, SampleSet], model: Player, attack: Player
 ) -> None:

@@ -20,7 +20,7 @@ from competitions.sample_store import keep_samples, worst_cases
 from core import clock, notify, object_store
 from evaluation.domain.results import AuditReport, Outcome, SampleResult
 from matches import queue
-from matches.models import Worker
+from matches.models import Piece, Worker
 from matches.piece_result import PlayedPiece
 from matches.queue import Claim
 from repositories.models import Repository
@@ -160,9 +160,10 @@ class RoundFixture:
 
     def play(self, worker: Worker | None = None) -> int:
         """Play all waiting pieces; return how many."""
-        with connection.cursor() as cursor:
-            # PostgreSQL may have statistics of the empty tables, and then plans badly for hundreds of rows
-            cursor.execute("ANALYZE")
+        if Piece.objects.filter(state=Piece.State.WAITING).count() > 100:
+            with connection.cursor() as cursor:
+                # PostgreSQL may have statistics of the empty tables, and then plans badly for hundreds of rows
+                cursor.execute("ANALYZE")
         played = 0
         while claim := queue.claim(worker or self.worker()):
             queue.commit(claim, self.played(claim))

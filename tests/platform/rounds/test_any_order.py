@@ -58,7 +58,7 @@ from submissions.admission import check_may_submit
 from submissions.models import Player, QuotaSlot, Submission
 from tests.platform.rounds.conftest import RoundFixture, digest_of, distance_of
 
-STEPS = int(os.environ.get("GAUNTLET_STEPS", "400"))
+STEPS = int(os.environ.get("GAUNTLET_STEPS", "200"))
 EACH = 50
 """Steps from an empty competition on."""
 

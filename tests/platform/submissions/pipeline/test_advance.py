@@ -126,6 +126,30 @@ def test_equal_content_is_the_same_player(submit: Submit, root: Path) -> None:
     assert Player.objects.count() == 1
 
 
+@pytest.mark.parametrize("first", ["team", "site"])
+def test_a_copy_of_a_baseline_is_the_baseline_whichever_is_built_first(submit: Submit, root: Path, first: str) -> None:
+    """Otherwise its owner and its seeds, and with them the scores of others, would depend on which build was faster."""
+    submission = submit("model", root / "evaluation/baselines/numpy-classifier")
+    track = submission.repository.track
+    track.baselines = ["numpy-classifier"]
+    track.save()
+    if first == "site":
+        player_builds.baseline_player(track.competition, "numpy-classifier", print)
+    player = advanced(submission).player
+    assert player == player_builds.baseline_player(track.competition, "numpy-classifier", print)
+    assert player is not None
+    assert player.baseline == "numpy-classifier"
+
+
+def test_a_submission_that_is_named_as_a_baseline_later_is_one(submit: Submit, root: Path) -> None:
+    player = advanced(submit("model", root / "evaluation/baselines/numpy-classifier")).player
+    assert player is not None
+    assert player.baseline == ""
+    player_builds.baseline_player(player.competition, "numpy-classifier", print)
+    player.refresh_from_db()
+    assert player.baseline == "numpy-classifier"
+
+
 def test_a_modified_checkout_is_checked_out_again(submit: Submit, root: Path) -> None:
     player = advanced(submit("model", root / "evaluation/baselines/numpy-classifier")).player
     assert player is not None
