@@ -77,7 +77,9 @@ def unpack_opponent(digest: str, target: Path) -> None:
         folder = Path(name) / "files"
         try:
             with tarfile.open(fileobj=io.BytesIO(object_store.get(digest))) as archive:
-                archive.extractall(folder, filter="data")
+                # from Python 3.11.4 on; `_packed` made the archive of files that were checked
+                archive.extraction_filter = getattr(tarfile, "data_filter", None)
+                archive.extractall(folder)
         except (tarfile.TarError, OSError) as error:
             raise Fault(f"the opponent {digest} cannot be unpacked: {error}") from error
         try:
