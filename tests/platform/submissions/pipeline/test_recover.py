@@ -163,10 +163,10 @@ def test_a_worker_without_its_lease_writes_nothing(
         on_log("too late")
         raise SlowBuildRefusal("too late", fix="be quicker")
 
+    build_with(stall)
     # otherwise the lease may be renewed before the sweep, also by a flush of the log
     monkeypatch.setattr(pipeline, "RENEW_SECONDS", 3600.0)
     monkeypatch.setattr(pipeline, "FLUSH_SECONDS", 3600.0)
-    build_with(stall)
     advanced(submission)
 
     assert submission.state == Submission.State.RECEIVED
