@@ -170,7 +170,7 @@ def saved_layers(stream: FileStream, folder: Path) -> tuple[bytes, dict[str, Pat
     """Return the configuration and the layers of the image in the stream of `docker save`, as files of `folder`."""
     with tarfile.open(fileobj=stream, mode="r|") as archive:
         archive.extraction_filter = getattr(tarfile, "data_filter", None)  # from Python 3.11.4 on
-        archive.extractall(folder)  # noqa: S202 - the engine names the files: no image does
+        archive.extractall(folder)  # noqa: S202 - the engine chooses these names, not the image
     stream.read()  # a connection that was read to its end can be used again
     manifest = json.loads((folder / "manifest.json").read_bytes())[0]
     config = (folder / manifest["Config"]).read_bytes()

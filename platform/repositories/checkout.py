@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -12,8 +13,9 @@ from repositories.git_command import git
 def check_out(path: Path, commit: str, target: Path) -> None:
     """Check out `commit` of the bare repository `path` into the folder `target`: completely or not at all.
 
-    Safe to repeat and under concurrent calls. Uses no clone, hook or filter. The commit must have passed
-    `file_rules.check_files`. Raise `Fault` where git fails.
+    Without committed bytecode: Python runs it instead of the source, and the digest of a submission leaves it out, so
+    other code could pass for a baseline. Safe to repeat and under concurrent calls. Uses no clone, hook or filter. The
+    commit must have passed `file_rules.check_files`. Raise `Fault` where git fails.
     """
     if target.exists():
         return
@@ -24,7 +26,19 @@ def check_out(path: Path, commit: str, target: Path) -> None:
         apart = {"GIT_INDEX_FILE": str(Path(name).resolve() / "index"), "GIT_WORK_TREE": str(fresh.resolve())}
         git(path, "read-tree", commit, extra=apart)
         git(path, "checkout-index", "--all", extra=apart)
+        _remove_bytecode(fresh)
         _put(fresh, target)
+
+
+def _remove_bytecode(fresh: Path) -> None:
+    for folder, directories, files in os.walk(fresh):
+        for name in {"__pycache__"}.intersection([*directories, *files]):
+            path = Path(folder, name)
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+                directories.remove(name)
+            else:
+                path.unlink()
 
 
 def _put(fresh: Path, target: Path) -> None:

@@ -225,10 +225,13 @@ def _row(
             "created_at": clock.now(),
         },
     )
-    if (image and not row.image) or (baseline and not row.baseline):
-        row.image = row.image or image
-        row.baseline = row.baseline or baseline
-        row.save(update_fields=["image", "baseline"])
+    added = {
+        name: value for name, value in (("image", image), ("baseline", baseline)) if value and not getattr(row, name)
+    }
+    for name, value in added.items():
+        setattr(row, name, value)
+    if added:
+        row.save(update_fields=added)
     return row
 
 

@@ -86,13 +86,13 @@ def test_a_different_rebuild_stops_the_round_until_it_is_fixed(
     replay_failed(match, env.organiser)
     try_once()
     assert (begun.state, begun.problem) == ("scored", "")
-    connections = [
+    players = [
         player_builds.ready_player(player, lambda line: None)
         for player in (match.model, Player.objects.get(pk=attack.pk))
     ]
     undisturbed = play(
-        model=connections[0],
-        attack=connections[1],
+        model=players[0],
+        attack=players[1],
         samples=samples_of(begun.sample_set),
         rules=query_rules(match.rules.values, match.rules.version),
         sandbox=open_sandbox(),

@@ -44,7 +44,7 @@ def submit(repositories: dict[str, Repository], alice: User, tmp_path: Path) -> 
             work.mkdir()
             for name, text in content.items():
                 (work / name).write_text(text)
-        commit = _pushed(work, repository.path, f"submission-{number}")
+        commit = push_files(work, repository.path, f"submission-{number}")
         now = timezone.now()
         submission = Submission.objects.create(
             repository=repository,
@@ -71,7 +71,7 @@ def submit(repositories: dict[str, Repository], alice: User, tmp_path: Path) -> 
     return make
 
 
-def _pushed(work: Path, bare: Path, tag: str) -> str:
+def push_files(work: Path, bare: Path, tag: str) -> str:
     identity = ["-c", "user.name=Alice", "-c", "user.email=alice@example.org"]
 
     def git(*words: str) -> str:

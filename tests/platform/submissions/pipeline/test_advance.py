@@ -22,6 +22,7 @@ from submissions.build_logs import LAST_LINES, MAX_LINES
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
 from submissions.selectors import log_lines, whole_log
 from submissions.smoke_test import CHECK_LOCALLY
+from tests.platform.submissions.pipeline.conftest import push_files
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("sample_sets")]
 
@@ -139,6 +140,26 @@ def test_a_copy_of_a_baseline_is_the_baseline_whichever_is_built_first(submit: S
     assert player == player_builds.baseline_player(track.competition, "numpy-classifier", print)
     assert player is not None
     assert player.baseline == "numpy-classifier"
+
+
+@pytest.mark.parametrize("kind", ["directory", "nested", "file", "link"])
+def test_committed_bytecode_is_not_part_of_a_player(submit: Submit, root: Path, tmp_path: Path, kind: str) -> None:
+    """Python runs it in place of the source, and the digest leaves it out: other code would pass for the baseline."""
+    submission = submit("model", root / "evaluation/baselines/plain-resnet")
+    work = tmp_path / "work-1"
+    cache = work / "code" / "__pycache__" if kind == "nested" else work / "__pycache__"
+    if kind == "link":
+        cache.symlink_to("main.py")
+    elif kind == "file":
+        cache.write_text("a file")
+    else:
+        cache.mkdir(parents=True)
+        (cache / "network.cpython-311.pyc").write_bytes(b"other code")
+    submission.commit = push_files(work, submission.repository.path, "submission-2")
+    submission.save()
+    checkout = player_builds.checkout_of(submission.repository, submission.commit)
+    assert (checkout / "network.py").is_file()
+    assert not list(checkout.rglob("__pycache__"))
 
 
 def test_a_submission_that_is_named_as_a_baseline_later_is_one(submit: Submit, root: Path) -> None:
