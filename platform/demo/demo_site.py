@@ -28,7 +28,7 @@ COMPETITION_FILE = Path(__file__).with_name("digits.toml")
 ORGANISER = "olga"
 SEED_SALT = "d1" * 32
 """Nothing is secret in the demo: with one salt, its leaderboards are the same everywhere."""
-READER = VirtualTeam("you", "Your team", (noise_with_draws(25, "My first attack"),))
+READER = VirtualTeam("you", "Your team", (noise_with_draws(8, "My first attack"),))
 
 Say = Callable[[str], None]
 
@@ -118,10 +118,15 @@ class DemoSite:
             f"The demo plays {samples} validation samples and {budget} queries a sample; in 2018 it was 200 and 1,000."
         )
 
-    def submit_all(self) -> None:
-        """Register all teams and push their entries. The virtual teams have lower priority than the reader's."""
+    def submit_all(self, *, one_at_a_time: bool) -> None:
+        """Register all teams and push their entries. The virtual teams have lower priority than the reader's.
+
+        With `one_at_a_time`, each waits until those before it are built: one builder stays free for the reader.
+        """
         for team in TEAMS:
             if any(map(self._plays, team.entries)):
+                if one_at_a_time:
+                    self._wait_for_builds()
                 self.enter(team)
                 Participation.objects.filter(team__slug=team.slug).update(low_priority=True)
                 self.submit(team)
@@ -145,6 +150,13 @@ class DemoSite:
             if key not in self._reported:
                 self._reported.add(key)
                 self._say(f"{self.time()}  {line}")
+
+    def _wait_for_builds(self) -> None:
+        of_others = ~Q(repository__entry__team__slug=READER.slug)
+        while Submission.objects.filter(of_others, state__in=Submission.UNDER_WAY).exists():
+            self.check()
+            self.say_news()
+            time.sleep(0.2)
 
     def _plays(self, entry: Entry) -> bool:
         """Return whether the competition has the entry's submission as a baseline: small competitions get small

@@ -40,6 +40,7 @@ def test_it_works(undisturbed: Undisturbed, board_rows: Callable[[str], list[str
     rows = board_rows(output)
     assert "6 validation samples" in output
     assert output.count(" received: ") == 7
+    assert output.index("git clone") < output.index(" received: "), "the reader need not wait for the virtual teams"
     for title in ("Models", "Untargeted attacks", "Targeted attacks"):
         assert title in output
     assert [row.split("│")[1].strip() for row in rows][:1] == ["Small Wrens"], "the perceptron beats its shaken copies"

@@ -8,12 +8,15 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from foolbox.attacks import L2RepeatedAdditiveGaussianNoiseAttack
+from foolbox.criteria import Misclassification
 from numpy.typing import NDArray
 
 from evaluation.baselines.catalogue import Baseline, baselines
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.players import Track
 from gauntlet import BudgetExhausted, ModelHandle
+from gauntlet.foolbox_adapter import FoolboxModel
 from gauntlet.handle import Clock
 
 BUDGET = 1000
@@ -70,3 +73,35 @@ def test_it_ends_in_order_where_nothing_is_adversarial(
     truth = load_dataset("digits").samples("validation", 1)[0].label
     handle = attack_one(load_main, baseline, lambda images: np.full(len(images), truth))
     assert handle.best is None
+
+
+def test_gaussian_noise_is_foolboxs(load_main: Callable[[str], ModuleType]) -> None:
+    """It asks the queries of foolbox's attack, to the last digit."""
+    gaussian_noise = load_main("gaussian-noise")
+    predict = load_main("numpy-classifier").predict
+    image = load_dataset("digits").samples("validation", 1)[0].image
+    label = int(predict(image[np.newaxis])[0])
+    asked: list[NDArray[np.uint8]] = []
+
+    def ask(images: NDArray[np.uint8]) -> tuple[list[int], int]:
+        asked.extend(images)
+        return [int(found) for found in predict(images)], BUDGET - len(asked)
+
+    def handle() -> ModelHandle:
+        np.random.seed(0)
+        asked.clear()
+        return ModelHandle(ask, image=image, label=label, target=None, classes=10, budget=BUDGET, clock=Clock(600.0))
+
+    gaussian_noise.attack(handle(), image, label, target=None, rng=np.random.default_rng(0))
+    own = np.stack(asked)
+
+    foolbox_model, clean = FoolboxModel(handle()), image[np.newaxis].astype(np.float32) / 255
+    noise = L2RepeatedAdditiveGaussianNoiseAttack(repeats=gaussian_noise.DRAWS, check_trivial=False)
+    low, high = 0.0, gaussian_noise.LARGEST
+    size = high
+    for _ in range(gaussian_noise.ROUNDS):
+        found = noise.run(foolbox_model, clean, Misclassification(np.array([label])), epsilon=size)
+        low, high = (low, size) if (found != clean).any() else (size, high)
+        size = (low + high) / 2
+    assert len(own) > gaussian_noise.DRAWS
+    np.testing.assert_array_equal(own, np.stack(asked))

@@ -66,9 +66,9 @@ class Command(BaseCommand):
         competition = site.open()
         supervisor.start()
         self.stdout.write(_welcome(supervisor.url, site.settings()))
-        site.submit_all()
         command = site.prepare_reader()
         self.stdout.write(self._logins(site, command))
+        site.submit_all(one_at_a_time=not given["exit"])
         site.watch(limit=given["limit"])
         print_boards(boards(competition), Console(width=100))
         if given["full"]:
