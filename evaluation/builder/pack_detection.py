@@ -6,14 +6,14 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 import requests
-from repo2docker import buildpacks
-from repo2docker.utils import chdir, get_platform
 
 from evaluation.builder.build_context import ContextEntry
 from evaluation.builder.settings import MIRROR_ARGUMENTS
@@ -23,16 +23,16 @@ LEAN = "lean"
 DOCKERFILE = "dockerfile"
 
 # the order of repo2docker's application (2026.4)
-_PACKS: tuple[type[Any], ...] = (
-    buildpacks.LegacyBinderDockerBuildPack,
-    buildpacks.DockerBuildPack,
-    buildpacks.JuliaProjectTomlBuildPack,
-    buildpacks.JuliaRequireBuildPack,
-    buildpacks.NixBuildPack,
-    buildpacks.RBuildPack,
-    buildpacks.CondaBuildPack,
-    buildpacks.PipfileBuildPack,
-    buildpacks.PythonBuildPack,
+_PACKS = (
+    "LegacyBinderDockerBuildPack",
+    "DockerBuildPack",
+    "JuliaProjectTomlBuildPack",
+    "JuliaRequireBuildPack",
+    "NixBuildPack",
+    "RBuildPack",
+    "CondaBuildPack",
+    "PipfileBuildPack",
+    "PythonBuildPack",
 )
 
 _USER = {"NB_USER": "player", "NB_UID": "1000"}
@@ -45,7 +45,6 @@ _MIRRORS = "".join(f"ARG {name}\n" for name in MIRROR_ARGUMENTS)
 # packages of buildpack-deps, the usual base image of its packs, which a lean base image may lack
 _BASE_PACKAGES = frozenset({"bzip2", "ca-certificates", "curl", "git", "wget"})
 
-_BUILDPACKS_DIRECTORY = Path(buildpacks.__file__).parent
 _ENTRYPOINT_FILES = ("repo2docker-entrypoint", "python3-login")
 
 # repo2docker reads the repository from the working directory, of which a process has only one
@@ -69,39 +68,39 @@ def detect_pack(source: Path, base_python: str) -> str:
     Raise `BuildRefusal` if repo2docker cannot read the configuration files.
     """
     with _inside(source):
-        pack = next((kind for kind in _PACKS if _call_pack(kind, kind("").detect)), None)
-        if pack is buildpacks.DockerBuildPack:
+        pack = next((name for name in _PACKS if _call_pack(name, _pack(name)("").detect)), None)
+        if pack == "DockerBuildPack":
             return DOCKERFILE
-        if pack is None or pack is buildpacks.PythonBuildPack:
-            name, version, _ = _call_pack(pack, lambda: buildpacks.PythonBuildPack("").runtime)
+        if pack is None or pack == "PythonBuildPack":
+            name, version, _ = _call_pack(pack, lambda: _pack("PythonBuildPack")("").runtime)
             if name is None or (name == "python" and version in (None, base_python, base_python.partition(".")[0])):
                 return LEAN
             if pack is None:
                 raise BuildRefusal(f"runtime.txt: {name!r} is not supported", fix=f"write python-{base_python}")
-        return str(pack.__name__)
+        return pack
 
 
 def dockerfile_of(source: Path) -> str:
     """Return the path, below `source`, of the Dockerfile that repo2docker uses."""
     with _inside(source):
-        return str(buildpacks.DockerBuildPack("").binder_path("Dockerfile"))
+        return str(_pack("DockerBuildPack")("").binder_path("Dockerfile"))
 
 
 def render_pack(source: Path, name: str, base_image: str) -> PackRecipe:
     """Return the output of repo2docker's pack `name` for `source`, on `base_image`. Raise `BuildRefusal`."""
-    kind = next(kind for kind in _PACKS if kind.__name__ == name)
+    directory = Path(_buildpacks().__file__ or "").parent
     with _inside(source):
-        pack = kind(base_image)
+        pack = _pack(name)(base_image)
         pack.appendix = _APPENDIX
-        pack.platform = get_platform()
+        pack.platform = import_module("repo2docker.utils").get_platform()
         # the default names contain the path where repo2docker is installed, which differs between hosts
         pack.generate_build_context_filename = _context_name
         packages = pack.get_base_packages() | _BASE_PACKAGES
         pack.get_base_packages = lambda: packages
-        dockerfile = _call_pack(kind, lambda: pack.render(dict(_USER)))
-        scripts = [_context_name(path) for path in sorted(_call_pack(kind, pack.get_build_script_files))]
+        dockerfile = _call_pack(name, lambda: pack.render(dict(_USER)))
+        scripts = [_context_name(path) for path in sorted(_call_pack(name, pack.get_build_script_files))]
     files = [ContextEntry(target, Path(path), executable=True) for target, path in scripts]
-    files += [ContextEntry(file, _BUILDPACKS_DIRECTORY / file, executable=True) for file in _ENTRYPOINT_FILES]
+    files += [ContextEntry(file, directory / file, executable=True) for file in _ENTRYPOINT_FILES]
     # declared without a value: the steps get the operator's mirrors as build arguments, and no image keeps them
     dockerfile = re.sub(r"^(FROM .*\n)", r"\1" + _MIRRORS, dockerfile.lstrip(), count=1)
     return PackRecipe(dockerfile, tuple(sorted(_USER.items())), tuple(files))
@@ -113,20 +112,29 @@ def _inside(source: Path) -> Iterator[None]:
         yield
 
 
-def _call_pack(kind: type[Any] | None, function: Callable[[], Result]) -> Result:
+def _buildpacks() -> ModuleType:
+    """Import repo2docker when it is first needed: every process of the site would start half a second later."""
+    return import_module("repo2docker.buildpacks")
+
+
+def _pack(name: str) -> Any:
+    return getattr(_buildpacks(), name)
+
+
+def _call_pack(name: str | None, function: Callable[[], Result]) -> Result:
     try:
         return function()
     except requests.RequestException as error:  # some packs look up available versions online
-        raise Fault(f"repo2docker ({kind.__name__ if kind else None}) cannot reach a package index: {error}") from error
+        raise Fault(f"repo2docker ({name}) cannot reach a package index: {error}") from error
     except Exception as error:  # its packs raise any error of their parsers
-        name = kind.__name__ if kind else "BuildPack"
         raise BuildRefusal(
-            f"repo2docker ({name}) cannot read the configuration files: {error}",
+            f"repo2docker ({name or 'BuildPack'}) cannot read the configuration files: {error}",
             fix="correct them; see https://repo2docker.readthedocs.io/en/latest/configuration",
         ) from error
 
 
 def _context_name(path: str, hash_length: int = 6) -> tuple[str, str]:
     """Return the name in the context and the path on this host of one of repo2docker's build scripts."""
-    place = Path(os.path.normpath(_BUILDPACKS_DIRECTORY / path))
-    return f"build_script_files/{place.relative_to(_BUILDPACKS_DIRECTORY).as_posix().replace('/', '-')}", str(place)
+    directory = Path(_buildpacks().__file__ or "").parent
+    place = Path(os.path.normpath(directory / path))
+    return f"build_script_files/{place.relative_to(directory).as_posix().replace('/', '-')}", str(place)

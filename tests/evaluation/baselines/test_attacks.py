@@ -8,7 +8,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from foolbox.attacks import L2RepeatedAdditiveGaussianNoiseAttack
+from foolbox.attacks.additive_noise import L2RepeatedAdditiveGaussianNoiseAttack
 from foolbox.criteria import Misclassification
 from numpy.typing import NDArray
 
