@@ -18,6 +18,8 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings as settings_of_site
+from django.contrib.contenttypes.management import create_contenttypes
+from django.db.models.signals import post_migrate
 from hypothesis import HealthCheck, settings
 
 from evaluation.sandbox.bubblewrap import bubblewrap_works
@@ -55,6 +57,22 @@ def django_db_modify_db_settings_parallel_suffix(slot: Slot) -> None:
     for database in settings_of_site.DATABASES.values():
         test = database.setdefault("TEST", {})
         test["NAME"] = f"{test.get('NAME') or 'test_' + str(database['NAME'])}_{slot.number}"
+
+
+@pytest.fixture(scope="session")
+def django_db_use_migrations() -> bool:
+    """Make the tables from the models, which is much faster. Journeys migrate, and `make check` compares the two."""
+    return False
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> None:
+    """Emptying the database after a test that commits does not make permissions and content types again.
+
+    No page reads permissions, content types are made when first needed, and it took most of the time of such a test.
+    """
+    post_migrate.disconnect(dispatch_uid="django.contrib.auth.management.create_permissions")
+    post_migrate.disconnect(create_contenttypes)
 
 
 @pytest.fixture(scope="session")

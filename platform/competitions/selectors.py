@@ -12,7 +12,7 @@ from accounts.selectors import is_member
 from competitions.models import Competition, Entry, FreezeWindow, Organiser, RulesVersion, SampleSet
 from competitions.sample_store import image_hashes
 from core import clock
-from core.errors import Fault
+from core.errors import Fault, Refusal
 
 SHOWN = (SampleSet.Purpose.DEVELOPMENT, SampleSet.Purpose.VALIDATION)
 """Purposes of sets that are public or played all the time."""
@@ -23,6 +23,12 @@ def may_organise(user: User | AnonymousUser, competition: Competition) -> bool:
     if not user.is_active:
         return False
     return user.is_superuser or Organiser.objects.filter(competition=competition, user_id=user.pk).exists()
+
+
+def require_organiser(by: User | AnonymousUser, competition: Competition) -> None:
+    """Raise `Refusal` for anyone but organisers of the competition."""
+    if not may_organise(by, competition):
+        raise Refusal(f"only organisers of {competition.title} can do this", fix="ask an organiser")
 
 
 def sees_everything_of(user: User | AnonymousUser, entry: Entry) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 
 from competitions.models import Competition, FreezeWindow
-from competitions.selectors import effective_windows, may_organise
+from competitions.selectors import effective_windows, require_organiser
 from core import clock, events
 from core.errors import Refusal
 from core.models import Event
@@ -36,7 +36,7 @@ def plan_window(
     the past, ends before it begins, or overlaps another one.
     """
     with transaction.atomic():
-        _require_organiser(competition, by)
+        require_organiser(by, competition)
         reason = _checked_reason(reason)
         window = FreezeWindow(competition=competition, starts_at=starts_at, ends_at=ends_at, reason=reason)
         check_plan(window)
@@ -161,7 +161,7 @@ def _change(window: FreezeWindow, verb: str, by: User, reason: str, **times: dat
 
 def _locked(window: FreezeWindow, by: User) -> FreezeWindow:
     """Lock and return the window. Raise `Refusal` if `by` is no organiser, or it has ended or was called off."""
-    _require_organiser(window.competition, by)
+    require_organiser(by, window.competition)
     _lock(window.competition)
     locked = FreezeWindow.objects.select_related("competition").get(pk=window.pk)
     if locked.called_off_at is not None:
@@ -189,11 +189,6 @@ def _check_unbegun(window: FreezeWindow) -> None:
 
 def _lock(competition: Competition) -> None:
     Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
-
-
-def _require_organiser(competition: Competition, by: User) -> None:
-    if not may_organise(by, competition):
-        raise Refusal("only organisers can change freeze windows", fix="ask an organiser of the competition")
 
 
 def _times(window: FreezeWindow) -> dict[str, Any]:

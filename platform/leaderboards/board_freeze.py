@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import Max
 
 from competitions.models import Competition, Track
-from competitions.selectors import may_organise
+from competitions.selectors import require_organiser
 from core import clock, events
 from core.errors import Refusal
 from leaderboards.models import Evaluation, Rejudging, Snapshot
@@ -80,8 +80,7 @@ def _last_known(competition: Competition) -> list[datetime]:
 
 
 def _locked(competition: Competition, by: User) -> Competition:
-    if not may_organise(by, competition):
-        raise Refusal("only organisers can freeze or unfreeze leaderboards", fix=f"ask an organiser of {competition}")
+    require_organiser(by, competition)
     return Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
 
 

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from competitions.models import Competition, RulesVersion, SampleSet, Track
-from competitions.selectors import may_organise
+from competitions.selectors import require_organiser
 from core import clock, events
 from core.errors import Fault, Refusal
 from core.notify import notify
@@ -42,7 +42,7 @@ def begin_rejudging(*, competition: Competition, submissions: Sequence[Submissio
     Raise `Refusal` where `by` does not organise the competition, or a submission cannot be measured again.
     """
     with transaction.atomic():
-        _check_organiser(competition, by)
+        require_organiser(by, competition)
         keys = sorted({submission.pk for submission in submissions})
         current = list(
             Submission.objects.select_for_update(of=("self",), no_key=True)
@@ -151,13 +151,8 @@ def discard_rejudging(*, rejudging: Rejudging, by: User, reason: str) -> None:
     rejudging.refresh_from_db()
 
 
-def _check_organiser(competition: Competition, by: User) -> None:
-    if not may_organise(by, competition):
-        raise Refusal("only organisers can rejudge", fix=f"ask an organiser of {competition}")
-
-
 def _locked(rejudging: Rejudging, by: User, states: Sequence[str]) -> Rejudging:
-    _check_organiser(rejudging.competition, by)
+    require_organiser(by, rejudging.competition)
     current = Rejudging.objects.select_for_update(no_key=True).get(pk=rejudging.pk)
     if current.state not in states:
         fix = "wait until it is compared, or discard it" if current.state in OPEN else "start a new rejudging"

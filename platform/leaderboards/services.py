@@ -16,7 +16,7 @@ from django.db.models import Exists, Max, OuterRef, Q
 
 from competitions.models import Competition, Track
 from competitions.rules import query_rules
-from competitions.selectors import may_organise, rules_in_force
+from competitions.selectors import require_organiser, rules_in_force
 from core import clock, events, faults
 from core.errors import Fault, GauntletError, Refusal
 from core.notify import notify
@@ -211,8 +211,7 @@ def re_evaluate(*, submission: Submission, by: User, reason: str) -> Evaluation:
     with transaction.atomic():
         submission = _locked(submission)
         track = submission.repository.track
-        if not may_organise(by, track.competition):
-            raise Refusal("only organisers can re-evaluate submissions", fix="ask an organiser of the competition")
+        require_organiser(by, track.competition)
         if not _counts(submission):
             raise Refusal(f"{submission} is not ready, or disqualified", fix="choose a ready submission")
         if submission.evaluations.filter(COUNTED, state=Evaluation.State.PLAYING).exists():

@@ -8,12 +8,13 @@ from django.db import transaction
 from django.db.models import Q
 
 from competitions.models import Track
+from competitions.selectors import require_organiser
 from core import events, notify
 from core.errors import Refusal
 from rounds.engine_adapter import facts_of
 from rounds.models import Decision, Round, RoundEntry
 from rounds.progression import RESULT
-from rounds.transitions import locked, move, require_organiser, require_reason, require_state
+from rounds.transitions import locked, move, require_reason, require_state
 
 if TYPE_CHECKING:
     from accounts.models import User

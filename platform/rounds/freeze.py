@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 
 from competitions.models import FreezeWindow, Track
-from competitions.selectors import rules_in_force
+from competitions.selectors import require_organiser, rules_in_force
 from core import clock, faults
 from core.errors import GauntletError, Refusal
 from core.times import in_words
@@ -18,7 +18,7 @@ from rounds import salts
 from rounds.engine_adapter import check_field, commitment_to_field
 from rounds.entries import eligible_entries
 from rounds.models import Round, RoundEntry
-from rounds.transitions import lock_competition, locked, move, record_problem, require_organiser, require_state
+from rounds.transitions import lock_competition, locked, move, record_problem, require_state
 
 if TYPE_CHECKING:
     from accounts.models import User

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
+from competitions.selectors import require_organiser
 from core import events, object_store
 from core.errors import Refusal
 from rounds.engine_adapter import facts_of, frozen, outcome_of, prizes_of
 from rounds.models import Round, RoundEntry
-from rounds.transitions import locked, require_organiser, require_reason, require_state
+from rounds.transitions import locked, require_reason, require_state
 
 if TYPE_CHECKING:
     from accounts.models import User

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Max
 
 from competitions.models import Competition, SampleSet
-from competitions.selectors import rules_in_force
+from competitions.selectors import require_organiser, rules_in_force
 from competitions.services import commitment_of, draw_samples, keep_draw, plan_window
 from core import clock, events
 from core.errors import Refusal
@@ -19,7 +19,6 @@ from rounds import salts
 from rounds.engine_adapter import MOST_SAMPLES, check_field
 from rounds.entries import eligible_entries
 from rounds.models import Round
-from rounds.transitions import require_organiser
 
 if TYPE_CHECKING:
     from accounts.models import User

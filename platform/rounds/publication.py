@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
+from competitions.selectors import require_organiser
 from competitions.services import draw_validation_set, keep_validation_set
 from competitions.validation_renewal import Renewal
 from core import events, faults
@@ -16,7 +17,7 @@ from leaderboards.services import set_pool, take_snapshot
 from rounds.freeze import words
 from rounds.models import Round
 from rounds.preview import Preview, preview, preview_digest
-from rounds.transitions import lock_competition, locked, move, require_organiser, require_state
+from rounds.transitions import lock_competition, locked, move, require_state
 from submissions.models import Submission
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from competitions.models import Competition, SampleSet
+from competitions.selectors import require_organiser
 from core import clock, events, object_store
 from core.errors import Fault, Refusal
 from core.models import Event
@@ -25,7 +26,7 @@ from rounds.embargo import embargo_reason
 from rounds.models import Release, Round, RoundEntry
 from rounds.open_source import is_open_source
 from rounds.signing_keys import public_key
-from rounds.transitions import require_organiser, require_reason, require_state
+from rounds.transitions import require_reason, require_state
 from submissions.models import Submission
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
+from competitions.selectors import require_organiser
 from competitions.services import call_off_window
 from core import clock, notify
 from matches import services as matches
@@ -22,7 +23,6 @@ from rounds.transitions import (
     locked,
     move,
     record_problem,
-    require_organiser,
     require_reason,
     require_state,
 )

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 
 from competitions.models import Competition
-from competitions.selectors import may_organise
 from core import clock, events
 from core.errors import Refusal
 from rounds.models import Round
@@ -31,12 +30,6 @@ _NEXT = {
     State.CANCELLED: "plan another round",
 }
 """The possible next action in each state."""
-
-
-def require_organiser(by: User, competition: Competition) -> None:
-    """Raise `Refusal` for anyone but organisers of the competition."""
-    if not may_organise(by, competition):
-        raise Refusal(f"only organisers of {competition.title} can run its rounds", fix="ask one of them")
 
 
 def require_reason(reason: str, act: str) -> str:

@@ -9,7 +9,7 @@ from django.db import transaction
 
 from accounts.models import User
 from accounts.selectors import is_member
-from competitions.selectors import may_organise
+from competitions.selectors import require_organiser
 from core import clock, events, notify
 from core.errors import Fault, Refusal
 from repositories.git_reader import GitReader
@@ -88,7 +88,7 @@ def withdraw(*, submission: Submission, by: User) -> None:
 
 def retry(*, submission: Submission, by: User, reason: str) -> None:
     """Build and check a refused submission again, with a new deadline. Organisers only."""
-    _check_organiser(submission, by)
+    require_organiser(by, submission.repository.entry.competition)
     with transaction.atomic():
         held = _locked(submission)
         newest = held.builds.last()
@@ -108,7 +108,7 @@ def retry(*, submission: Submission, by: User, reason: str) -> None:
 
 def disqualify(*, submission: Submission, by: User, reason: str) -> None:
     """Remove a submission from the leaderboards with a reason. Organisers only."""
-    _check_organiser(submission, by)
+    require_organiser(by, submission.repository.entry.competition)
     if not reason.strip():
         raise Refusal("a disqualification needs a reason; the team sees it", fix="enter a reason")
     _judge(submission, by, "disqualify", reason.strip())
@@ -116,7 +116,7 @@ def disqualify(*, submission: Submission, by: User, reason: str) -> None:
 
 def reinstate(*, submission: Submission, by: User, reason: str) -> None:
     """Undo a disqualification. Organisers only."""
-    _check_organiser(submission, by)
+    require_organiser(by, submission.repository.entry.competition)
     _judge(submission, by, "reinstate", reason)
 
 
@@ -127,7 +127,7 @@ def refund(*, submission: Submission, reason: str) -> bool:
 
 def refund_fault(*, submission: Submission, by: User, reason: str) -> None:
     """Refund the slot of a platform error that waits for an organiser. Organisers only."""
-    _check_organiser(submission, by)
+    require_organiser(by, submission.repository.entry.competition)
     with transaction.atomic():
         quota_ledger.lock(submission.repository)
         slot = QuotaSlot.objects.filter(submission=submission).first()
@@ -178,9 +178,3 @@ def _check_commit_is_not_reserved(submission: Submission) -> None:
             f"commit {slot.commit[:7]} is being submitted again as {slot.tag}",
             fix="look at that submission in a few minutes; retry this one if that push failed",
         )
-
-
-def _check_organiser(submission: Submission, by: User) -> None:
-    competition = submission.repository.entry.competition
-    if not may_organise(by, competition):
-        raise Refusal(f"only organisers of {competition.title} can do this", fix="ask an organiser")
