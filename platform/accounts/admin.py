@@ -56,7 +56,7 @@ class PersonAdmin(DjangoUserAdmin, PeopleAdmin):
     change_user_password_template = "admin/accounts/change_password.html"  # noqa: S105 - a template
     list_display = ("username", "email", "is_active", "is_staff", "is_superuser", "date_joined", "last_login")
     list_filter = ("is_active", "is_staff", "is_superuser")
-    counts = ("memberships", "tokens", "organiser_roles", "submissions")
+    counts = ("memberships", "tokens")
 
 
 @admin.register(Group)
@@ -79,7 +79,6 @@ class EmailAddressAdmin(PeopleAdmin):
 class TeamAdmin(ReadOnlyAdmin):
     """Teams. Captains invite and remove members on the site."""
 
-    organised_by = "entry__competition__organisers"
     counts = ("memberships",)
     list_display = ("slug", "name", "created_at")
     search_fields = ("slug", "name", "members__username")
@@ -91,7 +90,6 @@ class TeamAdmin(ReadOnlyAdmin):
 class MembershipAdmin(ReadOnlyAdmin):
     """Memberships of teams."""
 
-    organised_by = "team__entry__competition__organisers"
     list_display = ("user", linked("team"), "role", "joined_at")
     list_filter = ("role",)
     list_select_related = ("user", "team")

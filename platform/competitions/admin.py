@@ -11,6 +11,8 @@ from django.db.models import Max
 from django.forms import ModelForm
 from django.http import HttpRequest
 
+from accounts.admin import MembershipAdmin, PersonAdmin, TeamAdmin
+from competitions.extension_points import owns_window, sets_in_use
 from competitions.forms import ChangeWindowForm, ExtendForm, RulesForm, SampleSetForm, WindowForm
 from competitions.models import Competition, Entry, FreezeWindow, Organiser, RulesVersion, SampleSet, Track
 from competitions.services import (
@@ -31,6 +33,10 @@ from core.errors import Refusal
 if TYPE_CHECKING:
     from accounts.models import User
 
+PersonAdmin.add_counts("organiser_roles")
+TeamAdmin.organised_by = "entry__competition__organisers"
+MembershipAdmin.organised_by = "team__entry__competition__organisers"
+
 OF_COMPETITION = ("competition", RelatedOnlyFieldListFilter)
 
 
@@ -39,7 +45,7 @@ class CompetitionAdmin(EditableAdmin):
     """Competitions. The slug is part of addresses and never changes."""
 
     organised_by = "organisers"
-    counts = ("tracks", "rules_versions", "sample_sets", "freeze_windows", "organiser_roles", "entries", "players")
+    counts = ("tracks", "rules_versions", "sample_sets", "freeze_windows", "organiser_roles", "entries")
     list_display = ("title", "slug", "starts_at", "ends_at", "public", "licence_policy")
     list_filter = ("public", "licence_policy")
     search_fields = ("slug", "title", "summary")
@@ -52,7 +58,6 @@ class TrackAdmin(EditableAdmin):
     """Tracks of competitions."""
 
     organised_by = "competition__organisers"
-    counts = ("repositories", "pools", "standings")
     list_display = ("__str__", linked("competition"), "name", "title", "quota", "baselines")
     list_filter = (OF_COMPETITION, "name")
     list_select_related = ("competition",)
@@ -66,7 +71,6 @@ class RulesVersionAdmin(RecordedAdmin, ReadOnlyAdmin):
 
     form = RulesForm
     organised_by = "competition__organisers"
-    counts = ("matches", "evaluations")
     list_display = ("__str__", linked("competition"), "version", "note", "created_at")
     list_filter = (OF_COMPETITION,)
     list_select_related = ("competition",)
@@ -100,7 +104,6 @@ class SampleSetAdmin(RecordedAdmin, ReadOnlyAdmin):
 
     form = SampleSetForm
     organised_by = "competition__organisers"
-    counts = ("matches", "evaluations")
     list_display = (
         "__str__",
         linked("competition"),
@@ -140,8 +143,9 @@ class SampleSetAdmin(RecordedAdmin, ReadOnlyAdmin):
 
 
 def _is_used(row: SampleSet) -> bool:
-    drawn = row.drawn_from_id is not None or row.replaces_id is not None or row.draws.exists()
-    return drawn or row.matches.exists() or row.evaluations.exists()
+    if row.drawn_from_id is not None or row.replaces_id is not None or row.draws.exists():
+        return True
+    return any(used.filter(pk=row.pk).exists() for used in sets_in_use.answers())
 
 
 def _call_off(window: FreezeWindow, by: User, reason: str) -> None:
@@ -234,7 +238,7 @@ def _can_change(window: FreezeWindow) -> bool:
 
 
 def _belongs_to_round(window: FreezeWindow) -> bool:
-    return hasattr(window, "round")
+    return any(owns_window.answers(window))
 
 
 @admin.register(Organiser)
@@ -268,7 +272,6 @@ class EntryAdmin(EditableAdmin):
     """Teams that take part. Only prize eligibility and low priority can be changed here."""
 
     organised_by = "competition__organisers"
-    counts = ("repositories", "standings")
     list_display = (
         "__str__",
         linked("team"),

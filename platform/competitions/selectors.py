@@ -9,6 +9,7 @@ from django.db.models import Q, QuerySet
 
 from accounts.models import Invitation, Team, User
 from accounts.selectors import is_member
+from competitions.extension_points import sets_in_use
 from competitions.models import Competition, Entry, FreezeWindow, Organiser, RulesVersion, SampleSet
 from competitions.sample_store import image_hashes
 from core import clock
@@ -104,7 +105,9 @@ def shown_sets() -> QuerySet[SampleSet]:
 
     Sets drawn for rounds are represented by their sources.
     """
-    shown = Q(purpose__in=SHOWN) | Q(matches__isnull=False) | Q(draws__isnull=False)
+    shown = Q(purpose__in=SHOWN) | Q(draws__isnull=False)
+    for used in sets_in_use.answers():
+        shown |= Q(pk__in=used)
     return SampleSet.objects.filter(shown, drawn_from__isnull=True).order_by("pk").distinct()
 
 

@@ -1,6 +1,7 @@
 """Notifications that wake a worker. The database has the state, so a lost notification costs time, never work.
 
-Tasks are named by strings, so that a lower app can notify a higher one without importing it.
+Tasks are named by strings, since an app's tasks import what notifies them. No app names a higher app's task: it sends a
+signal, and the higher app notifies its own task.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.utils.html import format_html, format_html_join
 
 from accounts.models import User
-from competitions.admin import CompetitionAdmin
+from competitions.admin import CompetitionAdmin, EntryAdmin, RulesVersionAdmin, SampleSetAdmin, TrackAdmin
 from competitions.models import Competition
 from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import labelled, link_to, linked
@@ -15,10 +15,18 @@ from core.administration.permissions import ReadOnlyAdmin
 from leaderboards import services
 from leaderboards.models import Evaluation, Pool, PoolPlace, Rejudging, Resamples, Snapshot, Standing
 from leaderboards.selectors import Compared, comparison, scored_again
+from matches.admin import MatchAdmin
+from submissions.admin import PlayerAdmin, SubmissionAdmin
 from submissions.models import Submission
 
 CHANGES = ("Submission", "Team", "Score", "New score", "Rank", "New rank", "Changed samples", "Problem")
 """Columns of the table on a rejudging's page."""
+
+TrackAdmin.add_counts("pools", "standings")
+EntryAdmin.add_counts("standings")
+for page in (RulesVersionAdmin, SampleSetAdmin, SubmissionAdmin, MatchAdmin):
+    page.add_counts("evaluations")
+PlayerAdmin.add_counts("pool_places")
 
 # the competitions app does not know leaderboards: its page gets these actions from here
 admin.site.unregister(Competition)

@@ -6,13 +6,19 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
-from django.utils.html import format_html
 
+from competitions.admin import RulesVersionAdmin, SampleSetAdmin
 from core.administration.actions import AdminAction, confirmed_action
-from core.administration.columns import count_column, labelled, linked
+from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin, model_field_names
 from matches import services
+from matches.extension_points import replay_notes
 from matches.models import Match, Piece, SampleResult, Worker, WorkerTime
+from submissions.admin import PlayerAdmin
+
+RulesVersionAdmin.add_counts("matches")
+SampleSetAdmin.add_counts("matches")
+PlayerAdmin.add_counts("matches_as_model", "matches_as_attack")
 
 STATE_COLOURS = {
     "waiting": "info",
@@ -26,15 +32,8 @@ STATE_COLOURS = {
 
 
 def _before_replay(row: Any) -> list[str]:
-    """Return what an organiser must still do after a replay, with a link; `row` has its counts annotated."""
-    if not row.evaluations_count:
-        return []
-    words = (
-        "An evaluation that this match stopped has no score until its submission is evaluated again. "
-        "The site does this once, an hour after the evaluation ended. Use Re-evaluate to do it now; it also replays "
-        "the failed matches. Evaluations with this match: {}"
-    )
-    return [format_html(words, count_column(Match, "evaluations")(row))]
+    """Return what an organiser must still do after a replay; `row` has its counts annotated."""
+    return [note for notes in replay_notes.answers(row) for note in notes]
 
 
 @admin.register(Worker)
@@ -52,7 +51,7 @@ class MatchAdmin(ReadOnlyAdmin):
     """Matches of attacks against models."""
 
     organised_by = "rules__competition__organisers"
-    counts = ("pieces", "sample_results", "evaluations")
+    counts = ("pieces", "sample_results")
     list_display = (
         "__str__",
         labelled("state", STATE_COLOURS),

@@ -15,11 +15,12 @@ from typing import TypeVar
 from django.db import transaction
 from django.db.models import Exists, Model, OuterRef, QuerySet
 
-from core import clock, events, faults, notify
+from core import clock, events, faults
 from matches.models import Match, Piece, SampleResult, Worker
 from matches.piece_result import PlayedPiece, sum_audits
 from matches.queue_order import IN_ORDER, charge, fair_order, held_pieces
 from matches.selectors import waiting
+from matches.signals import match_ended
 
 LEASE = timedelta(seconds=30)
 """Time that a piece is held without a heartbeat."""
@@ -240,7 +241,7 @@ def _fail(piece: Piece, fault: str) -> bool:
     match.finished_at = clock.database_now()
     match.save(update_fields=["state", "fault", "finished_at"])
     events.record("fail_match", match, reason=match.fault)
-    _notify_of_end()
+    match_ended.send(Match)
     return True
 
 
@@ -255,11 +256,5 @@ def _finish(key: int) -> bool:
     match.audit = sum_audits(pieces.values_list("audit", flat=True))
     match.finished_at = clock.database_now()
     match.save(update_fields=["state", "audit", "finished_at"])
-    _notify_of_end()
+    match_ended.send(Match)
     return True
-
-
-def _notify_of_end() -> None:
-    """Notify the apps that wait for the end of a match."""
-    notify.notify("leaderboards.score")
-    notify.notify("rounds.advance")

@@ -5,9 +5,13 @@ from __future__ import annotations
 from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 
+from competitions.admin import EntryAdmin, TrackAdmin
 from core.administration.columns import linked
 from core.administration.permissions import ReadOnlyAdmin
 from repositories.models import Repository
+
+TrackAdmin.add_counts("repositories")
+EntryAdmin.add_counts("repositories")
 
 
 @admin.register(Repository)
@@ -15,7 +19,6 @@ class RepositoryAdmin(ReadOnlyAdmin):
     """The teams' repositories, as rows: their content is read through git."""
 
     organised_by = "track__competition__organisers"
-    counts = ("submissions", "quota_slots")
     list_display = ("__str__", linked("entry"), linked("track"), "created_at", "pushed_at", "size_bytes")
     list_filter = (("track__competition", RelatedOnlyFieldListFilter), "track__name")
     list_select_related = ("entry__team", "entry__competition", "track__competition")

@@ -5,11 +5,18 @@ from __future__ import annotations
 from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 
+from accounts.admin import PersonAdmin
+from competitions.admin import CompetitionAdmin
 from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin
+from repositories.admin import RepositoryAdmin
 from submissions import services
 from submissions.models import Build, Host, LogChunk, Player, QuotaSlot, Submission
+
+PersonAdmin.add_counts("submissions")
+CompetitionAdmin.add_counts("players")
+RepositoryAdmin.add_counts("submissions", "quota_slots")
 
 STATE_COLOURS = {
     "received": "info",
@@ -27,7 +34,7 @@ class SubmissionAdmin(ReadOnlyAdmin):
     """Submissions, newest first."""
 
     organised_by = "repository__track__competition__organisers"
-    counts = ("builds", "evaluations")
+    counts = ("builds",)
     list_display = (
         "__str__",
         labelled("state", STATE_COLOURS),
@@ -157,7 +164,7 @@ class PlayerAdmin(ReadOnlyAdmin):
     """Players, by digest."""
 
     organised_by = "competition__organisers"
-    counts = ("submissions", "pool_places", "matches_as_model", "matches_as_attack")
+    counts = ("submissions",)
     list_display = (
         "__str__",
         "track_name",

@@ -22,6 +22,7 @@ from core.times import in_words
 from submissions import player_builds, quota_ledger, timeouts
 from submissions.models import Build, Player, Submission
 from submissions.quota_rules import REFUNDED_FAULTS
+from submissions.signals import submission_ready
 
 log = logging.getLogger(__name__)
 
@@ -95,7 +96,7 @@ def succeed(build: Build, player: Player, checks: Sequence[dict[str, Any]]) -> b
         _finish(build, READY, checks)
         _move(submission, Submission.State.READY, player=player, state_since=clock.database_now())
         events.record("ready", submission, player=player.pk, attempt=build.attempt)
-        notify("leaderboards.evaluate", submission=submission.pk)
+        submission_ready.send(Submission, submission=submission)
     return True
 
 

@@ -6,13 +6,14 @@ import logging
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db.models import Max, Q
+from django.db.models import Max
 from docker.errors import DockerException
 
 from core import clock
 from evaluation.builder.build_container import sweep as sweep_builds
 from evaluation.builder.image_archive import DIGEST_LABEL
 from evaluation.sandbox.docker import DockerSandbox
+from submissions.extension_points import players_in_use
 from submissions.image_layers import remove_layers
 from submissions.models import Player, Submission
 from submissions.player_builds import docker_builder, remove_unused_checkouts
@@ -21,17 +22,13 @@ from submissions.sandboxes import open_sandbox
 GRACE = timedelta(days=1)
 """Minimum age of an image before it is removed: a younger one may soon become a player."""
 
-_UNFINISHED = ("waiting", "playing", "suspended")
-_UNDER_WAY = ("frozen", "playing", "paused")
-
 log = logging.getLogger(__name__)
 
 
 def needed_players() -> set[str]:
     """Return the digests of all players that may be started soon.
 
-    They are in a pool, an unfinished match or an unfinished round, or belong to the newest ready submission of their
-    repository.
+    They belong to the newest ready submission of their repository, or a higher app uses them, for example in a pool.
     """
     newest = (
         Submission.objects.filter(state=Submission.State.READY, disqualified_at=None)
@@ -39,14 +36,8 @@ def needed_players() -> set[str]:
         .annotate(newest=Max("pk"))
         .values("newest")
     )
-    needed = (
-        Q(submissions__in=newest)
-        | Q(pool_places__isnull=False)
-        | Q(matches_as_model__state__in=_UNFINISHED)
-        | Q(matches_as_attack__state__in=_UNFINISHED)
-        | Q(round_entries__round__state__in=_UNDER_WAY)
-    )
-    return set(Player.objects.filter(needed).values_list("digest", flat=True))
+    groups = [Player.objects.filter(submissions__in=newest), *players_in_use.answers()]
+    return {digest for players in groups for digest in players.order_by().values_list("digest", flat=True).distinct()}
 
 
 def collect() -> int:

@@ -9,6 +9,7 @@ from django.db.models import Q
 
 from core import object_store
 from evaluation.builder.image_archive import layer_names
+from submissions.extension_points import players_in_records
 from submissions.models import Player
 
 
@@ -29,11 +30,13 @@ class ObjectLayers:
 
 
 def remove_layers(needed: set[str], base_image: str, *, newer_than: datetime) -> int:
-    """Remove the stored images of players that are not `needed`, old and in no round; return the number of files.
+    """Remove the stored images of players that are not `needed`, old and in no record; return the number of files.
 
     needed: digests of players. base_image: an image that is always kept. Layers that a kept image shares are kept.
     """
-    stays = Q(digest__in=needed) | Q(round_entries__isnull=False) | Q(created_at__gt=newer_than)
+    stays = Q(digest__in=needed) | Q(created_at__gt=newer_than)
+    for players in players_in_records.answers():
+        stays |= Q(pk__in=players)
     with_image = Player.objects.exclude(image="")
     staying = set(with_image.filter(stays).values_list("image", flat=True)) | {base_image}
     leaving = set(with_image.exclude(stays).values_list("image", flat=True)) - staying

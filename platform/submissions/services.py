@@ -18,6 +18,7 @@ from submissions import quota_ledger, timeouts
 from submissions.admission import check_commit_is_new, check_content, check_may_submit
 from submissions.models import QuotaSlot, Submission
 from submissions.quota_ledger import settle_late_tags, settle_refusal, settle_reservations
+from submissions.signals import eligibility_changed
 
 __all__ = [
     "disqualify",
@@ -82,7 +83,7 @@ def withdraw(*, submission: Submission, by: User) -> None:
         _change(held, Submission.State.WITHDRAWN, by, "withdraw")
         if unbuilt:
             quota_ledger.refund(submission=held, reason=quota_ledger.WITHDRAWN, by=by)
-        notify.notify("leaderboards.score", track=submission.repository.track_id)
+        eligibility_changed.send(Submission, submission=submission)
     submission.refresh_from_db()
 
 
@@ -165,7 +166,7 @@ def _judge(submission: Submission, by: User, verb: str, reason: str) -> None:
             current = "already disqualified" if verb == "disqualify" else "not disqualified"
             raise Refusal(f"submission {submission.pk} is {current}", fix="no action needed")
         events.record(verb, submission, by=by, reason=reason)
-        notify.notify("leaderboards.score", track=submission.repository.track_id)
+        eligibility_changed.send(Submission, submission=submission)
     submission.refresh_from_db()
 
 

@@ -10,12 +10,14 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.db.models import Model, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest
 
 from core import events
 from core.administration.columns import count_column, count_of
+from core.extension_point import ExtensionPoint
 
 if TYPE_CHECKING:
     from django.contrib.admin import ModelAdmin
@@ -25,11 +27,15 @@ else:
     from unfold.admin import ModelAdmin as Page
 
 
+is_organiser: ExtensionPoint[[AbstractBaseUser], bool] = ExtensionPoint()
+"""Does the user organise a competition?"""
+
+
 def organises(request: HttpRequest) -> bool:
     """Return whether the user organises a competition. Cached on the request."""
     cache = vars(request)
     if "_organises" not in cache:
-        cache["_organises"] = request.user.is_authenticated and request.user.organiser_roles.exists()
+        cache["_organises"] = request.user.is_authenticated and any(is_organiser.answers(request.user))
     return bool(cache["_organises"])
 
 
@@ -55,6 +61,11 @@ class ReadOnlyAdmin(Page):
 
     list_filter_sheet = False
     list_per_page = 50
+
+    @classmethod
+    def add_counts(cls, *names: str) -> None:
+        """Add relations to `counts`: those of higher apps, which do so in their `admin.py`."""
+        cls.counts = (*cls.counts, *names)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Return the rows that the user may see, with their counts."""

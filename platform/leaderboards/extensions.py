@@ -1,0 +1,63 @@
+"""What leaderboards add to lower apps, connected by `LeaderboardsConfig.ready`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.dispatch import receiver
+from django.utils.html import format_html
+
+from competitions.extension_points import sets_in_use
+from competitions.models import SampleSet
+from core import notify
+from core.administration.columns import count_column
+from matches.extension_points import replay_notes
+from matches.models import Match
+from matches.signals import match_ended
+from submissions.extension_points import players_in_use
+from submissions.models import Player, Submission
+from submissions.signals import eligibility_changed, submission_ready
+
+
+@receiver(submission_ready)
+def evaluate(submission: Submission, **signal: Any) -> None:
+    """Notify a worker that begins the evaluation."""
+    notify.notify("leaderboards.evaluate", submission=submission.pk)
+
+
+@receiver(eligibility_changed)
+def rank_again(submission: Submission, **signal: Any) -> None:
+    """Notify a worker that ranks the track's leaderboard again."""
+    notify.notify("leaderboards.score", track=submission.repository.track_id)
+
+
+@receiver(match_ended)
+def score(**signal: Any) -> None:
+    """Notify a worker that scores what has been played."""
+    notify.notify("leaderboards.score")
+
+
+@sets_in_use.add
+def evaluated_sets() -> QuerySet[SampleSet]:
+    """Return the sample sets of evaluations."""
+    return SampleSet.objects.filter(evaluations__isnull=False)
+
+
+@players_in_use.add
+def opponents() -> QuerySet[Player]:
+    """Return the players in pools."""
+    return Player.objects.filter(pool_places__isnull=False)
+
+
+@replay_notes.add
+def evaluations_to_repeat(match: Match) -> list[str]:
+    """Return a note with a link to the evaluations of a match; `match` as the admin reads it, with its counts."""
+    if not getattr(match, "evaluations_count", 0):
+        return []
+    words = (
+        "An evaluation that this match stopped has no score until its submission is evaluated again. "
+        "The site does this once, an hour after the evaluation ended. Use Re-evaluate to do it now; it also replays "
+        "the failed matches. Evaluations with this match: {}"
+    )
+    return [format_html(words, count_column(Match, "evaluations")(match))]

@@ -1,0 +1,14 @@
+"""Questions of submissions that higher apps answer. They add their functions in `AppConfig.ready`."""
+
+from __future__ import annotations
+
+from django.db.models import QuerySet
+
+from core.extension_point import ExtensionPoint
+from submissions.models import Player
+
+players_in_use: ExtensionPoint[[], QuerySet[Player]] = ExtensionPoint()
+"""Which players may be started soon?"""
+
+players_in_records: ExtensionPoint[[], QuerySet[Player]] = ExtensionPoint()
+"""Which players may be started again at any later time, to check a result?"""

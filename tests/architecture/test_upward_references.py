@@ -1,0 +1,104 @@
+"""No app names a higher app's task or relation, not even in a string, where import-linter does not see it.
+
+Lower apps send signals and ask extension points; higher apps answer in their `extensions.py`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+
+SAME_WORD = {
+    ("accounts/models.py", "submissions"),  # reserved addresses
+    ("accounts/models.py", "rounds"),
+    ("matches/models.py", "round"),  # the label of a priority
+}
+
+
+def ranks(root: Path) -> dict[str, int]:
+    """The place of each app in the import contract, from the lowest."""
+    contracts = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract["name"].startswith("Site: apps"))
+    return {app: rank for rank, layer in enumerate(reversed(layers)) for app in layer.split(" | ")}
+
+
+def relations(rank: dict[str, int]) -> dict[str, tuple[int, int]]:
+    """The names of relations between apps: the rank of the app that makes each, and of the lowest that has the name.
+
+    A name that an app, or a lower one, has for something of its own as well cannot be told apart there.
+    """
+    upward: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    for model in apps.get_models():
+        place = rank.get(model._meta.app_label, -1)
+        for field in model._meta.get_fields():
+            related = field.related_model if field.auto_created and not field.concrete else None
+            maker = rank.get(related._meta.app_label, -1) if isinstance(related, type) else place
+            if maker > place > -1:
+                upward[field.name] = maker
+            else:
+                lowest[field.name] = min(place, lowest.get(field.name, place))
+    return {name: (maker, lowest.get(name, maker)) for name, maker in upward.items()}
+
+
+def words_of(node: ast.AST) -> list[str]:
+    """The names in a string, a keyword (split at "__", as lookups are) or an attribute."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"[a-z_]+", node.value):
+        return node.value.split("__")
+    if isinstance(node, ast.keyword) and node.arg:
+        return node.arg.split("__")
+    return [node.attr] if isinstance(node, ast.Attribute) else []
+
+
+def upward_references(
+    file: str, source: str, rank: dict[str, int], relation: dict[str, tuple[int, int]]
+) -> Iterator[str]:
+    """Each name of a higher app in the source of `file`, a path below `platform/`."""
+    place = rank[file.split("/")[0]]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            task = re.fullmatch(r"([a-z]+)\.\w+", node.value)
+            if task and rank.get(task[1], -1) > place:
+                yield f"{file}: {node.value}"
+        for word in words_of(node):
+            if min(relation.get(word, (-1, -1))) > place and (file, word) not in SAME_WORD:
+                yield f"{file}: {word}"
+
+
+def test_no_app_names_a_higher_one(root: Path) -> None:
+    rank = ranks(root)
+    relation = relations(rank)
+    found = [
+        reference
+        for path in sorted((root / "platform").rglob("*.py"))
+        if "migrations" not in path.parts
+        for reference in upward_references(
+            path.relative_to(root / "platform").as_posix(), path.read_text(), rank, relation
+        )
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ('notify("leaderboards.score")', "leaderboards.score"),
+        ('models.ForeignKey("rounds.Round")', "rounds.Round"),
+        ("Player.objects.filter(pool_places__isnull=False)", "pool_places"),
+        ('Player.objects.order_by("round_entries__round__title")', "round_entries"),
+        ("submission.evaluations.exists()", "evaluations"),
+        ('hasattr(window, "round")', "round"),
+        ('counts = ("matches_as_model",)', "matches_as_model"),
+    ],
+)
+def test_it_finds_a_planted_one(root: Path, source: str, found: str) -> None:
+    rank = ranks(root)
+    references = list(upward_references("submissions/planted.py", source, rank, relations(rank)))
+    assert f"submissions/planted.py: {found}" in references
+    assert not list(upward_references("demo/planted.py", source, rank, relations(rank)))
