@@ -6,7 +6,7 @@ Every function locks the competition's row first, so that of two concurrent call
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
@@ -15,7 +15,6 @@ from competitions.models import Competition, FreezeWindow
 from competitions.selectors import effective_windows, require_organiser
 from core import clock, events
 from core.errors import Refusal
-from core.models import Event
 from core.times import in_words
 
 if TYPE_CHECKING:
@@ -77,12 +76,8 @@ def check_free(window: FreezeWindow) -> None:
 
 def is_known(competition: Competition, values: Mapping[str, Any]) -> bool:
     """Return whether a window with these columns exists, or existed before an organiser changed it."""
-    windows = competition.freeze_windows.all()
-    if windows.filter(**values).exists():
-        return True
-    before = {f"data__before__{name}": value for name, value in _values(FreezeWindow(**values)).items()}
-    subjects = [events.name_of(window) for window in windows]
-    return Event.objects.filter(subject__in=subjects, **before).exists()
+    asked = _values(FreezeWindow(**values))
+    return any(asked in (_values(window), *window.earlier) for window in competition.freeze_windows.all())
 
 
 def change_window(
@@ -95,6 +90,7 @@ def change_window(
     with transaction.atomic():
         locked = _locked(window, by)
         before = _values(locked)
+        locked.earlier.append(before)
         locked.starts_at, locked.ends_at, locked.reason = starts_at, ends_at, _checked_reason(shown_reason)
         check_plan(locked)
         locked.save()
@@ -153,9 +149,10 @@ def call_off_window(*, window: FreezeWindow, by: User, reason: str) -> None:
 
 def _change(window: FreezeWindow, verb: str, by: User, reason: str, **times: datetime) -> None:
     before = _values(window)
+    window.earlier.append(before)
     for name, moment in times.items():
         setattr(window, name, moment)
-    window.save(update_fields=list(times))
+    window.save(update_fields=[*times, "earlier"])
     events.record(verb, window, by=by, reason=reason, **_times(window), before=before)
 
 
@@ -192,7 +189,8 @@ def _lock(competition: Competition) -> None:
 
 
 def _times(window: FreezeWindow) -> dict[str, Any]:
-    return {"starts_at": window.starts_at.isoformat(), "ends_at": window.ends_at.isoformat()}
+    # in UTC: a file may name the same moment in another zone
+    return {name: getattr(window, name).astimezone(UTC).isoformat() for name in ("starts_at", "ends_at")}
 
 
 def _values(window: FreezeWindow) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 
 from competitions.selectors import require_organiser
-from core import events, object_store
+from core import clock, events, object_store
 from core.errors import Refusal
 from rounds.engine_adapter import facts_of, frozen, outcome_of, prizes_of
 from rounds.models import Round, RoundEntry
@@ -53,7 +53,11 @@ def _judge(entries: Sequence[RoundEntry], by: User, reason: str, *, verb: str, e
         current = locked(round_)
         if current.state != round_.state or prizes_of(frozen(current)) != seen:
             raise Refusal(f"{round_.title} changed during the licence review", fix="check the entries, then try again")
-        RoundEntry.objects.filter(pk__in=chosen).update(eligible=eligible, ineligible_because=because)
+        RoundEntry.objects.filter(pk__in=chosen).update(
+            eligible=eligible,
+            ineligible_because=because,
+            licence_confirmed_at=clock.database_now() if eligible else None,
+        )
         current.outcome = outcome
         current.save(update_fields=["outcome"])
         for entry in entries:

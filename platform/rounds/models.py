@@ -93,6 +93,8 @@ class RoundEntry(models.Model):
     eligible = models.BooleanField(default=True)
     """Whether it may win prizes; it is ranked in any case."""
     ineligible_because = models.CharField(max_length=200, blank=True)
+    licence_confirmed_at = models.DateTimeField(null=True, blank=True)
+    """Time at which an organiser confirmed that its licence is open source; its code may be released then."""
     audit_override_reason = models.CharField(max_length=1000, blank=True)
     """Why an organiser kept a model despite failed audits; empty for all others."""
 

@@ -15,7 +15,6 @@ from competitions.models import Competition, SampleSet
 from competitions.selectors import require_organiser
 from core import clock, events, object_store
 from core.errors import Fault, Refusal
-from core.models import Event
 from core.times import in_words
 from matches.models import Match
 from repositories.http.concurrency import ANYBODY, LIMITER
@@ -213,11 +212,8 @@ def _cloneable(entries: QuerySet[RoundEntry]) -> list[RoundEntry]:
 def _open_source(entries: QuerySet[RoundEntry]) -> list[RoundEntry]:
     rows = entries.filter(eligible=True).select_related("track", "round", "player")
     with_teams = rows.select_related("submission__repository__entry__team")
-    ordered = list(with_teams.order_by("submission__repository__entry__team__slug", "track", "round"))
-    rounds = {events.name_of(entry.round) for entry in ordered}
-    judged = Event.objects.filter(verb="confirm_licence", subject__in=rounds)
-    confirmed = set(judged.values_list("data__entry", flat=True))
-    return [entry for entry in ordered if entry.pk in confirmed or is_open_source(entry.submission.licence)]
+    ordered = with_teams.order_by("submission__repository__entry__team__slug", "track", "round")
+    return [entry for entry in ordered if entry.licence_confirmed_at or is_open_source(entry.submission.licence)]
 
 
 def _stored(digest: str) -> IO[bytes]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta
+from copy import deepcopy
+from datetime import datetime, timedelta, timezone
 from typing import Protocol
 
 import pytest
@@ -241,7 +242,10 @@ def test_an_import_keeps_windows_changed_by_organisers(
         the_clock.forward(minutes=1, seconds=0.25)
         CHANGES[change](window=window, by=olga, reason="as it must be")
     saved = FreezeWindow.objects.values().get()
-    for file in (planned, tomllib.loads(tomli_w.dumps(export_competition(competition)))):
+    elsewhere = deepcopy(planned)
+    for name in ("starts_at", "ends_at"):  # the same moments
+        elsewhere["freeze_windows"][0][name] = planned["freeze_windows"][0][name].astimezone(timezone(2 * HOUR))
+    for file in (planned, elsewhere, tomllib.loads(tomli_w.dumps(export_competition(competition)))):
         import_competition(file)
         assert FreezeWindow.objects.values().get() == saved
 

@@ -142,10 +142,12 @@ def entry(env: RoundFixture) -> RoundEntry:
 def test_a_licence_is_confirmed_and_refused_by_organisers(env: RoundFixture, entry: RoundEntry) -> None:
     services.confirm_licence(entries=[entry], by=env.organiser, reason="the text is the MIT licence")
     assert (entry.eligible, entry.ineligible_because) == (True, "")
+    assert entry.licence_confirmed_at is not None
     with pytest.raises(Refusal, match="already eligible"):
         services.confirm_licence(entries=[entry], by=env.organiser, reason="once more")
     services.refuse_licence(entries=[entry], by=env.organiser, reason="weights are not free")
     assert (entry.eligible, entry.ineligible_because) == (False, "its licence was refused: weights are not free")
+    assert entry.licence_confirmed_at is None
     events = Event.objects.filter(verb__endswith="_licence").order_by("pk").values_list("verb", "by", "data__entry")
     assert list(events) == [(verb, env.organiser.pk, entry.pk) for verb in ("confirm_licence", "refuse_licence")]
 

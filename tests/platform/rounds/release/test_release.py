@@ -12,7 +12,7 @@ from django.test import Client
 from accounts.models import User
 from competitions.models import Competition, FreezeWindow, SampleSet
 from competitions.services import export_competition, import_competition
-from core import clock, events, object_store
+from core import clock, object_store
 from core.errors import Refusal
 from core.models import Event
 from core.times import in_words
@@ -273,7 +273,7 @@ def test_code_of_eligible_entries_with_an_open_licence_is_public(published: Fina
     submission.licence = "LicenseRef-ours"
     submission.save()
     assert released_entries(published.round) == [published.entries["owls"]]
-    events.record("confirm_licence", published.round, entry=foxes.pk)
+    RoundEntry.objects.filter(pk=foxes.pk).update(licence_confirmed_at=clock.now())
     assert released_entries(published.round) == [foxes, published.entries["owls"]]
 
 
