@@ -94,7 +94,7 @@ class RoundAdmin(ReadOnlyAdmin):
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
         """Return the actions that the state of the round allows."""
         shown = self.get_object(request, object_id)
-        names = admin_actions.OF_STATE[shown.state] if shown else ()
+        names = admin_actions.actions_in(Round.State(shown.state)) if shown else []
         allowed = {f"rounds_round_{name}" for name in names}
         every = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         return [each for each in every if each.action_name in allowed]

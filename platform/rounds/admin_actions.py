@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from core.administration.actions import AdminAction
@@ -12,22 +11,18 @@ from rounds import services
 from rounds.forms import PartForm
 from rounds.models import Release, Round
 from rounds.preview import audit_notes, pool_sentences, preview, preview_digest
+from rounds.transitions import offered
 
 if TYPE_CHECKING:
     from accounts.models import User
 
 State = Round.State
 
-OF_STATE: Mapping[str, tuple[str, ...]] = {
-    State.PLANNED: ("freeze", "cancel"),
-    State.FROZEN: ("start", "cancel"),
-    State.PLAYING: ("pause", "cancel"),
-    State.PAUSED: ("resume", "cancel"),
-    State.SCORED: ("publish", "cancel"),
-    State.PUBLISHED: ("release", "withdraw"),
-    State.CANCELLED: (),
-}
-"""Actions that the page of a round offers. The list offers all, and the services refuse what is not allowed."""
+
+def actions_in(state: Round.State) -> list[str]:
+    """Return the actions that the page of a round offers; the list offers all, and the services check."""
+    return [*offered(state), *(("release", "withdraw") if state == State.PUBLISHED else ())]
+
 
 FREEZE = AdminAction(
     "Freeze",

@@ -16,6 +16,7 @@ from django.utils.html import format_html
 from core.administration.columns import link_to
 from matches.models import Match
 from matches.selectors import WorkerStatus, workers
+from rounds.audit_overrides import OVERRIDABLE
 from rounds.models import Release, Round
 from rounds.preview import audit_notes
 from rounds.selectors import (
@@ -46,7 +47,6 @@ STATE_TEXT = {
     State.PUBLISHED: "Published: the result is public and does not change. You can now release files.",
     State.CANCELLED: "Cancelled: it has no result.",
 }
-MAY_OVERRIDE = (State.PLAYING, State.PAUSED, State.SCORED)
 COSTS = (State.PLANNED, State.FROZEN, State.PLAYING, State.PAUSED)
 
 
@@ -156,7 +156,7 @@ def _failed_audits(round_: Round) -> list[Table]:
     for each in suspicious_models(round_):
         state = "audit overridden" if each.kept else f"eliminated in {each.left_in}" if each.left_in else "in"
         button: object = ""
-        if round_.state in MAY_OVERRIDE and not each.kept:
+        if round_.state in OVERRIDABLE and not each.kept:
             override = reverse("admin:rounds_roundentry_override_audit", args=[each.entry])
             button = format_html('<a class="text-link" href="{}">Override audit</a>', override)
         rows.append((each.team, each.title, f"{each.failed} of {each.matches} matches", state, button))

@@ -19,6 +19,9 @@ from rounds.transitions import locked, move, require_reason, require_state
 if TYPE_CHECKING:
     from accounts.models import User
 
+OVERRIDABLE = (Round.State.PLAYING, Round.State.PAUSED, Round.State.SCORED)
+"""States of a round in which an organiser may keep a model despite failed audits."""
+
 _EMPTY = {**dict.fromkeys(RESULT), **dict.fromkeys(("separated_from_next", "not_broken", "inconsistent"), False)}
 
 
@@ -39,7 +42,7 @@ def override_audit(*, entry: RoundEntry, by: User, reason: str) -> None:
         )
     with transaction.atomic():
         current = locked(entry.round)
-        require_state(current, Round.State.PLAYING, Round.State.PAUSED, Round.State.SCORED, act="changed")
+        require_state(current, *OVERRIDABLE, act="changed")
         shared = current.entries.filter(player=entry.player_id)
         if shared.exclude(audit_override_reason="").exists():
             raise Refusal(f"the audit of {entry.submission.title} is already overridden", fix="no action needed")
@@ -50,7 +53,7 @@ def override_audit(*, entry: RoundEntry, by: User, reason: str) -> None:
             current.warnings.all().delete()
             current.round_matches.update(samples=None)
             current.outcome = ""
-            move(current, Round.State.PLAYING, "override_audit", by=by, reason=reason, entry=entry.pk, stages=dropped)
+            move(current, "override_audit", by=by, reason=reason, entry=entry.pk, stages=dropped)
         else:
             events.record("override_audit", current, by=by, reason=reason, entry=entry.pk, stages=dropped)
         notify.notify("rounds.advance")

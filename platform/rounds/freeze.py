@@ -18,7 +18,7 @@ from rounds import salts
 from rounds.engine_adapter import check_field, commitment_to_field
 from rounds.entries import eligible_entries
 from rounds.models import Round, RoundEntry
-from rounds.transitions import lock_competition, locked, move, record_problem, require_state
+from rounds.transitions import lock_competition, locked, move, record_problem, require_possible
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -42,7 +42,7 @@ def freeze(*, round_: Round, by: User | None = None, reason: str = "") -> None:
     with transaction.atomic():
         lock_competition(round_)
         current = locked(round_)
-        require_state(current, Round.State.PLANNED, act="frozen")
+        require_possible(current, "freeze")
         _wait_for_results(current)
         _check_window(current.window, by)
         _check_no_other(current)
@@ -55,7 +55,7 @@ def freeze(*, round_: Round, by: User | None = None, reason: str = "") -> None:
         current.field_commitment = commitment_to_field(current, entries, current.field_salt)
         counts = Counter(entry.track.name for entry in entries)
         move(
-            current, Round.State.FROZEN, "freeze", by=by, reason=reason, rules=current.rules.version, entries=counts,
+            current, "freeze", by=by, reason=reason, rules=current.rules.version, entries=counts,
             field_commitment=current.field_commitment,
         )  # fmt: skip
     round_.refresh_from_db()

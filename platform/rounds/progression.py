@@ -249,4 +249,4 @@ def _score(round_: Round, outcome: str, state: RoundState, entries: Sequence[Rou
         for warned in state.warnings
     )
     round_.outcome = outcome
-    move(round_, Round.State.SCORED, "score", by=None, reason="", outcome=round_.outcome)
+    move(round_, "score", by=None, reason="", outcome=round_.outcome)

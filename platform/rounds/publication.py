@@ -17,7 +17,7 @@ from leaderboards.services import set_pool, take_snapshot
 from rounds.freeze import words
 from rounds.models import Round
 from rounds.preview import Preview, preview, preview_digest
-from rounds.transitions import lock_competition, locked, move, require_state
+from rounds.transitions import lock_competition, locked, move, require_possible
 from submissions.models import Submission
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def publish(*, round_: Round, by: User, reason: str = "", previewed: str | None 
     with transaction.atomic():
         lock_competition(round_)
         current = locked(round_)
-        require_state(current, Round.State.SCORED, act="published")
+        require_possible(current, "publish")
         # a later withdrawal or disqualification takes effect after these pools are in force
         placed = current.entries.filter(place__isnull=False).values("submission")
         list(Submission.objects.select_for_update(no_key=True).filter(pk__in=placed).order_by("pk").values_list("pk"))
@@ -57,7 +57,7 @@ def publish(*, round_: Round, by: User, reason: str = "", previewed: str | None 
                 )
             pool = set_pool(track=view.track, players=view.pool_after, reason=current.title, by=by)
             pools[view.track.name] = pool.number
-        move(current, Round.State.PUBLISHED, "publish", by=by, reason=reason, outcome=current.outcome, pools=pools)
+        move(current, "publish", by=by, reason=reason, outcome=current.outcome, pools=pools)
         _renew(current, renewal)
     round_.refresh_from_db()
 

@@ -23,8 +23,8 @@ from rounds.transitions import (
     locked,
     move,
     record_problem,
+    require_possible,
     require_reason,
-    require_state,
 )
 from rounds.verification import verify
 
@@ -56,8 +56,7 @@ def start(*, round_: Round, by: User, reason: str = "") -> None:
     require_organiser(by, round_.competition)
     with transaction.atomic():
         current = locked(round_)
-        require_state(current, Round.State.FROZEN, act="started")
-        move(current, Round.State.PLAYING, "start", by=by, reason=reason)
+        move(current, "start", by=by, reason=reason)
         notify.notify("rounds.advance")
     round_.refresh_from_db()
 
@@ -67,9 +66,9 @@ def pause(*, round_: Round, by: User, reason: str = "") -> None:
     require_organiser(by, round_.competition)
     with transaction.atomic():
         current = locked(round_)
-        require_state(current, Round.State.PLAYING, act="paused")
+        require_possible(current, "pause")
         matches.suspend(_matches(current))
-        move(current, Round.State.PAUSED, "pause", by=by, reason=reason)
+        move(current, "pause", by=by, reason=reason)
     round_.refresh_from_db()
 
 
@@ -78,9 +77,9 @@ def resume(*, round_: Round, by: User, reason: str = "") -> None:
     require_organiser(by, round_.competition)
     with transaction.atomic():
         current = locked(round_)
-        require_state(current, Round.State.PAUSED, act="resumed")
+        require_possible(current, "resume")
         matches.resume(_matches(current))
-        move(current, Round.State.PLAYING, "resume", by=by, reason=reason)
+        move(current, "resume", by=by, reason=reason)
         notify.notify("rounds.advance")
     round_.refresh_from_db()
 
@@ -92,15 +91,14 @@ def cancel(*, round_: Round, by: User, reason: str) -> None:
     """
     require_organiser(by, round_.competition)
     reason = require_reason(reason, "a cancellation")
-    cancellable = (Round.State.PLANNED, *Round.UNDER_WAY)
     with transaction.atomic():
         lock_competition(round_)
         current = locked(round_)
-        require_state(current, *cancellable, act="cancelled")
+        require_possible(current, "cancel")
         matches.cancel(_matches(current))
         if clock.database_now() < current.window.ends_at:
             call_off_window(window=current.window, by=by, reason=reason)
-        move(current, Round.State.CANCELLED, "cancel", by=by, reason=reason)
+        move(current, "cancel", by=by, reason=reason)
     round_.refresh_from_db()
 
 

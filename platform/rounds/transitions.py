@@ -1,12 +1,9 @@
-"""State machine of a round: who may act in which state, and the transitions.
-
-`planned` becomes `frozen` by `freeze`, `playing` by `start` (and `paused` and back), `scored` automatically, and
-`published` by `publish`. Before that, `cancel` ends it.
-"""
+"""State machine of a round: its transitions, and the checks before them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.db import transaction
 
@@ -19,6 +16,29 @@ if TYPE_CHECKING:
     from accounts.models import User
 
 State = Round.State
+
+
+class Transition(NamedTuple):
+    """A change of a round's state; `done` is the participle of its verb."""
+
+    done: str
+    sources: tuple[Round.State, ...]
+    target: Round.State
+    by_organisers: bool = True
+    """Whether the page of a round offers it to organisers in the states `sources`."""
+
+
+TRANSITIONS: Mapping[str, Transition] = {
+    "freeze": Transition("frozen", (State.PLANNED,), State.FROZEN),
+    "start": Transition("started", (State.FROZEN,), State.PLAYING),
+    "pause": Transition("paused", (State.PLAYING,), State.PAUSED),
+    "resume": Transition("resumed", (State.PAUSED,), State.PLAYING),
+    "score": Transition("scored", (State.PLAYING,), State.SCORED, by_organisers=False),
+    "override_audit": Transition("played again", (State.SCORED,), State.PLAYING, by_organisers=False),
+    "publish": Transition("published", (State.SCORED,), State.PUBLISHED),
+    "cancel": Transition("cancelled", (State.PLANNED, *Round.UNDER_WAY), State.CANCELLED),
+}
+"""All changes of state, by the verb that the event log has. A round begins as planned."""
 
 _NEXT = {
     State.PLANNED: "freeze it when its window has begun",
@@ -49,6 +69,16 @@ def locked(round_: Round) -> Round:
     return Round.objects.select_for_update(of=("self",), no_key=True).select_related("competition").get(pk=round_.pk)
 
 
+def offered(state: Round.State) -> list[str]:
+    """Return the verbs of the transitions that organisers can make in `state`."""
+    return [verb for verb, each in TRANSITIONS.items() if each.by_organisers and state in each.sources]
+
+
+def require_possible(round_: Round, verb: str) -> None:
+    """Raise `Refusal` if the transition `verb` does not begin in the round's state."""
+    require_state(round_, *TRANSITIONS[verb].sources, act=TRANSITIONS[verb].done)
+
+
 def require_state(round_: Round, *states: Round.State, act: str) -> None:
     """Raise `Refusal` if the round is in none of `states`; `act` is a participle, as in "paused"."""
     if round_.state not in states:
@@ -57,9 +87,10 @@ def require_state(round_: Round, *states: Round.State, act: str) -> None:
         )
 
 
-def move(current: Round, state: Round.State, verb: str, *, by: User | None, reason: str, **data: Any) -> None:
-    """Move a locked round into `state`, with an event. A problem of the previous state is cleared."""
-    current.state, current.state_since, current.problem = state, clock.database_now(), ""
+def move(current: Round, verb: str, *, by: User | None, reason: str, **data: Any) -> None:
+    """Make the transition `verb` of a locked round, with an event. A problem of the previous state is cleared."""
+    require_possible(current, verb)
+    current.state, current.state_since, current.problem = TRANSITIONS[verb].target, clock.database_now(), ""
     current.save()
     events.record(verb, current, by=by, reason=reason, **data)
 
