@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from django.db import transaction
 
-from competitions.models import Competition
+from competitions.models import Competition, Track
 from core import clock, events
 from core.notify import notify
 from leaderboards.models import Evaluation
@@ -41,6 +41,9 @@ def supersede_in(competition: Competition) -> list[Evaluation]:
         concerned = evaluations_using(replaced)
         submissions = Submission.objects.filter(pk__in=[row.submission_id for row in concerned]).order_by("pk")
         keys = list(submissions.select_for_update(no_key=True).values_list("pk", flat=True))
+        if keys:  # before the matches, as a withdrawal does; a publication ranks these tracks again afterwards
+            tracks = Track.objects.select_for_update(no_key=True).filter(competition=competition).order_by("pk")
+            list(tracks.values_list("pk"))
         # 2. read again under the locks: some ended meanwhile
         found = list(concerned.filter(submission__in=keys).select_related("submission"))
         for evaluation in found:

@@ -5,18 +5,25 @@ Alice captains the Owls and Bob is her team mate; Charlie is a stranger; Olga or
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
 from pytest_django import Settings
 
 from accounts.models import Membership, Team, User
 from competitions.models import Competition, Entry, Organiser, RulesVersion, SampleSet, Track
 from competitions.rules import query_rules
 from competitions.sample_store import keep_samples
+from config.lock_order import LOCK_ORDER
 from core import clock
 from repositories.models import Repository
+from tests.platform.locks import LockRecorder
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 PASSWORD = "a long enough password"  # noqa: S105 - of nobody
@@ -40,6 +47,25 @@ def the_clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
     monkeypatch.setattr(clock, "now", lambda: fake.at)
     monkeypatch.setattr(clock, "database_now", lambda: fake.at)
     return fake
+
+
+@pytest.fixture(autouse=True)
+def _locks_in_order() -> Iterator[None]:
+    """Every transaction locks rows in the site's order. SQLite has no such locks."""
+    recorder = LockRecorder(LOCK_ORDER)
+
+    def watch(connection: BaseDatabaseWrapper, **signal: Any) -> None:
+        connection.execute_wrappers.append(recorder)
+
+    connection_created.connect(watch)
+    for connection in connections.all(initialized_only=True):
+        watch(connection)
+    yield
+    connection_created.disconnect(watch)
+    for connection in connections.all(initialized_only=True):
+        if recorder in connection.execute_wrappers:
+            connection.execute_wrappers.remove(recorder)
+    assert recorder.violations == []
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,47 @@
+"""The check of the order of locks, which every test of the site makes on PostgreSQL."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from django.db.transaction import Atomic
+
+from config.lock_order import LOCK_ORDER
+from tests.platform.locks import LockRecorder
+
+TRACK = 'SELECT 1 FROM "competitions_track" WHERE id = 1 FOR NO KEY UPDATE'
+SUBMISSION = (
+    'SELECT 1 FROM "submissions_submission" INNER JOIN "competitions_track" ON (1 = 1) WHERE id = 1 '
+    'FOR UPDATE OF "submissions_submission"'
+)
+JOINED = 'SELECT 1 FROM "submissions_submission" INNER JOIN "competitions_track" ON (1 = 1) WHERE id = 1 FOR UPDATE'
+NESTED = 'SELECT 1 FROM "competitions_track" WHERE id IN (SELECT 1 FROM "competitions_competition") FOR UPDATE'
+EVENT = 'SELECT 1 FROM "core_event" WHERE id = 1 FOR UPDATE SKIP LOCKED'
+
+
+@pytest.mark.parametrize(
+    ("queries", "violations"),
+    [
+        ([SUBMISSION, TRACK, SUBMISSION], []),
+        ([TRACK, SUBMISSION], ["submissions_submission is locked after competitions_track"]),
+        ([TRACK, JOINED], ["submissions_submission is locked after competitions_track"]),
+        ([JOINED, NESTED], []),
+        ([TRACK.removesuffix(" FOR NO KEY UPDATE"), SUBMISSION], []),
+        ([EVENT], ["core_event is not in LOCK_ORDER"]),
+    ],
+)
+def test_it_works(queries: list[str], violations: list[str]) -> None:
+    recorder = LockRecorder(LOCK_ORDER)
+    connection = SimpleNamespace(atomic_blocks=[Atomic(None, savepoint=True, durable=False)])
+    for query in queries:
+        assert recorder(lambda *query: query[0], query, (), False, {"connection": connection}) == query
+    assert recorder.violations == violations
+
+
+def test_each_transaction_begins_anew() -> None:
+    recorder = LockRecorder(LOCK_ORDER)
+    for query in (TRACK, SUBMISSION):
+        connection = SimpleNamespace(atomic_blocks=[Atomic(None, savepoint=True, durable=False)])
+        recorder(lambda *query: None, query, (), False, {"connection": connection})
+    assert recorder.violations == []
