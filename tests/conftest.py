@@ -18,7 +18,6 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings as settings_of_site
-from django.contrib.contenttypes.management import create_contenttypes
 from django.db.models.signals import post_migrate
 from hypothesis import HealthCheck, settings
 
@@ -67,12 +66,8 @@ def django_db_use_migrations() -> bool:
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None) -> None:
-    """Emptying the database after a test that commits does not make permissions and content types again.
-
-    No page reads permissions, content types are made when first needed, and it took most of the time of such a test.
-    """
+    """Emptying the database after a test that commits does not make permissions again: nothing reads them."""
     post_migrate.disconnect(dispatch_uid="django.contrib.auth.management.create_permissions")
-    post_migrate.disconnect(create_contenttypes)
 
 
 @pytest.fixture(scope="session")

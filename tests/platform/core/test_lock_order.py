@@ -39,7 +39,7 @@ def test_it_works(queries: list[str], violations: list[str]) -> None:
     assert recorder.violations == violations
 
 
-def test_each_transaction_begins_anew() -> None:
+def test_each_transaction_has_locks_of_its_own() -> None:
     recorder = LockRecorder(LOCK_ORDER)
     for query in (TRACK, SUBMISSION):
         connection = SimpleNamespace(atomic_blocks=[Atomic(None, savepoint=True, durable=False)])
