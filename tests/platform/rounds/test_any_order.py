@@ -113,6 +113,7 @@ class Site(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.undo = transaction.atomic()
+        vars(self.undo)["_from_testcase"] = True  # each action within has a transaction of its own, as in other tests
         self.undo.__enter__()
         cache.clear()
         self.env.clock.at = self.noon
