@@ -39,7 +39,7 @@ test: setup ## run the tests on SQLite, two processes a core; ARGS are pytest's 
 	  echo "Left out: the tests of the Docker sandbox. Start a Docker engine, then: make base-image test"; exit $$status; \
 	fi
 
-test-fast: setup ## run the first test of every file, without Docker and without the slow ones (under a minute)
+test-fast: setup ## run the first test of every file, without Docker and without the slow ones (about a minute)
 	@$(BIN)/python -m pytest -n auto -k test_it_works -m "not docker and not journey and not slow" $(ARGS)
 
 test-production: setup ## run what the database can change and the journeys, on DATABASE_URL and GAUNTLET_BROKER
