@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from inspect import getfile
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -88,7 +89,6 @@ def dockerfile_of(source: Path) -> str:
 
 def render_pack(source: Path, name: str, base_image: str) -> PackRecipe:
     """Return the output of repo2docker's pack `name` for `source`, on `base_image`. Raise `BuildRefusal`."""
-    directory = Path(_buildpacks().__file__ or "").parent
     with _inside(source):
         pack = _pack(name)(base_image)
         pack.appendix = _APPENDIX
@@ -100,7 +100,7 @@ def render_pack(source: Path, name: str, base_image: str) -> PackRecipe:
         dockerfile = _call_pack(name, lambda: pack.render(dict(_USER)))
         scripts = [_context_name(path) for path in sorted(_call_pack(name, pack.get_build_script_files))]
     files = [ContextEntry(target, Path(path), executable=True) for target, path in scripts]
-    files += [ContextEntry(file, directory / file, executable=True) for file in _ENTRYPOINT_FILES]
+    files += [ContextEntry(file, _buildpacks_directory() / file, executable=True) for file in _ENTRYPOINT_FILES]
     # declared without a value: the steps get the operator's mirrors as build arguments, and no image keeps them
     dockerfile = re.sub(r"^(FROM .*\n)", r"\1" + _MIRRORS, dockerfile.lstrip(), count=1)
     return PackRecipe(dockerfile, tuple(sorted(_USER.items())), tuple(files))
@@ -108,6 +108,8 @@ def render_pack(source: Path, name: str, base_image: str) -> PackRecipe:
 
 @contextmanager
 def _inside(source: Path) -> Iterator[None]:
+    # imported first: "" on the module path is the working directory, and a submission's modules must not run here
+    _buildpacks()
     with _working_directory, chdir(source):
         yield
 
@@ -115,6 +117,10 @@ def _inside(source: Path) -> Iterator[None]:
 def _buildpacks() -> ModuleType:
     """Import repo2docker when it is first needed: every process of the site would start half a second later."""
     return import_module("repo2docker.buildpacks")
+
+
+def _buildpacks_directory() -> Path:
+    return Path(getfile(_buildpacks())).parent
 
 
 def _pack(name: str) -> Any:
@@ -135,6 +141,6 @@ def _call_pack(name: str | None, function: Callable[[], Result]) -> Result:
 
 def _context_name(path: str, hash_length: int = 6) -> tuple[str, str]:
     """Return the name in the context and the path on this host of one of repo2docker's build scripts."""
-    directory = Path(_buildpacks().__file__ or "").parent
+    directory = _buildpacks_directory()
     place = Path(os.path.normpath(directory / path))
     return f"build_script_files/{place.relative_to(directory).as_posix().replace('/', '-')}", str(place)

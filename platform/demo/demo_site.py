@@ -156,7 +156,7 @@ class DemoSite:
         while Submission.objects.filter(of_others, state__in=Submission.UNDER_WAY).exists():
             self.check()
             self.say_news()
-            time.sleep(0.2)
+            time.sleep(1)
 
     def _plays(self, entry: Entry) -> bool:
         """Return whether the competition has the entry's submission as a baseline: small competitions get small

@@ -31,6 +31,17 @@ def test_it_names_the_pack_for_docker(make_repository: MakeRepository, files: di
     assert set(files) <= CONFIGURATION_FILES
 
 
+def test_no_module_of_a_submission_is_imported(make_repository: MakeRepository, root: Path) -> None:
+    """The packs read the working directory, which is on the module path of some programs."""
+    names = ("escapism", "jinja2", "pip", "repo2docker", "ruamel", "semver", "toml", "traitlets", "yaml")
+    source = make_repository(files={f"{name}.py": "raise SystemExit('of the submission')\n" for name in names})
+    plan = "import pathlib, sys; from evaluation.builder.dry_run import plan_build; "
+    program = plan + "print(plan_build('docker', pathlib.Path(sys.argv[1])))"
+    command = [sys.executable, "-c", program, str(source)]
+    planned = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    assert planned.stdout.startswith("lean pack"), planned.stderr
+
+
 def test_it_counts_what_this_interpreter_meets(make_repository: MakeRepository) -> None:
     plan = plan_build("process", make_repository(files={"requirements.txt": "numpy\nscipy\n"}))
     assert plan.endswith(", 2 requirements met")
