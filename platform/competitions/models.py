@@ -177,7 +177,7 @@ class FreezeWindow(models.Model):
     reason = models.CharField(max_length=200, help_text="Shown to teams, for example: top-five round 1.")
     called_off_at = models.DateTimeField(null=True, blank=True, editable=False)
     """Time at which it was called off, or None. It then has no effect; its times stay as planned."""
-    earlier = models.JSONField(default=list, editable=False)
+    earlier_values = models.JSONField(default=list, editable=False)
     """Its times and reason before each change by an organiser. An import does not plan such a window again."""
 
     class Meta:

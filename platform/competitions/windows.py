@@ -77,7 +77,7 @@ def check_free(window: FreezeWindow) -> None:
 def is_known(competition: Competition, values: Mapping[str, Any]) -> bool:
     """Return whether a window with these columns exists, or existed before an organiser changed it."""
     asked = _values(FreezeWindow(**values))
-    return any(asked in (_values(window), *window.earlier) for window in competition.freeze_windows.all())
+    return any(asked in (_values(window), *window.earlier_values) for window in competition.freeze_windows.all())
 
 
 def change_window(
@@ -90,7 +90,7 @@ def change_window(
     with transaction.atomic():
         locked = _locked(window, by)
         before = _values(locked)
-        locked.earlier.append(before)
+        locked.earlier_values.append(before)
         locked.starts_at, locked.ends_at, locked.reason = starts_at, ends_at, _checked_reason(shown_reason)
         check_plan(locked)
         locked.save()
@@ -149,10 +149,10 @@ def call_off_window(*, window: FreezeWindow, by: User, reason: str) -> None:
 
 def _change(window: FreezeWindow, verb: str, by: User, reason: str, **times: datetime) -> None:
     before = _values(window)
-    window.earlier.append(before)
+    window.earlier_values.append(before)
     for name, moment in times.items():
         setattr(window, name, moment)
-    window.save(update_fields=[*times, "earlier"])
+    window.save(update_fields=[*times, "earlier_values"])
     events.record(verb, window, by=by, reason=reason, **_times(window), before=before)
 
 

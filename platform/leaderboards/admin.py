@@ -24,8 +24,10 @@ CHANGES = ("Submission", "Team", "Score", "New score", "Rank", "New rank", "Chan
 
 TrackAdmin.add_counts("pools", "standings")
 EntryAdmin.add_counts("standings")
-for page in (RulesVersionAdmin, SampleSetAdmin, SubmissionAdmin, MatchAdmin):
-    page.add_counts("evaluations")
+RulesVersionAdmin.add_counts("evaluations")
+SampleSetAdmin.add_counts("evaluations")
+SubmissionAdmin.add_counts("evaluations")
+MatchAdmin.add_counts("evaluations")
 PlayerAdmin.add_counts("pool_places")
 
 # the competitions app does not know leaderboards: its page gets these actions from here

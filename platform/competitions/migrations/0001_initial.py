@@ -289,6 +289,7 @@ class Migration(migrations.Migration):
                     models.CharField(help_text="Shown to teams, for example: top-five round 1.", max_length=200),
                 ),
                 ("called_off_at", models.DateTimeField(blank=True, editable=False, null=True)),
+                ("earlier_values", models.JSONField(default=list, editable=False)),
                 (
                     "competition",
                     models.ForeignKey(

@@ -147,6 +147,7 @@ class Migration(migrations.Migration):
                 ("prior", models.PositiveIntegerField()),
                 ("eligible", models.BooleanField(default=True)),
                 ("ineligible_because", models.CharField(blank=True, max_length=200)),
+                ("licence_confirmed_at", models.DateTimeField(blank=True, null=True)),
                 ("audit_override_reason", models.CharField(blank=True, max_length=1000)),
                 ("place", models.PositiveIntegerField(blank=True, null=True)),
                 ("stage", models.PositiveSmallIntegerField(blank=True, null=True)),
