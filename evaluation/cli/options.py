@@ -78,7 +78,7 @@ def add_samples(command: argparse.ArgumentParser, *, split: str, samples: int | 
     command.add_argument(
         "--dataset",
         default="digits",
-        help="digits (default), tiny-imagenet:DIR, nips2017:DIR or folder:DIR",
+        help="digits (default), tiny-imagenet:DIR, cifar10:DIR, nips2017:DIR or folder:DIR",
     )
     command.add_argument("--split", help=f"split of the data set (default {split}, or the only one)")
     default = f"{samples}, or all if there are fewer" if samples else "all"
