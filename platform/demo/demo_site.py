@@ -15,6 +15,7 @@ from accounts.models import User
 from competitions import services as competitions
 from competitions.models import Competition
 from competitions.models import Entry as Participation
+from core import times
 from core.errors import Fault
 from demo.credentials import CredentialStore
 from demo.git_push import TAG, has_code, push_copy, pushed_tags
@@ -104,7 +105,7 @@ class DemoSite:
 
     def time(self) -> str:
         """Return the time since the start, as minutes and seconds."""
-        return _clock(time.monotonic() - self._started)
+        return times.elapsed(time.monotonic() - self._started)
 
     def check(self) -> None:
         """Raise `Fault` if a process of the site has ended."""
@@ -203,7 +204,3 @@ def boards(competition: Competition) -> dict[str, list[Standing]]:
         )
         for track in competition.tracks.all()
     }
-
-
-def _clock(seconds: float) -> str:
-    return f"{int(seconds) // 60:2d}:{int(seconds) % 60:02d}"

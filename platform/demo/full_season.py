@@ -108,10 +108,10 @@ class Season:
             schedule=Round.Schedule.LADDER,
             source=str(source.pk),
             samples=str(source.count),
-            starts_at_0=f"{begins:%Y-%m-%d}",
-            starts_at_1=f"{begins:%H:%M:%S}",
-            ends_at_0=f"{ends:%Y-%m-%d}",
-            ends_at_1=f"{ends:%H:%M:%S}",
+            starts_at_0=begins.date().isoformat(),
+            starts_at_1=begins.time().isoformat("seconds"),
+            ends_at_0=ends.date().isoformat(),
+            ends_at_1=ends.time().isoformat("seconds"),
             reason="Demo season",
         )
         planned: Round = self._competition.rounds.get(kind=chapter.kind, state=State.PLANNED)
