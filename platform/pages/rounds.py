@@ -178,15 +178,10 @@ class ReleasedFile:
 def files(public: Iterable[Release]) -> Sequence[ReleasedFile]:
     """Return the files among the public parts of a round."""
     return [
-        ReleasedFile(each.part, each.get_part_display(), each.released_at, _size(each.content))
+        ReleasedFile(each.part, each.get_part_display(), each.released_at, object_store.size(each.content))
         for each in public
         if each.content
     ]
-
-
-def _size(digest: str) -> int | None:
-    path = object_store.path_of(digest)
-    return path.stat().st_size if path.exists() else None
 
 
 def entries_shown(*, inside: bool) -> QuerySet[RoundEntry]:

@@ -88,7 +88,7 @@ def test_images_of_a_pair_are_made_once_and_again_where_they_are_lost(published:
     SampleResult.objects.all().delete()
     published.pair.sample_results.create(piece=published.pair.pieces.get(number=0), sample=0, **ROW)
     assert (_content(published.round, part), object_store.get(made)) == (content, content)
-    object_store.path_of(made).unlink()
+    object_store.remove(made)
     assert _content(published.round, part) != content
 
 

@@ -308,7 +308,8 @@ WORKER = """
     from pathlib import Path
     from django.conf import settings
     settings.DATABASES["default"]["NAME"] = os.environ["TEST_DATABASE"]
-    settings.REPOSITORIES, settings.OBJECTS, settings.CHECKOUTS = map(Path, os.environ["TEST_FOLDERS"].split(":"))
+    settings.REPOSITORIES, settings.CHECKOUTS, objects = map(Path, os.environ["TEST_FOLDERS"].split(":"))
+    settings.STORAGES["objects"]["OPTIONS"]["location"] = objects
     settings.SANDBOX = "process"
     import django
     django.setup()
@@ -326,7 +327,7 @@ WORKER = """
 
 
 def _as_here(settings: Settings) -> dict[str, str]:
-    folders = (settings.REPOSITORIES, settings.OBJECTS, settings.CHECKOUTS)
+    folders = (settings.REPOSITORIES, settings.CHECKOUTS, settings.STORAGES["objects"]["OPTIONS"]["location"])
     return dict(os.environ) | {
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "TEST_DATABASE": str(connection.settings_dict["NAME"]),
