@@ -16,6 +16,7 @@ from competitions.selectors import require_organiser
 from core import clock, events, object_store
 from core.errors import Refusal
 from core.times import in_words
+from leaderboards.selectors import frozen_since
 from matches.models import Match
 from repositories.http.concurrency import ANYBODY, LIMITER
 from repositories.models import Repository
@@ -154,7 +155,7 @@ def _check_may_be_public(round_: Round, part: str) -> None:
     if part != Release.Part.CODE and (why := embargo_reason(round_)):
         raise Refusal(f"the images of {round_} must stay secret: {why}", fix="release it when that ends")
     # the initial seeding is the order of the leaderboards at the freeze
-    if part == Release.Part.BUNDLE and Competition.objects.get(pk=round_.competition_id).leaderboards_frozen_since:
+    if part == Release.Part.BUNDLE and frozen_since(Competition.objects.get(pk=round_.competition_id)):
         raise Refusal(f"the bundle of {round_} would reveal frozen leaderboards", fix="unfreeze the leaderboards first")
     if part == Release.Part.CODE:
         _check_code(round_)

@@ -16,6 +16,7 @@ from core import clock, object_store
 from core.errors import Refusal
 from core.models import Event
 from core.times import in_words
+from leaderboards.models import FrozenLeaderboards
 from leaderboards.services import freeze_leaderboards
 from matches.models import Match, SampleResult
 from repositories.http.concurrency import ANYBODY, LIMITER
@@ -186,11 +187,11 @@ def test_it_rejects_images_that_are_in_a_set_in_use(
 
 
 def test_it_rejects_a_bundle_while_leaderboards_are_frozen(published: Final, olga: User) -> None:
-    Competition.objects.update(leaderboards_frozen_since=clock.now())
+    FrozenLeaderboards.objects.create(competition=published.round.competition, since=clock.now())
     with pytest.raises(Refusal, match="reveal frozen leaderboards") as caught:
         release(round_=published.round, part="bundle", by=olga, reason="the end")
     assert caught.value.fix == "unfreeze the leaderboards first"
-    Competition.objects.update(leaderboards_frozen_since=None)
+    FrozenLeaderboards.objects.all().delete()
     release(round_=published.round, part="bundle", by=olga, reason="the end")
 
 
