@@ -50,8 +50,6 @@ class Competition(models.Model):
     )
     seed_salt = models.CharField(max_length=64, default=new_seed_salt, editable=False)
     """Secret from which the seeds of matches and the pseudonyms of players are derived. Never shown or exported."""
-    leaderboards_frozen_since = models.DateTimeField(null=True, blank=True, editable=False)
-    """Time since which the public leaderboards are frozen; None if they are live."""
     created_at = models.DateTimeField()
     organisers = models.ManyToManyField(
         settings.AUTH_USER_MODEL, through="Organiser", related_name="organised_competitions"

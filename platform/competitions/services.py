@@ -40,6 +40,7 @@ from competitions.windows import (
 )
 from core import clock, events
 from core.errors import Refusal
+from core.times import in_words
 
 __all__ = [
     "accept",
@@ -211,10 +212,10 @@ def _keep_new_samples(read: file.Document, salt: str) -> dict[str, tuple[str, tu
 def _require_secret_images(row: SampleSet) -> None:
     """Raise `Refusal` if a secret set shares images with a set whose images were released."""
     public = SampleSet.objects.exclude(images_public_since=None)
-    if row.secret and (other := overlapping(row, public)):
+    if row.secret and (other := overlapping(row, public)) and other.images_public_since:
         raise Refusal(
             f"[[sample_sets]] {row.name}: it shares images with {other}, public since "
-            f"{other.images_public_since:%Y-%m-%d}",
+            f"{in_words(other.images_public_since)}",
             fix="choose other samples: another split, or a larger skip",
         )
 

@@ -16,7 +16,11 @@ from accounts.models import User
 from competitions import services as competitions
 from competitions.models import Competition
 from competitions.models import Entry as Participation
+<<<<<<< HEAD
 from core import clock
+=======
+from core import times
+>>>>>>> h-mech
 from core.errors import Fault
 from demo.credentials import CredentialStore
 from demo.git_push import TAG, has_code, push_copy, pushed_tags
@@ -105,7 +109,7 @@ class DemoSite:
 
     def time(self) -> str:
         """Return the time since the start, as minutes and seconds."""
-        return _clock(time.monotonic() - self._started)
+        return times.elapsed(time.monotonic() - self._started)
 
     def check(self) -> None:
         """Raise `Fault` if a process of the site has ended."""
@@ -213,7 +217,3 @@ def boards(competition: Competition) -> dict[str, list[Standing]]:
         )
         for track in competition.tracks.all()
     }
-
-
-def _clock(seconds: float) -> str:
-    return f"{int(seconds) // 60:2d}:{int(seconds) % 60:02d}"

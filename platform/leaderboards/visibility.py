@@ -21,7 +21,7 @@ from accounts.models import User
 from competitions.models import Competition, Entry, Track
 from competitions.selectors import may_organise
 from leaderboards.evaluation_basis import COUNTED, NEWEST, EvaluationBasis, key_in_force, measured_under
-from leaderboards.models import Evaluation, PoolPlace, Standing
+from leaderboards.models import Evaluation, FrozenLeaderboards, PoolPlace, Standing
 from leaderboards.ranking import COMPARED
 from submissions.models import Submission
 
@@ -144,9 +144,17 @@ class BoardPage:
     """Number of ranked rows that are compared with each other."""
 
 
+def frozen_since(competition: Competition) -> datetime | None:
+    """Return the time since which the competition's public leaderboards are frozen; None if they are live."""
+    try:
+        return competition.frozen_leaderboards.since
+    except FrozenLeaderboards.DoesNotExist:
+        return None
+
+
 def sees_live(user: User | AnonymousUser, competition: Competition) -> bool:
     """Return whether the person sees live leaderboards: everyone unless they are frozen, and always organisers."""
-    return competition.leaderboards_frozen_since is None or may_organise(user, competition)
+    return frozen_since(competition) is None or may_organise(user, competition)
 
 
 def board(
@@ -217,7 +225,7 @@ def public_evaluation_of(submission: Submission) -> Evaluation | None:
 
     A playing evaluation is returned only if none was known: otherwise a score would vanish while it is measured again.
     """
-    since = submission.repository.entry.competition.leaderboards_frozen_since
+    since = frozen_since(submission.repository.entry.competition)
     if since is None:
         return evaluation_of(submission)
     published = Q(rejudging__isnull=True) | Q(rejudging__settled_at__lte=since)
@@ -232,7 +240,7 @@ def _newest(submission: Submission, shown: Q) -> Evaluation | None:
 
 def _frozen(track: Track, frozen: bool | None) -> tuple[BoardFreeze | None, list[dict[str, Any]]]:
     """Return the freeze of the track's public board with its rows; (None, []) to read the live board."""
-    since = track.competition.leaderboards_frozen_since
+    since = frozen_since(track.competition)
     if since is None or frozen is False:
         return None, []
     snapshot = track.snapshots.filter(made_at__lte=since).order_by("-pk").first()

@@ -21,6 +21,7 @@ from leaderboards.selectors import (
     BoardRow,
     best,
     evaluation_of,
+    frozen_since,
     opposing_pool,
     public_evaluation_of,
     sees_live,
@@ -133,7 +134,7 @@ def status_of(submission: Submission, *, inside: bool) -> SubmissionStatus:
     if submission.state == Submission.State.RECEIVED:
         build = place_of(submission)
     missing = ready and newest is None and opposing_pool(submission.repository.track) is None
-    since = submission.repository.entry.competition.leaderboards_frozen_since if hidden else None
+    since = frozen_since(submission.repository.entry.competition) if hidden else None
     return SubmissionStatus(evaluation, played, queue_place, build, missing, no_worker, since)
 
 

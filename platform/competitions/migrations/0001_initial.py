@@ -67,7 +67,6 @@ class Migration(migrations.Migration):
                     "seed_salt",
                     models.CharField(default=competitions.models.new_seed_salt, editable=False, max_length=64),
                 ),
-                ("leaderboards_frozen_since", models.DateTimeField(blank=True, editable=False, null=True)),
                 ("created_at", models.DateTimeField()),
             ],
             options={

@@ -78,7 +78,7 @@ def rules_difference(request: HttpRequest, slug: str, old: int, new: int) -> Htt
 def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
     """Show the leaderboard of a track, 100 rows on a page."""
     shown = competition_of(request, slug)
-    track = get_object_or_404(Track.objects.select_related("competition"), competition=shown, name=track_name)
+    track = get_object_or_404(shown.tracks, name=track_name)
     frozen = not leaderboards.sees_live(request.user, shown)
     basis = leaderboards.ranking_basis(track)
     page = leaderboards.board(track, request.GET.get("page", "1"), frozen=frozen, basis=basis)
