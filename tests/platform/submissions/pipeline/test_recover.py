@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,6 +23,7 @@ from competitions.models import SampleSet
 from core import clock, lease
 from core.errors import Fault
 from core.models import Event
+from evaluation.baselines.catalogue import find_baseline
 from evaluation.builder.base import LogLine
 from evaluation.domain.errors import SlowBuildRefusal
 from leaderboards.quota_check import differing_slots
@@ -44,9 +44,9 @@ BuildWith = Callable[[Callable[[LogLine], None]], None]
 
 
 @pytest.fixture
-def submission(submit: Submit, root: Path) -> Submission:
+def submission(submit: Submit) -> Submission:
     """A valid, received submission."""
-    return submit("model", root / "evaluation/baselines/numpy-classifier")
+    return submit("model", find_baseline("numpy-classifier").repository())
 
 
 def advanced(submission: Submission) -> Submission:
@@ -192,9 +192,9 @@ def test_a_lease_renewed_during_the_sweep_is_kept(submission: Submission, monkey
 
 
 def test_a_submission_that_cannot_be_swept_does_not_stop_the_others(
-    submission: Submission, submit: Submit, root: Path, monkeypatch: pytest.MonkeyPatch
+    submission: Submission, submit: Submit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = submit("untargeted", root / "evaluation/baselines/gaussian-noise")
+    other = submit("untargeted", find_baseline("gaussian-noise").repository())
     Submission.objects.update(deadline=timezone.now() - timedelta(seconds=1))
     lock = quota_ledger.lock
 
