@@ -16,11 +16,7 @@ from accounts.models import User
 from competitions import services as competitions
 from competitions.models import Competition
 from competitions.models import Entry as Participation
-<<<<<<< HEAD
-from core import clock
-=======
-from core import times
->>>>>>> h-mech
+from core import clock, times
 from core.errors import Fault
 from demo.credentials import CredentialStore
 from demo.git_push import TAG, has_code, push_copy, pushed_tags
