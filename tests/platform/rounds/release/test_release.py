@@ -18,7 +18,7 @@ from core.models import Event
 from core.times import in_words
 from leaderboards.services import freeze_leaderboards
 from matches.models import Match, SampleResult
-from repositories.http.concurrency import ANYBODY, LIMITER
+from repositories.http.limits import ANYBODY, LIMITER
 from rounds import release as releasing
 from rounds.downloads import bundle_of, images_zip
 from rounds.models import Release, Round, RoundEntry, RoundMatch
