@@ -6,8 +6,7 @@ from datetime import datetime
 
 from accounts.models import User
 from accounts.selectors import is_member
-from competitions.models import Competition
-from competitions.window_lookup import window_at
+from competitions.models import Competition, FreezeWindow
 from core import clock
 from core.errors import Refusal, RefusedForNow
 from core.times import in_words
@@ -38,7 +37,7 @@ def check_calendar(competition: Competition) -> None:
             f"{competition.title} ended at {in_words(competition.ends_at)}",
             fix="no more submissions are possible; you can still push code",
         )
-    window = window_at(competition.freeze_windows.all(), now)
+    window = FreezeWindow.in_force(competition.freeze_windows.all(), now)
     if window:
         raise _not_yet(
             competition, f"submissions are frozen until {in_words(window.ends_at)}: {window.reason}", window.ends_at
@@ -73,7 +72,7 @@ def check_commit_is_new(repository: Repository, commit: str) -> None:
 def _not_yet(competition: Competition, problem: str, at: datetime) -> Refusal:
     """Return a refusal until `at` or the end of the freeze window at `at`; final if the competition ends before."""
     windows, accepted_from = list(competition.freeze_windows.all()), at
-    while window := window_at(windows, accepted_from):
+    while window := FreezeWindow.in_force(windows, accepted_from):
         accepted_from = window.ends_at
     if accepted_from >= competition.ends_at:
         return Refusal(
