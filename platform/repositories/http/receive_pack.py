@@ -64,8 +64,8 @@ PushGate = Callable[[Push, GitReader], AcceptedPush]
 """Decides on a push, or raises `Refusal` with a text for the pusher. Any other exception is a platform error: it is
 logged, and the push is rejected without its text.
 
-Called once per push, in the request's thread, after the checks of refs and size and with git's own checks of the
-objects done. These are still in quarantine, where the reader sees them.
+Called once per push, in the request's thread, after the checks of refs and size. The objects have passed git's own
+checks and are in quarantine, where the reader sees them.
 """
 
 
