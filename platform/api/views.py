@@ -22,7 +22,7 @@ from competitions.selectors import visible_competitions
 from leaderboards.selectors import board, sees_live
 from submissions import services
 from submissions.models import Submission
-from submissions.selectors import allowance_of
+from submissions.quota import allowance_of
 
 
 class ListCompetitions(APIView):

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Self
 
 from django.conf import settings
 from django.db import models
@@ -194,6 +197,15 @@ class FreezeWindow(models.Model):
 
     def __str__(self) -> str:
         return f"{self.competition.slug}: {self.reason}"
+
+    @classmethod
+    def in_force(cls, windows: Iterable[Self], at: datetime) -> Self | None:
+        """Return the window in force at `at`, from its start to before its end; of several, the last to end.
+
+        Windows that were called off are ignored.
+        """
+        active = [each for each in windows if each.called_off_at is None and each.starts_at <= at < each.ends_at]
+        return max(active, key=lambda window: window.ends_at, default=None)
 
 
 class Entry(models.Model):

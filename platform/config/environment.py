@@ -43,11 +43,16 @@ class Environment:
         """Return a list of names separated by commas."""
         return [part.strip() for part in self.text(name, ",".join(default)).split(",") if part.strip()]
 
-    def number(self, name: str, default: int, *, least: int = 1) -> int:
-        """Return a whole number of at least `least`. Raise `ImproperlyConfigured` for another value."""
+    def number(self, name: str, default: int, *, least: int = 1, most: int | None = None, because: str = "") -> int:
+        """Return a whole number from `least` to `most`. Raise `ImproperlyConfigured` for another value.
+
+        `because` says in the error where the limit comes from.
+        """
         value = self.text(name, str(default)).replace("_", "")
-        if not value.isdecimal() or int(value) < least:
-            raise ImproperlyConfigured(f"{name} is {value!r}. Set it to a whole number of at least {least}.")
+        if not value.isdecimal() or int(value) < least or (most is not None and int(value) > most):
+            numbers = f"of at least {least}" if most is None else f"from {least} to {most}"
+            reason = f": {because}" if because else ""
+            raise ImproperlyConfigured(f"{name} is {value!r}. Set it to a whole number {numbers}{reason}.")
         return int(value)
 
     def choice(self, name: str, choices: tuple[str, ...]) -> str:

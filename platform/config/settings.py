@@ -173,7 +173,16 @@ EMAIL_SUBJECT_PREFIX = "[Gauntlet] "
 ADMINS = [(address, address) for address in env.addresses("GAUNTLET_ADMINS")]
 LOGGING = log_settings(level=env.choice("GAUNTLET_LOG_LEVEL", LEVELS), form=env.choice("GAUNTLET_LOG_FORMAT", FORMATS))
 
-# pushes
+# clones and pushes
+WEB_THREADS = env.number("GAUNTLET_WEB_THREADS", 16, least=2)
+"""Threads of each process of the web server (`config.web_server`)."""
+MAX_GIT_REQUESTS = env.number(
+    "GAUNTLET_MAX_GIT_REQUESTS",
+    WEB_THREADS // 2,
+    most=WEB_THREADS - 1,
+    because=f"each clone or push holds one of {WEB_THREADS} threads (GAUNTLET_WEB_THREADS), and pages need one, too",
+)
+MAX_GIT_REQUESTS_PER_USER = env.number("GAUNTLET_MAX_GIT_REQUESTS_PER_USER", 2)
 MAX_PUSH_BYTES = env.number("GAUNTLET_MAX_PUSH_BYTES", 512 << 20)
 MAX_REPOSITORY_BYTES = env.number("GAUNTLET_MAX_REPOSITORY_BYTES", 4 << 30)
 MAX_FILE_BYTES = env.number("GAUNTLET_MAX_FILE_BYTES", 256 << 20)

@@ -10,9 +10,9 @@ from django.views.decorators.http import require_safe
 from django.views.generic import TemplateView
 
 from pages.views.account import follow_sign_up_link
-from repositories.views import GitView, PublicGitView
+from repositories.http.views import GitView, PublicGitView
 from rounds.release import released_tags
-from submissions.push_gate import SubmissionPushGate
+from submissions.push_gate import submission_gate
 
 _no_email = path("accounts/password/reset/", TemplateView.as_view(template_name="account/no_email.html"))
 
@@ -29,7 +29,7 @@ urlpatterns = [
         PublicGitView.as_view(released=released_tags),
         name="public_git",
     ),
-    path("git/<team>/<track_name>.git/<path:service>", GitView.as_view(gate=SubmissionPushGate()), name="git"),
+    path("git/<team>/<track_name>.git/<path:service>", GitView.as_view(gate=submission_gate), name="git"),
     path("api/", include("api.urls")),
     path("", include("pages.urls")),
 ]

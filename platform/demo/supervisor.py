@@ -64,10 +64,10 @@ class Supervisor:
         self._running.clear()
 
     def _web_command(self) -> list[str]:
-        server = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--bind", f"127.0.0.1:{self._port}"]
+        server = [sys.executable, "-m", "gunicorn", "--config", "python:config.web_server"]
         # one process: SQLite has one writer anyway, and threads can wait
-        threads = ["--worker-class", "gthread", "--workers", "1", "--threads", "16"]
-        return [*server, *threads, "--graceful-timeout", "5", "--no-control-socket"]
+        options = ["--workers", "1", "--graceful-timeout", "5", "--no-control-socket"]
+        return [*server, "--bind", f"127.0.0.1:{self._port}", *options]
 
     def _launch(self, name: str, command: list[str]) -> None:
         with self._log_of(name).open("ab") as log:

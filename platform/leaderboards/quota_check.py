@@ -14,8 +14,8 @@ from core.models import Event
 from leaderboards.models import Evaluation
 from leaderboards.selectors import COUNTED
 from submissions.models import QuotaSlot, Submission
+from submissions.quota import WINDOW
 from submissions.quota_ledger import AWAITS_ORGANISER, BUILD_REFUSED, FAULT, OVERDUE, WITHDRAWN
-from submissions.quota_rules import WINDOW
 from submissions.services import refund
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from competitions.models import Competition, FreezeWindow
-from competitions.window_lookup import window_at
 from core import clock
 from rounds.models import Round
 
@@ -48,7 +47,7 @@ def calendar(competition: Competition) -> Calendar:
     now = clock.now()
     windows = list(competition.freeze_windows.select_related("round"))
     items = [_item(window, now) for window in windows if not _called_off(window)]
-    frozen = window_at(windows, now)
+    frozen = FreezeWindow.in_force(windows, now)
     reopens = reopening(windows, now)
     return Calendar(
         ahead=[item for item in items if item.phase != "past"],
@@ -65,10 +64,10 @@ def reopening(windows: Iterable[FreezeWindow], at: datetime) -> datetime | None:
     Windows that follow each other without a gap are one freeze.
     """
     windows = list(windows)
-    reopens, current = at, window_at(windows, at)
+    reopens, current = at, FreezeWindow.in_force(windows, at)
     while current is not None:
         reopens = current.ends_at
-        current = window_at(windows, reopens)
+        current = FreezeWindow.in_force(windows, reopens)
     return reopens if reopens > at else None
 
 

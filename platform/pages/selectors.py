@@ -33,8 +33,8 @@ from repositories.models import Repository
 from repositories.recent_commits import recent_of
 from submissions.build_order import BuildPlace, place_of
 from submissions.models import QuotaSlot, Submission
-from submissions.quota_rules import Allowance, allowance
-from submissions.selectors import allowance_of, left_out, next_tag_of
+from submissions.quota import Allowance, allowance, allowance_of
+from submissions.selectors import left_out, next_tag_of
 
 TOP = 3
 RECENT_COMMITS = 5

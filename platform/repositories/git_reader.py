@@ -18,7 +18,6 @@ from git.cmd import Git
 
 from core.errors import Fault, Refusal
 from repositories.git_command import COMMAND, environment, git, git_output, in_repository
-from repositories.push_gate import NULL_OBJECT
 
 LISTING_SECONDS = 10.0
 """Time limit for listing files or refs: a commit of a few kilobytes can hold a tree of billions of paths."""
@@ -56,7 +55,8 @@ class CommitInfo:
 
 
 class GitReader:
-    """Reader of the bare repository at `path`; with `Push.environment` it also sees objects in quarantine.
+    """Reader of the bare repository at `path`; with the `environment` of a pre-receive hook it also sees objects in
+    quarantine.
 
     Not thread-safe. May keep a git process open: call `close`, or use it in a `with`.
     """
@@ -146,7 +146,7 @@ class GitReader:
             raise Fault(f"{name!r} is not a valid tag name")
         ref = f"refs/tags/{name}"
         try:
-            git(self._path, "update-ref", ref, commit, NULL_OBJECT)
+            git(self._path, "update-ref", ref, commit, "")  # "": the ref must not exist
         except Fault:
             if ref in self.refs():
                 return False

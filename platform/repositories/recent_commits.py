@@ -30,6 +30,9 @@ class Recent:
     """False if git took too long; `commits` is empty then."""
 
 
+_TOO_LONG: list[Any] = ["took too long"]
+
+
 def recent_of(repository: Repository, limit: int) -> Recent:
     """Return the newest `limit` commits of `repository`; empty if nothing was pushed."""
     if not repository.path.exists():
@@ -39,16 +42,19 @@ def recent_of(repository: Repository, limit: int) -> Recent:
             refs = reader.refs(seconds=READING_SECONDS)
         except GitTimeoutError:
             return Recent(in_time=False)
-        commits = _cached(repository, _state_of(refs, limit))
-        if commits is None:
+        # one entry per repository, so that pushes do not fill the cache
+        key, state = f"recent-commits-{repository.pk}", _state_of(refs, limit)
+        kept = cache.get(key)
+        if kept is not None and kept["state"] == state:
+            commits = kept["commits"]
+        else:
             commits = _read(reader, limit) if refs else []
-            _cache(repository, _state_of(refs, limit), commits)
+            seconds = KEPT_FAILURE_SECONDS if commits == _TOO_LONG else KEPT_SECONDS
+            cache.set(key, {"state": state, "commits": commits}, seconds)
     if commits == _TOO_LONG:
         return Recent(refs=refs, in_time=False)
-    return Recent([_commit(each) for each in commits], refs)
-
-
-_TOO_LONG: list[Any] = ["took too long"]
+    found = [CommitInfo(sha, subject, author, datetime.fromisoformat(at)) for sha, subject, author, at in commits]
+    return Recent(found, refs)
 
 
 def _read(reader: GitReader, limit: int) -> list[Any]:
@@ -59,26 +65,6 @@ def _read(reader: GitReader, limit: int) -> list[Any]:
     return [[each.sha, each.subject, each.author, each.at.isoformat()] for each in found]
 
 
-def _commit(kept: Sequence[str]) -> CommitInfo:
-    sha, subject, author, at = kept
-    return CommitInfo(sha=sha, subject=subject, author=author, at=datetime.fromisoformat(at))
-
-
 def _state_of(refs: Mapping[str, str], limit: int) -> str:
     listing = "\n".join(f"{at} {name}" for name, at in sorted(refs.items()))
     return f"{limit} {hashlib.sha256(listing.encode(errors='surrogateescape')).hexdigest()}"
-
-
-def _cached(repository: Repository, state: str) -> list[Any] | None:
-    kept = cache.get(_key(repository))
-    return kept["commits"] if kept is not None and kept["state"] == state else None
-
-
-def _cache(repository: Repository, state: str, commits: list[Any]) -> None:
-    # one entry per repository, so that pushes do not fill the cache
-    seconds = KEPT_FAILURE_SECONDS if commits == _TOO_LONG else KEPT_SECONDS
-    cache.set(_key(repository), {"state": state, "commits": commits}, seconds)
-
-
-def _key(repository: Repository) -> str:
-    return f"recent-commits-{repository.pk}"

@@ -1,4 +1,4 @@
-"""Rules on the refs that a push may change. Pure."""
+"""Updates of refs, and the rules on those that one push may make."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from core.errors import Refusal
-from repositories.push_gate import NULL_OBJECT, RefUpdate
+
+NULL_OBJECT = "0" * 40
+"""The object name that git writes for the missing side of an update."""
 
 SUBMISSION = "refs/tags/submission-"
 RESERVED = "refs/tags/submission-web-"
@@ -22,26 +24,32 @@ MAX_NAME_PARTS = 10
 
 
 @dataclass(frozen=True)
-class RefLimits:
-    """How many branches and tags one push may change, and one repository may have."""
+class RefUpdate:
+    """One line of a push: `ref` goes from object `old` to `new`, in hexadecimal; `NULL_OBJECT` if there is none."""
 
-    push: int
-    repository: int
+    old: str
+    new: str
+    ref: str
+
+    @property
+    def creates(self) -> bool:
+        """True if the ref is new."""
+        return self.old == NULL_OBJECT
+
+    @property
+    def deletes(self) -> bool:
+        """True if the ref is deleted."""
+        return self.new == NULL_OBJECT
 
 
-def ref_limits_in_force() -> RefLimits:
-    """Return the limits of this site."""
-    return RefLimits(push=settings.MAX_PUSH_REFS, repository=settings.MAX_REFS)
-
-
-def check_refs(updates: Sequence[RefUpdate], refs: Mapping[str, str], limits: RefLimits) -> None:
+def check_refs(updates: Sequence[RefUpdate], refs: Mapping[str, str]) -> None:
     """Raise `Refusal` for the first update that is not allowed; `refs` are the repository's, as `GitReader.refs`.
 
     A client may send a wrong old value for a ref: git notices only after the push gate has accepted the push.
     """
-    if len(updates) > limits.push:
+    if len(updates) > settings.MAX_PUSH_REFS:
         raise Refusal(
-            f"this push changes {len(updates):,} branches and tags; at most {limits.push:,} are allowed",
+            f"this push changes {len(updates):,} branches and tags; at most {settings.MAX_PUSH_REFS:,} are allowed",
             fix="push them in several parts, or push only those that you need: git push origin main",
         )
     for update in updates:
@@ -49,10 +57,10 @@ def check_refs(updates: Sequence[RefUpdate], refs: Mapping[str, str], limits: Re
         if update.ref.startswith(SUBMISSION):
             _check_submission(update)
         _check_start(update, refs.get(update.ref, NULL_OBJECT))
-    _check_together(updates, refs, limits)
+    _check_together(updates, refs)
 
 
-def _check_together(updates: Sequence[RefUpdate], refs: Mapping[str, str], limits: RefLimits) -> None:
+def _check_together(updates: Sequence[RefUpdate], refs: Mapping[str, str]) -> None:
     tags = [update for update in updates if update.ref.startswith(SUBMISSION)]
     if len(tags) > 1:
         raise Refusal(
@@ -65,9 +73,9 @@ def _check_together(updates: Sequence[RefUpdate], refs: Mapping[str, str], limit
     _check_nesting([update for update in updates if update.creates], refs)
     created = sum(update.creates for update in updates)
     total = len(refs) + created - sum(update.deletes for update in updates)
-    if created and total > limits.repository:
+    if created and total > settings.MAX_REFS:
         raise Refusal(
-            f"the repository would have {total:,} branches and tags; at most {limits.repository:,} are allowed",
+            f"the repository would have {total:,} branches and tags; at most {settings.MAX_REFS:,} are allowed",
             fix="delete some that you no longer need: git push origin --delete NAME",
         )
 

@@ -1,19 +1,28 @@
-"""Creation of repositories, and the record of pushes to them."""
+"""Repositories on disk: creation, the lock that pushes share, clean-up between pushes, and size."""
 
 from __future__ import annotations
 
+import fcntl
+import logging
 import os
+import shutil
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from competitions.models import Entry, Track
-from core import clock
+from core import clock, faults
 from core.errors import Fault
-from repositories.git_command import git
+from repositories.git_command import git, git_output
 from repositories.models import Repository
 
+log = logging.getLogger(__name__)
+
 BLOCK_BYTES = 4096
+LEFTOVERS = ("tmp_objdir-*", "incoming-*", "pack/tmp_*", "pack/.tmp-*")
+PACK_SECONDS = 30.0
 
 
 def repository_of(*, entry: Entry, track: Track) -> Repository:
@@ -26,14 +35,30 @@ def repository_of(*, entry: Entry, track: Track) -> Repository:
     return repository
 
 
-def record_push(repository: Repository) -> None:
-    """Record the time of a push to `repository`, and its new size."""
-    Repository.objects.filter(pk=repository.pk).update(pushed_at=clock.now())
-    record_size(repository)
+def record_push(repository: Repository, size: int) -> None:
+    """Record the time of a push to `repository`, and its new size in bytes."""
+    Repository.objects.filter(pk=repository.pk).update(pushed_at=clock.now(), size_bytes=size)
 
 
-def record_size(repository: Repository) -> None:
-    """Record the current size of `repository`."""
+@contextmanager
+def push_lock(path: Path) -> Iterator[None]:
+    """Hold the lock of one push to the bare repository `path`, which all its pushes share.
+
+    What a killed git left behind is removed only while nobody pushes: before the first push, and after the last.
+    """
+    with (path / "pushes.lock").open("a") as file:
+        _clean_up_if_alone(file, path)
+        fcntl.flock(file, fcntl.LOCK_SH)
+        try:
+            yield
+        finally:
+            _clean_up_if_alone(file, path)
+
+
+def clean_up(repository: Repository) -> None:
+    """Clean up `repository` if nobody pushes to it now, and record its size. Raise `OSError`."""
+    with (repository.path / "pushes.lock").open("a") as file:
+        _clean_up_if_alone(file, repository.path)
     Repository.objects.filter(pk=repository.pk).update(size_bytes=size_of(repository.path))
 
 
@@ -62,3 +87,33 @@ def _make(path: Path) -> None:
         except OSError:
             if not path.is_dir():
                 raise
+
+
+def _clean_up_if_alone(file: IO[str], path: Path) -> None:
+    """Remove leftovers and pack the refs, if the lock `file` of `path` can be held alone."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return
+    for pattern in LEFTOVERS:
+        for left in (path / "objects").glob(pattern):
+            if left.is_dir():
+                shutil.rmtree(left, ignore_errors=True)
+            else:
+                left.unlink(missing_ok=True)
+    shutil.rmtree(path / "logs", ignore_errors=True)  # ref logs of an earlier version
+    _pack_refs(path)
+
+
+def _pack_refs(path: Path) -> None:
+    """Keep all refs in one file: each loose ref takes a disk block, and time whenever refs are listed."""
+    refs = path / "refs"
+    try:
+        if any(names for _, _, names in os.walk(refs)):
+            git_output(path, "pack-refs", "--all", seconds=PACK_SECONDS)
+    except Fault as fault:  # the next push tries again; this one is accepted
+        faults.report(log, fault, "the refs of %s cannot be packed", path)
+    for folder, _, _ in os.walk(refs, topdown=False):
+        if Path(folder) not in (refs, refs / "heads", refs / "tags"):
+            with suppress(OSError):  # not empty
+                Path(folder).rmdir()

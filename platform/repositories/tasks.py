@@ -7,9 +7,8 @@ import logging
 from celery import shared_task
 
 from core import faults
-from repositories.http.push_lock import clean_up as clean_up_repository
+from repositories import services
 from repositories.models import Repository
-from repositories.services import record_size
 
 log = logging.getLogger(__name__)
 
@@ -21,7 +20,6 @@ def clean_up() -> None:
         if not repository.path.exists():
             continue
         try:
-            clean_up_repository(repository.path)
-            record_size(repository)
+            services.clean_up(repository)
         except OSError as error:  # continue with the other repositories
             faults.report(log, error, "%s cannot be cleaned up", repository)

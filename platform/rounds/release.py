@@ -18,7 +18,7 @@ from core.errors import Refusal
 from core.times import in_words
 from leaderboards.selectors import frozen_since
 from matches.models import Match
-from repositories.http.concurrency import ANYBODY, LIMITER
+from repositories.http.limits import ANYBODY, LIMITER
 from repositories.models import Repository
 from repositories.public_copies import drop_copies, public_copy
 from rounds.downloads import bundle_of, images_zip, pair_zip, pairs_of, pairs_table

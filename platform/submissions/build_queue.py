@@ -20,7 +20,7 @@ from core.notify import notify
 from core.times import in_words
 from submissions import player_builds, quota_ledger, timeouts
 from submissions.models import Build, Player, Submission
-from submissions.quota_rules import REFUNDED_FAULTS
+from submissions.quota import REFUNDED_FAULTS
 from submissions.signals import submission_ready
 
 log = logging.getLogger(__name__)

@@ -108,6 +108,9 @@ class QuotaSlot(models.Model):
     repository = models.ForeignKey(Repository, on_delete=models.PROTECT, related_name="quota_slots")
     commit = models.CharField(max_length=64)
     tag = models.CharField(max_length=200)
+    title = models.CharField(max_length=120)
+    licence = models.CharField(max_length=200)
+    """Title and licence of the commit's manifest, as the push gate read them."""
     reserved_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     reserved_at = models.DateTimeField(db_index=True)
     state = models.CharField(max_length=10, choices=State.choices, default=State.RESERVED)

@@ -1,4 +1,4 @@
-"""Adapter: checks of a commit by the engine's builder before anything is built."""
+"""Adapter: checks of a commit's files, manifest and build plan before anything is built."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from django.conf import settings
+from django.utils.module_loading import import_string
 
 from core.errors import Fault, Refusal
 from evaluation.builder.dry_run import CONFIGURATION_FILES, plan_build
@@ -24,7 +26,9 @@ from evaluation.builder.manifest import (
 from evaluation.builder.run_script import require_script
 from evaluation.builder.source_tree import BINDER_DIRECTORIES
 from evaluation.domain.errors import HostRefusal
+from repositories.file_rules import check_files
 from repositories.git_reader import GitReader, TreeFile
+from repositories.models import Repository
 
 MAX_CONFIGURATION_BYTES = 256 << 10
 """A configuration file larger than this is left to the build; a Dockerfile is refused."""
@@ -33,10 +37,36 @@ _PLAN_SECONDS = 20.0
 _PLAIN_FILES = ("100644", "100755")
 
 
-def manifest_at(reader: GitReader, commit: str, files: Sequence[TreeFile] | None = None) -> Manifest:
-    """Return the checked `submission.toml` of `commit`; reads its `files` if not given. Raise `ManifestRefusal`."""
-    present = files if files is not None else reader.files(commit)
-    file = next((file for file in present if file.path == MANIFEST_NAME), None)
+@dataclass(frozen=True)
+class CheckedCommit:
+    """What a commit says about itself: title and licence of its manifest, and in one line how it will be built."""
+
+    title: str
+    licence: str
+    plan: str
+
+
+def check_content(repository: Repository, commit: str, reader: GitReader) -> CheckedCommit:
+    """Check the files of `commit`, its manifest and its build plan; raise `Refusal` for the first error."""
+    files = reader.files(commit)
+    check_files(files, reader)
+    manifest = _manifest(commit, files, reader)
+    if manifest.track != (track_name := repository.track.name):
+        raise Refusal(
+            f'{MANIFEST_NAME} says track = "{manifest.track}", but this repository is for the track "{track_name}"',
+            fix=f'write track = "{track_name}", or push to the team\'s repository {manifest.track}.git',
+        )
+    if manifest.gpu and not import_string(settings.GPU_LIVES)():  # its build would be useless
+        raise Refusal(
+            f"{MANIFEST_NAME} says gpu = true, and no worker with a GPU is running now",
+            fix="write gpu = false if a CPU is enough, or push again when the Status page shows a GPU worker",
+        )
+    require_script(manifest.run, [file.path for file in files])
+    return CheckedCommit(manifest.title, manifest.licence, _plan_of(files, reader))
+
+
+def _manifest(commit: str, files: Sequence[TreeFile], reader: GitReader) -> Manifest:
+    file = next((file for file in files if file.path == MANIFEST_NAME), None)
     if file is None:
         raise missing_manifest(f"commit {commit[:7]}")
     if file.mode not in _PLAIN_FILES:
@@ -44,12 +74,7 @@ def manifest_at(reader: GitReader, commit: str, files: Sequence[TreeFile] | None
     return parse_manifest(reader.content(file.object, MAX_MANIFEST_BYTES + 1))
 
 
-def check_script(manifest: Manifest, files: Sequence[TreeFile]) -> None:
-    """Raise `ManifestRefusal` if `run` starts a script that is certainly not among `files`."""
-    require_script(manifest.run, [file.path for file in files])
-
-
-def plan_of(reader: GitReader, files: Sequence[TreeFile]) -> str:
+def _plan_of(files: Sequence[TreeFile], reader: GitReader) -> str:
     """Return one line on how a commit with `files` will be built; raise `BuildRefusal` if it cannot be."""
     with tempfile.TemporaryDirectory(prefix="gauntlet-plan-") as name:
         folder = Path(name)
@@ -59,7 +84,7 @@ def plan_of(reader: GitReader, files: Sequence[TreeFile]) -> str:
                 (folder / top).mkdir(exist_ok=True)
             if file.path not in CONFIGURATION_FILES:
                 continue
-            if _is_small_and_plain(file):
+            if file.mode in _PLAIN_FILES and file.size <= MAX_CONFIGURATION_BYTES:
                 (folder / file.path).write_bytes(reader.content(file.object, MAX_CONFIGURATION_BYTES))
             elif PurePosixPath(file.path).name == "Dockerfile":
                 raise Refusal(
@@ -67,10 +92,6 @@ def plan_of(reader: GitReader, files: Sequence[TreeFile]) -> str:
                     fix="commit the Dockerfile itself instead of a link, and move long scripts into separate files",
                 )
         return _process_plan(folder) if settings.SANDBOX == "process" else _plan_in_subprocess(folder)
-
-
-def _is_small_and_plain(file: TreeFile) -> bool:
-    return file.mode in _PLAIN_FILES and file.size <= MAX_CONFIGURATION_BYTES
 
 
 def _process_plan(folder: Path) -> str:

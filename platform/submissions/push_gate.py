@@ -1,76 +1,93 @@
-"""Push gate of submissions: a pushed tag `submission-...` is a submission."""
+"""The push gate: a pushed tag `submission-...` is a submission, and every other push is stored."""
 
 from __future__ import annotations
 
-from core.errors import Refusal
+from collections.abc import Sequence
+from functools import partial
+
+from core.errors import Refusal, RefusedForNow
+from core.times import in_words
 from repositories.git_reader import GitReader
-from repositories.push_gate import Push, PushGate, RefUpdate
-from repositories.ref_rules import SUBMISSION
-from submissions import messages
-from submissions.admission import check_content, check_may_submit
+from repositories.http.receive_pack import AcceptedPush, Push
+from repositories.ref_rules import SUBMISSION, RefUpdate
+from submissions.admission import check_may_submit
+from submissions.models import QuotaSlot
+from submissions.preflight import check_content
+from submissions.quota import Allowance, allowance_of
 from submissions.quota_ledger import bind, reserve, settle_late_tags, settle_reservations
-from submissions.selectors import allowance_of, next_tag_of
+from submissions.selectors import next_tag_of
 
 
-class SubmissionPushGate(PushGate):
-    """Push gate that accepts plain pushes, and checks, reserves and records submissions."""
-
-    def before(self, push: Push) -> str:
-        """Check the submission of the push, if any, and reserve its slot; a rejected push uses no slot."""
-        update = _submission_in(push)
-        if update is None:
-            return ""
-        settle_reservations(push.repository)  # so that an interrupted push uses no slot that this one needs
-        settle_late_tags(push.repository)  # before this one, which would otherwise be the older submission
-        with GitReader(push.repository.path, push.environment) as reader:
-            commit = _commit_of(reader, update)
-            check_may_submit(push.repository, push.user, commit)
-            try:
-                plan = check_content(push.repository, commit, reader)
-            except Refusal as refusal:  # the tag exists only in the team's own clone
-                tag = _tag(update)
-                again = f"then: git commit -a && git tag -f {tag} && git push origin {tag}"
-                raise Refusal(refusal.problem, fix=f"{refusal.fix}\n  {again}") from refusal
-        reserve(repository=push.repository, commit=commit, tag=_tag(update), by=push.user)
-        return f"{_tag(update)} ({commit[:7]}) passed all checks; build plan: {plan}"
-
-    def after(self, push: Push) -> str:
-        """Create the submission of an accepted push, or say how to submit."""
-        update = _submission_in(push)
-        with GitReader(push.repository.path) as reader:
-            if update is None:
-                return _hint(push, reader)
-            commit, refs = _commit_of(reader, update), reader.refs()
-        try:
-            submission = bind(repository=push.repository, commit=commit, tag=_tag(update), by=push.user)
-        except Refusal as refusal:  # so late that its slot was refunded meanwhile
-            return messages.too_late(_tag(update), commit, refusal, next_tag_of(push.repository, refs))
-        return messages.accepted(submission, push.site_url, allowance_of(push.repository))
-
-
-def _submission_in(push: Push) -> RefUpdate | None:
-    """Return the tag that submits; the ref rules ensure that there is at most one, and that it is new."""
-    return next((update for update in push.updates if update.ref.startswith(SUBMISSION) and update.creates), None)
-
-
-def _commit_of(reader: GitReader, update: RefUpdate) -> str:
+def submission_gate(push: Push, reader: GitReader) -> AcceptedPush:
+    """Check the submission of a push, if any, and reserve its slot; a rejected push uses no slot."""
+    # the ref rules ensure that there is at most one, and that it is new
+    update = next((update for update in push.updates if update.ref.startswith(SUBMISSION) and update.creates), None)
+    if update is None:
+        return AcceptedPush("", after=partial(_how_to_submit, push))
+    tag = update.ref.removeprefix("refs/tags/")
+    # 1. interrupted pushes: they use no slot that this one needs, and an arrived tag is the older submission
+    settle_reservations(push.repository)
+    settle_late_tags(push.repository)
+    # 2. the commit
     commit = reader.resolve(update.new)
     if commit is None:
         raise Refusal(
-            f"{_tag(update)} does not point to a commit",
-            fix=f"run git tag -d {_tag(update)}, then tag a commit: git tag {_tag(update)} HEAD",
+            f"{tag} does not point to a commit", fix=f"run git tag -d {tag}, then tag a commit: git tag {tag} HEAD"
         )
-    return commit
+    # 3. the checks, cheap ones first
+    check_may_submit(push.repository, push.user, commit)
+    try:
+        checked = check_content(push.repository, commit, reader)
+    except Refusal as refusal:  # the tag exists only in the team's own clone
+        again = f"then: git commit -a && git tag -f {tag} && git push origin {tag}"
+        raise Refusal(refusal.problem, fix=f"{refusal.fix}\n  {again}") from refusal
+    # 4. a slot, under the repository's lock
+    slot = reserve(
+        repository=push.repository,
+        commit=commit,
+        tag=tag,
+        by=push.user,
+        title=checked.title,
+        licence=checked.licence,
+    )
+    message = f"{tag} ({commit[:7]}) passed all checks; build plan: {checked.plan}"
+    return AcceptedPush(message, after=partial(_submit, push, update, slot))
 
 
-def _hint(push: Push, reader: GitReader) -> str:
-    if all(update.deletes for update in push.updates):
+def _submit(push: Push, update: RefUpdate, slot: QuotaSlot, updates: Sequence[RefUpdate]) -> str:
+    """Create the submission, now that git has set its tag."""
+    if update not in updates:
+        return _how_to_submit(push, updates)
+    try:
+        submission = bind(slot=slot, by=push.user)
+    except Refusal as refusal:  # so late that its slot was refunded meanwhile
+        when = f" after {in_words(refusal.accepted_from)}" if isinstance(refusal, RefusedForNow) else ""
+        tag = _next_tag(push, updates)
+        fix = refusal.fix or f"push another tag for it{when}: git tag {tag} {slot.commit[:12]} && git push origin {tag}"
+        return f"{slot.tag} is stored, but arrived too late for a submission: {refusal.problem}\n  fix: {fix}"
+    return "\n".join(
+        [
+            f"Submission {submission.pk} received: {submission.title}",
+            f"Follow it at {push.site_url}/submissions/{submission.pk}",
+            _slots(allowance_of(push.repository)),
+        ]
+    )
+
+
+def _how_to_submit(push: Push, updates: Sequence[RefUpdate]) -> str:
+    if all(update.deletes for update in updates):
         return ""
-    repository = push.repository
-    tag = next_tag_of(repository, reader.refs())
-    left = messages.slots(allowance_of(repository))
+    tag = _next_tag(push, updates)
+    left = _slots(allowance_of(push.repository))
     return f"Stored, not submitted. To submit: git tag {tag} && git push origin {tag}\n{left}"
 
 
-def _tag(update: RefUpdate) -> str:
-    return update.ref.removeprefix("refs/tags/")
+def _next_tag(push: Push, updates: Sequence[RefUpdate]) -> str:
+    return next_tag_of(push.repository, {*push.refs, *(update.ref for update in updates)})
+
+
+def _slots(left: Allowance) -> str:
+    text = f"Slots left: {left.left} of {left.quota} in any 24 hours."
+    if not left.frees_at:
+        return text
+    return f"{text} The next slot is free at {in_words(left.next_at or left.frees_at[0])}."

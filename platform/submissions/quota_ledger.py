@@ -18,8 +18,7 @@ from repositories.models import Repository
 from submissions import timeouts
 from submissions.admission import check_commit_is_new, check_may_submit, check_quota
 from submissions.models import QuotaSlot, Submission
-from submissions.preflight import manifest_at
-from submissions.quota_rules import WINDOW, refunds_fault, refunds_refusal
+from submissions.quota import WINDOW, refunds_fault, refunds_refusal
 
 log = logging.getLogger(__name__)
 
@@ -38,88 +37,93 @@ def lock(repository: Repository) -> None:
     Repository.objects.select_for_update().get(pk=repository.pk)
 
 
-def reserve(*, repository: Repository, commit: str, tag: str, by: User) -> QuotaSlot:
+def reserve(*, repository: Repository, commit: str, tag: str, by: User, title: str, licence: str) -> QuotaSlot:
     """Reserve a slot for the tag `tag` on `commit`, or return its reserved one; raise `Refusal` if none is available.
 
-    Runs in the caller's transaction, if there is one, which should hold the repository's lock only briefly.
+    `title` and `licence` are those of the commit's manifest: it is not read again. Runs in the caller's transaction, if
+    there is one, which should hold the repository's lock only briefly.
     """
     with transaction.atomic():
         lock(repository)
-        reserved = QuotaSlot.objects.filter(repository=repository, commit=commit, state=QuotaSlot.State.RESERVED)
-        if slot := reserved.first():
-            return _same_push(slot, tag)
+        if slot := _reserved(repository, commit, tag):
+            return slot
+        # again, since other pushes may have passed the same checks meanwhile
         check_commit_is_new(repository, commit)
         check_quota(repository)
         return QuotaSlot.objects.create(
-            repository=repository, commit=commit, tag=tag, reserved_by=by, reserved_at=clock.database_now()
+            repository=repository,
+            commit=commit,
+            tag=tag,
+            title=title,
+            licence=licence,
+            reserved_by=by,
+            reserved_at=clock.database_now(),
         )
 
 
-def _same_push(slot: QuotaSlot, tag: str) -> QuotaSlot:
-    if slot.tag == tag:
-        return slot
-    raise RefusedForNow(
-        f"commit {slot.commit[:7]} is already being submitted as {slot.tag}",
-        accepted_from=slot.reserved_at + timeouts.RESERVED,
-        fix=f"wait for that push; if it failed, push again after {in_words(slot.reserved_at + timeouts.RESERVED)}",
-    )
-
-
-def bind(*, repository: Repository, commit: str, tag: str, by: User) -> Submission:
-    """Create the submission of the stored tag `tag` and use its slot. Safe to repeat.
+def bind(*, slot: QuotaSlot, by: User) -> Submission:
+    """Create the submission of the stored tag for which `slot` was reserved, and use the slot. Safe to repeat.
 
     Where the slot was refunded meanwhile, membership, calendar and quota are checked again, as in the push gate. Raise
     `Refusal` if they forbid it now, or if the commit was retried meanwhile; the slot then stores the reason.
     """
-    with GitReader(repository.path) as reader:
-        manifest = manifest_at(reader, commit)
     try:
-        return _bound(repository, commit, tag, by, title=manifest.title, licence=manifest.licence)
+        return _bound(slot, by)
     except Refusal as refusal:
-        _leave_out(repository, commit, tag, refusal)
+        with transaction.atomic():
+            if QuotaSlot.objects.filter(pk=slot.pk, problem="").update(problem=refusal.problem):
+                events.record("leave_out", slot, reason=refusal.problem)
         raise
 
 
-def _bound(repository: Repository, commit: str, tag: str, by: User, *, title: str, licence: str) -> Submission:
+def _bound(given: QuotaSlot, by: User) -> Submission:
+    repository, commit, tag = given.repository, given.commit, given.tag
     with transaction.atomic():
         lock(repository)
+        # 1. the tag is a submission already: another slot of a push that treated it as new gets no tag
         if known := Submission.objects.filter(repository=repository, tag=tag).first():
-            # a slot of a push that treated the tag as new: no tag will arrive for it
             for slot in QuotaSlot.objects.filter(repository=repository, tag=tag, state=QuotaSlot.State.RESERVED):
                 _refund(slot, QuotaSlot.State.RESERVED, PUSH_BROKEN_OFF)
             return known
-        reserved = QuotaSlot.objects.filter(repository=repository, commit=commit, state=QuotaSlot.State.RESERVED)
-        if not reserved.exists():
-            check_may_submit(repository, by, commit)
-        slot = reserve(repository=repository, commit=commit, tag=tag, by=by)
-        check_commit_is_new(repository, commit)
         now = clock.database_now()
+        # 2. its slot, or that of a second push of the same tag; or a new one, if the first was refunded meanwhile
+        reserved = _reserved(repository, commit, tag)
+        if reserved is not None:
+            check_commit_is_new(repository, commit)
+        else:
+            check_may_submit(repository, by, commit)
+            reserved = QuotaSlot(repository=repository, commit=commit, tag=tag, reserved_by=by, reserved_at=now)
+            reserved.title, reserved.licence = given.title, given.licence
+        # 3. the submission, with what the push gate read from the manifest
         submission = Submission.objects.create(
             repository=repository,
             commit=commit,
             tag=tag,
             submitted_by=by,
             received_at=now,
-            title=title,
-            licence=licence,
+            title=given.title,
+            licence=given.licence,
             state_since=now,
             deadline=now + timeouts.RECEIVED,
         )
-        slot.state, slot.settled_at, slot.submission = QuotaSlot.State.USED, now, submission
-        slot.save(update_fields=["state", "settled_at", "submission"])
+        reserved.state, reserved.settled_at, reserved.submission = QuotaSlot.State.USED, now, submission
+        reserved.save()
         events.record("submit", submission, by=by, commit=commit, tag=tag)
         notify.notify("submissions.build", submission=submission.pk)
         return submission
 
 
-def _leave_out(repository: Repository, commit: str, tag: str, refusal: Refusal) -> None:
-    """Store for the team why a stored tag is not a submission."""
-    with transaction.atomic():
-        slot = QuotaSlot.objects.filter(repository=repository, commit=commit, tag=tag, problem="").last()
-        if slot is not None:
-            slot.problem = refusal.problem
-            slot.save(update_fields=["problem"])
-            events.record("leave_out", slot, reason=refusal.problem)
+def _reserved(repository: Repository, commit: str, tag: str) -> QuotaSlot | None:
+    """Return the reserved slot of `commit`, if any; raise `RefusedForNow` if it is for another tag than `tag`."""
+    slots = QuotaSlot.objects.filter(repository=repository, commit=commit, state=QuotaSlot.State.RESERVED)
+    slot = slots.first()
+    if slot is None or slot.tag == tag:
+        return slot
+    raise RefusedForNow(
+        f"commit {slot.commit[:7]} is already being submitted as {slot.tag}",
+        accepted_from=slot.reserved_at + timeouts.RESERVED,
+        fix=f"wait for that push; if it failed, push again after {in_words(slot.reserved_at + timeouts.RESERVED)}",
+    )
 
 
 def settle_reservations(repository: Repository | None = None) -> int:
@@ -136,12 +140,11 @@ def settle_reservations(repository: Repository | None = None) -> int:
 
 
 def _settled(slot: QuotaSlot) -> bool:
-    repository = slot.repository
     try:
-        with GitReader(repository.path) as reader:
+        with GitReader(slot.repository.path) as reader:
             arrived = _is_at(reader, reader.refs(), slot)
         if arrived:
-            bind(repository=repository, commit=slot.commit, tag=slot.tag, by=slot.reserved_by)
+            bind(slot=slot, by=slot.reserved_by)
             return True
     except Refusal as refusal:
         log.warning("slot %s has a tag that is no longer accepted: %s", slot.pk, refusal)
@@ -192,7 +195,7 @@ def _settle_late(repository: Repository, slots: Sequence[QuotaSlot]) -> int:
 
 def _bind_late(slot: QuotaSlot) -> bool:
     try:
-        bind(repository=slot.repository, commit=slot.commit, tag=slot.tag, by=slot.reserved_by)
+        bind(slot=slot, by=slot.reserved_by)
     except Refusal as refusal:
         log.info("slot %s has a tag that arrived too late: %s", slot.pk, refusal)
     except Exception as error:  # continue with the other tags

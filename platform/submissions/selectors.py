@@ -1,4 +1,4 @@
-"""Queries on submissions, their logs and a team's quota."""
+"""Queries on submissions, their logs and their tags."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from core import clock
 from evaluation.domain.tags import next_tag
 from repositories.models import Repository
 from submissions.models import Build, Host, LogChunk, QuotaSlot, Submission
-from submissions.quota_rules import WINDOW, Allowance, allowance
 
 LATE_TAG_SHOWN = timedelta(days=7)
 """How long a team sees a tag that did not become a submission."""
@@ -61,23 +60,6 @@ def _lines_after(build: Build, after: int) -> Iterator[NumberedLine]:
         for number, text in enumerate(chunk.text.split("\n"), chunk.first_line):
             if number > after:
                 yield NumberedLine(number, chunk.stage, text)
-
-
-def allowance_of(repository: Repository) -> Allowance:
-    """Return what the team may still submit to the repository's track now."""
-    now = clock.database_now()
-    taken = (
-        QuotaSlot.objects.filter(repository=repository, reserved_at__gt=now - WINDOW)
-        .exclude(state=QuotaSlot.State.REFUNDED)
-        .values_list("reserved_at", flat=True)
-    )
-    return allowance(taken, repository.track.quota, now)
-
-
-def active_submission(repository: Repository, commit: str) -> Submission | None:
-    """Return the submission of `commit` that is neither refused nor withdrawn; there is at most one."""
-    inactive = (Submission.State.REFUSED, Submission.State.WITHDRAWN)
-    return Submission.objects.filter(repository=repository, commit=commit).exclude(state__in=inactive).first()
 
 
 def hosts_out_of_service() -> list[Host]:

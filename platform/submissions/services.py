@@ -15,8 +15,9 @@ from core.errors import Fault, Refusal
 from repositories.git_reader import GitReader
 from repositories.models import Repository
 from submissions import build_queue, quota_ledger, timeouts
-from submissions.admission import check_commit_is_new, check_content, check_may_submit
+from submissions.admission import check_commit_is_new, check_may_submit
 from submissions.models import QuotaSlot, Submission
+from submissions.preflight import check_content
 from submissions.quota_ledger import settle_late_tags, settle_refusal, settle_reservations
 from submissions.signals import eligibility_changed
 
@@ -50,20 +51,22 @@ def submit(*, repository: Repository, commit: str, by: User) -> Submission:
         if whole is None:
             raise Refusal(f"the repository has no commit {commit[:64]!r}", fix="push it first, then submit it")
         check_may_submit(repository, by, whole)
-        check_content(repository, whole, reader)
-        slot = _reserve_for_page(repository, whole, by, reader)
+        checked = check_content(repository, whole, reader)
+        with transaction.atomic():
+            quota_ledger.lock(repository)
+            slots = QuotaSlot.objects.filter(repository=repository, tag__startswith="submission-web-")
+            names = [*slots.values_list("tag", flat=True), *(ref.removeprefix("refs/tags/") for ref in reader.refs())]
+            slot = quota_ledger.reserve(
+                repository=repository,
+                commit=whole,
+                tag=f"submission-web-{_highest(names) + 1}",
+                by=by,
+                title=checked.title,
+                licence=checked.licence,
+            )
         if not reader.make_tag(slot.tag, whole):
             raise Fault(f"the tag {slot.tag} in {repository} was set by someone else")
-    return quota_ledger.bind(repository=repository, commit=whole, tag=slot.tag, by=by)
-
-
-def _reserve_for_page(repository: Repository, commit: str, by: User, reader: GitReader) -> QuotaSlot:
-    with transaction.atomic():
-        quota_ledger.lock(repository)
-        slots = QuotaSlot.objects.filter(repository=repository, tag__startswith="submission-web-")
-        names = [*slots.values_list("tag", flat=True), *(ref.removeprefix("refs/tags/") for ref in reader.refs())]
-        tag = f"submission-web-{_highest(names) + 1}"
-        return quota_ledger.reserve(repository=repository, commit=commit, tag=tag, by=by)
+    return quota_ledger.bind(slot=slot, by=by)
 
 
 def _highest(names: Iterable[str]) -> int:

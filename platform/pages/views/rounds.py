@@ -21,7 +21,7 @@ from pages import polling
 from pages.access import round_of
 from pages.rounds import files, progress_of, results
 from pages.rules_table import scale
-from repositories.http.concurrency import RETRY_SECONDS, LimitReachedError
+from repositories.http.limits import RETRY_SECONDS, LimitReachedError
 from rounds.models import Release, Round
 from rounds.release import open_part, released, released_entries
 from rounds.signing_keys import all_keys, key_id, public_key

@@ -14,10 +14,9 @@ from contextlib import ExitStack
 
 from django.conf import settings
 
-from core import faults
 from core.errors import Fault
 from repositories.git_command import COMMAND, environment
-from repositories.http.hook_channel import HookChannel, HookRequest, HookResponse
+from repositories.http.receive_pack import ReceivePack
 from repositories.http.request_body import BLOCK, Body, RequestCutOffError
 
 log = logging.getLogger(__name__)
@@ -26,13 +25,11 @@ MAX_HEAD_BYTES = 1 << 16
 END_SECONDS = 3.0
 """Time that git has after SIGTERM to remove its files, before SIGKILL."""
 
-Receive = Callable[[HookRequest], HookResponse]
-
 
 class BackendProcess:
     """One run of `git http-backend`. Call `head`, then iterate over the rest; `close` ends git and cleans up.
 
-    `variables` are the CGI variables; `receive` answers git's hooks; `clean_up` is always called at the end.
+    `variables` are the CGI variables; `receive` answers the hooks of a push; `clean_up` is always called at the end.
     """
 
     def __init__(
@@ -40,7 +37,7 @@ class BackendProcess:
         *,
         variables: Mapping[str, str],
         body: Body,
-        receive: Receive | None = None,
+        receive: ReceivePack | None = None,
         clean_up: Callable[[], None] | None = None,
     ) -> None:
         self._body, self._receive = body, receive
@@ -87,15 +84,14 @@ class BackendProcess:
 
     def _start(self, variables: Mapping[str, str]) -> None:
         self._selector = self._closing.enter_context(selectors.DefaultSelector())
-        self._channel = HookChannel() if self._receive else None
-        if self._channel is not None:
-            self._closing.callback(self._channel.close)
-            self._selector.register(self._channel.socket, selectors.EVENT_READ)
+        if self._receive is not None:
+            self._selector.register(self._receive.socket, selectors.EVENT_READ)
+            variables = {**variables, **self._receive.variables}
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the rest
         self._closing.callback(self._errors.close)
         self._git = subprocess.Popen(
             [*COMMAND, "http-backend"],
-            env=environment(dict(variables) | (self._channel.variables if self._channel else {})),
+            env=environment(variables),
             cwd="/",
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -115,8 +111,8 @@ class BackendProcess:
         try:
             while True:
                 ready = {key.fileobj for key, _ in self._selector.select(self._timeout())}
-                if self._channel is not None and self._channel.socket in ready:
-                    self._answer()
+                if self._receive is not None and self._receive.socket in ready:
+                    self._receive.answer()
                 elif self._output in ready:
                     block = os.read(self._output.fileno(), BLOCK)
                     if not block:
@@ -166,18 +162,6 @@ class BackendProcess:
     def _close_input(self) -> None:
         self._selector.unregister(self._input)
         self._input.close()
-
-    def _answer(self) -> None:
-        if self._channel is None or self._receive is None:
-            return
-        try:
-            request, hook = self._channel.accept()
-            with hook:
-                self._channel.reply(hook, self._receive(request))
-        except Fault as fault:
-            faults.report(log, fault, "a git hook was not answered")
-        except (OSError, ValueError, TypeError):  # the hook has ended, and git fails with it
-            log.warning("a git hook was not answered", exc_info=True)
 
     def _end(self) -> None:
         if not (self._finished and _ended_within(self._git.pid, END_SECONDS)):

@@ -149,6 +149,8 @@ class Migration(migrations.Migration):
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("commit", models.CharField(max_length=64)),
                 ("tag", models.CharField(max_length=200)),
+                ("title", models.CharField(max_length=120)),
+                ("licence", models.CharField(max_length=200)),
                 ("reserved_at", models.DateTimeField(db_index=True)),
                 (
                     "state",

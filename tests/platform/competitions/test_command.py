@@ -14,7 +14,6 @@ from django.core.management import CommandError, call_command
 
 import demo
 from competitions.models import Competition, FreezeWindow
-from competitions.window_lookup import window_at
 
 DIGITS = Path(demo.__file__).with_name("digits.toml")
 
@@ -52,5 +51,5 @@ def test_it_rejects_what_it_cannot_read(db: None, tmp_path: Path) -> None:
 def test_a_window_includes_its_start_and_excludes_its_end(competition: Competition) -> None:
     start, end = competition.starts_at, competition.starts_at + timedelta(hours=72)
     window = FreezeWindow(competition=competition, starts_at=start, ends_at=end, reason="round 1")
-    assert window_at([window], start) is window
-    assert window_at([window], end) is None
+    assert FreezeWindow.in_force([window], start) is window
+    assert FreezeWindow.in_force([window], end) is None

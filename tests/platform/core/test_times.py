@@ -14,7 +14,7 @@ from competitions.services import extend_window
 from core.errors import Refusal
 from core.times import in_words
 from pages.templatetags.gauntlet import moment
-from repositories.push_messages import refusal_text
+from repositories.http.receive_pack import refusal_text
 from submissions.admission import check_calendar
 from tests.platform.conftest import FakeClock
 

@@ -14,7 +14,7 @@ from pytest_django import Settings
 from accounts.models import User
 from competitions.models import Competition
 from submissions.models import Submission
-from submissions.quota_rules import REFUNDED_FAULTS
+from submissions.quota import REFUNDED_FAULTS
 from tests.platform.conftest import FakeClock
 
 GZIP = {"Accept-Encoding": "gzip"}

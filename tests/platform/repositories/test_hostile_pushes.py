@@ -15,7 +15,7 @@ from typing import Protocol
 import pytest
 
 from core.models import Event
-from repositories.push_gate import NULL_OBJECT
+from repositories.ref_rules import NULL_OBJECT
 
 
 class Site(Protocol):

@@ -10,9 +10,8 @@ from typing import Protocol
 import pytest
 
 from competitions.models import Entry, Track
-from repositories.http.push_lock import PushLock
 from repositories.models import Repository
-from repositories.services import repository_of, size_of
+from repositories.services import push_lock, repository_of, size_of
 from repositories.tasks import clean_up
 
 REFS = 300
@@ -59,12 +58,11 @@ def test_it_works(cluttered: Repository) -> None:
 
 
 def test_it_skips_a_repository_during_a_push(cluttered: Repository) -> None:
-    pushing = PushLock(cluttered.path)
     left = cluttered.path / "objects" / "tmp_objdir-incoming-abc"
-    left.mkdir()
-    clean_up()
-    assert left.exists()
-    pushing.release()
+    with push_lock(cluttered.path):
+        left.mkdir()
+        clean_up()
+        assert left.exists()
     assert not left.exists()
 
 

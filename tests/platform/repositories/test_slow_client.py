@@ -16,8 +16,7 @@ from gunicorn.http.unreader import SocketUnreader
 from pytest_django import Settings
 
 from repositories.http.backend import BackendProcess
-from repositories.http.request_body import Body, RequestCutOffError
-from repositories.http.transfer_rate import ClientTimeLimit
+from repositories.http.request_body import Body, ClientTimeLimit, RequestCutOffError
 
 PROMISED = 1 << 30
 Connection = tuple[socket.socket, socket.socket]

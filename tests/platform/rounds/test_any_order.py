@@ -119,7 +119,7 @@ class Site(RuleBasedStateMachine):
         self.env.clock.at = self.noon
         self.captains = {slug: self._captain(slug) for slug in TEAMS}
         self.pushed = dict.fromkeys(((slug, kind) for slug in TEAMS for kind in KINDS), 0)
-        self.late: list[tuple[Repository, str, str, User]] = []
+        self.late: list[tuple[QuotaSlot, User]] = []
         self.players = count()
         self.frozen: dict[object, Any] | None = None
         self.ready: dict[int, datetime] = {}
@@ -176,9 +176,11 @@ class Site(RuleBasedStateMachine):
         may = self._may_push(repository)
         with _refused(unless=may):
             check_may_submit(repository, self.captains[slug], commit)
-            quota_ledger.reserve(repository=repository, commit=commit, tag=tag, by=self.captains[slug])
+            slot = quota_ledger.reserve(
+                repository=repository, commit=commit, tag=tag, by=self.captains[slug], title="A player", licence="MIT"
+            )
             self.pushed[slug, kind] += 1
-            self.late.append((repository, commit, tag, self.captains[slug]))
+            self.late.append((slot, self.captains[slug]))
         if not late and may:
             self.arrive(-1)
 
@@ -186,11 +188,11 @@ class Site(RuleBasedStateMachine):
     @rule(which=numbers)
     def arrive(self, which: int) -> None:
         """The second hook of a push: it needs its own slot if that of the first was refunded."""
-        repository, commit, tag, user = self.late.pop(which % len(self.late))
-        slot = QuotaSlot.objects.get(repository=repository, tag=tag)
-        may = slot.state == "reserved" or self._may_push(repository)
+        slot, user = self.late.pop(which % len(self.late))
+        slot.refresh_from_db()
+        may = slot.state == "reserved" or self._may_push(slot.repository)
         with _refused(unless=may):
-            quota_ledger.bind(repository=repository, commit=commit, tag=tag, by=user)
+            quota_ledger.bind(slot=slot, by=user)
 
     @rule(how=st.sampled_from(["ready", "ready", "refused", "fault"]))
     def build(self, how: str) -> None:

@@ -19,7 +19,7 @@ from core.times import in_words
 from leaderboards.models import FrozenLeaderboards
 from leaderboards.services import freeze_leaderboards
 from matches.models import Match, SampleResult
-from repositories.http.concurrency import ANYBODY, LIMITER
+from repositories.http.limits import ANYBODY, LIMITER
 from rounds import release as releasing
 from rounds.downloads import bundle_of, images_zip
 from rounds.models import Release, Round, RoundEntry, RoundMatch

@@ -30,7 +30,7 @@ from leaderboards.quota_check import differing_slots
 from repositories.models import Repository
 from submissions import build_queue, pipeline, player_builds, quota_ledger, services, timeouts
 from submissions.models import Build, Player, QuotaSlot, Submission
-from submissions.quota_rules import REFUNDED_FAULTS
+from submissions.quota import REFUNDED_FAULTS
 from submissions.selectors import whole_log
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("sample_sets")]

@@ -11,10 +11,12 @@ import pytest
 
 from accounts.models import User
 from core import clock, notify
+from repositories.git_reader import GitReader
+from repositories.http.receive_pack import Push
 from repositories.models import Repository
-from repositories.push_gate import NULL_OBJECT, Push, RefUpdate
+from repositories.ref_rules import NULL_OBJECT, RefUpdate
 from submissions.models import QuotaSlot
-from submissions.push_gate import SubmissionPushGate
+from submissions.push_gate import submission_gate
 
 MANIFEST = '[submission]\ntrack = "model"\nrun = "python main.py"\ntitle = "Wise owl"\nlicence = "MIT"\n'
 SITE = "https://arena.example"
@@ -53,10 +55,13 @@ class Copy:
         self.git("push", "--quiet", "--force", str(self.repository.path), "HEAD:refs/heads/main")
         return self.git("rev-parse", "HEAD")
 
-    def push_of(self, user: User, target: str, tag: str) -> Push:
-        """Return the push of a new tag on the object `target`, as the push gate sees it."""
+    def ask(self, user: User, target: str, tag: str) -> tuple[str, Callable[[], str]]:
+        """Ask the push gate about a new tag on the object `target`; return its message and the end of the push."""
         update = RefUpdate(NULL_OBJECT, target, f"refs/tags/{tag}")
-        return Push(Repository.objects.get(pk=self.repository.pk), user, [update], SITE)
+        push = Push(Repository.objects.get(pk=self.repository.pk), user, [update], {}, SITE)
+        with GitReader(self.repository.path) as reader:
+            accepted = submission_gate(push, reader)
+        return accepted.message, lambda: accepted.after([update])
 
     def land(self, target: str, tag: str) -> None:
         """Set the tag in the site's repository, as git does between pre-receive and post-receive."""
@@ -83,11 +88,9 @@ def send(copy: Copy, alice: User) -> Callable[..., str]:
 
     def through(tag: str, target: str = "", user: User = alice) -> str:
         target = target or copy.commit()
-        push = copy.push_of(user, target, tag)
-        gate = SubmissionPushGate()
-        answer = gate.before(push)
+        message, end = copy.ask(user, target, tag)
         copy.land(target, tag)
-        return f"{answer}\n{gate.after(push)}"
+        return f"{message}\n{end()}"
 
     return through
 

@@ -14,7 +14,6 @@ from core import clock
 from core.errors import RefusedForNow
 from submissions import build_queue
 from submissions.models import QuotaSlot, Submission
-from submissions.push_gate import SubmissionPushGate
 from submissions.services import settle_reservations
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def test_a_freeze_begins_and_ends_on_all_web_hosts_together(
 def test_a_sweep_on_a_host_with_a_wrong_clock_takes_no_slot_from_a_push(
     copy: Copy, alice: User, the_clock: FakeClock, monkeypatch: pytest.MonkeyPatch, off: timedelta
 ) -> None:
-    SubmissionPushGate().before(copy.push_of(alice, copy.commit(), "submission-1"))
+    copy.ask(alice, copy.commit(), "submission-1")
     monkeypatch.setattr(clock, "now", lambda: the_clock.at + off)
     the_clock.forward(seconds=59)
     assert settle_reservations() == 0

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.db import connection
@@ -17,10 +17,9 @@ from accounts.models import Membership, User
 from accounts.services import issue_token
 from competitions.models import Competition, FreezeWindow
 from core.models import Event
-from repositories.push_gate import Push
 from submissions.models import QuotaSlot, Submission
-from submissions.push_gate import SubmissionPushGate
-from submissions.selectors import allowance_of
+from submissions.quota import allowance_of
+from submissions.quota_ledger import reserve
 from submissions.services import settle_late_tags, settle_reservations
 from submissions.tasks import settle_late_tags as sweep
 
@@ -45,7 +44,7 @@ def give_up(copy: Copy, alice: User, the_clock: FakeClock) -> Callable[..., str]
 
     def through(tag: str = "submission-1") -> str:
         commit = copy.commit()
-        SubmissionPushGate().before(copy.push_of(alice, commit, tag))
+        copy.ask(alice, commit, tag)
         the_clock.forward(seconds=60)
         assert settle_reservations() == 1
         return commit
@@ -72,15 +71,14 @@ def test_a_push_that_arrives_in_a_freeze_window_after_its_refund_is_no_submissio
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     window = freeze(competition, the_clock.at + timedelta(minutes=1))
-    ask = SubmissionPushGate.before
 
-    def slow(gate: SubmissionPushGate, push: Push) -> str:
-        answer = ask(gate, push)
+    def slow(**given: Any) -> QuotaSlot:
+        slot = reserve(**given)
         the_clock.forward(minutes=31)  # as if git took that long to move the pack
         settle_reservations()
-        return answer
+        return slot
 
-    monkeypatch.setattr(SubmissionPushGate, "before", slow)
+    monkeypatch.setattr("submissions.push_gate.reserve", slow)
     _, token = issue_token(user=alice, name="laptop", scopes=["read", "submit"], days=1)
     address = live_server.url.replace("://", f"://alice:{token}@") + "/git/owls/model.git"
     commit = copy.commit()
@@ -210,9 +208,12 @@ def test_an_unreadable_repository_is_tried_again(copy: Copy, give_up: GiveUp) ->
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("db")
 def test_a_sweep_concurrent_with_the_end_of_the_push_makes_one_submission(
-    copy: Copy, alice: User, give_up: GiveUp
+    copy: Copy, alice: User, the_clock: FakeClock
 ) -> None:
-    commit = give_up()
+    commit = copy.commit()
+    _, end = copy.ask(alice, commit, "submission-1")
+    the_clock.forward(seconds=60)
+    assert settle_reservations() == 1
     copy.land(commit, "submission-1")
 
     def apart(act: Callable[[], object]) -> None:
@@ -221,8 +222,7 @@ def test_a_sweep_concurrent_with_the_end_of_the_push_makes_one_submission(
         finally:
             connection.close()
 
-    push = copy.push_of(alice, commit, "submission-1")
     with ThreadPoolExecutor(4) as threads:
-        list(threads.map(apart, [settle_late_tags, lambda: SubmissionPushGate().after(push)] * 4))
+        list(threads.map(apart, [settle_late_tags, end] * 4))
     assert Submission.objects.count() == 1
     assert [state for state, _ in slots("submission-1")] == ["refunded", "used"]

@@ -13,9 +13,11 @@ from accounts.models import User
 from competitions.models import Competition, FreezeWindow
 from core.errors import Refusal, RefusedForNow
 from matches.services import record_worker
-from repositories.push_gate import NULL_OBJECT, Push, RefUpdate
+from repositories.git_reader import GitReader
+from repositories.http.receive_pack import Push
+from repositories.ref_rules import NULL_OBJECT, RefUpdate
 from submissions.models import QuotaSlot, Submission
-from submissions.push_gate import SubmissionPushGate
+from submissions.push_gate import submission_gate
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
@@ -50,24 +52,38 @@ def test_an_annotated_tag_submits_its_commit(send: Send, copy: Copy) -> None:
     assert Submission.objects.get().commit == commit
 
 
-def test_a_second_call_for_a_push_changes_nothing(send: Send, copy: Copy, alice: User) -> None:
+def test_a_second_call_for_a_push_changes_nothing(copy: Copy, alice: User) -> None:
     commit = copy.commit()
-    answer = send("submission-1", commit)
-    assert SubmissionPushGate().after(copy.push_of(alice, commit, "submission-1")) in answer
+    _, end = copy.ask(alice, commit, "submission-1")
+    copy.land(commit, "submission-1")
+    assert end() == end()
     assert Submission.objects.count() == QuotaSlot.objects.count() == 1
+
+
+def test_a_tag_that_git_did_not_set_is_no_submission(copy: Copy, alice: User) -> None:
+    """As if the tag was locked: git leaves it out of the updates, and moves the branch of the same push."""
+    commit = copy.commit()
+    branch, tag = (RefUpdate(NULL_OBJECT, commit, ref) for ref in ("refs/heads/idea", "refs/tags/submission-1"))
+    with GitReader(copy.repository.path) as reader:
+        accepted = submission_gate(Push(copy.repository, alice, [branch, tag], {}, "https://arena.example"), reader)
+    assert accepted.after([branch]).startswith("Stored, not submitted.")
+    assert not Submission.objects.exists()
 
 
 @pytest.mark.usefixtures("the_clock")
 def test_a_plain_push_is_answered_with_how_to_submit(send: Send, copy: Copy, alice: User) -> None:
     commit = copy.commit()
-    push = Push(copy.repository, alice, [RefUpdate(NULL_OBJECT, commit, "refs/heads/main")], "https://arena.example")
-    assert SubmissionPushGate().before(push) == ""
-    assert SubmissionPushGate().after(push) == (
-        "Stored, not submitted. To submit: git tag submission-1 && git push origin submission-1\n"
+    updates = [RefUpdate(NULL_OBJECT, commit, "refs/heads/main")]
+    push = Push(copy.repository, alice, updates, {"refs/tags/submission-1": commit}, "https://arena.example")
+    with GitReader(copy.repository.path) as reader:
+        accepted = submission_gate(push, reader)
+    assert accepted.message == ""
+    assert accepted.after(updates) == (
+        "Stored, not submitted. To submit: git tag submission-2 && git push origin submission-2\n"
         "Slots left: 5 of 5 in any 24 hours."
     )
-    send("submission-1", commit)
-    assert "git tag submission-2 " in SubmissionPushGate().after(push)
+    send("submission-2", commit)
+    assert "git tag submission-3 " in accepted.after(updates)
 
 
 def _without_a_manifest(copy: Copy) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from submissions.quota_rules import (
+from submissions.quota import (
     REFUNDED_FAULTS,
     REFUNDED_REFUSALS,
     WINDOW,

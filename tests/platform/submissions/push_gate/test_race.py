@@ -12,7 +12,6 @@ from django.db import connection
 from accounts.models import User
 from core.errors import RefusedForNow
 from submissions.models import QuotaSlot, Submission
-from submissions.push_gate import SubmissionPushGate
 
 if TYPE_CHECKING:
     from tests.platform.submissions.push_gate.conftest import Copy
@@ -26,11 +25,10 @@ def test_exactly_five_of_fifty_concurrent_pushes_are_accepted(copy: Copy, alice:
     commits = [copy.commit() for _ in range(PUSHES)]
 
     def push(number: int) -> str:
-        pushed = copy.push_of(alice, commits[number], f"submission-{number}")
         try:
-            SubmissionPushGate().before(pushed)
+            _, end = copy.ask(alice, commits[number], f"submission-{number}")
             copy.land(commits[number], f"submission-{number}")
-            SubmissionPushGate().after(pushed)
+            end()
         except RefusedForNow:
             return "refused"
         finally:

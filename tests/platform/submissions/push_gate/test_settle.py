@@ -11,10 +11,8 @@ from accounts.models import User
 from core.errors import Refusal, RefusedForNow
 from core.models import Event
 from submissions.models import QuotaSlot, Submission
-from submissions.push_gate import SubmissionPushGate
+from submissions.quota import REFUNDED_FAULTS, REFUNDED_REFUSALS, allowance_of
 from submissions.quota_ledger import AWAITS_ORGANISER
-from submissions.quota_rules import REFUNDED_FAULTS, REFUNDED_REFUSALS
-from submissions.selectors import allowance_of
 from submissions.services import refund, refund_fault, settle_refusal, settle_reservations
 
 if TYPE_CHECKING:
@@ -25,7 +23,7 @@ Send = Callable[..., str]
 
 
 def test_a_push_interrupted_before_its_tag_is_refunded(copy: Copy, alice: User, the_clock: FakeClock) -> None:
-    SubmissionPushGate().before(copy.push_of(alice, copy.commit(), "submission-1"))
+    copy.ask(alice, copy.commit(), "submission-1")
     assert settle_reservations() == 0
     assert allowance_of(copy.repository).left == 4
     the_clock.forward(seconds=60)
@@ -39,7 +37,7 @@ def test_a_push_interrupted_after_its_tag_is_a_submission(
     copy: Copy, alice: User, the_clock: FakeClock, notifications: list[object]
 ) -> None:
     commit = copy.commit()
-    SubmissionPushGate().before(copy.push_of(alice, commit, "submission-1"))
+    copy.ask(alice, commit, "submission-1")
     copy.land(commit, "submission-1")
     the_clock.forward(seconds=60)
     assert settle_reservations() == 1
@@ -52,7 +50,7 @@ def test_a_push_interrupted_after_its_tag_is_a_submission(
 
 def test_an_immediate_second_push_uses_the_same_slot(copy: Copy, alice: User, send: Send) -> None:
     commit = copy.commit()
-    SubmissionPushGate().before(copy.push_of(alice, commit, "submission-1"))
+    copy.ask(alice, commit, "submission-1")
     with pytest.raises(RefusedForNow, match="already being submitted as submission-1"):
         send("submission-2", commit)
     send("submission-1", commit)
@@ -63,7 +61,7 @@ def test_a_new_push_does_not_wait_for_the_sweep(
     copy: Copy, alice: User, send: Send, the_clock: FakeClock, take_slots: Callable[[int], None]
 ) -> None:
     take_slots(4)
-    SubmissionPushGate().before(copy.push_of(alice, copy.commit(), "submission-1"))
+    copy.ask(alice, copy.commit(), "submission-1")
     the_clock.forward(seconds=60)
     send("submission-2")
     assert Submission.objects.get().tag == "submission-2"
@@ -72,12 +70,11 @@ def test_a_new_push_does_not_wait_for_the_sweep(
 
 def test_a_tag_that_arrives_after_its_refund_takes_another_slot(copy: Copy, alice: User, the_clock: FakeClock) -> None:
     commit = copy.commit()
-    push = copy.push_of(alice, commit, "submission-1")
-    SubmissionPushGate().before(push)
+    _, end = copy.ask(alice, commit, "submission-1")
     the_clock.forward(seconds=60)
     settle_reservations()
     copy.land(commit, "submission-1")
-    assert " received: " in SubmissionPushGate().after(push)
+    assert " received: " in end()
     assert sorted(QuotaSlot.objects.values_list("state", flat=True)) == ["refunded", "used"]
 
 
@@ -85,18 +82,17 @@ def test_it_rejects_a_tag_that_arrives_after_its_slot_was_used_by_another(
     copy: Copy, alice: User, the_clock: FakeClock, take_slots: Callable[[int], None]
 ) -> None:
     commit = copy.commit()
-    push = copy.push_of(alice, commit, "submission-1")
-    SubmissionPushGate().before(push)
+    _, end = copy.ask(alice, commit, "submission-1")
     the_clock.forward(seconds=60)
     settle_reservations()
     take_slots(5)
     copy.land(commit, "submission-1")
-    assert "arrived too late for a submission: all 5 submissions" in SubmissionPushGate().after(push)
+    assert "arrived too late for a submission: all 5 submissions" in end()
     assert not Submission.objects.exists()
 
 
 def test_an_unreadable_repository_does_not_stop_the_others(copy: Copy, alice: User, the_clock: FakeClock) -> None:
-    SubmissionPushGate().before(copy.push_of(alice, copy.commit(), "submission-1"))
+    copy.ask(alice, copy.commit(), "submission-1")
     the_clock.forward(seconds=60)
     hidden = copy.repository.path.rename(copy.repository.path.with_suffix(".away"))
     assert settle_reservations() == 0
@@ -112,10 +108,10 @@ def test_a_slot_whose_commit_was_submitted_otherwise_is_refunded(
     send("submission-1", commit)
     submission = Submission.objects.get()
     Submission.objects.update(state=Submission.State.REFUSED)
-    SubmissionPushGate().before(copy.push_of(alice, commit, "submission-2"))
+    copy.ask(alice, commit, "submission-2")
     copy.land(commit, "submission-2")
     other = copy.commit()
-    SubmissionPushGate().before(copy.push_of(alice, other, "submission-3"))
+    copy.ask(alice, other, "submission-3")
     copy.land(other, "submission-3")
     Submission.objects.update(state=Submission.State.RECEIVED)
     the_clock.forward(seconds=60)
@@ -132,7 +128,7 @@ def test_a_slot_for_a_tag_of_an_existing_submission_is_refunded(
     send("submission-1", commit)
     Submission.objects.update(state=Submission.State.REFUSED)
     # as with a push by hand that calls an existing tag new: git rejects it after the push gate accepted it
-    SubmissionPushGate().before(copy.push_of(alice, commit, "submission-1"))
+    copy.ask(alice, commit, "submission-1")
     assert allowance_of(copy.repository).left == 3
     the_clock.forward(seconds=60)
     assert settle_reservations() == 1
@@ -142,17 +138,17 @@ def test_a_slot_for_a_tag_of_an_existing_submission_is_refunded(
     assert Submission.objects.count() == 1
 
 
-def test_the_slot_of_a_submission_stays_used_when_settled_again(
-    copy: Copy, alice: User, send: Send, the_clock: FakeClock
-) -> None:
+def test_the_slot_of_a_submission_stays_used_when_settled_again(copy: Copy, alice: User) -> None:
     commit = copy.commit()
-    send("submission-1", commit)
-    SubmissionPushGate().after(copy.push_of(alice, commit, "submission-1"))
+    _, end = copy.ask(alice, commit, "submission-1")
+    copy.land(commit, "submission-1")
+    end()
+    end()
     assert QuotaSlot.objects.get().state == "used"
 
 
 def test_a_slot_of_a_repository_unreadable_for_a_day_is_refunded(copy: Copy, alice: User, the_clock: FakeClock) -> None:
-    SubmissionPushGate().before(copy.push_of(alice, copy.commit(), "submission-1"))
+    copy.ask(alice, copy.commit(), "submission-1")
     copy.repository.path.rename(copy.repository.path.with_suffix(".away"))
     the_clock.forward(hours=23)
     assert settle_reservations() == 0

@@ -12,7 +12,6 @@ from core import clock
 from core.errors import Refusal
 from core.models import Event
 from submissions.models import Build, Submission
-from submissions.push_gate import SubmissionPushGate
 from submissions.services import disqualify, reinstate, retry, withdraw
 
 if TYPE_CHECKING:
@@ -107,7 +106,7 @@ def test_it_rejects_a_retry_of_a_commit_that_is_being_pushed(
     submission: Submission, olga: User, alice: User, copy: Copy
 ) -> None:
     _put(submission, "refused")
-    SubmissionPushGate().before(copy.push_of(alice, submission.commit, "submission-2"))
+    copy.ask(alice, submission.commit, "submission-2")
     with pytest.raises(Refusal, match="submitted again as submission-2"):
         retry(submission=submission, by=olga, reason="")
 

@@ -6,14 +6,9 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from django.conf import settings
+
 from core.errors import GauntletError
-
-MAX_CONCURRENT = 8
-"""Half of the 16 threads of the site."""
-
-MAX_CONCURRENT_PER_USER = 2
-RESERVED = 4
-"""Permits of `MAX_CONCURRENT` that go only to teams that hold none."""
 
 RETRY_SECONDS = 30
 
@@ -50,9 +45,7 @@ class ConcurrencyLimiter:
     therefore blocks nobody.
     """
 
-    def __init__(
-        self, total: int = MAX_CONCURRENT, per_user: int = MAX_CONCURRENT_PER_USER, reserved: int = RESERVED
-    ) -> None:
+    def __init__(self, *, total: int, per_user: int, reserved: int) -> None:
         self._total, self._per_user, self._reserved = total, per_user, reserved
         self._permits: list[Permit] = []
         self._lock = threading.Lock()
@@ -114,5 +107,9 @@ class ConcurrencyLimiter:
         return next((each for each in crowd if not each.started), None)
 
 
-LIMITER = ConcurrencyLimiter()
-"""The limiter of this process."""
+LIMITER = ConcurrencyLimiter(
+    total=settings.MAX_GIT_REQUESTS,
+    per_user=settings.MAX_GIT_REQUESTS_PER_USER,
+    reserved=settings.MAX_GIT_REQUESTS // 2,
+)
+"""The limiter of this process: half of its permits are for teams that hold none."""

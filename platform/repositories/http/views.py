@@ -16,19 +16,16 @@ from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.models import User
-from accounts.selectors import is_member
 from accounts.services import use_token
 from core.errors import Fault, Refusal
 from repositories.http.backend import BackendProcess
-from repositories.http.concurrency import ANYBODY, LIMITER, RETRY_SECONDS, LimitReachedError, Permit
-from repositories.http.push_lock import PushLock
-from repositories.http.receive_pack import ReceivePack, close_connections
+from repositories.http.limits import ANYBODY, LIMITER, RETRY_SECONDS, LimitReachedError, Permit
+from repositories.http.receive_pack import PushGate, ReceivePack, close_connections
 from repositories.http.request_body import Body, RequestCutOffError
 from repositories.models import Repository
 from repositories.public_copies import public_copy
-from repositories.push_gate import Push, PushGate
-from repositories.selectors import access_problem, place_of, public_repository
-from repositories.services import repository_of
+from repositories.selectors import Access, access_to, public_repository
+from repositories.services import push_lock, repository_of
 
 PULL, PUSH = "git-upload-pack", "git-receive-pack"
 ADVERTISEMENT = "info/refs"
@@ -69,36 +66,30 @@ class GitView(_SmartView):
         user = _user(request, "submit" if pushing else "read")
         if user is None:
             return _unauthorised("submit" if pushing else "read")
-        place = place_of(team, track_name, user)
-        if place is None:
+        access = access_to(team, track_name, user)
+        if access is None:
             return _no_repository(team, track_name)
-        if reason := access_problem(user, place[0], pushing=pushing):
+        if reason := access.problem(pushing=pushing):
             return _plain(HTTPStatus.FORBIDDEN, f"Gauntlet: {reason}")
         if requested not in (PULL, PUSH):
             return _plain(HTTPStatus.FORBIDDEN, ONLY_SMART)
-        repository = repository_of(entry=place[0], track=place[1])
-        return _streamed(partial(self._exchange, request, repository, user, service, requested))
+        return _streamed(partial(self._exchange, request, access, service, requested))
 
-    def _exchange(
-        self, request: HttpRequest, repository: Repository, user: User, service: str, requested: str
-    ) -> BackendProcess:
-        variables = _variables(request, repository.path, service, requested) | {"REMOTE_USER": user.username}
+    def _exchange(self, request: HttpRequest, access: Access, service: str, requested: str) -> BackendProcess:
+        repository = repository_of(entry=access.entry, track=access.track)
+        variables = _variables(request, repository.path, service, requested) | {"REMOTE_USER": access.user.username}
         with ExitStack() as held:
             # members share the limit of their team; organisers belong to none
-            team = repository.entry.team_id if is_member(user, repository.entry.team) else None
-            body = _started_body(request, user.pk, team, held)
+            body = _started_body(request, access.user.pk, access.entry.team_id if access.member else None, held)
             receive = None
             if service == PUSH:
-                receive = self._receiver(request, repository, user).answer
-                held.callback(PushLock(repository.path).release)
+                if self.gate is None:
+                    raise Fault("a GitView without a push gate accepts no push")
+                site = request.build_absolute_uri("/").rstrip("/")
+                receive = held.enter_context(closing(ReceivePack(self.gate, repository, access.user, site)))
+                held.enter_context(push_lock(repository.path))
             # from here on the process releases what is held, even if it fails to start
             return BackendProcess(variables=variables, body=body, receive=receive, clean_up=held.pop_all().close)
-
-    def _receiver(self, request: HttpRequest, repository: Repository, user: User) -> ReceivePack:
-        if self.gate is None:
-            raise Fault("a GitView without a push gate accepts no push")
-        site = request.build_absolute_uri("/").rstrip("/")
-        return ReceivePack(self.gate, Push(repository=repository, user=user, updates=(), site_url=site))
 
 
 class PublicGitView(_SmartView):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from repositories.http.concurrency import ANYBODY, ConcurrencyLimiter, LimitReachedError, Permit
+from repositories.http.limits import ANYBODY, ConcurrencyLimiter, LimitReachedError, Permit
 
 
 def started(limiter: ConcurrencyLimiter, permit: Permit) -> Permit:
@@ -30,7 +30,7 @@ def test_it_rejects_more_than_the_limit_per_user() -> None:
 
 
 def test_it_rejects_more_than_the_total_limit() -> None:
-    limiter = ConcurrencyLimiter(total=3, per_user=2)
+    limiter = ConcurrencyLimiter(total=3, per_user=2, reserved=0)
     ended, _, _ = (limiter.acquire(user) for user in (1, 2, 3))
     with pytest.raises(LimitReachedError, match="the site is busy"):
         limiter.acquire(4)
@@ -67,7 +67,7 @@ def test_anonymous_requests_count_as_one_user() -> None:
 
 
 def test_the_oldest_waiting_request_is_dropped() -> None:
-    limiter, dropped = ConcurrencyLimiter(total=2, per_user=2), list[int]()
+    limiter, dropped = ConcurrencyLimiter(total=2, per_user=2, reserved=0), list[int]()
     waiting = [Permit(user=user, drop=lambda user=user: dropped.append(user)) for user in (1, 2, 3)]  # type: ignore[misc]
     for permit in waiting:
         limiter.wait(permit)
@@ -82,7 +82,7 @@ def test_the_oldest_waiting_request_is_dropped() -> None:
 
 
 def test_a_user_with_waiting_requests_drops_only_own_ones() -> None:
-    limiter, dropped = ConcurrencyLimiter(total=4, per_user=2), list[int]()
+    limiter, dropped = ConcurrencyLimiter(total=4, per_user=2, reserved=0), list[int]()
     limiter.wait(Permit(user=1, drop=lambda: dropped.append(1)))
     for _ in range(5):
         limiter.wait(Permit(user=2, drop=lambda: dropped.append(2)))

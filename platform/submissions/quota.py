@@ -1,10 +1,14 @@
-"""Pure functions on the quota: what is left, and which refusals are refunded."""
+"""The quota of a team on a track: what is left of it, and which refusals are refunded."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from core import clock
+from repositories.models import Repository
+from submissions.models import QuotaSlot
 
 WINDOW = timedelta(hours=24)
 """The rolling window of every limit here."""
@@ -32,6 +36,17 @@ class Allowance:
         if self.left or not self.quota:
             return None
         return self.frees_at[self.used - self.quota]
+
+
+def allowance_of(repository: Repository) -> Allowance:
+    """Return what the team may still submit to the repository's track now."""
+    now = clock.database_now()
+    taken = (
+        QuotaSlot.objects.filter(repository=repository, reserved_at__gt=now - WINDOW)
+        .exclude(state=QuotaSlot.State.REFUNDED)
+        .values_list("reserved_at", flat=True)
+    )
+    return allowance(taken, repository.track.quota, now)
 
 
 def allowance(slots: Iterable[datetime], quota: int, at: datetime) -> Allowance:
