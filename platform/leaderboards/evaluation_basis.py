@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -50,8 +50,13 @@ def opposing_pools(track: Track) -> QuerySet[Pool]:
 
     Models meet untargeted attacks; attacks meet models.
     """
-    track_name = Track.Name.UNTARGETED if track.name == Track.Name.MODEL else Track.Name.MODEL
-    return Pool.objects.filter(track__competition=track.competition_id, track__name=track_name).order_by("-number")
+    return Pool.objects.filter(track__competition=track.competition_id, track__name=_opposing(track)).order_by(
+        "-number"
+    )
+
+
+def _opposing(track: Track) -> Track.Name:
+    return Track.Name.UNTARGETED if track.name == Track.Name.MODEL else Track.Name.MODEL
 
 
 def opposing_pool(track: Track) -> Pool | None:
@@ -95,6 +100,35 @@ def key_in_force(track: Track) -> BasisKey | None:
     """Return the key of `ranking_basis`."""
     basis = ranking_basis(track)
     return basis.key if basis else None
+
+
+def opposing_pool_keys(tracks: Iterable[Track]) -> dict[int, int | None]:
+    """Return the key of the `opposing_pool` of each track, by the key of the track, in one query."""
+    tracks = list(tracks)
+    competitions = {track.competition_id for track in tracks}
+    made = Pool.objects.filter(track__competition__in=competitions).order_by("number")
+    newest = {
+        (competition, name): pk for competition, name, pk in made.values_list("track__competition", "track__name", "pk")
+    }  # the last one counts
+    return {track.pk: newest.get((track.competition_id, _opposing(track))) for track in tracks}
+
+
+def keys_in_force(tracks: Iterable[Track]) -> dict[int, BasisKey | None]:
+    """Return the `key_in_force` of each track, by the key of the track, in three queries."""
+    tracks = list(tracks)
+    competitions = {track.competition_id for track in tracks}
+    pools = opposing_pool_keys(tracks)
+    versions = RulesVersion.objects.filter(competition__in=competitions).order_by("version")
+    rules = dict(versions.values_list("competition", "pk"))
+    sets = SampleSet.objects.filter(
+        competition__in=competitions, purpose=SampleSet.Purpose.VALIDATION, drawn_from__isnull=True
+    )
+    samples = dict(sets.order_by("pk").values_list("competition", "pk"))
+    found: dict[int, BasisKey | None] = {}
+    for track in tracks:
+        pool, version, drawn = pools[track.pk], rules.get(track.competition_id), samples.get(track.competition_id)
+        found[track.pk] = (pool, version, drawn) if pool and version and drawn else None
+    return found
 
 
 def measured_under(key: BasisKey | None) -> Q:

@@ -6,6 +6,7 @@ What counts and what is still to be measured is in `leaderboards.evaluation_basi
 
 from __future__ import annotations
 
+from leaderboards.board_rows import BoardRow
 from leaderboards.evaluation_basis import (
     AT_ONCE,
     BASIS,
@@ -18,7 +19,9 @@ from leaderboards.evaluation_basis import (
     counting,
     finished_evaluations,
     key_in_force,
+    keys_in_force,
     opposing_pool,
+    opposing_pool_keys,
     places_at,
     pool_in_force,
     ranking_basis,
@@ -34,14 +37,14 @@ from leaderboards.visibility import (
     PAGE_ROWS,
     BoardFreeze,
     BoardPage,
-    BoardRow,
-    best,
     board,
     evaluation_of,
     public_evaluation_of,
     rows_now,
     rows_of,
+    seen_live,
     sees_live,
+    tops,
 )
 
 __all__ = [
@@ -59,7 +62,6 @@ __all__ = [
     "EvaluationBasis",
     "TrackLuck",
     "basis_in_force",
-    "best",
     "board",
     "comparison",
     "counted_at",
@@ -68,9 +70,11 @@ __all__ = [
     "finished_evaluations",
     "first_players",
     "key_in_force",
+    "keys_in_force",
     "luck_of",
     "luck_on",
     "opposing_pool",
+    "opposing_pool_keys",
     "places_at",
     "pool_in_force",
     "public_evaluation_of",
@@ -79,7 +83,9 @@ __all__ = [
     "rows_of",
     "scored_again",
     "scored_rows",
+    "seen_live",
     "sees_live",
+    "tops",
     "unevaluated",
     "unrefined",
     "unresolved",

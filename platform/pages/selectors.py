@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -19,11 +19,12 @@ from leaderboards.selectors import (
     BoardFreeze,
     BoardPage,
     BoardRow,
-    best,
     evaluation_of,
     opposing_pool,
+    opposing_pool_keys,
     public_evaluation_of,
-    sees_live,
+    seen_live,
+    tops,
 )
 from matches.models import Piece
 from matches.selectors import OPEN_PIECES, Progress, QueuePlace, progress, queue_of, worker_is_missing
@@ -53,13 +54,20 @@ class TrackCard:
 
 
 def cards(competition: Competition, user: User | AnonymousUser) -> list[TrackCard]:
-    """Return every track with the top three that the user may see, with one query for each track."""
-    frozen = not sees_live(user, competition)
-    found = []
-    for track in competition.tracks.all():
-        top = best(track, TOP, frozen=frozen)
-        pool_missing = not top.rows and opposing_pool(track) is None
-        found.append(TrackCard(track, top.rows, top.frozen, pool_missing))
+    """Return every track of a competition with the top three that the user may see."""
+    return cards_of([competition], user)[competition.pk]
+
+
+def cards_of(competitions: Collection[Competition], user: User | AnonymousUser) -> dict[int, list[TrackCard]]:
+    """Return the `cards` of each competition, by its key, in a number of queries that does not depend on theirs."""
+    tracks = list(Track.objects.filter(competition__in=competitions).select_related("competition"))
+    shown = tops(tracks, TOP, live=seen_live(user, competitions))
+    pools = opposing_pool_keys(tracks)
+    found: dict[int, list[TrackCard]] = {competition.pk: [] for competition in competitions}
+    for track in tracks:
+        top = shown[track.pk]
+        missing = not top.rows and pools[track.pk] is None
+        found[track.competition_id].append(TrackCard(track, top.rows, top.frozen, missing))
     return found
 
 

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from django.urls import path
 
-from pages.views import account, competitions, home, invitations, rounds, site, status, submissions, teams
+from pages.views import account, competitions, directory, home, invitations, rounds, site, status, submissions, teams
 
 app_name = "pages"
 urlpatterns = [
     path("", home.home, name="home"),
+    path("competitions", directory.competitions, name="competitions"),
+    path("leaderboards", directory.leaderboards, name="leaderboards"),
+    path("teams", directory.teams, name="teams"),
+    path("people/<str:username>", directory.person, name="person"),
+    path("search", directory.search, name="search"),
+    path("docs", home.docs, name="docs"),
     path("competitions/<slug:slug>", competitions.competition, name="competition"),
     path("competitions/<slug:slug>/rules", competitions.rules, name="rules"),
     path("competitions/<slug:slug>/rules/<int:old>..<int:new>", competitions.rules_difference, name="rules_diff"),

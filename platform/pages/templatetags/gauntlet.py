@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django import template
@@ -11,6 +11,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from markdown_it import MarkdownIt
@@ -28,6 +29,9 @@ register = template.Library()
 
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 _DEEPEST_HEADING = 6
+
+FAR = timedelta(days=60)
+"""Times that are further away are dates and not countdowns."""
 
 
 @register.filter
@@ -57,6 +61,36 @@ def local_moment(at: datetime | None) -> SafeString | str:
     return "" if at is None else _time(at, SafeString(" data-local"))
 
 
+@register.filter
+def ago(at: datetime | None) -> SafeString | str:
+    """Format a time as how long ago it is, for example "3 h ago"; a script updates it. Its title has the time in UTC.
+
+    Times of more than 30 days ago are dates.
+    """
+    if at is None:
+        return ""
+    return format_html(
+        '<time class="nowrap" datetime="{}" title="{}" data-ago>{}</time>',
+        _iso(at),
+        at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
+        _ago_text(at.astimezone(UTC), (clock.now() - at).total_seconds()),
+    )
+
+
+def _ago_text(at: datetime, seconds: float) -> str:
+    minutes = int(seconds // 60)
+    hours, days = minutes // 60, minutes // 1440
+    if minutes < 1:
+        return "just now"
+    if hours < 1:
+        return f"{minutes} min ago"
+    if days < 1:
+        return f"{hours} h ago"
+    if days <= 30:
+        return f"{days} day{'s' if days > 1 else ''} ago"
+    return f"{at.day} {at:%b %Y}"
+
+
 def _time(at: datetime, attribute: SafeString) -> SafeString:
     at, minute = at.astimezone(UTC), to_minute(at)
     return format_html(
@@ -74,7 +108,13 @@ def _iso(at: datetime) -> str:
 
 @register.simple_tag
 def countdown(at: datetime) -> SafeString:
-    """Format the time that is left, for example "in 2 d 3 h"; a script updates it."""
+    """Format the time that is left, for example "in 2 d 3 h"; a script updates it.
+
+    A far time is a date: "on 9 Feb 2035".
+    """
+    if at - clock.now() > FAR:
+        at = at.astimezone(UTC)
+        return format_html('<time class="nowrap" datetime="{}">on {}</time>', _iso(at), f"{at.day} {at:%b %Y}")
     return format_html(
         '<span class="nowrap" data-until="{}">{}</span>', _iso(at), until((at - clock.now()).total_seconds())
     )
@@ -215,6 +255,29 @@ def site_address(context: Mapping[str, Any]) -> str:
         return f"{request.scheme}://{request.get_host()}" if request else ""
     except DisallowedHost:
         return ""
+
+
+_SITE_MENU = (
+    ("Competitions", "pages:competitions"),
+    ("Leaderboards", "pages:leaderboards"),
+    ("Teams", "pages:teams"),
+    ("Docs", "pages:docs"),
+    ("Status", "pages:status"),
+)
+
+
+@register.simple_tag(takes_context=True)
+def site_menu(context: Mapping[str, Any]) -> Sequence[tuple[str, str, str]]:
+    """Return title, address and `aria-current` of each item of the site's menu.
+
+    The item is "page" on its page, "true" on pages below its address, and "" elsewhere.
+    """
+    request: HttpRequest | None = context.get("request")
+    path = request.path if request else ""
+    items = [(title, reverse(name)) for title, name in _SITE_MENU]
+    return [
+        (title, url, "page" if path == url else "true" if path.startswith(f"{url}/") else "") for title, url in items
+    ]
 
 
 @register.simple_tag
