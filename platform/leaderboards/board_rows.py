@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce
 
 from competitions.models import Track
 from leaderboards.evaluation_basis import EvaluationBasis, key_in_force, measured_under
-from leaderboards.models import PoolPlace, Standing
+from leaderboards.models import Evaluation, PoolPlace, Standing
 
 
 @dataclass(frozen=True)
@@ -82,26 +82,26 @@ class BoardRow:
         return self.held is not None and 2 * self.held > self.samples
 
 
-_OPPONENTS = PoolPlace.objects.filter(pool=OuterRef("evaluation__pool")).order_by().values("pool")
-_COLUMNS = {
-    "team": F("entry__team__name"),
-    "team_slug": F("entry__team__slug"),
-    "ineligible_for_prizes": F("entry__ineligible_for_prizes"),
-    "submission": F("evaluation__submission_id"),
-    "title": F("evaluation__submission__title"),
-    "value": F("evaluation__value"),
-    "low": F("evaluation__low"),
-    "high": F("evaluation__high"),
-    "samples": F("evaluation__samples"),
-    "failures": F("evaluation__failures"),
-    "worst_opponent": F("evaluation__worst_opponent__title"),
-    "median_seconds": F("evaluation__median_seconds"),
-    "rules": F("evaluation__rules__version"),
-    "scored_at": F("evaluation__finished_at"),
-    "pool": F("evaluation__pool__number"),
-    **{name: F(f"evaluation__{name}") for name in ("met", "value_all", "held", "clean_wrong")},
-    "opponents": Coalesce(Subquery(_OPPONENTS.annotate(count=Count("pk")).values("count")), 0),
+_PATHS = {
+    "team": "entry__team__name",
+    "team_slug": "entry__team__slug",
+    "ineligible_for_prizes": "entry__ineligible_for_prizes",
+    "submission": "evaluation__submission_id",
+    "title": "evaluation__submission__title",
+    "worst_opponent": "evaluation__worst_opponent__title",
+    "rules": "evaluation__rules__version",
+    "scored_at": "evaluation__finished_at",
+    "pool": "evaluation__pool__number",
+    **{name: f"evaluation__{name}" for name in ("value", "low", "high", "samples", "failures", "median_seconds")},
+    **{name: f"evaluation__{name}" for name in ("met", "value_all", "held", "clean_wrong")},
 }
+"""Columns of a row, as paths from a standing."""
+
+
+def _opponents(pool: str) -> Coalesce:
+    """Return the expression for the size of the pool at the path `pool`."""
+    places = PoolPlace.objects.filter(pool=OuterRef(pool)).order_by().values("pool")
+    return Coalesce(Subquery(places.annotate(count=Count("pk")).values("count")), 0)
 
 
 def standings_of(track: Track, basis: EvaluationBasis | None = None) -> QuerySet[Standing, Any]:
@@ -114,8 +114,25 @@ def standing_values(rows: QuerySet[Standing], in_force: Q, *columns: str) -> Que
     """Return standings as values for `standing_row`, with further `columns`; `in_force` marks those with a rank."""
     provisional = Case(When(in_force, then=Value(False)), default=Value(True))
     ranks = ("rank", "previous_rank", "rank_low", "rank_high", "separated")
-    values: QuerySet[Standing, Any] = rows.values(*columns, *ranks, provisional=provisional, **_COLUMNS)
+    values: QuerySet[Standing, Any] = rows.values(*columns, *ranks, provisional=provisional, **_columns())
     return values.order_by("place", "entry__team__slug")
+
+
+def _columns() -> dict[str, Any]:
+    return {name: F(path) for name, path in _PATHS.items()} | {"opponents": _opponents("evaluation__pool")}
+
+
+def evaluation_columns(evaluations: QuerySet[Evaluation]) -> dict[int, dict[str, Any]]:
+    """Return the columns of a row for each evaluation, by its key, in one query: all but the ranks."""
+    paths = [_from_evaluation(path) for path in _PATHS.values()]
+    found = evaluations.order_by().values_list("pk", *paths, _opponents("pool"))
+    return {key: dict(zip((*_PATHS, "opponents"), values, strict=True)) for key, *values in found}
+
+
+def _from_evaluation(path: str) -> str:
+    if path.startswith("entry__"):
+        return f"submission__repository__{path}"
+    return path.removeprefix("evaluation__")
 
 
 def standing_row(values: Mapping[str, Any]) -> BoardRow:

@@ -7,6 +7,7 @@ What counts and what is still to be measured is in `leaderboards.evaluation_basi
 from __future__ import annotations
 
 from leaderboards.board_rows import BoardRow
+from leaderboards.board_views import BoardView, view_of
 from leaderboards.evaluation_basis import (
     AT_ONCE,
     BASIS,
@@ -45,6 +46,7 @@ from leaderboards.visibility import (
     seen_live,
     sees_live,
     tops,
+    whole_board,
 )
 
 __all__ = [
@@ -58,6 +60,7 @@ __all__ = [
     "BoardLuck",
     "BoardPage",
     "BoardRow",
+    "BoardView",
     "Compared",
     "EvaluationBasis",
     "TrackLuck",
@@ -89,4 +92,6 @@ __all__ = [
     "unevaluated",
     "unrefined",
     "unresolved",
+    "view_of",
+    "whole_board",
 ]

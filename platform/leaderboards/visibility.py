@@ -20,8 +20,10 @@ from accounts.models import User
 from competitions.models import Competition, Entry, Track
 from competitions.selectors import may_organise, organised_by
 from leaderboards.board_rows import BoardRow, kept_row, standing_row, standing_values, standings_of
+from leaderboards.board_views import WHOLE, BoardView, seen_through
 from leaderboards.evaluation_basis import COUNTED, NEWEST, EvaluationBasis, keys_in_force, measured_under
 from leaderboards.models import Evaluation, Snapshot, Standing
+from leaderboards.past_boards import rows_at
 from leaderboards.ranking import COMPARED
 from submissions.models import Submission
 
@@ -39,10 +41,10 @@ class BoardFreeze:
 
 @dataclass(frozen=True)
 class BoardPage:
-    """Page `number` of `pages`, from 1, of a leaderboard of `total` rows.
+    """Page `number` of `pages`, from 1, of a leaderboard of `total` rows, of `teams` without a filter.
 
     `highest` is the upper end of the largest interval, without models that were not broken. `frozen` is None where the
-    board is live.
+    board is live. `at` is the time of a past board, None for the current one.
     """
 
     rows: Sequence[BoardRow]
@@ -53,6 +55,8 @@ class BoardPage:
     highest: float = 0.0
     compared: int = COMPARED
     """Number of ranked rows that are compared with each other."""
+    teams: int = 0
+    at: datetime | None = None
 
 
 def sees_live(user: User | AnonymousUser, competition: Competition) -> bool:
@@ -76,26 +80,58 @@ def board(
     frozen: bool | None = None,
     page_rows: int = PAGE_ROWS,
     basis: EvaluationBasis | None = None,
+    view: BoardView = WHOLE,
+    at: datetime | None = None,
 ) -> BoardPage:
     """Return a page of the track's leaderboard in a few queries; a page number out of range gives the nearest page.
 
     The public board, or with `frozen` False the live one, for people of whom `sees_live` is true. Within a tie teams
-    are listed by slug, which is no ranking. `basis` is the result of `ranking_basis`, if known.
+    are listed by slug, which is no ranking. `basis` is the result of `ranking_basis`, if known. `at` is a time in the
+    past, as in `whole_board`.
+    """
+    if at is None and view.whole and not _is_frozen(track, frozen):
+        return _live_page(track, page, page_rows, basis)
+    freeze, rows, at = whole_board(track, frozen=frozen, basis=basis, at=at)
+    paginator = Paginator(seen_through(view, rows), page_rows)
+    chosen = paginator.get_page(page)
+    highest = max((row.high for row in rows if not row.not_broken), default=0.0)
+    return BoardPage(
+        list(chosen.object_list),
+        chosen.number,
+        paginator.num_pages,
+        paginator.count,
+        freeze,
+        highest,
+        teams=len(rows),
+        at=at,
+    )
+
+
+def whole_board(
+    track: Track, *, frozen: bool | None = None, basis: EvaluationBasis | None = None, at: datetime | None = None
+) -> tuple[BoardFreeze | None, list[BoardRow], datetime | None]:
+    """Return the freeze, all rows, and the time of the track's leaderboard as of `at`, or the current one.
+
+    The time is None for the current one. A frozen board is the same at all times after its freeze.
     """
     freeze, kept = _frozen(track, frozen)
+    if at is not None and (freeze is None or at < freeze.since):
+        return None, rows_at(track, at), at
     if freeze is not None:
-        chosen = Paginator(kept, page_rows).get_page(page)
-        highest = max((row.high for row in map(kept_row, kept) if not row.not_broken), default=0.0)
-    else:
-        paginator = Paginator(standings_of(track, basis), page_rows)
-        broken = Q(evaluation__held__isnull=True) | Q(evaluation__samples__gte=2 * F("evaluation__held"))
-        highest_of = Max("evaluation__high", filter=broken)
-        known = Standing.objects.filter(track=track).aggregate(count=Count("pk"), highest=highest_of)
-        vars(paginator)["count"] = known["count"]  # so that it is not counted twice
-        chosen, highest = paginator.get_page(page), known["highest"] or 0.0
-    rows = list(map(standing_row if freeze is None else kept_row, chosen.object_list))
-    paginator = chosen.paginator
-    return BoardPage(rows, chosen.number, paginator.num_pages, paginator.count, freeze, highest)
+        return freeze, list(map(kept_row, kept)), None
+    return None, list(map(standing_row, standings_of(track, basis))), None
+
+
+def _live_page(track: Track, page: int | str, page_rows: int, basis: EvaluationBasis | None) -> BoardPage:
+    """Return a page of the live leaderboard. Only its rows are read."""
+    paginator = Paginator(standings_of(track, basis), page_rows)
+    broken = Q(evaluation__held__isnull=True) | Q(evaluation__samples__gte=2 * F("evaluation__held"))
+    highest_of = Max("evaluation__high", filter=broken)
+    known = Standing.objects.filter(track=track).aggregate(count=Count("pk"), highest=highest_of)
+    count = vars(paginator)["count"] = known["count"]  # so that it is not counted twice
+    chosen = paginator.get_page(page)
+    rows = list(map(standing_row, chosen.object_list))
+    return BoardPage(rows, chosen.number, paginator.num_pages, count, highest=known["highest"] or 0.0, teams=count)
 
 
 def tops(tracks: Sequence[Track], count: int, *, live: Container[int]) -> dict[int, BoardPage]:
@@ -187,10 +223,14 @@ def _newest(submission: Submission, shown: Q) -> Evaluation | None:
     return submission.evaluations.filter(COUNTED, shown).select_related(*related).order_by(*NEWEST).first()
 
 
+def _is_frozen(track: Track, frozen: bool | None) -> bool:
+    return track.competition.leaderboards_frozen_since is not None and frozen is not False
+
+
 def _frozen(track: Track, frozen: bool | None) -> tuple[BoardFreeze | None, list[dict[str, Any]]]:
     """Return the freeze of the track's public board with its rows; (None, []) to read the live board."""
     since = track.competition.leaderboards_frozen_since
-    if since is None or frozen is False:
+    if since is None or not _is_frozen(track, frozen):
         return None, []
     snapshot = track.snapshots.filter(made_at__lte=since).order_by("-pk").first()
     if snapshot is None:

@@ -52,6 +52,7 @@ TABLE = [
     Row("rules", ("digits",), "get", EVERYONE),
     Row("rules_diff", ("digits", "1", "1"), "get", EVERYONE),
     Row("board", ("digits", "model"), "get", EVERYONE),
+    Row("board_csv", ("digits", "model"), "get", EVERYONE),
     Row("round", ("digits", "1"), "get", EVERYONE),
     Row("round_file", ("digits", "1", "bundle"), "get", EVERYONE),
     Row("round_file", ("digits", "1", "images"), "get", (404, 404, 404, 404)),
