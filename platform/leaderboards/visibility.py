@@ -7,7 +7,7 @@ All public scores are read through this module, and by default as the public see
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -154,14 +154,10 @@ def tops(tracks: Sequence[Track], count: int, *, live: Container[int]) -> dict[i
 def _top_standings(tracks: Sequence[Track], count: int) -> dict[int, BoardPage]:
     if not tracks:
         return {}
-    bases = keys_in_force(tracks)
-    in_force = Q(pk__in=[])
-    for track in tracks:
-        in_force |= Q(track=track) & measured_under(bases[track.pk])
     found: dict[int, list[BoardRow]] = {track.pk: [] for track in tracks}
     # equal scores share a place, so a track has at least `count` rows with a place up to `count`, if it has as many
     top = Standing.objects.filter(track__in=tracks, place__lte=count)
-    for values in standing_values(top, in_force, "track_id"):
+    for values in standing_values(top, _in_force(tracks), "track_id"):
         rows = found[values.pop("track_id")]
         if len(rows) < count:
             rows.append(standing_row(values))
@@ -180,14 +176,21 @@ def _newest_snapshots(tracks: Sequence[Track]) -> dict[int, Snapshot]:
 
 def rows_of(entry: Entry, *, frozen: bool | None = None) -> list[tuple[Track, BoardRow]]:
     """Return the team's rows on the leaderboards of its competition, as in `board`, in the order of the tracks."""
-    found: list[tuple[Track, BoardRow]] = []
-    for track in entry.competition.tracks.all():
-        freeze, kept = _frozen(track, frozen)
-        if freeze is None:
-            own = [standing_row(values) for values in standings_of(track).filter(entry=entry)]
-        else:
-            own = [kept_row(values) for values in kept if values["team_slug"] == entry.team.slug]
-        found += [(track, row) for row in own]
+    tracks = list(entry.competition.tracks.select_related("competition"))
+    if tracks and _is_frozen(tracks[0], frozen):
+        kept = [(track, values) for track in tracks for values in _frozen(track, frozen)[1]]
+        return [(track, kept_row(values)) for track, values in kept if values["team_slug"] == entry.team.slug]
+    own = Standing.objects.filter(track__in=tracks, entry=entry)
+    rows = {values.pop("track_id"): values for values in standing_values(own, _in_force(tracks), "track_id")}
+    return [(track, standing_row(rows[track.pk])) for track in tracks if track.pk in rows]
+
+
+def _in_force(tracks: Sequence[Track]) -> Q:
+    """Return the condition that a standing on one of the tracks has the basis in force there."""
+    bases = keys_in_force(tracks)
+    found = Q(pk__in=[])
+    for track in tracks:
+        found |= Q(track=track) & measured_under(bases[track.pk])
     return found
 
 
@@ -213,9 +216,37 @@ def public_evaluation_of(submission: Submission) -> Evaluation | None:
     since = submission.repository.entry.competition.leaderboards_frozen_since
     if since is None:
         return evaluation_of(submission)
+    known, playing = _public_at(since)
+    return _newest(submission, known) or _newest(submission, playing)
+
+
+def evaluations_of(
+    submissions: Collection[Submission], competition: Competition, *, inside: bool
+) -> dict[int, Evaluation]:
+    """Return the evaluation to show of each submission of a competition that has one, by its key, in two queries.
+
+    That of `evaluation_of` for its team and the organisers (`inside`), of `public_evaluation_of` for the public. They
+    come without results per opponent.
+    """
+    since = competition.leaderboards_frozen_since
+    if inside or since is None:
+        return _newest_of(submissions, Q())
+    known, playing = _public_at(since)
+    return _newest_of(submissions, playing) | _newest_of(submissions, known)
+
+
+def _public_at(since: datetime) -> tuple[Q, Q]:
+    """Return the conditions for evaluations that are public while leaderboards are frozen: ended, and playing ones."""
     published = Q(rejudging__isnull=True) | Q(rejudging__settled_at__lte=since)
-    known = _newest(submission, Q(finished_at__lte=since) & published)
-    return known or _newest(submission, Q(finished_at__isnull=True) & published)
+    return Q(finished_at__lte=since) & published, Q(finished_at__isnull=True) & published
+
+
+def _newest_of(submissions: Collection[Submission], shown: Q) -> dict[int, Evaluation]:
+    rows = Evaluation.objects.filter(COUNTED, shown, submission__in=submissions).defer("per_opponent")
+    found: dict[int, Evaluation] = {}
+    for evaluation in rows.order_by("submission", *NEWEST):
+        found.setdefault(evaluation.submission_id, evaluation)
+    return found
 
 
 def _newest(submission: Submission, shown: Q) -> Evaluation | None:

@@ -12,8 +12,6 @@ from django.db.models import Count, Min, Q
 from accounts.models import User
 from accounts.selectors import teams_of
 from competitions.models import Competition, Entry, Track
-from core import clock
-from evaluation.domain.tags import next_tag
 from leaderboards.models import Evaluation, Pool
 from leaderboards.selectors import (
     BoardFreeze,
@@ -28,16 +26,10 @@ from leaderboards.selectors import (
 )
 from matches.models import Piece
 from matches.selectors import OPEN_PIECES, Progress, QueuePlace, progress, queue_of, worker_is_missing
-from repositories.git_reader import CommitInfo
-from repositories.models import Repository
-from repositories.recent_commits import recent_of
 from submissions.build_order import BuildPlace, place_of
-from submissions.models import QuotaSlot, Submission
-from submissions.quota_rules import Allowance, allowance
-from submissions.selectors import allowance_of, left_out, next_tag_of
+from submissions.models import Submission
 
 TOP = 3
-RECENT_COMMITS = 5
 
 
 @dataclass(frozen=True)
@@ -143,41 +135,6 @@ def status_of(submission: Submission, *, inside: bool) -> SubmissionStatus:
     missing = ready and newest is None and opposing_pool(submission.repository.track) is None
     since = submission.repository.entry.competition.leaderboards_frozen_since if hidden else None
     return SubmissionStatus(evaluation, played, queue_place, build, missing, no_worker, since)
-
-
-@dataclass(frozen=True)
-class RepositoryPanel:
-    """A team's repository for a track, as its members see it; `repository` is None before the first push."""
-
-    track: Track
-    repository: Repository | None
-    commits: Sequence[CommitInfo]
-    allowance: Allowance
-    next_tag: str
-    left_out: Sequence[QuotaSlot] = ()
-    commits_in_time: bool = True
-    """Whether `commits` could be read in time. Otherwise they are empty."""
-
-
-def repository_panels(entry: Entry) -> list[RepositoryPanel]:
-    """Return the repository panels of a team, one for each track of its competition."""
-    made = {repository.track_id: repository for repository in entry.repositories.select_related("track")}
-    return [_repository_panel(track, made.get(track.pk)) for track in entry.competition.tracks.all()]
-
-
-def _repository_panel(track: Track, repository: Repository | None) -> RepositoryPanel:
-    if repository is None:
-        return RepositoryPanel(track, None, (), allowance((), track.quota, clock.now()), next_tag(()))
-    recent = recent_of(repository, RECENT_COMMITS)
-    return RepositoryPanel(
-        track,
-        repository,
-        recent.commits,
-        allowance_of(repository),
-        next_tag_of(repository, recent.refs),
-        left_out(repository),
-        recent.in_time,
-    )
 
 
 @dataclass(frozen=True)
