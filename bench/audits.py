@@ -67,7 +67,7 @@ def audit(player: Player, sandbox: ProcessSandbox, seed: int, calibration: float
 
 def main(say: Callable[[str], None] = print) -> None:
     count, names = int(sys.argv[1]), sys.argv[2:]
-    chosen = [one.path for one in baselines() if one.track is Track.MODEL and (not names or one.name in names)]
+    chosen = [one.repository() for one in baselines() if one.track is Track.MODEL and (not names or one.name in names)]
     players = [choose_builder("process").build(Path(path), on_log=lambda line: None) for path in chosen]
     sandbox, calibration = ProcessSandbox(), calibrate()
     reports: list[AuditReport] = []

@@ -9,8 +9,9 @@ from functools import partial
 import docker
 
 from bench.interleaved import Spread, ratios, say, take_turns
-from bench.programs import BENCH, ROOT, NotAvailableError
+from bench.programs import BENCH, NotAvailableError
 from bench.report import Section, table
+from evaluation.baselines.catalogue import find_baseline
 from evaluation.builder.choose_builder import choose_builder
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.errors import GauntletError
@@ -24,7 +25,7 @@ from evaluation.sandbox.process import ProcessSandbox
 
 ROUNDS = 9
 SANDBOXES: dict[str, Callable[[], Sandbox]] = {"process": ProcessSandbox, "docker": DockerSandbox}
-MODEL = ROOT / "evaluation" / "baselines" / "numpy-classifier"
+MODEL = "numpy-classifier"
 ATTACK = BENCH / "players" / "noise-attack"
 
 
@@ -56,7 +57,8 @@ def measure() -> Section:
 def _match(stack: ExitStack, name: str, rules: QueryRules) -> Match:
     try:
         builder = choose_builder(name)
-        model, attack = (builder.build(path, on_log=lambda line: say(f"  {line}")) for path in (MODEL, ATTACK))
+        paths = (find_baseline(MODEL).repository(), ATTACK)
+        model, attack = (builder.build(path, on_log=lambda line: say(f"  {line}")) for path in paths)
         sandbox = SANDBOXES[name]()
     except (GauntletError, docker.errors.DockerException) as error:
         raise NotAvailableError(f"{name}: {error}") from error

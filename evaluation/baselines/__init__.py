@@ -1,1 +1,1 @@
-"""Bundled submissions: each folder is a complete repository."""
+"""Bundled submissions: a folder for what is each one's own, and one of the parts that several of them share."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import tempfile
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
+from io import FileIO
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from docker.errors import ImageNotFound
 
@@ -103,7 +105,8 @@ class DockerBuilder(Builder):
             return
         if self._store is None or not self._store.has(_hexadecimal(identity)):
             raise Fault(f"the image {identity} is neither on this engine nor in the layer store")
-        config = self._store.path(_hexadecimal(identity)).read_bytes()
+        with self._store.open(_hexadecimal(identity)) as file:
+            config = file.read()
         # if the engine has the base image, it needs only the layers on top
         base = self._inspect(self._settings.base_image)
         known = base["RootFS"]["Layers"] if base else []
@@ -112,8 +115,7 @@ class DockerBuilder(Builder):
         for name in needed:
             if not self._store.has(_hexadecimal(name)):
                 raise Fault(f"the layer {name} of the image {identity} is not in the layer store")
-        layers = {name: self._store.path(_hexadecimal(name)) for name in needed}
-        self._load(ImageArchive(config, layers), identity)
+        self._load(config, {name: partial(self._store.open, _hexadecimal(name)) for name in needed}, identity)
 
     def keep(self, identity: str) -> None:
         """Put all layers of the image `identity` into the store; `build` puts only those that it made."""
@@ -137,8 +139,8 @@ class DockerBuilder(Builder):
         digest = _hexadecimal(identity)
         if self._store is None or not self._store.has(digest):
             return False
-        names = layer_names(self._store.path(digest).read_bytes())
-        return all(self._store.has(_hexadecimal(name)) for name in names)
+        with self._store.open(digest) as file:
+            return all(self._store.has(_hexadecimal(name)) for name in layer_names(file.read()))
 
     def _put_config(self, config: bytes, folder: Path) -> None:
         # last: a stored configuration implies that the layers on the base image are stored
@@ -264,20 +266,21 @@ class DockerBuilder(Builder):
 
     def _load_built(self, image: ImageArchive, base: Image) -> None:
         """Load a built image. Raise `BuildRefusal` if the engine loads other images but not this one."""
+        layers = {name: partial(FileIO, path) for name, path in image.layers.items()}
         try:
-            self._load(image, image.identity)
+            self._load(image.config, layers, image.identity)
         except Fault as first:
             self._require_working_host(base)
             try:
-                self._load(image, image.identity)
+                self._load(image.config, layers, image.identity)
             except Fault:
                 raise BuildRefusal(
                     f"the engine cannot load the image: {first}", fix="do not change the builder's folder /store"
                 ) from first
 
-    def _load(self, archive: ImageArchive, identity: str) -> None:
+    def _load(self, config: bytes, layers: Mapping[str, Callable[[], IO[bytes]]], identity: str) -> None:
         with as_fault(f"loading the image {identity}"):
-            stream: Any = docker_archive(archive)  # its type hints lack iterators, which it sends in chunks
+            stream: Any = docker_archive(config, layers)  # its type hints lack iterators, which it sends in chunks
             self._client.images.load(stream)
         if self._inspect(identity) is None:
             raise Fault(f"the engine loaded an image other than {identity}")

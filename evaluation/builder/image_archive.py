@@ -10,7 +10,7 @@ import io
 import json
 import re
 import tarfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -41,11 +41,6 @@ class ImageArchive:
     def identity(self) -> str:
         """The engine's id of the image: `sha256:` and the digest of its configuration."""
         return f"sha256:{hashlib.sha256(self.config).hexdigest()}"
-
-    @property
-    def layer_names(self) -> list[str]:
-        """All layers, the lowest first, as `sha256:` and the digest of the archive."""
-        return layer_names(self.config)
 
 
 def layer_names(config: bytes) -> list[str]:
@@ -152,17 +147,19 @@ def file_digest(path: Path) -> str:
         return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
 
 
-def docker_archive(archive: ImageArchive) -> Iterator[bytes]:
-    """Yield the stream that `docker load` reads. Layers without a file are only named: the engine must have them."""
-    names = archive.layer_names
-    files = {f"{number}.tar": archive.layers[name] for number, name in enumerate(names) if name in archive.layers}
+def docker_archive(config: bytes, layers: Mapping[str, Callable[[], IO[bytes]]]) -> Iterator[bytes]:
+    """Yield the stream that `docker load` reads, with the files that `layers` opens by the name of the layer.
+
+    Other layers of `config` are only named: the engine must have them.
+    """
+    names = layer_names(config)
+    files = {f"{number}.tar": layers[name] for number, name in enumerate(names) if name in layers}
     manifest = {"Config": "config.json", "RepoTags": None, "Layers": [f"{number}.tar" for number in range(len(names))]}
-    yield from _member("config.json", io.BytesIO(archive.config), len(archive.config))
-    for name, path in files.items():
-        with path.open("rb") as file:
-            yield from _member(name, file, path.stat().st_size)
-    text = json.dumps([manifest]).encode()
-    yield from _member("manifest.json", io.BytesIO(text), len(text))
+    yield from _member("config.json", io.BytesIO(config))
+    for name, open_layer in files.items():
+        with open_layer() as file:
+            yield from _member(name, file)
+    yield from _member("manifest.json", io.BytesIO(json.dumps([manifest]).encode()))
     yield bytes(2 * _BLOCK)
 
 
@@ -180,9 +177,10 @@ def saved_layers(stream: FileStream, folder: Path) -> tuple[bytes, dict[str, Pat
     return config, files
 
 
-def _member(name: str, file: IO[bytes], size: int) -> Iterator[bytes]:
+def _member(name: str, file: IO[bytes]) -> Iterator[bytes]:
     header = tarfile.TarInfo(name)
-    header.size = size
+    header.size = size = file.seek(0, io.SEEK_END)
+    file.seek(0)
     header.mode = 0o644
     yield header.tobuf(tarfile.PAX_FORMAT)
     while chunk := file.read(_CHUNK_BYTES):

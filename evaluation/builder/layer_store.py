@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Protocol
 
 
 class LayerStore(Protocol):
@@ -15,5 +15,5 @@ class LayerStore(Protocol):
     def put(self, file: Path) -> str:
         """Store a copy of `file`, completely or not at all. Return its digest."""
 
-    def path(self, digest: str) -> Path:
-        """Return the path of the file stored under `digest`."""
+    def open(self, digest: str) -> IO[bytes]:
+        """Open the file stored under `digest`."""

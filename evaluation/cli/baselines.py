@@ -16,7 +16,7 @@ def add_parser(subcommands: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    rows = [(baseline.name, str(baseline.track), str(baseline.path)) for baseline in baselines()]
+    rows = [(baseline.name, str(baseline.track), str(baseline.repository())) for baseline in baselines()]
     if given.json:
         print_json([{"name": name, "track": track, "path": path} for name, track, path in rows])
     else:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
-from evaluation.baselines.catalogue import baselines
+from evaluation.baselines.catalogue import find_baseline
 from evaluation.cli.options import (
     Chosen,
     add_samples,
     add_sandbox,
     build_players,
     chosen_samples,
-    directory,
     open_sandbox,
+    submission,
 )
 from evaluation.cli.output import OUT, print_json, printable, progress_bar, say
 from evaluation.cli.play import require_track
@@ -36,7 +35,7 @@ def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser(
         "check", help="check a submission: manifest, build, smoke test on development images"
     )
-    command.add_argument("directory", type=directory, metavar="DIR")
+    command.add_argument("directory", type=submission, metavar="DIR")
     add_samples(command, split="dev", samples=SAMPLES, queries=1000)
     add_sandbox(command)
     command.add_argument(
@@ -44,7 +43,7 @@ def add_parser(subcommands: Any) -> None:
     )
     command.add_argument(
         "--model",
-        type=directory,
+        type=submission,
         metavar="DIR",
         help=f"opponent model of an attack (default {OPPONENT} for digits, else a nearest-mean model of the split)",
     )
@@ -99,14 +98,10 @@ def _opponent(given: argparse.Namespace, chosen: Chosen) -> Opponent:
         return opponent
     # a bundled model is trusted; a given one runs like the attack itself
     sandbox = given.sandbox if given.model else "process"
-    source = given.model or _bundled_opponent()
+    source = given.model or find_baseline(OPPONENT).repository()
     (model,) = build_players([source], sandbox)
     require_track(model, Track.MODEL, source)
     return player_opponent(model, open_sandbox(sandbox), chosen.samples)
-
-
-def _bundled_opponent() -> Path:
-    return next(baseline.path for baseline in baselines() if baseline.name == OPPONENT)
 
 
 def _show(smoke: SmokeTestResult) -> None:

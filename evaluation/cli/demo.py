@@ -32,7 +32,7 @@ def add_parser(subcommands: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    players = build_players([baseline.path for baseline in baselines()], given.sandbox)
+    players = build_players([baseline.repository() for baseline in baselines()], given.sandbox)
     chosen = chosen_samples(given)
     models = sum(player.track is Track.MODEL for player in players)
     say(

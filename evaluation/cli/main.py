@@ -12,13 +12,26 @@ import traceback
 from collections.abc import Sequence
 
 from evaluation import __version__
-from evaluation.cli import baselines, check, conformance, demo, doctor, new, play, simulate, tournament, train, verify
+from evaluation.cli import (
+    baselines,
+    check,
+    conformance,
+    data,
+    demo,
+    doctor,
+    new,
+    play,
+    simulate,
+    tournament,
+    train,
+    verify,
+)
 from evaluation.cli.output import print_error
 from evaluation.domain.errors import BuildRefusal, Fault, HostRefusal, ManifestRefusal, Refusal
 
 DONE, USAGE, REFUSED, FAULT, INTERRUPTED = 0, 2, 3, 4, 130
 
-_COMMANDS = (play, tournament, check, new, baselines, doctor, conformance, train, simulate, demo, verify)
+_COMMANDS = (play, tournament, check, new, baselines, doctor, conformance, data, train, simulate, demo, verify)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from evaluation.baselines.catalogue import Baseline, baselines
+from evaluation.baselines.catalogue import Baseline, baselines, find_baseline
 from evaluation.builder.manifest import MANIFEST_NAME, MAX_TITLE_CHARACTERS, parse_manifest
 from evaluation.cli.output import say
 from evaluation.domain.errors import ManifestRefusal, Refusal
@@ -42,8 +42,8 @@ def run(given: argparse.Namespace) -> int:
     source = _source(given.track, given.like or _STARTS[given.track])
     _require_empty(given.directory)
     title = _title_from(given.directory) if given.title is None else given.title
-    manifest = _titled(source.path / MANIFEST_NAME, title)
-    shutil.copytree(source.path, given.directory, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    manifest = _titled(source.source / MANIFEST_NAME, title)
+    source.assemble(given.directory)
     (given.directory / MANIFEST_NAME).write_text(manifest, "utf-8")
     readme = given.directory / "README.md"
     readme.write_text(re.sub(r"\A# .*", lambda _: f"# {title.strip()}", readme.read_text("utf-8")), "utf-8")
@@ -55,17 +55,14 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _source(requested: str, name: str) -> Baseline:
-    found = {baseline.name: baseline for baseline in baselines()}
-    if name not in found:
-        raise Refusal(f"no bundled submission is called {name}", fix="run `gauntlet baselines` to list them")
-    track = found[name].track
-    fits = track.side is Side.ATTACK if requested == "attack" else track == requested
+    found = find_baseline(name)
+    fits = found.track.side is Side.ATTACK if requested == "attack" else found.track == requested
     if not fits:
         raise Refusal(
-            f"{name} is a submission to the {track} track",
-            fix=f"name a submission to the {requested} track, or run `gauntlet new {track}`",
+            f"{name} is a submission to the {found.track} track",
+            fix=f"name a submission to the {requested} track, or run `gauntlet new {found.track}`",
         )
-    return found[name]
+    return found
 
 
 def _require_empty(directory: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from evaluation.baselines.catalogue import baselines
 from evaluation.builder.choose_builder import choose_builder
 from evaluation.cli.output import say
 from evaluation.datasets.base import Dataset, with_targets
@@ -37,11 +38,15 @@ def positive(text: str) -> int:
     return number
 
 
-def directory(text: str) -> Path:
-    """Parse an existing directory, for argparse."""
+def submission(text: str) -> Path:
+    """Parse the directory of a submission or, if there is none, the name of a bundled one, for argparse."""
     path = Path(text)
+    for baseline in baselines():
+        # a folder of the catalogue has only a part of the files
+        if path.resolve() == baseline.source or (text == baseline.name and not path.is_dir()):
+            return baseline.repository()
     if not path.is_dir():
-        raise argparse.ArgumentTypeError(f"{text} is not a directory")
+        raise argparse.ArgumentTypeError(f"{text} is not a directory, and no bundled submission has this name")
     return path
 
 
@@ -78,7 +83,7 @@ def add_samples(command: argparse.ArgumentParser, *, split: str, samples: int | 
     command.add_argument(
         "--dataset",
         default="digits",
-        help="digits (default), tiny-imagenet:DIR, nips2017:DIR or folder:DIR",
+        help="digits (default), tiny-imagenet:DIR, cifar10:DIR, nips2017:DIR or folder:DIR",
     )
     command.add_argument("--split", help=f"split of the data set (default {split}, or the only one)")
     default = f"{samples}, or all if there are fewer" if samples else "all"

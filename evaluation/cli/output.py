@@ -70,10 +70,10 @@ class Bar:
         self._progress = progress
         self._task = progress.add_task(text, total=total) if progress else None
 
-    def step(self, count: int = 1, text: str | None = None) -> None:
-        """Advance by `count`; `text` replaces the text before the bar."""
+    def step(self, count: int = 1, text: str | None = None, total: int | None = None) -> None:
+        """Advance by `count`; `text` replaces the text before the bar, `total` the number of steps in all."""
         if self._progress is not None and self._task is not None:
-            self._progress.update(self._task, advance=count, description=text)
+            self._progress.update(self._task, advance=count, description=text, total=total)
 
 
 @contextmanager

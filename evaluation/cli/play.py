@@ -11,9 +11,9 @@ from evaluation.cli.options import (
     add_sandbox,
     build_players,
     chosen_samples,
-    directory,
     open_sandbox,
     results_directory,
+    submission,
 )
 from evaluation.cli.output import print_error, print_json, print_table, progress_bar, say
 from evaluation.domain.errors import ManifestRefusal
@@ -30,8 +30,9 @@ SHOWN_CHARACTERS = 2000
 
 def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser("play", help="play one attack against one model")
-    command.add_argument("--model", type=directory, required=True, metavar="DIR", help="the model's repository")
-    command.add_argument("--attack", type=directory, required=True, metavar="DIR", help="the attack's repository")
+    for side in ("model", "attack"):
+        text = f"the {side}'s repository, or the name of a bundled one"
+        command.add_argument(f"--{side}", type=submission, required=True, metavar="DIR", help=text)
     command.add_argument("--track", choices=("untargeted", "targeted"), required=True)
     add_samples(command, split="validation", samples=None, queries=1000)
     add_sandbox(command)

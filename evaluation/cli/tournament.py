@@ -14,10 +14,10 @@ from evaluation.cli.options import (
     add_sandbox,
     build_players,
     chosen_samples,
-    directory,
     open_sandbox,
     positive,
     results_directory,
+    submission,
 )
 from evaluation.cli.output import print_error, print_json, progress_bar
 from evaluation.domain.errors import Refusal
@@ -34,7 +34,8 @@ def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser(
         "tournament", help="play all attacks against all models and print the leaderboards"
     )
-    command.add_argument("players", nargs="+", type=directory, metavar="DIR", help="repositories of models and attacks")
+    text = "repositories of models and attacks, or names of bundled ones"
+    command.add_argument("players", nargs="+", type=submission, metavar="DIR", help=text)
     add_samples(command, split="validation", samples=20, queries=1000)
     add_sandbox(command)
     command.add_argument("--workers", type=positive, default=os.cpu_count() or 1, help="number of parallel matches")

@@ -15,7 +15,9 @@ def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser("train", help="train a model like the bundled ones")
     command.add_argument("recipe", help="plain, adversarial, noise or numpy")
     command.add_argument("--arch", default="small", help="small (default), resnet18 or resnet50")
-    command.add_argument("--dataset", default="digits", help="digits (default), tiny-imagenet:DIR or folder:DIR")
+    command.add_argument(
+        "--dataset", default="digits", help="digits (default), tiny-imagenet:DIR, cifar10:DIR or folder:DIR"
+    )
     command.add_argument("--out", type=Path, required=True, metavar="DIR", help="directory of weights and report")
     command.add_argument("--seed", type=int, default=0, help="random seed (default 0, as for the bundled weights)")
     command.add_argument("--device", default="cpu", help="cpu (default), cuda or cuda:N")

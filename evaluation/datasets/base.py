@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -11,7 +11,20 @@ from evaluation.domain.errors import DatasetRefusal
 from evaluation.domain.images import ImageShape
 from evaluation.domain.samples import Sample
 
-ReadSplit: TypeAlias = Callable[[int | None], tuple[Sample, ...]]
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """Samples of a split while they are read.
+
+    `size` is how many there should be. `samples` yields them in order, each decoded when it is asked for; after the
+    last one it raises one `DatasetRefusal` that lists everything that is damaged, if anything is.
+    """
+
+    size: int
+    samples: Iterator[Sample]
+
+
+ReadSplit: TypeAlias = Callable[[int | None], Reading]
 """A function that reads the first `count` samples of a split, or all for None."""
 
 
@@ -50,6 +63,10 @@ class Dataset:
 
     def first(self, split: str, most: int | None) -> tuple[Sample, ...]:
         """Return at most the first `most` samples of `split`, and read no more. Raise like `samples`."""
+        return tuple(self.read(split, most).samples)
+
+    def read(self, split: str, most: int | None = None) -> Reading:
+        """Read at most the first `most` samples of `split` one by one. Raise `DatasetRefusal` like `samples`."""
         if split not in self.splits:
             raise DatasetRefusal(
                 f"{self.name} has no split {split!r}", fix=f"name one of: {', '.join(self.splits) or 'there are none'}"

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.datasets.base import Dataset
+from evaluation.datasets.base import Dataset, Reading
 from evaluation.domain.images import Images, ImageShape
 from evaluation.domain.samples import Sample
 
@@ -32,8 +32,13 @@ def digits() -> Dataset:
     )
 
 
+def _read(split: str, count: int | None) -> Reading:
+    samples = _samples(split, count)
+    return Reading(len(samples), iter(samples))
+
+
 @cache
-def _read(split: str, count: int | None) -> tuple[Sample, ...]:
+def _samples(split: str, count: int | None) -> tuple[Sample, ...]:
     with np.load(_FILE, allow_pickle=False) as data:
         chosen = data[split][:count]
         images, labels = enlarge(data["images"][chosen]), data["labels"][chosen]

@@ -10,11 +10,10 @@ from functools import partial
 from itertools import chain, zip_longest
 from pathlib import Path
 
-from evaluation.datasets.base import Dataset
+from evaluation.datasets.base import Dataset, Reading
 from evaluation.datasets.image_files import Entry, image_shape, read_samples, refuse_if_any, relative_name
 from evaluation.domain.errors import DatasetRefusal
 from evaluation.domain.images import ImageShape
-from evaluation.domain.samples import Sample
 
 WHOLE = "all"
 """The split of a folder without split folders."""
@@ -50,7 +49,7 @@ def _splits(root: Path) -> dict[str, Path]:
     return {path.name: path for path in _folders(root)} if nested else {WHOLE: root}
 
 
-def _read(root: Path, split: Path, names: tuple[str, ...], shape: ImageShape, count: int | None) -> tuple[Sample, ...]:
+def _read(root: Path, split: Path, names: tuple[str, ...], shape: ImageShape, count: int | None) -> Reading:
     problems = [
         f"{relative_name(path, root)}: unlabelled, it is outside every class folder"
         for level in sorted({split, root})

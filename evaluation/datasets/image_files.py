@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from PIL import Image as Picture
 
+from evaluation.datasets.base import Reading
 from evaluation.domain.errors import DatasetRefusal
 from evaluation.domain.images import Image, ImageShape
 from evaluation.domain.samples import Sample
@@ -30,26 +31,26 @@ class Entry:
     target: int | None = None
 
 
-def read_samples(
-    entries: Sequence[Entry], shape: ImageShape, problems: Sequence[str], root: Path
-) -> tuple[Sample, ...]:
-    """Return the samples of `entries` in their order; greyscale files get three equal channels.
+def read_samples(entries: Sequence[Entry], shape: ImageShape, problems: Sequence[str], root: Path) -> Reading:
+    """Read the samples of `entries` in their order; greyscale files get three equal channels.
 
-    `problems` are already known problems of the layout. Raise one `DatasetRefusal` with all problems.
+    `problems` are already known problems of the layout; the refusal lists them with those of the files.
     """
+    return Reading(len(entries), _read(entries, shape, problems, root))
+
+
+def _read(entries: Sequence[Entry], shape: ImageShape, problems: Sequence[str], root: Path) -> Iterator[Sample]:
     found = list(problems)
-    samples = []
     for number, entry in enumerate(entries):
         try:
             image = read_image(entry.path, shape)
         except DatasetRefusal as refusal:
             found.append(f"{relative_name(entry.path, root)}: {refusal.problem}")
             continue
-        samples.append(Sample(number, image, entry.label, entry.target))
+        yield Sample(number, image, entry.label, entry.target)
     refuse_if_any(found, root)
-    if not samples:
+    if not entries:
         raise DatasetRefusal(f"{root}: the split contains no image", fix="add images, or name another split")
-    return tuple(samples)
 
 
 def read_image(path: Path, shape: ImageShape) -> Image:

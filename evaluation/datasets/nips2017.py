@@ -15,11 +15,10 @@ import csv
 from functools import partial
 from pathlib import Path
 
-from evaluation.datasets.base import Dataset
+from evaluation.datasets.base import Dataset, Reading
 from evaluation.datasets.image_files import Entry, read_samples, relative_name, required_text
 from evaluation.domain.errors import DatasetRefusal
 from evaluation.domain.images import ImageShape
-from evaluation.domain.samples import Sample
 
 _SHAPE = ImageShape(299, 299, 3)
 _CLASSES = 1000
@@ -50,7 +49,7 @@ def nips2017(root: Path) -> Dataset:
     )
 
 
-def _read(root: Path, name: str, table: str, count: int | None) -> tuple[Sample, ...]:
+def _read(root: Path, name: str, table: str, count: int | None) -> Reading:
     folder = root / "images"
     problems: list[str] = []
     entries: list[Entry] = []

@@ -17,10 +17,9 @@ from functools import partial
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 
-from evaluation.datasets.base import Dataset
+from evaluation.datasets.base import Dataset, Reading
 from evaluation.datasets.image_files import Entry, read_samples, refuse_if_any, relative_name, required_text
 from evaluation.domain.images import ImageShape
-from evaluation.domain.samples import Sample
 
 _SHAPE = ImageShape(64, 64, 3)
 
@@ -44,7 +43,7 @@ def tiny_imagenet(root: Path) -> Dataset:
     )
 
 
-def _train(root: Path, wnids: tuple[str, ...], count: int | None) -> tuple[Sample, ...]:
+def _train(root: Path, wnids: tuple[str, ...], count: int | None) -> Reading:
     problems: list[str] = []
     classes: list[list[tuple[int, str]]] = []
     for label, wnid in enumerate(wnids):
@@ -66,7 +65,7 @@ def _train(root: Path, wnids: tuple[str, ...], count: int | None) -> tuple[Sampl
     return read_samples(entries, _SHAPE, problems, root)
 
 
-def _validation(root: Path, wnids: tuple[str, ...], count: int | None) -> tuple[Sample, ...]:
+def _validation(root: Path, wnids: tuple[str, ...], count: int | None) -> Reading:
     annotations = root / "val" / "val_annotations.txt"
     labels = {wnid: label for label, wnid in enumerate(wnids)}
     folder = root / "val" / "images"

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from evaluation.baselines.shared.network import SmallResNet, as_input, predict_labels
 from evaluation.domain.errors import Refusal
 from evaluation.domain.images import Images
 from evaluation.training.augmentation import Augmentation
 from evaluation.training.losses import LogitPairingLoss, PlainLoss
 from evaluation.training.report import Progress
 from evaluation.training.resnet import resnet18, resnet50
-from evaluation.training.small_resnet import SmallResNet, as_input, predict_labels
 from evaluation.training.training_data import TrainingData
 
 Loss: TypeAlias = Callable[[nn.Module, Tensor, Tensor, float], Tensor]

@@ -26,10 +26,13 @@ class TrainingData:
 
 
 def read_training_data(dataset: str) -> TrainingData:
-    """Return the splits `train` and `validation` of a data set. Raise `DatasetRefusal` if they are missing."""
+    """Return the splits `train` and `validation` of a data set, or `test` where it has no `validation`.
+
+    Raise `DatasetRefusal` if they are missing.
+    """
     source = load_dataset(dataset)
     splits = []
-    for name in ("train", "validation"):
+    for name in ("train", "test" if "test" in source.splits and "validation" not in source.splits else "validation"):
         samples = source.samples(name)
         splits += [np.stack([sample.image for sample in samples]), np.array([sample.label for sample in samples])]
     return TrainingData(splits[0], splits[1], splits[2], splits[3], classes=source.classes)

@@ -17,13 +17,17 @@ from submissions.models import Submission
 
 def competition_of(request: Request, slug: str) -> Competition:
     """Return a competition that the user may see. Raise 404 otherwise."""
-    return get_object_or_404(visible_competitions(request.user), slug=slug)
+    return get_object_or_404(visible_competitions(request.user).select_related("frozen_leaderboards"), slug=slug)
 
 
 def submission_of(request: Request, number: int) -> Submission:
     """Return a submission to a competition that the user may see. Raise 404 otherwise."""
     submissions = Submission.objects.select_related(
-        "repository__entry__team", "repository__entry__competition", "repository__track", "submitted_by", "quota_slot"
+        "repository__entry__team",
+        "repository__entry__competition__frozen_leaderboards",
+        "repository__track",
+        "submitted_by",
+        "quota_slot",
     )
     return get_object_or_404(
         submissions, pk=number, repository__entry__competition__in=visible_competitions(request.user)

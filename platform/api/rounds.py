@@ -14,10 +14,11 @@ from rest_framework.views import APIView
 from api.access import competition_of
 from api.fields import DistanceField
 from competitions.pseudonyms import public_name
+from core.times import for_programs
 from rounds.models import Release, Round, RoundWarning
 from rounds.release import released
 from rounds.selectors import standings
-from rounds.signing_keys import all_keys, date_of, key_id
+from rounds.signing_keys import all_keys, key_id
 
 
 class RoundSerializer(serializers.ModelSerializer[Round]):
@@ -151,7 +152,7 @@ class ListSigningKeys(APIView):
                 {
                     "id": key_id(key.public),
                     "key": key.public,
-                    "date": date_of(key.made_at),
+                    "date": for_programs(key.made_at),
                     "successor": key.successor.public if key.successor else None,
                     "statement": key.statement or None,
                 }

@@ -124,6 +124,7 @@ class SampleSetAdmin(RecordedAdmin, ReadOnlyAdmin):
         "replaces",
         "source",
         "split",
+        "order",
         "skip",
         "count",
         "target_seed",

@@ -50,8 +50,6 @@ class Competition(models.Model):
     )
     seed_salt = models.CharField(max_length=64, default=new_seed_salt, editable=False)
     """Secret from which the seeds of matches and the pseudonyms of players are derived. Never shown or exported."""
-    leaderboards_frozen_since = models.DateTimeField(null=True, blank=True, editable=False)
-    """Time since which the public leaderboards are frozen; None if they are live."""
     created_at = models.DateTimeField()
     organisers = models.ManyToManyField(
         settings.AUTH_USER_MODEL, through="Organiser", related_name="organised_competitions"
@@ -131,12 +129,22 @@ class SampleSet(models.Model):
         TEST = "test", "test (secret)"
         FINAL = "final", "final (secret)"
 
+    class Order(models.TextChoices):
+        PUBLISHED = "published", "as in the data set"
+        SECRET = "secret", "shuffled by the competition's secret salt"
+
     competition = models.ForeignKey(Competition, on_delete=models.CASCADE, related_name="sample_sets")
     name = models.SlugField(max_length=40)
     purpose = models.CharField(max_length=12, choices=Purpose.choices)
     source = models.CharField(max_length=300, help_text='A data set for evaluation.datasets, for example "digits".')
     split = models.CharField(max_length=60)
-    skip = models.PositiveIntegerField(default=0, help_text="Samples to leave out at the beginning of the split.")
+    order = models.CharField(
+        max_length=9,
+        choices=Order.choices,
+        default=Order.PUBLISHED,
+        help_text="The order of the split from which skip and count take their part.",
+    )
+    skip = models.PositiveIntegerField(default=0, help_text="Samples to leave out at the beginning of that order.")
     count = models.PositiveIntegerField()
     target_seed = models.BigIntegerField(help_text="Seed for the target classes of targeted attacks.")
     digest = models.CharField(max_length=64, editable=False)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db import transaction
 
 from competitions.models import SampleSet
-from competitions.sample_store import commitment_to, draw, sample_hashes
+from competitions.sample_store import commitment_to, draw, sample_hashes, secret_order
 from competitions.selectors import overlapping, shown_sets
 from core import clock
 from core.errors import Refusal
@@ -70,14 +69,6 @@ def keep_draw(drawn: Draw, *, name: str) -> SampleSet:
         sample_set.name, sample_set.imported_at = name, clock.now()
         sample_set.save()
     return sample_set
-
-
-def secret_order(count: int, salt: str) -> list[int]:
-    """Return the numbers 0 to `count` - 1, sorted by the SHA-256 of "order {salt} {number}".
-
-    Every round is drawn and verified by this order, so it must never change.
-    """
-    return sorted(range(count), key=lambda number: hashlib.sha256(f"order {salt} {number}".encode()).digest())
 
 
 def commitment_of(sample_set: SampleSet, salt: str) -> str:

@@ -32,16 +32,48 @@ _MAX_BYTES = 256 << 20
 
 
 def keep_samples(
-    *, source: str, split: str, count: int, target_seed: int, rules: QueryRules, skip: int = 0
+    *, source: str, split: str, count: int, target_seed: int, rules: QueryRules, skip: int = 0, salt: str = ""
 ) -> tuple[str, tuple[str, ...]]:
     """Read `count` samples after the first `skip`, draw their targets and store them.
 
+    With a `salt` the split is first put in the order that `secret_order` gives; otherwise it is that of the data set.
     Return the digest and the names of the classes. Raise `Refusal` if the data set is unknown, damaged or too small,
     or does not match the rules.
     """
     dataset = _matching_dataset(source, rules)
-    samples = with_targets(dataset.samples(split, skip + count)[skip:], dataset.classes, target_seed)
-    return object_store.put(_pack(samples)), dataset.class_names
+    if salt:
+        chosen: Sequence[Sample] = _in_secret_order(dataset, split, skip, count, salt)
+    else:
+        chosen = dataset.samples(split, skip + count)[skip:]
+    return object_store.put(_pack(with_targets(chosen, dataset.classes, target_seed))), dataset.class_names
+
+
+def secret_order(count: int, salt: str) -> list[int]:
+    """Return the numbers 0 to `count` - 1, sorted by the SHA-256 of "order {salt} {number}".
+
+    Every round is drawn and verified by this order, so it must never change.
+    """
+    return sorted(range(count), key=lambda number: hashlib.sha256(f"order {salt} {number}".encode()).digest())
+
+
+def _in_secret_order(dataset: Dataset, split: str, skip: int, count: int, salt: str) -> list[Sample]:
+    """Return a part of the shuffled split, in which each image is taken once: parts of one split share no image.
+
+    The split is read twice, and only that part of it is kept in memory.
+    """
+    first: dict[bytes, int] = {}
+    for sample in dataset.read(split).samples:
+        first.setdefault(image_hash(sample), sample.number)
+    if skip + count > len(first):
+        raise Refusal(
+            f"{skip + count} samples were requested, but the split {split!r} of {dataset.name} has {len(first)} images",
+            fix=f"choose skip and count with a sum of at most {len(first)}",
+        )
+    distinct = set(first.values())
+    order = [number for number in secret_order(max(distinct) + 1, salt) if number in distinct]
+    places = {number: place for place, number in enumerate(order[skip : skip + count])}
+    found = {places[sample.number]: sample for sample in dataset.read(split).samples if sample.number in places}
+    return [found[place] for place in range(count)]
 
 
 def keep_further_samples(

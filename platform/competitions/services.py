@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,16 @@ from accounts import services as accounts
 from accounts.models import RESERVED_SLUGS, Team, User
 from competitions import toml_schema as file
 from competitions.invitations import accept, decline, invite, withdraw_invitation
-from competitions.models import Competition, Entry, FreezeWindow, Organiser, RulesVersion, SampleSet, Track
+from competitions.models import (
+    Competition,
+    Entry,
+    FreezeWindow,
+    Organiser,
+    RulesVersion,
+    SampleSet,
+    Track,
+    new_seed_salt,
+)
 from competitions.rules import query_rules
 from competitions.sample_draw import commitment_of, draw_samples, keep_draw
 from competitions.sample_store import keep_samples
@@ -31,6 +40,7 @@ from competitions.windows import (
 )
 from core import clock, events
 from core.errors import Refusal
+from core.times import in_words
 
 __all__ = [
     "accept",
@@ -57,21 +67,28 @@ __all__ = [
 ]
 
 
-def import_competition(document: Mapping[str, Any], *, by: User | None = None) -> Competition:
+def import_competition(
+    document: Mapping[str, Any], *, by: User | None = None, new_salt: Callable[[], str] = new_seed_salt
+) -> Competition:
     """Create or update the competition that a parsed file describes, in one transaction. Safe to repeat.
 
     Changed rules become the next version. Sample sets never change. Freeze windows are only added; a window that an
-    organiser changed since stays as it is. Raise `Refusal` naming the place in the file and the fix.
+    organiser changed since stays as it is. `new_salt` makes the secret salt of a new competition. Raise `Refusal`
+    naming the place in the file and the fix.
     """
     read = file.read(document)
     _require_free_slug(read.slug)
-    kept = _keep_new_samples(read)  # outside the transaction, since reading images is slow
+    known = Competition.objects.filter(slug=read.slug).values_list("seed_salt", flat=True).first()
+    salt = known or new_salt()
+    kept = _keep_new_samples(read, salt)  # outside the transaction, since reading images is slow
     about = read.about | {"smoke_opponent_digest": _keep_opponent(read)}
     now = clock.now()
     with transaction.atomic():
         competition, _ = Competition.objects.update_or_create(
-            slug=read.slug, defaults=about, create_defaults=about | {"created_at": now}
+            slug=read.slug, defaults=about, create_defaults=about | {"created_at": now, "seed_salt": salt}
         )
+        if competition.seed_salt != salt:  # the parts of two secret orders would overlap
+            raise Refusal(f"{read.slug} was imported by somebody else at the same time", fix="import the file again")
         for track_name, values in read.tracks.items():
             Track.objects.update_or_create(competition=competition, name=track_name, defaults=values)
         _save_rules(competition, read)
@@ -169,7 +186,7 @@ def _require_no_other_team(user: User, entry: Entry) -> None:
         )
 
 
-def _keep_new_samples(read: file.Document) -> dict[str, tuple[str, tuple[str, ...]]]:
+def _keep_new_samples(read: file.Document, salt: str) -> dict[str, tuple[str, tuple[str, ...]]]:
     present = {row.name: row for row in SampleSet.objects.filter(competition__slug=read.slug)}
     kept = {}
     for number, values in enumerate(read.sample_sets, 1):
@@ -177,6 +194,8 @@ def _keep_new_samples(read: file.Document) -> dict[str, tuple[str, tuple[str, ..
         row = present.get(values["name"])
         if row is None:
             arguments = {key: values[key] for key in ("source", "split", "skip", "count", "target_seed")}
+            if values["order"] == SampleSet.Order.SECRET:
+                arguments["salt"] = f"{salt} {values['split']}"
             try:
                 kept[values["name"]] = keep_samples(**arguments, rules=read.query_rules(1))
             except Refusal as refusal:
@@ -193,10 +212,10 @@ def _keep_new_samples(read: file.Document) -> dict[str, tuple[str, tuple[str, ..
 def _require_secret_images(row: SampleSet) -> None:
     """Raise `Refusal` if a secret set shares images with a set whose images were released."""
     public = SampleSet.objects.exclude(images_public_since=None)
-    if row.secret and (other := overlapping(row, public)):
+    if row.secret and (other := overlapping(row, public)) and other.images_public_since:
         raise Refusal(
             f"[[sample_sets]] {row.name}: it shares images with {other}, public since "
-            f"{other.images_public_since:%Y-%m-%d}",
+            f"{in_words(other.images_public_since)}",
             fix="choose other samples: another split, or a larger skip",
         )
 

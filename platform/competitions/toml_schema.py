@@ -24,8 +24,8 @@ ABOUT = (
     "new_validation_set",
 )  # fmt: skip
 TRACK = ("title", "text", "quota", "baselines")
-SAMPLE_SET = ("name", "purpose", "source", "split", "skip", "count", "target_seed")
-OMITTED_DEFAULTS = {"smoke_opponent": "", "skip": 0, "new_validation_set": True}
+SAMPLE_SET = ("name", "purpose", "source", "split", "order", "skip", "count", "target_seed")
+OMITTED_DEFAULTS = {"smoke_opponent": "", "order": "published", "skip": 0, "new_validation_set": True}
 """Default values that an export omits."""
 WINDOW = ("starts_at", "ends_at", "reason")
 
@@ -113,6 +113,7 @@ def _sample_sets(top: Table) -> tuple[dict[str, Any], ...]:
             "purpose": table.choice("purpose", SampleSet.Purpose.values),
             "source": table.text("source", most=300),
             "split": table.text("split", most=60),
+            "order": table.choice("order", SampleSet.Order.values, default=SampleSet.Order.PUBLISHED.value),
             "skip": table.number("skip", 0, 10_000_000, default=0),
             "count": table.number("count", 1, MAX_SAMPLES),
             "target_seed": table.number("target_seed", 0, 2**63 - 1),

@@ -105,6 +105,7 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = False
+DATETIME_FORMAT = "Y-m-d H:i:s"  # of the admin, in UTC and to the second
 
 STATIC_URL = "static/"
 STATIC_ROOT = STATE / "static"
@@ -112,12 +113,13 @@ STATIC_ROOT.mkdir(exist_ok=True)
 STATICFILES_DIRS = [ROOT / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    # hosts that share work share these files
+    "objects": {"BACKEND": "core.object_store.ObjectFolder", "OPTIONS": {"location": STATE / "objects"}},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 
 # files of the site; hosts that share work share these folders
 REPOSITORIES = STATE / "repositories"
-OBJECTS = STATE / "objects"
 CHECKOUTS = STATE / "checkouts"
 IMAGES_KEPT = timedelta(days=env.number("GAUNTLET_IMAGES_KEPT_DAYS", 14))
 

@@ -7,6 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 
+from core.times import to_second
+
 
 class Event(models.Model):
     """An entry of the event log. `subject` names a row, e.g. "submission:12"; `by` is None for the site itself."""
@@ -22,7 +24,7 @@ class Event(models.Model):
         ordering = ["-pk"]
 
     def __str__(self) -> str:
-        return f"{self.at:%Y-%m-%d %H:%M:%S} {self.verb} {self.subject}"
+        return f"{to_second(self.at)} {self.verb} {self.subject}"
 
     def save(self, *args: Any, **options: Any) -> None:
         if self.pk is not None:

@@ -1,88 +1,110 @@
-"""Content-addressed file store outside the web root. Equal bytes are stored once, under their SHA-256."""
+"""Content-addressed store of files outside the web root. Equal bytes are stored once, under their SHA-256.
+
+The files are in the storage "objects" of the setting STORAGES, by default an `ObjectFolder`.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import tempfile
-from collections.abc import Callable
+import uuid
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
-from django.conf import settings
+from django.core.files.base import ContentFile, File
+from django.core.files.storage import FileSystemStorage, Storage, storages
 
 from core.errors import Fault
-
-_COPY_BYTES = 1 << 20
 
 _CHECK_BYTES = 4 << 20
 """More than the images and the trace of a piece need."""
 
 
+class ObjectFolder(FileSystemStorage):
+    """A local folder in which a file is complete and on the disk, or not there."""
+
+    def get_available_name(self, name: str, max_length: int | None = None) -> str:
+        """Return `name`: files of the same name are equal."""
+        return name
+
+    def _save(self, name: str, content: File[bytes]) -> str:
+        path = Path(self.path(name))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, partial = tempfile.mkstemp(dir=path.parent, prefix=".")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                for chunk in content.chunks():
+                    file.write(chunk)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(partial).replace(path)
+        except BaseException:  # e.g. a full disk: remove the partial file
+            Path(partial).unlink(missing_ok=True)
+            raise
+        return name
+
+
 def put(content: bytes) -> str:
-    """Store `content` atomically and return its digest, 64 hexadecimal digits. Safe to repeat."""
-    digest = hashlib.sha256(content).hexdigest()
-    _store(digest, lambda file: file.write(content))
-    return digest
+    """Store `content` and return its digest, 64 hexadecimal digits. Safe to repeat."""
+    return _store(hashlib.sha256(content).hexdigest(), ContentFile(content))
 
 
 def put_file(source: Path) -> str:
     """Store a copy of a file, which may be large; see `put`."""
     with source.open("rb") as opened:
         digest = hashlib.file_digest(opened, "sha256").hexdigest()
-        opened.seek(0)
-        _store(digest, lambda file: shutil.copyfileobj(opened, file, _COPY_BYTES))
-    return digest
-
-
-def _store(digest: str, write: Callable[[IO[bytes]], object]) -> None:
-    path = path_of(digest)
-    if path.exists():
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:  # e.g. a full disk: remove the partial file
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def remove(digest: str) -> None:
-    """Remove an object that is no longer used."""
-    path_of(digest).unlink(missing_ok=True)
-
-
-def check() -> None:
-    """Raise `Fault` if the store cannot be written, for example because the disk is full."""
-    folder: Path = settings.OBJECTS
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder) as file:
-            file.write(bytes(_CHECK_BYTES))
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise Fault(f"{folder} cannot be written: {error}") from error
+        return _store(digest, File(opened))
 
 
 def get(digest: str) -> bytes:
     """Return the object `digest`. Raise `Fault` if it is missing or damaged."""
-    try:
-        content = path_of(digest).read_bytes()
-    except OSError as error:
-        raise Fault(f"object {digest} cannot be read: {error}") from error
+    with open_object(digest) as file:
+        content = file.read()
     if hashlib.sha256(content).hexdigest() != digest:
         raise Fault(f"object {digest} is damaged: its bytes have another digest")
     return content
 
 
-def path_of(digest: str) -> Path:
-    """Return the path of the object `digest`, which may not exist."""
-    folder: Path = settings.OBJECTS
-    return folder / digest[:2] / digest[2:]
+def open_object(digest: str) -> IO[bytes]:
+    """Open the object `digest`, which may be large. Raise `Fault` if it is missing."""
+    try:
+        return cast("IO[bytes]", _storage().open(_name(digest)))
+    except OSError as error:
+        raise Fault(f"object {digest} cannot be read: {error}") from error
+
+
+def size(digest: str) -> int | None:
+    """Return the number of bytes of the object `digest`, None if it is missing."""
+    storage, name = _storage(), _name(digest)
+    return storage.size(name) if storage.exists(name) else None
+
+
+def remove(digest: str) -> None:
+    """Remove an object that is no longer used."""
+    _storage().delete(_name(digest))
+
+
+def check() -> None:
+    """Raise `Fault` if the store cannot be written, for example because the disk is full."""
+    name = f"check-{uuid.uuid4().hex}"
+    try:
+        _storage().save(name, ContentFile(bytes(_CHECK_BYTES)))
+        _storage().delete(name)
+    except OSError as error:
+        raise Fault(f"the object store cannot be written: {error}") from error
+
+
+def _store(digest: str, content: File[bytes]) -> str:
+    storage, name = _storage(), _name(digest)
+    if not storage.exists(name):
+        storage.save(name, content)
+    return digest
+
+
+def _storage() -> Storage:
+    return storages["objects"]
+
+
+def _name(digest: str) -> str:
+    return f"{digest[:2]}/{digest[2:]}"

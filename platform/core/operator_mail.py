@@ -10,6 +10,8 @@ from django.conf import settings
 from django.core.cache import cache
 from django.core.mail import mail_admins
 
+from core.times import duration
+
 PAUSE_SECONDS = 600
 """Time after an e-mail in which messages of the same kind are only logged, on all hosts together."""
 
@@ -36,7 +38,7 @@ class OperatorMail(logging.Handler):
             # a line break in a header would be refused, and the error with it
             first = next(iter(record.getMessage().splitlines()), "")[:_LONGEST_SUBJECT]
             subject = f"{record.levelname} on {settings.WORKER_NAME}: {first}"
-            note = f"For {PAUSE_SECONDS // 60} minutes further messages of this kind are only in the log."
+            note = f"For {duration(PAUSE_SECONDS)} further messages of this kind are only in the log."
             mail_admins(subject, f"{self.format(record)}\n\n{note}\n")
         except Exception:  # any error: the work that reported it continues
             log.warning("an error could not be mailed to the operators", exc_info=True)

@@ -6,6 +6,7 @@ import time
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.core.management import call_command
@@ -15,6 +16,7 @@ from accounts.models import User
 from competitions import services as competitions
 from competitions.models import Competition
 from competitions.models import Entry as Participation
+from core import clock, times
 from core.errors import Fault
 from demo.credentials import CredentialStore
 from demo.git_push import TAG, has_code, push_copy, pushed_tags
@@ -42,7 +44,7 @@ class DemoSite:
         self._supervisor = supervisor
         self._credentials = credentials
         self._say = say
-        self._document = tomllib.loads(competition_file.read_text(encoding="utf-8"))
+        self._document = _open_now(tomllib.loads(competition_file.read_text(encoding="utf-8")))
         self._started = time.monotonic()
         self._reported: set[str] = set()
 
@@ -50,8 +52,7 @@ class DemoSite:
         """Create the tables, the competition and its organiser."""
         call_command("migrate", verbosity=0)
         call_command("collectstatic", interactive=False, verbosity=0)
-        competition = competitions.import_competition(self._document)
-        Competition.objects.filter(pk=competition.pk).update(seed_salt=SEED_SALT)
+        competition = competitions.import_competition(self._document, new_salt=lambda: SEED_SALT)
         if not User.objects.filter(username=ORGANISER).exists():
             User.objects.create_superuser(ORGANISER, "", self._credentials.password_of(ORGANISER))
         return competition
@@ -104,7 +105,7 @@ class DemoSite:
 
     def time(self) -> str:
         """Return the time since the start, as minutes and seconds."""
-        return _clock(time.monotonic() - self._started)
+        return times.elapsed(time.monotonic() - self._started)
 
     def check(self) -> None:
         """Raise `Fault` if a process of the site has ended."""
@@ -186,6 +187,15 @@ class DemoSite:
         return f"Your submission {submission.pk}" if own else str(submission)
 
 
+def _open_now(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the competition, open for as long as it was if it has ended, and without its freeze windows then."""
+    about, now = document["competition"], clock.now().replace(microsecond=0)
+    if about["ends_at"] > now:
+        return document
+    dates = {"starts_at": now, "ends_at": now + (about["ends_at"] - about["starts_at"])}
+    return document | {"competition": about | dates, "freeze_windows": []}
+
+
 def under_way() -> QuerySet[Submission]:
     """Return submissions that have not reached their end."""
     ended = Evaluation.objects.filter(submission=OuterRef("pk")).exclude(state=Evaluation.State.PLAYING)
@@ -203,7 +213,3 @@ def boards(competition: Competition) -> dict[str, list[Standing]]:
         )
         for track in competition.tracks.all()
     }
-
-
-def _clock(seconds: float) -> str:
-    return f"{int(seconds) // 60:2d}:{int(seconds) % 60:02d}"

@@ -17,6 +17,7 @@ from competitions.models import Competition, SampleSet
 from competitions.selectors import sample_set_for
 from core import clock
 from core.errors import Fault
+from core.times import duration
 from demo.demo_site import ORGANISER, DemoSite, Say, boards
 from demo.print_boards import print_boards, print_preview, print_standings
 from demo.web_client import WebClient
@@ -108,15 +109,15 @@ class Season:
             schedule=Round.Schedule.LADDER,
             source=str(source.pk),
             samples=str(source.count),
-            starts_at_0=f"{begins:%Y-%m-%d}",
-            starts_at_1=f"{begins:%H:%M:%S}",
-            ends_at_0=f"{ends:%Y-%m-%d}",
-            ends_at_1=f"{ends:%H:%M:%S}",
+            starts_at_0=begins.date().isoformat(),
+            starts_at_1=begins.time().isoformat("seconds"),
+            ends_at_0=ends.date().isoformat(),
+            ends_at_1=ends.time().isoformat("seconds"),
             reason="Demo season",
         )
         planned: Round = self._competition.rounds.get(kind=chapter.kind, state=State.PLANNED)
         most = estimate(planned)
-        hours = f", {max(1, 60 * most.hours):.0f} min" if most.hours is not None else ""
+        hours = f", {duration(3600 * most.hours)}" if most.hours is not None else ""
         self._print_line(
             f"{ORGANISER} planned {planned.title}: {source.count} secret samples, at most {most.triples_most:,} "
             f"samples to play{hours}; committed to {planned.commitment[:16]}."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import tempfile
 import time
@@ -13,7 +12,7 @@ from pathlib import Path
 
 from core.errors import Fault
 from demo.virtual_teams import Change
-from evaluation.baselines.catalogue import baselines
+from evaluation.baselines.catalogue import find_baseline
 
 TAG = "submission-1"
 
@@ -41,8 +40,7 @@ def push_copy(
     """
     with tempfile.TemporaryDirectory(prefix="gauntlet-push-") as folder:
         copy = Path(folder) / "repository"
-        source = next(baseline.path for baseline in baselines() if baseline.name == like)
-        shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        find_baseline(like).assemble(copy)
         for change in changes:
             _apply(change, copy)
         _git(copy, author, "init", "--quiet", "--initial-branch=main")

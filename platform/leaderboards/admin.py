@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.utils.html import format_html, format_html_join
@@ -13,8 +15,17 @@ from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import labelled, link_to, linked
 from core.administration.permissions import ReadOnlyAdmin
 from leaderboards import services
-from leaderboards.models import Evaluation, Pool, PoolPlace, Rejudging, Resamples, Snapshot, Standing
-from leaderboards.selectors import Compared, comparison, scored_again
+from leaderboards.models import (
+    Evaluation,
+    FrozenLeaderboards,
+    Pool,
+    PoolPlace,
+    Rejudging,
+    Resamples,
+    Snapshot,
+    Standing,
+)
+from leaderboards.selectors import Compared, comparison, frozen_since, scored_again
 from matches.admin import MatchAdmin
 from submissions.admin import PlayerAdmin, SubmissionAdmin
 from submissions.models import Submission
@@ -38,9 +49,14 @@ admin.site.unregister(Competition)
 class CompetitionWithBoardsAdmin(CompetitionAdmin):
     """Competitions, with the actions on their leaderboards."""
 
-    readonly_fields = ("leaderboards_frozen_since",)
+    readonly_fields = ("frozen_since",)
     actions = ("freeze_leaderboards", "unfreeze_leaderboards")
     actions_detail = ("freeze_leaderboards", "unfreeze_leaderboards")
+
+    @admin.display(description="Leaderboards frozen since")
+    def frozen_since(self, competition: Competition) -> datetime | None:
+        """Return the time of the freeze; None if the leaderboards are live."""
+        return frozen_since(competition)
 
     freeze_leaderboards = confirmed_action(
         AdminAction(
@@ -248,6 +264,15 @@ def _pair(before: float | None, after: float | None) -> tuple[str, str]:
     """Format two numbers."""
     written = ["none" if each is None else f"{each:g}" for each in (before, after)]
     return written[0], written[1]
+
+
+@admin.register(FrozenLeaderboards)
+class FrozenLeaderboardsAdmin(ReadOnlyAdmin):
+    """Competitions whose public leaderboards are frozen."""
+
+    organised_by = "competition__organisers"
+    list_display = ("__str__", linked("competition"), "since")
+    list_select_related = ("competition",)
 
 
 @admin.register(Snapshot)

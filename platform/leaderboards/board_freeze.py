@@ -12,8 +12,8 @@ from competitions.models import Competition, Track
 from competitions.selectors import require_organiser
 from core import clock, events
 from core.errors import Refusal
-from leaderboards.models import Evaluation, Rejudging, Snapshot
-from leaderboards.selectors import rows_now
+from leaderboards.models import Evaluation, FrozenLeaderboards, Rejudging, Snapshot
+from leaderboards.selectors import frozen_since, rows_now
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -38,14 +38,14 @@ def freeze_leaderboards(*, competition: Competition, by: User, reason: str) -> N
     """
     with transaction.atomic():
         current = _locked(competition, by)
-        if current.leaderboards_frozen_since is not None:
+        if frozen_since(current) is not None:
             raise Refusal("the leaderboards are already frozen", fix="no action needed")
         # scoring holds the lock of a track: results before `now` are in the snapshots, later ones are not
         tracks = list(Track.objects.select_for_update(no_key=True).filter(competition=current).order_by("pk"))
         now = max([clock.database_now(), *_last_known(current)])
         for track in tracks:
             _snapshot(track, reason, now)
-        _set_since(competition, now)
+        FrozenLeaderboards.objects.create(competition=competition, since=now)
         events.record("freeze", current, by=by, reason=reason)
 
 
@@ -56,10 +56,12 @@ def unfreeze_leaderboards(*, competition: Competition, by: User, reason: str) ->
     """
     with transaction.atomic():
         current = _locked(competition, by)
-        if current.leaderboards_frozen_since is None:
+        since = frozen_since(current)
+        if since is None:
             raise Refusal("the leaderboards are not frozen", fix="no action needed")
-        _set_since(competition, None)
-        events.record("unfreeze", current, by=by, reason=reason, since=current.leaderboards_frozen_since.isoformat())
+        FrozenLeaderboards.objects.filter(competition=current).delete()
+        events.record("unfreeze", current, by=by, reason=reason, since=since.isoformat())
+    competition.refresh_from_db()
 
 
 def time_of_a_result(competition: int) -> datetime:
@@ -67,7 +69,7 @@ def time_of_a_result(competition: int) -> datetime:
 
     Call it under the lock of a track, which `freeze_leaderboards` and the freeze of a round take too.
     """
-    since = Competition.objects.values_list("leaderboards_frozen_since", flat=True).get(pk=competition)
+    since = FrozenLeaderboards.objects.filter(competition=competition).values_list("since", flat=True).first()
     now = clock.database_now()
     return now if since is None else max(now, since + timedelta(microseconds=1))
 
@@ -82,11 +84,6 @@ def _last_known(competition: Competition) -> list[datetime]:
 def _locked(competition: Competition, by: User) -> Competition:
     require_organiser(by, competition)
     return Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
-
-
-def _set_since(competition: Competition, since: datetime | None) -> None:
-    Competition.objects.filter(pk=competition.pk).update(leaderboards_frozen_since=since)
-    competition.leaderboards_frozen_since = since
 
 
 def _snapshot(track: Track, reason: str, at: datetime) -> Snapshot:

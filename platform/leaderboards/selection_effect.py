@@ -22,6 +22,7 @@ from leaderboards.evaluation_basis import COUNTED, NEWEST, ranking_basis
 from leaderboards.models import Evaluation
 from leaderboards.player_owners import left_out
 from leaderboards.scoring_adapter import SEED
+from leaderboards.visibility import frozen_since
 from matches.models import SampleResult
 
 EXAMPLES = (5, 35, 150)
@@ -97,7 +98,7 @@ def luck_of(entry: Entry, *, inside: bool) -> list[TrackLuck]:
     The comparison, and what a frozen leaderboard hides, are only for its members and the organisers (`inside`).
     """
     found = []
-    until = None if inside else entry.competition.leaderboards_frozen_since
+    until = None if inside else frozen_since(entry.competition)
     for track in entry.competition.tracks.all():
         basis, side = ranking_basis(track), EngineTrack(track.name).side
         if basis is None:

@@ -22,7 +22,7 @@ from competitions.selectors import may_organise, organised_by
 from leaderboards.board_rows import BoardRow, kept_row, standing_row, standing_values, standings_of
 from leaderboards.board_views import WHOLE, BoardView, seen_through
 from leaderboards.evaluation_basis import COUNTED, NEWEST, EvaluationBasis, keys_in_force, measured_under
-from leaderboards.models import Evaluation, Snapshot, Standing
+from leaderboards.models import Evaluation, FrozenLeaderboards, Snapshot, Standing
 from leaderboards.past_boards import rows_at
 from leaderboards.ranking import COMPARED
 from submissions.models import Submission
@@ -59,15 +59,26 @@ class BoardPage:
     at: datetime | None = None
 
 
+def frozen_since(competition: Competition) -> datetime | None:
+    """Return the time since which the competition's public leaderboards are frozen; None if they are live."""
+    try:
+        return competition.frozen_leaderboards.since
+    except FrozenLeaderboards.DoesNotExist:
+        return None
+
+
 def sees_live(user: User | AnonymousUser, competition: Competition) -> bool:
     """Return whether the person sees live leaderboards: everyone unless they are frozen, and always organisers."""
-    return competition.leaderboards_frozen_since is None or may_organise(user, competition)
+    return frozen_since(competition) is None or may_organise(user, competition)
 
 
 def seen_live(user: User | AnonymousUser, competitions: Iterable[Competition]) -> set[int]:
-    """Return the keys of the competitions whose live leaderboards the person sees, as `sees_live`, in one query."""
+    """Return the keys of the competitions whose live leaderboards the person sees, as `sees_live`.
+
+    In one query, if the competitions were read with their `frozen_leaderboards`.
+    """
     known = list(competitions)
-    live = {each.pk for each in known if each.leaderboards_frozen_since is None}
+    live = {each.pk for each in known if frozen_since(each) is None}
     if len(live) < len(known):
         live |= set(organised_by(user).values_list("pk", flat=True)) & {each.pk for each in known}
     return live
@@ -143,7 +154,7 @@ def tops(tracks: Sequence[Track], count: int, *, live: Container[int]) -> dict[i
     kept = _newest_snapshots(frozen)
     shown = _top_standings([track for track in tracks if track.competition_id in live], count)
     for track in frozen:
-        since = track.competition.leaderboards_frozen_since
+        since = frozen_since(track.competition)
         snapshot = kept.get(track.pk)
         rows = [kept_row(values) for values in snapshot.rows[:count]] if snapshot else []
         freeze = BoardFreeze(since, snapshot.reason if snapshot else "") if since else None
@@ -168,7 +179,7 @@ def _newest_snapshots(tracks: Sequence[Track]) -> dict[int, Snapshot]:
     """Return the snapshot that the frozen leaderboard of each track shows, by the key of the track."""
     if not tracks:
         return {}
-    since = OuterRef("competition__leaderboards_frozen_since")
+    since = OuterRef("competition__frozen_leaderboards__since")
     newest = Snapshot.objects.filter(track=OuterRef("pk"), made_at__lte=since).order_by("-pk").values("pk")[:1]
     kept = Track.objects.filter(pk__in=[track.pk for track in tracks]).annotate(kept=Subquery(newest)).values("kept")
     return {snapshot.track_id: snapshot for snapshot in Snapshot.objects.filter(pk__in=kept)}
@@ -176,7 +187,7 @@ def _newest_snapshots(tracks: Sequence[Track]) -> dict[int, Snapshot]:
 
 def rows_of(entry: Entry, *, frozen: bool | None = None) -> list[tuple[Track, BoardRow]]:
     """Return the team's rows on the leaderboards of its competition, as in `board`, in the order of the tracks."""
-    tracks = list(entry.competition.tracks.select_related("competition"))
+    tracks = list(entry.competition.tracks.select_related("competition__frozen_leaderboards"))
     if tracks and _is_frozen(tracks[0], frozen):
         kept = [(track, values) for track in tracks for values in _frozen(track, frozen)[1]]
         return [(track, kept_row(values)) for track, values in kept if values["team_slug"] == entry.team.slug]
@@ -213,7 +224,7 @@ def public_evaluation_of(submission: Submission) -> Evaluation | None:
 
     A playing evaluation is returned only if none was known: otherwise a score would vanish while it is measured again.
     """
-    since = submission.repository.entry.competition.leaderboards_frozen_since
+    since = frozen_since(submission.repository.entry.competition)
     if since is None:
         return evaluation_of(submission)
     known, playing = _public_at(since)
@@ -228,7 +239,7 @@ def evaluations_of(
     That of `evaluation_of` for its team and the organisers (`inside`), of `public_evaluation_of` for the public. They
     come without results per opponent.
     """
-    since = competition.leaderboards_frozen_since
+    since = frozen_since(competition)
     if inside or since is None:
         return _newest_of(submissions, Q())
     known, playing = _public_at(since)
@@ -255,12 +266,12 @@ def _newest(submission: Submission, shown: Q) -> Evaluation | None:
 
 
 def _is_frozen(track: Track, frozen: bool | None) -> bool:
-    return track.competition.leaderboards_frozen_since is not None and frozen is not False
+    return frozen_since(track.competition) is not None and frozen is not False
 
 
 def _frozen(track: Track, frozen: bool | None) -> tuple[BoardFreeze | None, list[dict[str, Any]]]:
     """Return the freeze of the track's public board with its rows; (None, []) to read the live board."""
-    since = track.competition.leaderboards_frozen_since
+    since = frozen_since(track.competition)
     if since is None or not _is_frozen(track, frozen):
         return None, []
     snapshot = track.snapshots.filter(made_at__lte=since).order_by("-pk").first()

@@ -101,6 +101,7 @@ class PieceAdmin(ReadOnlyAdmin):
         "fence",
         "faults",
         "lease_until",
+        "paused_until",
         "played_at",
         "seconds",
     )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from django.db import models
-from django.db.models import Q, UniqueConstraint
+from django.db.models import Q, QuerySet, UniqueConstraint
 
 from competitions.models import Entry, RulesVersion, SampleSet
 from core import clock
+from core.lease import Leased
+from core.times import in_words
 from submissions.models import Player
 
 
@@ -77,7 +81,7 @@ class Match(models.Model):
         return f"match {self.pk}"
 
 
-class Piece(models.Model):
+class Piece(Leased):
     """A batch of a match's samples, claimed, played and committed as one.
 
     Each claim raises `fence`; only the holder of the newest fence may write a result or renew the lease.
@@ -107,7 +111,8 @@ class Piece(models.Model):
     worker = models.ForeignKey(Worker, null=True, blank=True, on_delete=models.SET_NULL, related_name="pieces")
     claimed_at = models.DateTimeField(null=True, blank=True)
     fence = models.PositiveIntegerField(default=0)
-    lease_until = models.DateTimeField(null=True, blank=True)
+    paused_until = models.DateTimeField(null=True, blank=True)
+    """It waits at least until then after a fault."""
     faults = models.PositiveSmallIntegerField(default=0)
     """Number of platform errors on it: faults raised and expired leases."""
     played_at = models.DateTimeField(null=True, blank=True)
@@ -129,6 +134,10 @@ class Piece(models.Model):
 
     def __str__(self) -> str:
         return f"piece {self.number} of {self.match}"
+
+    def held(self) -> QuerySet[Self]:
+        """Return this row, or nothing if the claim with this fence is lost."""
+        return super().held().filter(fence=self.fence)
 
 
 class SampleResult(models.Model):
@@ -171,4 +180,4 @@ class WorkerTime(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"worker time of {self.entry or 'no team'} from {self.hour:%Y-%m-%d %H:%M}"
+        return f"worker time of {self.entry or 'no team'} from {in_words(self.hour)}"

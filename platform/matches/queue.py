@@ -16,14 +16,12 @@ from django.db import transaction
 from django.db.models import Exists, Model, OuterRef, QuerySet
 
 from core import clock, events, faults
+from core.lease import LostClaimError
 from matches.models import Match, Piece, SampleResult, Worker
 from matches.piece_result import PlayedPiece, sum_audits
 from matches.queue_order import IN_ORDER, charge, fair_order, held_pieces
 from matches.selectors import waiting
 from matches.signals import match_ended
-
-LEASE = timedelta(seconds=30)
-"""Time that a piece is held without a heartbeat."""
 
 MAX_FAULTS = 3
 """Number of platform errors after which a piece is given up, and its match with it."""
@@ -42,16 +40,11 @@ OPEN_MATCH = [Match.State.WAITING, Match.State.PLAYING]
 """States in which pieces of a match are claimed."""
 
 
-class LostClaimError(Exception):
-    """Another worker holds the piece now, so nothing was written."""
-
-
 @dataclass(frozen=True)
 class Claim:
-    """A piece that a worker holds. `fence` proves it: a later claim has a higher one."""
+    """A piece that a worker holds. Its fence proves it: a later claim has a higher one."""
 
     piece: Piece
-    fence: int
     worker: Worker
 
 
@@ -69,12 +62,7 @@ def claim(worker: Worker, prefer: Match | None = None) -> Claim | None:
             if piece is None:
                 return None
             if _take(piece, worker, now):
-                return Claim(piece, piece.fence, worker)
-
-
-def heartbeat(held: Claim) -> bool:
-    """Renew the lease; return False if the claim is lost."""
-    return _held(held).update(lease_until=clock.database_now() + LEASE) == 1
+                return Claim(piece, worker)
 
 
 def commit(held: Claim, played: PlayedPiece) -> None:
@@ -85,9 +73,8 @@ def commit(held: Claim, played: PlayedPiece) -> None:
     piece, worker = held.piece, held.worker
     now = clock.database_now()
     with transaction.atomic():
-        written = _held(held).update(
+        written = piece.release(
             state=Piece.State.PLAYED,
-            lease_until=None,
             played_at=now,
             seconds=played.seconds,
             worker_class=worker.worker_class,
@@ -121,13 +108,12 @@ def release_claim(held: Claim, *, fault: str = "") -> bool:
     """Release a claim without a result; with `fault`, count a failure. Return False if the claim is lost."""
     if fault:
         return _count_fault(held.piece, fault, pauses=True)
-    return _held(held).update(state=Piece.State.WAITING, worker=None, lease_until=None) == 1
+    return held.piece.release(state=Piece.State.WAITING, worker=None)
 
 
 def expire() -> int:
     """Return the pieces of workers without a heartbeat to the queue, each with a fault; return how many."""
-    now = clock.database_now()
-    expired = Piece.objects.filter(state=Piece.State.CLAIMED, lease_until__lt=now).select_related("worker")
+    expired = Piece.expired().filter(state=Piece.State.CLAIMED).select_related("worker")  # the state has an index
     return _count(expired, lambda piece: _count_fault(piece, f"no heartbeat from {piece.worker}", pauses=False))
 
 
@@ -193,9 +179,16 @@ def _first_of(pieces: QuerySet[Piece], busy: Collection[int]) -> Piece | None:
 
 def _take(piece: Piece, worker: Worker, now: datetime) -> bool:
     """Give `piece` to the worker; return False if another worker was faster."""
-    claimed = {"state": Piece.State.CLAIMED, "worker": worker, "fence": piece.fence + 1, "claimed_at": now}
+    claimed = {
+        "state": Piece.State.CLAIMED,
+        "worker": worker,
+        "fence": piece.fence + 1,
+        "claimed_at": now,
+        "lease_until": now + piece.LEASE,
+        "paused_until": None,
+    }
     free = Piece.objects.filter(pk=piece.pk, state=Piece.State.WAITING, fence=piece.fence)
-    if not free.update(**claimed, lease_until=now + LEASE):
+    if not free.update(**claimed):
         return False
     for name, value in claimed.items():
         setattr(piece, name, value)
@@ -203,24 +196,18 @@ def _take(piece: Piece, worker: Worker, now: datetime) -> bool:
     return True
 
 
-def _held(held: Claim) -> QuerySet[Piece]:
-    """Return the row of the claim, empty if the claim is lost."""
-    return Piece.objects.filter(pk=held.piece.pk, fence=held.fence, state=Piece.State.CLAIMED)
-
-
 def _count_fault(piece: Piece, fault: str, *, pauses: bool) -> bool:
     """Return `piece` (as read while claimed) to the queue, or give it up; return False if the claim has changed."""
     faults, now = piece.faults + 1, clock.database_now()
     given_up = faults >= MAX_FAULTS
-    claimed = Piece.objects.filter(pk=piece.pk, fence=piece.fence, state=Piece.State.CLAIMED)
-    if not pauses:
-        claimed = claimed.filter(lease_until__lt=now)
+    claimed = piece.held() if pauses else piece.held().filter(lease_until__lt=now)
     with transaction.atomic():
         returned = claimed.update(
             state=Piece.State.FAILED if given_up else Piece.State.WAITING,
             faults=faults,
             worker=None,
-            lease_until=now + PAUSES[faults - 1] if pauses and not given_up else None,
+            lease_until=None,
+            paused_until=now + PAUSES[faults - 1] if pauses and not given_up else None,
         )
         if not returned:
             return False

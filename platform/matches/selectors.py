@@ -158,7 +158,7 @@ def workers() -> list[WorkerStatus]:
 
 def waiting(now: datetime | None = None) -> QuerySet[Piece]:
     """Return the pieces that may be claimed now (by the database's clock), by workers of the class that they need."""
-    rested = Q(lease_until__isnull=True) | Q(lease_until__lte=now or clock.database_now())
+    rested = Q(paused_until__isnull=True) | Q(paused_until__lte=now or clock.database_now())
     return Piece.objects.filter(OPEN_PIECES, rested, state=Piece.State.WAITING)
 
 

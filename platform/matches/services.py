@@ -82,7 +82,7 @@ def replay_failed(match: Match, by: User | None, reason: str = "") -> None:
         begun = Match.State.PLAYING if locked.pieces.filter(state=Piece.State.PLAYED).exists() else Match.State.WAITING
         state = Match.State.SUSPENDED if locked.suspended_when_replayed else begun
         Match.objects.filter(pk=match.pk).update(state=state, suspended_when_replayed=False, fault="", finished_at=None)
-        locked.pieces.filter(state=Piece.State.FAILED).update(state=Piece.State.WAITING, faults=0, lease_until=None)
+        locked.pieces.filter(state=Piece.State.FAILED).update(state=Piece.State.WAITING, faults=0, paused_until=None)
         events.record("replay", match, by=by, reason=reason, fault=locked.fault)
         notify.notify("matches.play")
     match.refresh_from_db()
@@ -105,8 +105,7 @@ def record_worker(*, name: str, worker_class: str, device: str, calibration: flo
     return worker
 
 
-def record_heartbeat(worker: Worker) -> datetime:
-    """Record a heartbeat of a worker process and the skew of its host's clock; return the database's time."""
+def record_heartbeat(worker: Worker) -> None:
+    """Record a heartbeat of a worker process and the skew of its host's clock."""
     seen_at, skew = clock.compare()
     Worker.objects.filter(pk=worker.pk).update(last_seen_at=seen_at, clock_skew=skew)
-    return seen_at

@@ -6,6 +6,7 @@ import logging
 import time
 
 from core import faults, notify
+from core.lease import LostClaimError
 from core.logs import log_ids
 from matches import engine_adapter, queue
 from matches.heartbeat import Heartbeat
@@ -25,7 +26,7 @@ def play_pieces(worker: Worker, heartbeat: Heartbeat, *, seconds: float) -> None
     ends = time.monotonic() + seconds
     if not host_checks.wait_for_service(seconds):
         return
-    claim = heartbeat.hold(queue.claim(worker))
+    claim = heartbeat.hold_claim(queue.claim(worker))
     if claim is not None and queue.waiting_for(worker).exists():
         # received by an idle worker, or by this one when it is done: messages neither grow nor run out
         notify.notify("matches.play")
@@ -42,12 +43,12 @@ def _play_match(claim: Claim, heartbeat: Heartbeat, ends: float) -> Claim | None
             while True:
                 with log_ids(piece=claim.piece.pk):
                     queue.commit(claim, session.settle(session.play(claim.piece)))
-                heartbeat.drop(claim)
+                heartbeat.drop(claim.piece)
                 following = _next(claim, heartbeat, ends)
                 if following is None or following.piece.match_id != match.pk:
                     return following
                 claim, following = following, None
-    except queue.LostClaimError:
+    except LostClaimError:
         with log_ids(piece=claim.piece.pk):
             log.warning("the claim on %s was lost while it was played; nothing was written", claim.piece)
         _release_claim(claim, following, heartbeat)
@@ -66,12 +67,12 @@ def _play_match(claim: Claim, heartbeat: Heartbeat, ends: float) -> Claim | None
 def _next(claim: Claim, heartbeat: Heartbeat, ends: float) -> Claim | None:
     if time.monotonic() >= ends:
         return None
-    return heartbeat.hold(queue.claim(claim.worker, prefer=claim.piece.match))
+    return heartbeat.hold_claim(queue.claim(claim.worker, prefer=claim.piece.match))
 
 
 def _release_claim(claim: Claim, following: Claim | None, heartbeat: Heartbeat, fault: str = "") -> None:
-    heartbeat.drop(claim)
+    heartbeat.drop(claim.piece)
     queue.release_claim(claim, fault=fault)
     if following is not None:
-        heartbeat.drop(following)
+        heartbeat.drop(following.piece)
         queue.release_claim(following)

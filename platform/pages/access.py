@@ -23,7 +23,8 @@ def signed_in_user(request: HttpRequest) -> User:
 
 def competition_of(request: HttpRequest, slug: str) -> Competition:
     """Return a competition that the user may see. Raise 404 otherwise."""
-    found: Competition = get_object_or_404(visible_competitions(request.user), slug=slug)
+    visible = visible_competitions(request.user).select_related("frozen_leaderboards")
+    found: Competition = get_object_or_404(visible, slug=slug)
     return found
 
 
@@ -36,7 +37,7 @@ def round_of(request: HttpRequest, slug: str, number: int) -> Round:
 
 def entry_of(request: HttpRequest, team: str) -> Entry:
     """Return a team's entry in a competition that the user may see. Raise 404 otherwise."""
-    entry = get_object_or_404(Entry.objects.select_related("team", "competition"), team__slug=team)
+    entry = get_object_or_404(Entry.objects.select_related("team", "competition__frozen_leaderboards"), team__slug=team)
     _check_visible(request, entry.competition)
     return entry
 
@@ -45,7 +46,7 @@ def submission_of(request: HttpRequest, number: int) -> Submission:
     """Return a submission to a competition that the user may see. Raise 404 otherwise."""
     related = (
         "repository__entry__team",
-        "repository__entry__competition",
+        "repository__entry__competition__frozen_leaderboards",
         "repository__track",
         "submitted_by",
         "player",

@@ -61,7 +61,9 @@ def competition_lists(user: User | AnonymousUser) -> CompetitionLists:
     """Return every competition that the user sees, in a number of queries that does not depend on how many."""
     now = clock.now()
     windows = Prefetch("freeze_windows", FreezeWindow.objects.all())
-    competitions = list(_with_activity(visible_competitions(user), now).prefetch_related(windows))
+    competitions = list(
+        _with_activity(visible_competitions(user), now).select_related("frozen_leaderboards").prefetch_related(windows)
+    )
     cards = cards_of(competitions, user)
     own = {
         entry.competition_id: entry

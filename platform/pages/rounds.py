@@ -11,6 +11,7 @@ from django.db.models import Prefetch, Q, QuerySet
 
 from competitions.models import Track
 from core import object_store
+from leaderboards.selectors import frozen_since
 from pages.bracket import Bracket, bracket
 from pages.chart_axis import Axis, axis_to
 from rounds import selectors
@@ -125,7 +126,7 @@ def results(played: Round, tracks: Sequence[Track], shown: Track, *, sees_live: 
     If the leaderboards were frozen before the round, the first panel shows their secret order. It is then visible
     only with `sees_live`, until the leaderboards are released.
     """
-    since = played.competition.leaderboards_frozen_since
+    since = frozen_since(played.competition)
     hidden = since is not None and since <= played.window.starts_at and not sees_live
     standings, stages = selectors.standings_and_stages(played)
     rows = standings[shown.name]
@@ -178,15 +179,10 @@ class ReleasedFile:
 def files(public: Iterable[Release]) -> Sequence[ReleasedFile]:
     """Return the files among the public parts of a round."""
     return [
-        ReleasedFile(each.part, each.get_part_display(), each.released_at, _size(each.content))
+        ReleasedFile(each.part, each.get_part_display(), each.released_at, object_store.size(each.content))
         for each in public
         if each.content
     ]
-
-
-def _size(digest: str) -> int | None:
-    path = object_store.path_of(digest)
-    return path.stat().st_size if path.exists() else None
 
 
 def entries_shown(*, inside: bool) -> QuerySet[RoundEntry]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from competitions.models import RulesVersion
 from competitions.rules import least_accuracy, query_rules
-from pages.templatetags.gauntlet import duration
+from core.times import duration
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from leaderboards.selectors import (
     BoardPage,
     BoardRow,
     evaluation_of,
+    frozen_since,
     opposing_pool,
     opposing_pool_keys,
     public_evaluation_of,
@@ -52,7 +53,7 @@ def cards(competition: Competition, user: User | AnonymousUser) -> list[TrackCar
 
 def cards_of(competitions: Collection[Competition], user: User | AnonymousUser) -> dict[int, list[TrackCard]]:
     """Return the `cards` of each competition, by its key, in a number of queries that does not depend on theirs."""
-    tracks = list(Track.objects.filter(competition__in=competitions).select_related("competition"))
+    tracks = list(Track.objects.filter(competition__in=competitions).select_related("competition__frozen_leaderboards"))
     shown = tops(tracks, TOP, live=seen_live(user, competitions))
     pools = opposing_pool_keys(tracks)
     found: dict[int, list[TrackCard]] = {competition.pk: [] for competition in competitions}
@@ -133,7 +134,7 @@ def status_of(submission: Submission, *, inside: bool) -> SubmissionStatus:
     if submission.state == Submission.State.RECEIVED:
         build = place_of(submission)
     missing = ready and newest is None and opposing_pool(submission.repository.track) is None
-    since = submission.repository.entry.competition.leaderboards_frozen_since if hidden else None
+    since = frozen_since(submission.repository.entry.competition) if hidden else None
     return SubmissionStatus(evaluation, played, queue_place, build, missing, no_worker, since)
 
 

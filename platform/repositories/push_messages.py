@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from core.errors import Refusal, RefusedForNow
-from core.times import in_words
+from core.times import in_words, until
 
 FAULT = "Gauntlet: platform error. Nothing was recorded. Please push again."
 LATE_FAULT = "Gauntlet: your push is stored. Processing continues within a minute."
@@ -18,16 +18,10 @@ def refusal_text(refusal: Refusal, now: datetime) -> str:
         lines.append(f"  fix: {refusal.fix}")
     if isinstance(refusal, RefusedForNow):
         at = refusal.accepted_from
-        lines.append(f"  accepted again from {in_words(at)} (in {_span(at - now)})")
+        lines.append(f"  accepted again from {in_words(at)} ({until((at - now).total_seconds())})")
     return "\n".join(lines)
 
 
 def printable(text: str) -> str:
     """Return `text` with control characters escaped, so that a terminal does not act on them."""
     return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
-
-
-def _span(left: timedelta) -> str:
-    minutes = max(int(-(-left.total_seconds() // 60)), 0)
-    hours, rest = divmod(minutes, 60)
-    return f"{hours} h {rest} min" if hours else f"{rest} min"

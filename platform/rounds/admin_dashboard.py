@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from core.administration.columns import link_to
+from core.times import duration
 from matches.models import Match
 from matches.selectors import WorkerStatus, workers
 from rounds.audit_overrides import OVERRIDABLE
@@ -122,7 +123,7 @@ def _cost(maximum: Estimate | None, played: Progress) -> Table:
     if maximum is not None:
         rows += [
             ("Maximum in total", f"{maximum.triples_most:,}" if maximum.triples_most else "a side is missing"),
-            ("Maximum hours, at measured speed", _hours(maximum)),
+            ("Maximum time, at measured speed", _time(maximum)),
             (
                 "Maximum disk",
                 "unknown: nothing played yet" if maximum.disk_bytes is None else _size(maximum.disk_bytes),
@@ -132,10 +133,10 @@ def _cost(maximum: Estimate | None, played: Progress) -> Table:
     return Table("", (), rows)
 
 
-def _hours(maximum: Estimate) -> str:
+def _time(maximum: Estimate) -> str:
     if maximum.hours is None:
         return "unknown: nothing played yet" if maximum.workers else "unknown: no live worker"
-    return f"{maximum.hours:.1f} h" if maximum.hours >= 1 else f"{60 * maximum.hours:.0f} min"
+    return duration(3600 * maximum.hours)
 
 
 def _size(size: int) -> str:

@@ -52,12 +52,7 @@ def _measured() -> tuple[float | None, float | None]:
     if not rows:
         return None, None
     seconds = sum(each or 0.0 for _, each, _ in rows) / sum(count for count, _, _ in rows)
-    sized = [(count, size) for count, _, artefact in rows if (size := _size(artefact)) is not None]
+    sized = [
+        (count, size) for count, _, artefact in rows if artefact and (size := object_store.size(artefact)) is not None
+    ]
     return seconds, sum(size for _, size in sized) / sum(count for count, _ in sized) if sized else None
-
-
-def _size(artefact: str) -> int | None:
-    try:
-        return object_store.path_of(artefact).stat().st_size if artefact else None
-    except OSError:
-        return None

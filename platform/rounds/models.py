@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q, UniqueConstraint
 
 from competitions.models import Competition, FreezeWindow, RulesVersion, SampleSet, Track
+from leaderboards.models import Pool
 from matches.models import Match
 from submissions.models import Player, Submission
 
@@ -62,6 +63,8 @@ class Round(models.Model):
     """What stops the round, or failed when it was published, for organisers; else empty."""
     outcome = models.CharField(max_length=64, blank=True)
     """Digest in the object store of all facts and everything that follows from them, once the round is scored."""
+    pools = models.ManyToManyField(Pool, related_name="rounds", editable=False)
+    """The pools that its publication made, at most one of each track."""
 
     class Meta:
         ordering = ["-pk"]

@@ -43,7 +43,6 @@ def publish(*, round_: Round, by: User, reason: str = "", previewed: str | None 
         # a later withdrawal or disqualification takes effect after these pools are in force
         placed = current.entries.filter(place__isnull=False).values("submission")
         list(Submission.objects.select_for_update(no_key=True).filter(pk__in=placed).order_by("pk").values_list("pk"))
-        pools = {}
         views = preview(current)
         _check_seen(current, views, previewed)
         for view in views:
@@ -55,9 +54,8 @@ def publish(*, round_: Round, by: User, reason: str = "", previewed: str | None 
                     f"the {view.track.name} pool would be empty: every entry is withdrawn or disqualified",
                     fix="reinstate one of them, or cancel the round",
                 )
-            pool = set_pool(track=view.track, players=view.pool_after, reason=current.title, by=by)
-            pools[view.track.name] = pool.number
-        move(current, "publish", by=by, reason=reason, outcome=current.outcome, pools=pools)
+            current.pools.add(set_pool(track=view.track, players=view.pool_after, reason=current.title, by=by))
+        move(current, "publish", by=by, reason=reason, outcome=current.outcome)
         _renew(current, renewal)
     round_.refresh_from_db()
 

@@ -14,8 +14,9 @@ from django.db.models import QuerySet
 from competitions.models import Competition, SampleSet
 from competitions.selectors import require_organiser
 from core import clock, events, object_store
-from core.errors import Fault, Refusal
+from core.errors import Refusal
 from core.times import in_words
+from leaderboards.selectors import frozen_since
 from matches.models import Match
 from repositories.http.concurrency import ANYBODY, LIMITER
 from repositories.models import Repository
@@ -140,7 +141,7 @@ def open_part(round_: Round, part: str) -> Download:
     if row.part == Release.Part.CODE:
         raise Refusal("code is cloned, not downloaded", fix="git clone SITE/git/public/TEAM/KIND.git")
     if pair is None:
-        return _download(round_, part, partial(_stored, row.content), _ENDINGS[Release.Part(row.part)])
+        return _download(round_, part, partial(object_store.open_object, row.content), _ENDINGS[Release.Part(row.part)])
     match = pairs_of(round_).filter(pk=int(pair[1])).first()
     if match is None:
         raise Refusal(f"{round_} has no pair {pair[1]}", fix="choose a number from its table of pairs")
@@ -154,7 +155,7 @@ def _check_may_be_public(round_: Round, part: str) -> None:
     if part != Release.Part.CODE and (why := embargo_reason(round_)):
         raise Refusal(f"the images of {round_} must stay secret: {why}", fix="release it when that ends")
     # the initial seeding is the order of the leaderboards at the freeze
-    if part == Release.Part.BUNDLE and Competition.objects.get(pk=round_.competition_id).leaderboards_frozen_since:
+    if part == Release.Part.BUNDLE and frozen_since(Competition.objects.get(pk=round_.competition_id)):
         raise Refusal(f"the bundle of {round_} would reveal frozen leaderboards", fix="unfreeze the leaderboards first")
     if part == Release.Part.CODE:
         _check_code(round_)
@@ -216,24 +217,17 @@ def _open_source(entries: QuerySet[RoundEntry]) -> list[RoundEntry]:
     return [entry for entry in ordered if entry.licence_confirmed_at or is_open_source(entry.submission.licence)]
 
 
-def _stored(digest: str) -> IO[bytes]:
-    try:
-        return object_store.path_of(digest).open("rb")
-    except OSError as error:
-        raise Fault(f"object {digest} cannot be read: {error}") from error
-
-
 def _images_of(pair: Match) -> IO[bytes]:
     """Return the archive of a pair, made on its first request: too many to make all at the release."""
     row = pair.round_match
-    if not row.images or not object_store.path_of(row.images).exists():
+    if not row.images or object_store.size(row.images) is None:
         release_permit = LIMITER.acquire(ANYBODY)
         try:
             row.images = object_store.put(pair_zip(pair))
         finally:
             release_permit()
         row.save(update_fields=["images"])
-    return _stored(row.images)
+    return object_store.open_object(row.images)
 
 
 def _download(round_: Round, part: str, file: Callable[[], IO[bytes]], ending: str) -> Download:

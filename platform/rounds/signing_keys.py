@@ -13,6 +13,7 @@ from django.db import transaction
 
 from core import clock, events, faults
 from core.errors import Fault, Refusal
+from core.times import for_programs
 from rounds import signing_seed
 from rounds.models import SigningKey
 from rounds.signing_seed import MOST_SUCCESSIONS, Succession, key_id, sign, succeed
@@ -20,11 +21,9 @@ from rounds.signing_seed import public_key as public_of
 from rounds.transitions import require_reason
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from accounts.models import User
 
-__all__ = ["all_keys", "date_of", "key_id", "public_key", "replace_lost", "rotate", "signed"]
+__all__ = ["all_keys", "key_id", "public_key", "replace_lost", "rotate", "signed"]
 
 log = logging.getLogger(__name__)
 
@@ -74,11 +73,6 @@ def replace_lost(*, by: User | None, reason: str) -> SigningKey:
     return _succeeded(current, None, by=by, reason=reason)
 
 
-def date_of(at: datetime) -> str:
-    """Return a time in the format of statements and lists of keys."""
-    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 def _current() -> SigningKey:
     newest = SigningKey.objects.filter(successor=None).first()
     if newest is None:
@@ -124,7 +118,7 @@ def _succeeded(current: SigningKey, secret: bytes | None, *, by: User | None, re
             raise Refusal("the signing key has just changed", fix="check the current key, then try again")
         fresh = SigningKey.objects.create(public=public, made_at=made_at)
         locked_key.successor = fresh
-        locked_key.statement = succeed(secret, public, date_of(made_at)).signature if secret else ""
+        locked_key.statement = succeed(secret, public, for_programs(made_at)).signature if secret else ""
         locked_key.save()
         events.record(
             "rotate" if secret else "replace", fresh, by=by, reason=reason, key=public, before=locked_key.public
@@ -139,6 +133,6 @@ def _chain(key: SigningKey) -> list[Succession]:
     chain: list[Succession] = []
     after = key
     while (before := by_successor.get(after.pk)) is not None:
-        chain.insert(0, Succession(before.public, after.public, date_of(after.made_at), before.statement))
+        chain.insert(0, Succession(before.public, after.public, for_programs(after.made_at), before.statement))
         after = before
     return chain

@@ -11,7 +11,6 @@ from itertools import groupby
 from django.db import transaction
 
 from core import clock
-from submissions import build_queue
 from submissions.models import Build, LogChunk
 
 MAX_LINES = 20_000
@@ -93,7 +92,7 @@ class LogWriter:
     def _store(self, lines: list[tuple[LogChunk.Stage, str]]) -> None:
         next_line = self._next_line
         with transaction.atomic():
-            if not build_queue.hold(self._build):
+            if not self._build.renew():
                 return
             for stage, group in groupby(lines, key=lambda line: line[0]):
                 texts = [text for _, text in group]

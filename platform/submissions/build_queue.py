@@ -1,7 +1,6 @@
-"""Attempts to build submissions: claim, lease, and the transition of the submission at the end.
+"""Attempts to build submissions: claim, and the transition of the submission at the end.
 
-A worker holds its `Build` while `finished_at` is empty. One conditional UPDATE finishes it, and only its caller decides
-on the submission's next state.
+A worker holds its `Build` by a lease (`core.lease`). Only the holder decides on the submission's next state.
 """
 
 from __future__ import annotations
@@ -26,8 +25,6 @@ from submissions.signals import submission_ready
 
 log = logging.getLogger(__name__)
 
-LEASE = timedelta(seconds=60)
-"""Lifetime of a lease; a worker renews it every 10 s."""
 BUILD_MARGIN = timedelta(minutes=10)
 """Time that a build may take beyond its builder's limit: the checkout, a busy engine."""
 MAX_FAULTS = 3
@@ -42,8 +39,6 @@ READY, LOST, OVERDUE, FAULT, WITHDRAWN = "ready", "lost", "overdue", "fault", "w
 HOST = "host"
 """Outcome of a build on a host that then failed a check: it does not count against the submission."""
 PLATFORM_FAULTS = frozenset({LOST, OVERDUE, FAULT})
-
-_AT_WORK = (Submission.State.BUILDING, Submission.State.CHECKING)
 
 
 def claim(submission_id: int, worker: str) -> Build | None:
@@ -60,14 +55,8 @@ def claim(submission_id: int, worker: str) -> Build | None:
             attempt=last.attempt + 1 if last else 1,
             worker=worker,
             started_at=now,
-            lease_until=now + LEASE,
+            lease_until=now + Build.LEASE,
         )
-
-
-def hold(build: Build) -> bool:
-    """Renew the lease on `build`; return False if this worker lost it, or its submission was withdrawn."""
-    held = Build.objects.filter(pk=build.pk, finished_at=None, submission__state__in=_AT_WORK)
-    return held.update(lease_until=clock.database_now() + LEASE) == 1
 
 
 def begin_checks(build: Build, limit: timedelta) -> bool:
@@ -128,17 +117,18 @@ def release_claim(build: Build, outcome: str, detail: str) -> None:
             notify("submissions.build", submission=submission.pk)
 
 
-def leave(build: Build) -> None:
-    """Finish a build without effect on its submission, which was withdrawn or belongs to another worker."""
-    _finish(build, WITHDRAWN)
+def stop(submission: Submission) -> None:
+    """Finish the build of a submission that is being withdrawn. In its transaction; the worker finds the claim lost."""
+    for build in submission.builds.filter(finished_at=None):
+        _finish(build, WITHDRAWN)
 
 
 def sweep() -> None:
     """Handle lost workers, overdue states and waiting submissions, from the database alone."""
     now = clock.database_now()
-    for build in Build.objects.filter(finished_at=None, lease_until__lt=now):
+    for build in Build.expired():
         with _isolated(build):
-            _lost(build, now)
+            _lost(build)
     for submission in Submission.objects.filter(state__in=Submission.UNDER_WAY, deadline__lt=now):
         with _isolated(submission):
             _overdue(submission, now)
@@ -156,15 +146,10 @@ def _isolated(row: Build | Submission) -> Iterator[None]:
         faults.report(log, error, "%s cannot be swept now", row)
 
 
-def _lost(build: Build, now: datetime) -> None:
-    with _locked(build) as submission:
+def _lost(build: Build) -> None:
+    with _locked(build):
         # locked too: its worker either renewed the lease before, or finds that it lost the build
-        expired = Build.objects.select_for_update().filter(pk=build.pk, finished_at=None, lease_until__lt=now)
-        if expired.first() is None:
-            return
-        if submission is None:  # it was withdrawn
-            leave(build)
-        else:
+        if Build.expired().select_for_update().filter(pk=build.pk).first() is not None:
             release_claim(build, LOST, f"the lease of {build.worker} expired")
 
 
@@ -181,7 +166,7 @@ def _overdue(submission: Submission, now: datetime) -> None:
             return
         quota_ledger.refund(submission=submission, reason=quota_ledger.OVERDUE)
         events.record("overdue", submission, since=submission.state_since.isoformat())
-    log.error("%s has waited since %s: start more builders", submission, submission.state_since)
+    log.error("%s has waited since %s: start more builders", submission, in_words(submission.state_since))
 
 
 @contextmanager
@@ -195,13 +180,11 @@ def _locked(build: Build) -> Iterator[Submission | None]:
 
 def _held(build: Build) -> Submission | None:
     submission = Submission.objects.select_for_update().get(pk=build.submission_id)
-    active = Build.objects.filter(pk=build.pk, finished_at=None).exists()
-    return submission if active and submission.state in _AT_WORK else None
+    return submission if build.held().exists() else None
 
 
 def _finish(build: Build, outcome: str, checks: Sequence[dict[str, Any]] = ()) -> None:
-    held = Build.objects.filter(pk=build.pk, finished_at=None)
-    held.update(finished_at=clock.database_now(), lease_until=None, outcome=outcome, checks=list(checks))
+    build.release(finished_at=clock.database_now(), outcome=outcome, checks=list(checks))
 
 
 def _move(submission: Submission, state: Submission.State, **values: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
+from typing import IO
 
 from django.db.models import Q
 
@@ -18,15 +19,15 @@ class ObjectLayers:
 
     def has(self, digest: str) -> bool:
         """Return True if an object is stored under `digest`."""
-        return object_store.path_of(digest).is_file()
+        return object_store.size(digest) is not None
 
     def put(self, file: Path) -> str:
         """Store a copy of `file`; return its digest."""
         return object_store.put_file(file)
 
-    def path(self, digest: str) -> Path:
-        """Return the path of an object; the engine verifies the content by its digest."""
-        return object_store.path_of(digest)
+    def open(self, digest: str) -> IO[bytes]:
+        """Open an object; the engine verifies the content by its digest."""
+        return object_store.open_object(digest)
 
 
 def remove_layers(needed: set[str], base_image: str, *, newer_than: datetime) -> int:
@@ -53,10 +54,10 @@ def remove_layers(needed: set[str], base_image: str, *, newer_than: datetime) ->
 
 def _files(image: str) -> set[str]:
     """Return the objects of one image, its configuration and layers; none if it is not in the store."""
-    path = object_store.path_of(_hexadecimal(image))
-    if not path.is_file():
+    if object_store.size(_hexadecimal(image)) is None:
         return set()
-    return {_hexadecimal(image), *map(_hexadecimal, layer_names(path.read_bytes()))}
+    with object_store.open_object(_hexadecimal(image)) as config:
+        return {_hexadecimal(image), *map(_hexadecimal, layer_names(config.read()))}
 
 
 def _hexadecimal(name: str) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q, UniqueConstraint
 
 from competitions.models import Competition, Track
+from core.lease import Leased
+from core.times import in_words
 from repositories.models import Repository
 
 
@@ -122,17 +126,20 @@ class QuotaSlot(models.Model):
         indexes = [models.Index(fields=["repository", "reserved_at"])]
 
     def __str__(self) -> str:
-        return f"slot of {self.repository} at {self.reserved_at:%Y-%m-%d %H:%M} ({self.state})"
+        return f"slot of {self.repository} at {in_words(self.reserved_at)} ({self.state})"
 
 
-class Build(models.Model):
-    """One attempt to turn a submission into a player: build and smoke test. Its worker holds it by a lease."""
+class Build(Leased):
+    """One attempt to turn a submission into a player: build and smoke test. Each claim makes a new one, which its
+    worker holds by a lease.
+    """
+
+    LEASE = timedelta(seconds=60)
 
     submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="builds")
     attempt = models.PositiveSmallIntegerField()
     worker = models.CharField(max_length=120)
     started_at = models.DateTimeField()
-    lease_until = models.DateTimeField(null=True, blank=True)
     checks_began_at = models.DateTimeField(null=True, blank=True)
     """Start of the smoke test; None if the build did not succeed."""
     finished_at = models.DateTimeField(null=True, blank=True)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
 import time
-from contextvars import copy_context
-from types import TracebackType
 
 from django.conf import settings
-from django.db import Error, close_old_connections, connection
+from django.db import close_old_connections
 
-from core import faults
+from core import faults, lease
 from core.errors import Refusal
+from core.lease import LostClaimError
 from core.logs import log_ids
 from evaluation.domain.errors import ManifestRefusal, SlowBuildRefusal
 from submissions import build_order, build_queue, host_checks, player_builds
@@ -22,7 +20,6 @@ from submissions.models import Build, LogChunk, Player
 from submissions.smoke_test import SmokeTest, as_rows, smoke_test, what_failed
 
 FLUSH_SECONDS = 0.5
-RENEW_SECONDS = 10.0
 
 MANIFEST, BUILD_FAILED, BUILD_TOO_SLOW, CHECK_FAILED = "manifest", "build_failed", "build_too_slow", "check_failed"
 """Reasons of a refusal that are user errors."""
@@ -50,11 +47,11 @@ def advance(submission: int) -> None:
 def _advance(build: Build) -> None:
     writer = LogWriter(build, player_builds.host_paths(build.submission).shorten)
     ids = log_ids(submission=build.submission_id, build=build.pk)
-    with ids, _LeaseKeeper(build, writer) as keeper:
+    with ids, _Heartbeat(build, writer) as heartbeat:
         try:
-            _work(build, writer, keeper)
-        except _ClaimLostError:
-            build_queue.leave(build)
+            _work(build, writer, heartbeat)
+        except LostClaimError:  # withdrawn, or another worker has it
+            log.info("%s was lost while it was built; nothing more was written", build)
         except Exception as error:  # everything else is a platform error
             faults.report(log, error, "%s failed", build)
             close_old_connections()
@@ -64,70 +61,45 @@ def _advance(build: Build) -> None:
             build_queue.release_claim(build, outcome, _clean_text(str(error)))
 
 
-class _ClaimLostError(Exception):
-    """The submission was withdrawn, or the lease expired and another worker has it."""
-
-
-class _LeaseKeeper:
-    """Thread that renews the lease and stores the log while the worker is busy or waits."""
+class _Heartbeat(lease.Heartbeat):
+    """The heartbeat of a builder, which also stores the log."""
 
     def __init__(self, build: Build, writer: LogWriter) -> None:
+        super().__init__(FLUSH_SECONDS)
         self._build = build
         self._writer = writer
-        self._lost = threading.Event()
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(
-            target=copy_context().run, args=(self._keep,), name=f"keeper of {build}", daemon=True
-        )
-
-    def __enter__(self) -> _LeaseKeeper:
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._stopped.set()
-        self._thread.join()
+        self._renewed = time.monotonic()
+        self.hold(build)
 
     def require(self) -> None:
-        """Raise `_ClaimLostError` if this worker lost the claim."""
-        if self._lost.is_set():
-            raise _ClaimLostError
+        """Raise `LostClaimError` if this worker lost the claim."""
+        if not self.holds(self._build):
+            raise LostClaimError
 
     def log(self, line: str) -> None:
-        """Write a line of the build's log; raise `_ClaimLostError` if this worker lost the claim."""
+        """Write a line of the build's log; raise `LostClaimError` if this worker lost the claim."""
         self.require()
         self._writer.write(line)
 
-    def _keep(self) -> None:
-        due = time.monotonic() + RENEW_SECONDS
-        try:
-            while not self._stopped.wait(FLUSH_SECONDS):
-                try:
-                    self._writer.flush()
-                    if time.monotonic() < due:
-                        continue
-                    due = time.monotonic() + RENEW_SECONDS
-                    if not build_queue.hold(self._build):
-                        self._lost.set()
-                        return
-                except Error:  # tried again soon; if it continues, the lease expires
-                    log.warning("%s: the database is not available", self._build, exc_info=True)
-                    connection.close()  # otherwise a broken connection stays broken
-        finally:
-            connection.close()
+    def beat(self) -> None:
+        """Store the log, and renew the lease when it is due."""
+        self._writer.flush()
+        if time.monotonic() >= self._renewed + lease.BEAT_SECONDS:
+            super().beat()
+            self._renewed = time.monotonic()
 
 
-def _work(build: Build, writer: LogWriter, keeper: _LeaseKeeper) -> None:
+def _work(build: Build, writer: LogWriter, heartbeat: _Heartbeat) -> None:
     submission = build.submission
     stage = smoke_test(submission.repository.track.competition)
     try:
-        player = player_builds.build(submission, keeper.log)
+        player = player_builds.build(submission, heartbeat.log)
         close_old_connections()  # it was idle for a long time
         writer.flush()
         if not build_queue.begin_checks(build, stage.limit):
-            raise _ClaimLostError
+            raise LostClaimError
         writer.begin(LogChunk.Stage.SMOKE)
-        _check(build, player, stage, writer, keeper)
+        _check(build, player, stage, writer, heartbeat)
     except Refusal as refusal:
         close_old_connections()
         shorten = player_builds.host_paths(submission).shorten
@@ -135,11 +107,11 @@ def _work(build: Build, writer: LogWriter, keeper: _LeaseKeeper) -> None:
         writer.write(f"refused: {problem.splitlines()[0]}")
         writer.close()
         if not build_queue.refuse(build, _reason_of(refusal), problem, shorten(refusal.fix)):
-            raise _ClaimLostError from refusal
+            raise LostClaimError from refusal
 
 
-def _check(build: Build, player: Player, stage: SmokeTest, writer: LogWriter, keeper: _LeaseKeeper) -> None:
-    checks = stage.play(player, on_log=writer.write, on_piece=keeper.require)
+def _check(build: Build, player: Player, stage: SmokeTest, writer: LogWriter, heartbeat: _Heartbeat) -> None:
+    checks = stage.play(player, on_log=writer.write, on_piece=heartbeat.require)
     close_old_connections()
     rows = as_rows(checks)
     for check in checks:
@@ -152,7 +124,7 @@ def _check(build: Build, player: Player, stage: SmokeTest, writer: LogWriter, ke
         problem, fix = what_failed(checks)
         done = build_queue.refuse(build, CHECK_FAILED, _clean_text(problem), fix, rows)
     if not done:
-        raise _ClaimLostError
+        raise LostClaimError
 
 
 def _reason_of(refusal: Refusal) -> str:

@@ -15,7 +15,7 @@ from competitions.models import Competition, Track
 from competitions.smoke_opponents import unpack_opponent
 from core import clock
 from core.errors import Fault
-from evaluation.baselines.catalogue import baselines
+from evaluation.baselines.catalogue import baselines, find_baseline
 from evaluation.builder.base import Builder
 from evaluation.builder.choose_builder import choose_builder
 from evaluation.builder.docker_builder import DockerBuilder
@@ -178,10 +178,10 @@ def _source_of(player: Player) -> Path:
 
 
 def _baseline_path(name: str) -> Path:
-    found = next((baseline.path for baseline in baselines() if baseline.name == name), None)
-    if found is None:
-        raise Fault(f"no bundled submission is called {name!r}")
-    return found
+    try:
+        return find_baseline(name).repository()
+    except Refusal as refusal:
+        raise Fault(refusal.problem) from refusal
 
 
 def _same_baseline(track: Track, source: Path) -> str:
@@ -191,7 +191,7 @@ def _same_baseline(track: Track, source: Path) -> str:
     must not depend on which build was faster.
     """
     digest = tree_digest(source)
-    same = (each.name for each in baselines() if each.name in track.baselines and tree_digest(each.path) == digest)
+    same = (each.name for each in baselines() if each.name in track.baselines and each.digest == digest)
     return next(same, "")
 
 

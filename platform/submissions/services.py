@@ -14,7 +14,7 @@ from core import clock, events, notify
 from core.errors import Fault, Refusal
 from repositories.git_reader import GitReader
 from repositories.models import Repository
-from submissions import quota_ledger, timeouts
+from submissions import build_queue, quota_ledger, timeouts
 from submissions.admission import check_commit_is_new, check_content, check_may_submit
 from submissions.models import QuotaSlot, Submission
 from submissions.quota_ledger import settle_late_tags, settle_refusal, settle_reservations
@@ -81,6 +81,7 @@ def withdraw(*, submission: Submission, by: User) -> None:
             raise Refusal(f"submission {held.pk} is already {held.get_state_display()}", fix="no action needed")
         unbuilt = held.state == Submission.State.RECEIVED and not held.builds.exists()
         _change(held, Submission.State.WITHDRAWN, by, "withdraw")
+        build_queue.stop(held)
         if unbuilt:
             quota_ledger.refund(submission=held, reason=quota_ledger.WITHDRAWN, by=by)
         eligibility_changed.send(Submission, submission=submission)

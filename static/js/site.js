@@ -41,13 +41,13 @@ function localise(part) {
   }
 }
 
-// the same format as on the server: in 2 d 3 h
+// as core.times.until on the server: rounded up to the last unit shown, such as "in 2 d 3 h"
 function until(seconds) {
-  if (seconds <= 0) return "now";
-  const minutes = Math.floor(seconds / 60), hours = Math.floor(minutes / 60), days = Math.floor(hours / 24);
-  if (days) return `in ${days} d ${hours % 24} h`;
-  if (hours) return `in ${hours} h ${minutes % 60} min`;
-  return minutes ? `in ${minutes} min` : "in less than a minute";
+  const minutes = Math.ceil(seconds / 60), hours = Math.ceil(minutes / 60);
+  if (minutes <= 0) return "now";
+  if (minutes < 60) return `in ${minutes} min`;
+  if (minutes < 24 * 60) return `in ${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  return `in ${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 function count() {
   for (const span of document.querySelectorAll("[data-until]")) {

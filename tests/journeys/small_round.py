@@ -20,7 +20,7 @@ from competitions.services import enter, import_competition
 from core import clock
 from demo.git_push import TAG, push_copy
 from demo.virtual_teams import Change
-from evaluation.baselines.catalogue import baselines
+from evaluation.baselines.catalogue import find_baseline
 from repositories.git_reader import GitReader
 from repositories.services import repository_of
 from rounds import salts, services
@@ -57,8 +57,7 @@ def begin() -> None:
         tomllib.loads(Path(__file__).with_name("small_round.toml").read_text(encoding="utf-8"))
     )
     Competition.objects.filter(pk=competition.pk).update(seed_salt="0123456789abcdef")
-    path = next(baseline.path for baseline in baselines() if baseline.name == "gaussian-noise")
-    bundled = (path / "main.py").read_text(encoding="utf-8")
+    bundled = (find_baseline("gaussian-noise").source / "main.py").read_text(encoding="utf-8")
     for number in range(MODELS):
         shaken = WEIGHTS + SHAKEN.format(number=number, size=number / 10)
         submit(competition, f"models-{number}", "model", "numpy-classifier", Change("main.py", WEIGHTS, shaken))

@@ -73,14 +73,14 @@ def _own_folders(settings: Settings, tmp_path: Path) -> None:
     """Nothing that a test keeps outlives it, and static files need no collecting."""
     settings.STATE = tmp_path
     settings.REPOSITORIES = tmp_path / "repositories"
-    settings.OBJECTS = tmp_path / "objects"
     settings.CHECKOUTS = tmp_path / "checkouts"
     cache = settings.CACHES["default"]
     own = {"LOCATION": str(tmp_path / "cache")} if "FileBased" in cache["BACKEND"] else {"KEY_PREFIX": str(tmp_path)}
     settings.CACHES = {"default": cache | own}
     settings.SANDBOX = "process"
     settings.STORAGES = settings.STORAGES | {
-        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+        "objects": settings.STORAGES["objects"] | {"OPTIONS": {"location": tmp_path / "objects"}},
+        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
     }
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 

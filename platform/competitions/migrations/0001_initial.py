@@ -67,7 +67,6 @@ class Migration(migrations.Migration):
                     "seed_salt",
                     models.CharField(default=competitions.models.new_seed_salt, editable=False, max_length=64),
                 ),
-                ("leaderboards_frozen_since", models.DateTimeField(blank=True, editable=False, null=True)),
                 ("created_at", models.DateTimeField()),
             ],
             options={
@@ -187,9 +186,21 @@ class Migration(migrations.Migration):
                 ),
                 ("split", models.CharField(max_length=60)),
                 (
+                    "order",
+                    models.CharField(
+                        choices=[
+                            ("published", "as in the data set"),
+                            ("secret", "shuffled by the competition's secret salt"),
+                        ],
+                        default="published",
+                        help_text="The order of the split from which skip and count take their part.",
+                        max_length=9,
+                    ),
+                ),
+                (
                     "skip",
                     models.PositiveIntegerField(
-                        default=0, help_text="Samples to leave out at the beginning of the split."
+                        default=0, help_text="Samples to leave out at the beginning of that order."
                     ),
                 ),
                 ("count", models.PositiveIntegerField()),

@@ -223,6 +223,26 @@ class Migration(migrations.Migration):
             ),
         ),
         migrations.CreateModel(
+            name="FrozenLeaderboards",
+            fields=[
+                (
+                    "competition",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="frozen_leaderboards",
+                        serialize=False,
+                        to="competitions.competition",
+                    ),
+                ),
+                ("since", models.DateTimeField()),
+            ],
+            options={
+                "verbose_name_plural": "frozen leaderboards",
+                "ordering": ["competition"],
+            },
+        ),
+        migrations.CreateModel(
             name="Snapshot",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),

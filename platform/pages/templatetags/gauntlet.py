@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django import template
@@ -20,8 +20,7 @@ from markdown_it.token import Token
 from accounts.models import Team, User
 from accounts.selectors import teams_of
 from competitions.models import Track
-from core import clock, rounding
-from core.times import to_minute
+from core import clock, rounding, times
 from evaluation.domain.significant_digits import decimals
 from pages.chart_axis import Axis
 
@@ -71,39 +70,20 @@ def ago(at: datetime | None) -> SafeString | str:
         return ""
     return format_html(
         '<time class="nowrap" datetime="{}" title="{}" data-ago>{}</time>',
-        _iso(at),
-        at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
-        _ago_text(at.astimezone(UTC), (clock.now() - at).total_seconds()),
+        times.for_programs(at),
+        times.to_second(at),
+        times.ago(at, clock.now()),
     )
-
-
-def _ago_text(at: datetime, seconds: float) -> str:
-    minutes = int(seconds // 60)
-    hours, days = minutes // 60, minutes // 1440
-    if minutes < 1:
-        return "just now"
-    if hours < 1:
-        return f"{minutes} min ago"
-    if days < 1:
-        return f"{hours} h ago"
-    if days <= 30:
-        return f"{days} day{'s' if days > 1 else ''} ago"
-    return f"{at.day} {at:%b %Y}"
 
 
 def _time(at: datetime, attribute: SafeString) -> SafeString:
-    at, minute = at.astimezone(UTC), to_minute(at)
     return format_html(
         '<time datetime="{}" title="{}"{}>{}</time>',
-        _iso(at),
-        at.strftime("%Y-%m-%d %H:%M:%S UTC"),
+        times.for_programs(at),
+        times.to_second(at),
         attribute,
-        f"{minute.day} {minute:%b %Y, %H:%M} UTC",
+        times.on_page(at),
     )
-
-
-def _iso(at: datetime) -> str:
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @register.simple_tag
@@ -112,47 +92,18 @@ def countdown(at: datetime) -> SafeString:
 
     A far time is a date: "on 9 Feb 2035".
     """
-    if at - clock.now() > FAR:
-        at = at.astimezone(UTC)
-        return format_html('<time class="nowrap" datetime="{}">on {}</time>', _iso(at), f"{at.day} {at:%b %Y}")
+    left = at - clock.now()
+    if left > FAR:
+        return format_html('<time class="nowrap" datetime="{}">on {}</time>', times.for_programs(at), times.day(at))
     return format_html(
-        '<span class="nowrap" data-until="{}">{}</span>', _iso(at), until((at - clock.now()).total_seconds())
+        '<span class="nowrap" data-until="{}">{}</span>', times.for_programs(at), times.until(left.total_seconds())
     )
-
-
-def until(seconds: float) -> str:
-    """Format a number of seconds until a time, to the minute: "in 2 d 3 h", "in 41 min", "now"."""
-    if seconds <= 0:
-        return "now"
-    minutes = int(seconds // 60)
-    hours, days = minutes // 60, minutes // 1440
-    if days:
-        return f"in {days} d {hours % 24} h"
-    if hours:
-        return f"in {hours} h {minutes % 60} min"
-    return f"in {minutes} min" if minutes else "in less than a minute"
 
 
 @register.filter
 def duration(seconds: float | None) -> str:
     """Format a duration in at most two units, for example "4 min 10 s"."""
-    if seconds is None:
-        return ""
-    seconds = rounding.seconds(seconds)
-    if seconds < 1:
-        return f"{seconds * 1000:.0f} ms"
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    minutes, rest = divmod(whole, 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    if hours < 48:
-        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
-    return f"{round(hours / 24)} days"
+    return "" if seconds is None else times.duration(seconds)
 
 
 @register.filter
@@ -187,7 +138,7 @@ def skew(seconds: float) -> str:
     off = round(abs(seconds))
     if not off:
         return "in sync"
-    return f"{f'{off} s' if off < 60 else duration(off)} {'ahead' if seconds > 0 else 'behind'}"
+    return f"{f'{off} s' if off < 60 else times.duration(off)} {'ahead' if seconds > 0 else 'behind'}"
 
 
 @register.filter

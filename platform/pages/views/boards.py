@@ -89,7 +89,7 @@ def board_csv(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
 
 def _track_of(request: HttpRequest, slug: str, track_name: str) -> tuple[Competition, Track]:
     shown = competition_of(request, slug)
-    return shown, get_object_or_404(Track.objects.select_related("competition"), competition=shown, name=track_name)
+    return shown, get_object_or_404(shown.tracks, name=track_name)
 
 
 def _past_time(request: HttpRequest) -> datetime | None:

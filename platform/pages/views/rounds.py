@@ -15,6 +15,7 @@ from accounts.selectors import teams_of
 from competitions.models import Competition, Track
 from competitions.selectors import may_organise
 from core.errors import Refusal
+from core.times import for_programs
 from leaderboards.selectors import sees_live
 from pages import polling
 from pages.access import round_of
@@ -23,7 +24,7 @@ from pages.rules_table import scale
 from repositories.http.concurrency import RETRY_SECONDS, LimitReachedError
 from rounds.models import Release, Round
 from rounds.release import open_part, released, released_entries
-from rounds.signing_keys import all_keys, date_of, key_id, public_key
+from rounds.signing_keys import all_keys, key_id, public_key
 
 PLANNED_EVERY = 60
 PLAYING_EVERY = 5
@@ -124,5 +125,5 @@ def signing_key(request: HttpRequest) -> HttpResponse:
 @require_safe
 def signing_keys(request: HttpRequest) -> HttpResponse:
     """Return every public key that signs or signed bundles of this site: identifier, date and key, oldest first."""
-    lines = [f"{key_id(key.public)} {date_of(key.made_at)} {key.public}\n" for key in all_keys()]
+    lines = [f"{key_id(key.public)} {for_programs(key.made_at)} {key.public}\n" for key in all_keys()]
     return HttpResponse("".join(lines), content_type="text/plain; charset=utf-8")

@@ -11,6 +11,7 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
 from core import clock
+from core.times import for_programs
 
 _CLOSED = ("/admin/", "/accounts/", "/account", "/api/", "/git/", "/submissions/*/log")
 """Paths that search engines should not read: forms, APIs and private pages."""
@@ -44,7 +45,7 @@ def security(request: HttpRequest) -> HttpResponse:
     return _text(
         [
             f"Contact: {settings.SECURITY_CONTACT}",
-            f"Expires: {expires:%Y-%m-%dT%H:%M:%SZ}",
+            f"Expires: {for_programs(expires)}",
             "Preferred-Languages: en",
             f"Canonical: {request.build_absolute_uri(request.path)}",
         ]

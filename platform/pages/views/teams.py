@@ -17,7 +17,7 @@ from competitions import services as competitions
 from competitions.models import Track
 from competitions.selectors import invitations_of
 from core.errors import Refusal
-from leaderboards.selectors import luck_of, sees_live
+from leaderboards.selectors import frozen_since, luck_of, sees_live
 from pages import flash_messages
 from pages.access import competition_of, entry_of, in_team, own_entry_of, sees_inside, signed_in_user
 from pages.calendar import calendar
@@ -44,7 +44,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "members": members,
         "standings": standings,
         "luck": luck_of(entry, inside=inside),
-        "frozen_since": entry.competition.leaderboards_frozen_since if frozen else None,
+        "frozen_since": frozen_since(entry.competition) if frozen else None,
         "submissions": submission_list(
             entry, request.GET.get("page"), track_name=chosen["of"], state=chosen["state"], inside=inside
         ),

@@ -12,6 +12,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ("competitions", "0001_initial"),
+        ("leaderboards", "0001_initial"),
         ("matches", "0001_initial"),
         ("submissions", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
@@ -65,6 +66,7 @@ class Migration(migrations.Migration):
                 ("planned_at", models.DateTimeField()),
                 ("problem", models.TextField(blank=True)),
                 ("outcome", models.CharField(blank=True, max_length=64)),
+                ("pools", models.ManyToManyField(editable=False, related_name="rounds", to="leaderboards.pool")),
                 (
                     "competition",
                     models.ForeignKey(

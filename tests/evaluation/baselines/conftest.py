@@ -10,17 +10,17 @@ from typing import TypeAlias
 
 import pytest
 
-from evaluation.baselines.catalogue import baselines
+from evaluation.baselines.catalogue import find_baseline
 
 LoadMain: TypeAlias = Callable[[str], ModuleType]
 
 
 @pytest.fixture
 def load_main(monkeypatch: pytest.MonkeyPatch) -> LoadMain:
-    """Imports a bundled submission's main.py as its own process would: with the network.py of its folder."""
+    """Imports a bundled submission's main.py as its own process would: with the network.py next to it."""
 
     def load(name: str) -> ModuleType:
-        path = next(baseline.path for baseline in baselines() if baseline.name == name)
+        path = find_baseline(name).repository()
         monkeypatch.syspath_prepend(path)
         monkeypatch.delitem(sys.modules, "network", raising=False)
         spec = importlib.util.spec_from_file_location("main", path / "main.py")

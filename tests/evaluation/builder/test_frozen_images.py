@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import IO
 
 import docker
 import pytest
@@ -47,6 +48,9 @@ class FolderStore:
 
     def path(self, digest: str) -> Path:
         return self.folder / digest
+
+    def open(self, digest: str) -> IO[bytes]:
+        return self.path(digest).open("rb")
 
 
 @pytest.fixture

@@ -100,7 +100,7 @@ def test_an_archive_holds_the_layers_that_are_not_elsewhere(tmp_path: Path) -> N
     config = compose_config(BuiltConfig(()), names, digest="d", architecture="amd64", made_at=NOW)
     archive = ImageArchive(config, {name: layer})
 
-    with tarfile.open(fileobj=io.BytesIO(b"".join(docker_archive(archive)))) as stream:
+    with tarfile.open(fileobj=io.BytesIO(b"".join(docker_archive(config, {name: lambda: layer.open("rb")})))) as stream:
         members = {member.name: stream.extractfile(member).read() for member in stream.getmembers()}  # type: ignore[union-attr]
 
     assert sorted(members) == ["1.tar", "config.json", "manifest.json"]

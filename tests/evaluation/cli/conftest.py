@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.baselines.catalogue import baselines
+from evaluation.baselines.catalogue import find_baseline
 from evaluation.cli import main
 
 
@@ -31,7 +31,7 @@ def gauntlet(capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str,
 @pytest.fixture
 def path_of() -> Callable[[str], Path]:
     """The repository of a bundled submission."""
-    return {baseline.name: baseline.path for baseline in baselines()}.__getitem__
+    return lambda name: find_baseline(name).repository()
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -60,7 +61,20 @@ def test_it_rejects_more_samples_than_there_are() -> None:
         load_dataset("digits").samples("dev", 98)
 
 
-@pytest.mark.parametrize("spec", ["imagenet", "folder", "folder:", "digits:/somewhere", ""])
+@pytest.mark.parametrize("spec", ["imagenet", "folder", "folder:", "cifar10:", "digits:/somewhere", ""])
 def test_it_rejects_an_unknown_data_set(spec: str) -> None:
-    with pytest.raises(DatasetRefusal, match="digits, tiny-imagenet:PATH, nips2017:PATH, folder:PATH"):
+    with pytest.raises(DatasetRefusal, match="digits, tiny-imagenet:PATH, cifar10:PATH, nips2017:PATH, folder:PATH"):
         load_dataset(spec)
+
+
+def test_without_a_path_it_is_the_folder_of_its_name_below_the_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tiny-imagenet").mkdir()
+    with monkeypatch.context() as patched:
+        patched.delenv("GAUNTLET_DATA", raising=False)
+        with pytest.raises(DatasetRefusal, match="or set GAUNTLET_DATA to the folder that holds tiny-imagenet/"):
+            load_dataset("tiny-imagenet")
+    monkeypatch.setenv("GAUNTLET_DATA", str(tmp_path))
+    with pytest.raises(DatasetRefusal, match=f"{tmp_path}/tiny-imagenet: wnids.txt is missing"):
+        load_dataset("tiny-imagenet")

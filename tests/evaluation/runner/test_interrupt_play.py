@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.baselines.catalogue import baselines
+from evaluation.baselines.catalogue import find_baseline
 
 
 @pytest.fixture
@@ -27,9 +27,9 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def playing(state: Path, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A `gauntlet play` in which both players run."""
-    path = {baseline.name: str(baseline.path) for baseline in baselines()}
+    model, attack = (str(find_baseline(name).repository()) for name in ("numpy-classifier", "boundary"))
     command = [sys.executable, "-m", "evaluation", "play", "--track", "untargeted", "--samples", "200"]
-    command += ["--model", path["numpy-classifier"], "--attack", path["boundary"], "--out", str(tmp_path / "out")]
+    command += ["--model", model, "--attack", attack, "--out", str(tmp_path / "out")]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         _wait_until(lambda: len(list(state.glob("*.json"))) == 2)

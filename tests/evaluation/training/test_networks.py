@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
+from evaluation.baselines.shared.network import SmallResNet, load_network, predict_labels
 from evaluation.training.adversary import l2_pgd
 from evaluation.training.augmentation import Augmentation
 from evaluation.training.networks import build_network, one_cycle, save_network
-from evaluation.training.small_resnet import SmallResNet, load_network, predict_labels
 
 
 @pytest.mark.parametrize(("arch", "weights"), [("small", 92_266), ("resnet18", 11_181_642), ("resnet50", 23_528_522)])

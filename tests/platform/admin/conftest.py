@@ -11,7 +11,16 @@ from django.test import Client
 from accounts.models import AccessToken, AccountRequest, Invitation, SignUpLink, User
 from competitions.models import FreezeWindow, RulesVersion, SampleSet, Track
 from core import events
-from leaderboards.models import Evaluation, Pool, PoolPlace, Rejudging, Resamples, Snapshot, Standing
+from leaderboards.models import (
+    Evaluation,
+    FrozenLeaderboards,
+    Pool,
+    PoolPlace,
+    Rejudging,
+    Resamples,
+    Snapshot,
+    Standing,
+)
 from matches.models import Match, Piece, SampleResult, Worker, WorkerTime
 from repositories.models import Repository
 from rounds.models import Decision, Release, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning, SigningKey
@@ -58,6 +67,7 @@ class Rows:
         evaluation = self._evaluation(submission, players, match)
         if self.rounds == 1:
             repository = submission.repository
+            FrozenLeaderboards.objects.create(competition=repository.track.competition, since=self.at)
             Standing.objects.create(track=repository.track, entry=repository.entry, evaluation=evaluation, rank=1)
         Invitation.objects.create(
             team=submission.repository.entry.team,

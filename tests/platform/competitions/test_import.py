@@ -7,12 +7,15 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from PIL import Image
 
 import demo
 from accounts.models import Team, User
 from accounts.services import create_team
 from competitions.models import Competition, Entry
+from competitions.sample_store import image_hashes, samples_of
 from competitions.selectors import may_organise, rules_in_force, visible_competitions
 from competitions.services import (
     appoint_organiser,
@@ -23,6 +26,7 @@ from competitions.services import (
 )
 from competitions.toml_schema import read
 from core.errors import Refusal
+from evaluation.datasets.load import load_dataset
 
 DIGITS = tomllib.loads(Path(demo.__file__).with_name("digits.toml").read_text(encoding="utf-8"))
 
@@ -118,7 +122,77 @@ def test_organisers_see_what_is_not_public(competition: Competition, charlie: Us
     assert visible_competitions(charlie).exists()
 
 
-def test_the_example_in_the_docs_is_valid() -> None:
-    page = (Path(demo.__file__).parents[2] / "docs" / "competitions.md").read_text(encoding="utf-8")
-    found = read(tomllib.loads(page.partition("```toml\n")[2].partition("```")[0]))
-    assert found.query_rules(1).query_budget == 1000
+def secret(name: str, purpose: str, skip: int, count: int) -> dict[str, Any]:
+    """A part of the secret order of the digits' split validation, which has 200 images."""
+    values = {"source": "digits", "split": "validation", "order": "secret", "target_seed": 1}
+    return values | {"name": name, "purpose": purpose, "skip": skip, "count": count}
+
+
+def test_parts_of_a_secret_order_share_no_image_whenever_they_are_imported(db: None, document: dict[str, Any]) -> None:
+    document["sample_sets"] = [secret("public", "development", 0, 60), secret("validation", "validation", 60, 60)]
+    import_competition(document)
+    document["sample_sets"].append(secret("final", "final", 120, 70))
+    made = import_competition(document)
+    assert export_competition(made)["sample_sets"][1]["order"] == "secret"
+    first, second, third = (image_hashes(row) for row in made.sample_sets.order_by("pk"))
+    assert (len(first), len(second), len(third)) == (60, 60, 70)
+    assert len(first | second | third) == 190
+
+
+def test_a_secret_order_is_that_of_one_competition(db: None, document: dict[str, Any]) -> None:
+    document["sample_sets"] = [secret("public", "development", 0, 60), secret("validation", "validation", 60, 60)]
+    made = import_competition(document)
+    document["competition"]["slug"] = "another"
+    other = import_competition(document)
+    published = load_dataset("digits").samples("validation", 60)
+    ours, theirs = (
+        [sample.label for sample in samples_of(row.sample_sets.get(name="public"))] for row in (made, other)
+    )
+    assert ours != theirs
+    assert ours != [sample.label for sample in published]
+
+
+def test_it_rejects_more_than_the_distinct_images_of_a_split(
+    db: None, document: dict[str, Any], tmp_path: Path
+) -> None:
+    for label in ("0", "1"):
+        for number, value in enumerate((10, 20, 30 + int(label), 10)):  # three of the eight are repeated
+            folder = tmp_path / label
+            folder.mkdir(exist_ok=True)
+            Image.fromarray(np.full((64, 64, 3), value, np.uint8)).save(folder / f"{number}.png")
+    document["rules"]["classes"] = 2
+    values = secret("public", "development", 1, 4) | {"source": f"folder:{tmp_path}", "split": "all"}
+    document["sample_sets"] = [values, values | {"name": "validation", "purpose": "validation"}]
+    with pytest.raises(Refusal, match=r"5 samples were requested, but the split 'all' of .* has 4 images"):
+        import_competition(document)
+
+
+def test_it_rejects_an_import_beside_another_one(db: None, document: dict[str, Any]) -> None:
+    """Its samples are drawn with another salt than that of the competition, which came first."""
+
+    def come_second() -> str:
+        import_competition(document)
+        return "5" * 64
+
+    with pytest.raises(Refusal, match="at the same time") as refused:
+        import_competition(document, new_salt=come_second)
+    assert refused.value.fix == "import the file again"
+
+
+def test_the_competition_of_2018_has_disjoint_sets_of_the_sizes_of_2018(root: Path) -> None:
+    document = read(tomllib.loads((root / "competitions" / "avc-2018.toml").read_text(encoding="utf-8")))
+    sets = {values["name"]: range(values["skip"], values["skip"] + values["count"]) for values in document.sample_sets}
+    assert {name: len(part) for name, part in sets.items()} == {
+        "development": 500,
+        "validation": 200,
+        "test-1": 200,
+        "test-2": 200,
+        "final": 500,
+    }
+    numbers = [number for part in sets.values() for number in part]
+    assert len(numbers) == len(set(numbers))
+    assert max(numbers) < 10_000
+    assert {values["order"] for values in document.sample_sets} == {"secret"}
+    rules = document.query_rules(1)
+    assert (rules.query_budget, rules.classes, rules.opponents, tuple(rules.shape)) == (1000, 200, 5, (64, 64, 3))
+    assert all(values["quota"] == 5 for values in document.tracks.values())

@@ -15,14 +15,16 @@ from competitions.models import Competition
 from competitions.services import export_competition, import_competition
 from competitions.smoke_opponents import unpack_opponent
 from core.errors import Refusal
+from evaluation.baselines.catalogue import find_baseline
 
 DIGITS = Path(demo.__file__).with_name("digits.toml").read_text(encoding="utf-8")
 
 
 @pytest.fixture
-def model(root: Path, tmp_path: Path) -> Path:
+def model(tmp_path: Path) -> Path:
     """A directory with a submission to the model track."""
-    copied: Path = shutil.copytree(root / "evaluation/baselines/numpy-classifier", tmp_path / "mine")
+    copied = tmp_path / "mine"
+    find_baseline("numpy-classifier").assemble(copied)
     (copied / "run.sh").write_text("exec python main.py")
     (copied / "run.sh").chmod(0o755)
     return copied

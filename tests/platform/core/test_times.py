@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 
@@ -52,3 +54,11 @@ def test_the_end_of_a_freeze_reads_the_same_in_a_push_the_admin_and_a_page(
     assert "accepted again from 2026-11-21 12:31 UTC" in refusal_text(pushed.value, the_clock.at)
     assert "already ends at 2026-11-21 12:31 UTC" in extended.value.problem
     assert ">21 Nov 2026, 12:31 UTC</time>" in moment(ends)
+
+
+def test_times_are_written_in_one_module(root: Path) -> None:
+    """A format with %Y or %M, a division into minutes, or Django's filter elsewhere would be another way."""
+    own = re.compile(r"strftime|:%[YmdHMSb]|// 60|\|\s*(date|time|timesince|timeuntil)\b")
+    sources = [each for ending in ("py", "html", "txt") for each in (root / "platform").rglob(f"*.{ending}")]
+    places = {each.relative_to(root).as_posix() for each in sources if own.search(each.read_text(encoding="utf-8"))}
+    assert places == {"platform/core/times.py"}

@@ -11,11 +11,11 @@ import pytest
 from django.test import Client
 
 from accounts.models import Membership, Team, User
-from competitions.models import Competition, Entry, Track
+from competitions.models import Entry, Track
 from core.errors import Refusal
 from core.models import Event
 from leaderboards import services
-from leaderboards.models import Pool, Snapshot
+from leaderboards.models import FrozenLeaderboards, Pool, Snapshot
 from leaderboards.selectors import board, public_evaluation_of
 from submissions.models import Submission
 
@@ -152,7 +152,7 @@ def test_a_score_does_not_vanish_while_it_is_measured_again(scenario: Scenario, 
 def test_a_score_does_not_vanish_when_its_submission_is_withdrawn_while_it_is_measured_again(
     scenario: Scenario, the_clock: FakeClock, olga: User
 ) -> None:
-    since = Competition.objects.get().leaderboards_frozen_since
+    since = FrozenLeaderboards.objects.get().since
     assert since is not None
     scenario.env.pool("untargeted", "another")
     services.re_evaluate(submission=scenario.old, by=olga, reason="a test")

@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from accounts.models import Membership, User
 from competitions.models import SampleSet
 from leaderboards import services
-from leaderboards.models import Evaluation, Pool
+from leaderboards.models import Evaluation, FrozenLeaderboards, Pool
 from leaderboards.selectors import luck_of, luck_on
 from matches.models import Match
 from submissions.models import Submission
@@ -151,7 +151,7 @@ def test_what_a_frozen_leaderboard_hides_is_not_counted(
     owls = env.entry("owls")
     scored(env, env.submission(owls, "model", alice))
     since = the_clock.at
-    owls.competition.leaderboards_frozen_since = since
+    FrozenLeaderboards.objects.create(competition=owls.competition, since=since)
     the_clock.at += timedelta(hours=1)
     scored(env, env.submission(owls, "model", alice))
     board = luck_on(env.tracks["model"], ["owls"], until=since)

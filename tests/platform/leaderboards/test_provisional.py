@@ -150,7 +150,7 @@ def test_others_do_not_wait_for_pieces_that_no_worker_can_play(
 ) -> None:
     sweep()
     if state == "rests":
-        Piece.objects.filter(state="waiting").update(lease_until=the_clock.at + timedelta(seconds=10))
+        Piece.objects.filter(state="waiting").update(paused_until=the_clock.at + timedelta(seconds=10))
     elif state == "needs a GPU":
         Match.objects.filter(state="waiting").update(needs_gpu=True)
     assert unrefined() == (None if state == "could be played" else ranked[2])

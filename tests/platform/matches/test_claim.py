@@ -12,12 +12,13 @@ import pytest
 from django.db import connections
 
 from competitions.models import SampleSet
+from core.lease import LostClaimError
 from core.models import Event
 from evaluation.domain.results import AuditReport
 from matches import queue
 from matches.models import Match, Piece, SampleResult, Worker
 from matches.piece_result import PlayedPiece
-from matches.queue import Claim, LostClaimError
+from matches.queue import Claim
 from matches.selectors import queue_of
 from matches.services import ensure_match
 
@@ -68,7 +69,7 @@ def state_of(match: Match) -> str:
 
 def test_it_works(match: Match, one: Worker) -> None:
     claim = claimed(one)
-    assert (claim.piece.number, claim.fence) == (0, 1)
+    assert (claim.piece.number, claim.piece.fence) == (0, 1)
     row = match.pieces.get(number=0)
     assert (row.state, row.worker, row.fence) == ("claimed", one, 1)
     assert state_of(match) == "playing"
@@ -130,7 +131,7 @@ def test_a_heartbeat_renews_the_lease(match: Match, one: Worker, the_clock: Cloc
     claim = claimed(one)
     for _ in range(4):
         the_clock.forward(seconds=20)
-        assert queue.heartbeat(claim)
+        assert claim.piece.renew()
     assert queue.expire() == 0
 
 
@@ -140,9 +141,9 @@ def test_a_piece_without_a_heartbeat_goes_to_another_worker(
     lost = claimed(one)
     the_clock.forward(seconds=31)
     taken = claimed(two)
-    assert (taken.piece, taken.fence, taken.piece.faults) == (lost.piece, 2, 1)
+    assert (taken.piece, taken.piece.fence, taken.piece.faults) == (lost.piece, 2, 1)
     assert "no heartbeat from" in Event.objects.get(verb="return_piece").reason
-    assert not queue.heartbeat(lost)
+    assert not lost.piece.renew()
     assert not queue.release_claim(lost)
     assert not queue.release_claim(lost, fault="too late")
     with pytest.raises(LostClaimError):

@@ -104,7 +104,7 @@ def play(
         claim = queue.claim(worker)
         assert claim is not None
         teams.clock.forward(seconds=seconds)
-        assert queue.heartbeat(claim)
+        assert claim.piece.renew()
         queue.commit(claim, played(claim.piece))
         return claim.piece.entry.team.slug if claim.piece.entry else "none"
 
@@ -198,7 +198,7 @@ def test_rejudgings_have_the_share_of_one_team(teams: Queue, play: Callable[...,
 def test_low_priority_waits_an_hour_for_other_teams(teams: Queue, play: Callable[..., str]) -> None:
     owls, house = teams.team("owls"), teams.team("house")
     (late,) = teams.requests(house)
-    late.pieces.update(queued_at=teams.clock.at + queue.LEASE * 120)
+    late.pieces.update(queued_at=teams.clock.at + Piece.LEASE * 120)
     teams.requests(owls, 2)
     assert [play() for _ in range(2)] == ["owls"] * 2
     teams.clock.forward(hours=1)

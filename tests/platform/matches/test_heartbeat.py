@@ -23,7 +23,7 @@ class Clock(Protocol):
 def test_it_works(match: Match, the_clock: Clock, make_worker: Callable[..., Worker]) -> None:
     worker = make_worker()
     heartbeat = Heartbeat(worker)
-    assert heartbeat.hold(queue.claim(worker))
+    assert heartbeat.hold_claim(queue.claim(worker))
     the_clock.forward(seconds=20)
     heartbeat.beat()
     the_clock.forward(seconds=20)
@@ -35,7 +35,7 @@ def test_the_lease_of_a_hanging_claim_is_not_renewed(
 ) -> None:
     worker = make_worker()
     heartbeat = Heartbeat(worker)
-    claim = heartbeat.hold(queue.claim(worker))
+    claim = heartbeat.hold_claim(queue.claim(worker))
     assert claim is not None
     longest = longest_seconds(query_rules(match.rules.values, match.rules.version), claim.piece.count, 1.0)
     the_clock.forward(seconds=longest - 1)

@@ -46,7 +46,7 @@ def test_it_works(match: Match, worker: Worker) -> None:
 def test_a_claimed_piece_of_a_suspended_match_is_committed(match: Match, worker: Worker, played: Played) -> None:
     claim = claimed(worker)
     suspend(Match.objects.all())
-    assert queue.heartbeat(claim)
+    assert claim.piece.renew()
     queue.commit(claim, played(claim.piece))
     assert (state_of(match), SampleResult.objects.count()) == ("suspended", 2)
     resume(Match.objects.all())

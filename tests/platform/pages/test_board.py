@@ -13,7 +13,7 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import Team, User
 from competitions.models import Competition, Entry, RulesVersion, Track
 from leaderboards.board_freeze import take_snapshot
-from leaderboards.models import Evaluation, Pool, PoolPlace, Snapshot, Standing
+from leaderboards.models import Evaluation, FrozenLeaderboards, Pool, PoolPlace, Snapshot, Standing
 from repositories.models import Repository
 from submissions.models import Player, Submission
 
@@ -120,7 +120,7 @@ def test_a_snapshot_without_newer_columns_is_shown(
     later = {*("opponents", "met", "value_all", "held", "clean_wrong", "pool", "rank_low", "rank_high", "separated")}
     rows = [{name: row[name] for name in row if name not in later} | {"provisional": True} for row in made.rows]
     Snapshot.objects.filter(pk=made.pk).update(rows=rows)
-    Competition.objects.update(leaderboards_frozen_since=made.made_at)
+    FrozenLeaderboards.objects.create(competition=made.track.competition, since=made.made_at)
     page = client.get(BOARD).content.decode()
     assert 'data-name="Held">2<' in page
     assert ">provisional<" in page

@@ -14,9 +14,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Team, User
-from competitions.models import Competition, Entry, RulesVersion, Track
+from competitions.models import Entry, RulesVersion, Track
 from leaderboards.board_freeze import take_snapshot
-from leaderboards.models import Evaluation, Pool, Standing
+from leaderboards.models import Evaluation, FrozenLeaderboards, Pool, Standing
 from leaderboards.services import recompute
 from repositories.models import Repository
 from submissions.models import Submission
@@ -192,7 +192,7 @@ def test_no_past_time_shows_what_a_freeze_hides(client: Client, three: dict[str,
     type(kept).objects.filter(pk=kept.pk).update(
         made_at=since, rows=[row for row in kept.rows if row["team"] != "Ants"]
     )
-    Competition.objects.update(leaderboards_frozen_since=since)
+    FrozenLeaderboards.objects.create(competition=track.competition, since=since)
     for query in ("", at(4), at(1), "?sort=team", "?q=a"):
         page = client.get(BOARD + query).content.decode()
         assert "/teams/ants" not in page, query

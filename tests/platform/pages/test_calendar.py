@@ -10,8 +10,8 @@ from django.test import Client
 
 from accounts.models import User
 from competitions.models import Competition, FreezeWindow
+from core.times import until
 from pages.calendar import reopening
-from pages.templatetags.gauntlet import until
 from rounds.models import Round
 from submissions.models import Submission
 
@@ -82,12 +82,14 @@ def test_windows_without_a_gap_are_one_freeze(competition: Competition, the_cloc
     [
         (51 * 3600, "in 2 d 3 h"),
         (86400, "in 1 d 0 h"),
-        (3 * 3600 + 5 * 60 + 59, "in 3 h 5 min"),
+        (2 * 86400 + 1, "in 2 d 1 h"),
+        (86400 - 1, "in 1 d 0 h"),
+        (3 * 3600 + 5 * 60 + 59, "in 3 h 6 min"),
         (41 * 60, "in 41 min"),
-        (59, "in less than a minute"),
+        (59, "in 1 min"),
         (0, "now"),
         (-5, "now"),
     ],
 )
-def test_countdowns_have_two_units(seconds: float, words: str) -> None:
+def test_countdowns_have_two_units_and_end_no_earlier_than_they_say(seconds: float, words: str) -> None:
     assert until(seconds) == words

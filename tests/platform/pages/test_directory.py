@@ -14,7 +14,7 @@ from accounts.models import Membership, Team, User
 from competitions.models import Competition, Entry, FreezeWindow, Track
 from core import clock
 from leaderboards.board_freeze import take_snapshot
-from leaderboards.models import Evaluation, Standing
+from leaderboards.models import Evaluation, FrozenLeaderboards, Standing
 from repositories.models import Repository
 from submissions.models import Submission
 from tests.platform.conftest import NOON, FakeClock
@@ -124,12 +124,11 @@ def test_coming_and_ended_competitions_are_apart(client: Client, shown: dict[str
 
 @pytest.mark.parametrize("address", ["/", "/competitions", "/leaderboards"])
 def test_queries_do_not_grow_with_competitions(client: Client, shown: dict[str, Submission], address: str) -> None:
-    opened("first")
-    Competition.objects.filter(slug="first").update(leaderboards_frozen_since=clock.now())
+    FrozenLeaderboards.objects.create(competition=opened("first"), since=clock.now())
     before = queries_of(client, address)
     for number in range(4):
         copied(shown["scored"], f"busy-{number}")
-    Competition.objects.filter(slug="busy-1").update(leaderboards_frozen_since=clock.now())
+    FrozenLeaderboards.objects.create(competition=Competition.objects.get(slug="busy-1"), since=clock.now())
     assert queries_of(client, address) == before
     assert before <= 15
 
@@ -138,7 +137,7 @@ def test_a_frozen_leaderboard_is_frozen_in_every_list(
     client: Client, shown: dict[str, Submission], tracks: dict[str, Track], olga: User
 ) -> None:
     kept = take_snapshot(track=tracks["model"], reason="before the final")
-    Competition.objects.update(leaderboards_frozen_since=kept.made_at)
+    FrozenLeaderboards.objects.create(competition=kept.track.competition, since=kept.made_at)
     Evaluation.objects.update(value=9.5, low=9.0, high=10.0)
     for address in ("/", "/leaderboards", "/competitions/digits"):
         page = text_of(client, address)

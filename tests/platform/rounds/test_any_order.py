@@ -41,7 +41,7 @@ from core.errors import Refusal
 from core.models import Event
 from leaderboards import services as boards
 from leaderboards.models import Evaluation, Rejudging, Standing
-from leaderboards.selectors import NEWEST, board, public_evaluation_of, unresolved
+from leaderboards.selectors import NEWEST, board, frozen_since, public_evaluation_of, unresolved
 from leaderboards.tasks import sweep
 from matches import queue
 from matches.models import Match
@@ -434,7 +434,7 @@ class Site(RuleBasedStateMachine):
     @rule()
     def look_at_rounds(self) -> None:
         """The order of a frozen board is visible in the first panel only, and nowhere else before a bundle."""
-        since = Competition.objects.get().leaderboards_frozen_since
+        since = frozen_since(Competition.objects.get())
         assert since is not None
         for round_ in Round.objects.filter(state="published", window__starts_at__gte=since):
             page = self.client.get(f"/competitions/digits/rounds/{round_.number}?track=model")

@@ -63,7 +63,7 @@ def test_it_finds_places_that_were_changed_later(published: Round) -> None:
 
 
 def test_it_finds_a_pool_that_is_missing(env: RoundFixture, published: Round) -> None:
-    env.tracks["model"].pools.filter(number=2).update(number=7)
-    assert "pool 2 of digits/model, which it made, is missing" in [
+    env.tracks["model"].pools.filter(number=2).delete()
+    assert "the pool of digits/model that it made is missing" in [
         each.problem for each in services.verify().differences
     ]

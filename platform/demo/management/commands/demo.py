@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from argparse import ArgumentParser
@@ -42,10 +43,13 @@ class Command(BaseCommand):
             help="maximal seconds for all scores, and for each round (default 1800)",
         )
         parser.add_argument("--competition", type=Path, default=COMPETITION_FILE, help="use another TOML file")
+        parser.add_argument("--data", type=Path, help="folder of the data sets that the file names without a path")
 
     def handle(self, *args: Any, **given: Any) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):  # SIGINT too: a shell starts background jobs with it ignored
             signal.signal(number, _interrupt)
+        if given["data"] is not None:
+            os.environ["GAUNTLET_DATA"] = str(given["data"].resolve())
         supervisor = Supervisor(port=given["port"], processes=given["processes"], logs=settings.STATE / "logs")
         site = DemoSite(
             supervisor=supervisor,

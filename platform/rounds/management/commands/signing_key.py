@@ -8,7 +8,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from core.errors import GauntletError
-from rounds.signing_keys import all_keys, date_of, key_id, replace_lost, rotate
+from core.times import for_programs
+from rounds.signing_keys import all_keys, key_id, replace_lost, rotate
 
 
 class Command(BaseCommand):
@@ -31,6 +32,6 @@ class Command(BaseCommand):
             if change:
                 change(by=None, reason=given["reason"])
             for key in all_keys():
-                self.stdout.write(f"{key_id(key.public)} {date_of(key.made_at)} {key.public}")
+                self.stdout.write(f"{key_id(key.public)} {for_programs(key.made_at)} {key.public}")
         except GauntletError as error:
             raise CommandError(str(error)) from error

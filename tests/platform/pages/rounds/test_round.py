@@ -11,6 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
 from competitions.models import Competition, RulesVersion
+from leaderboards.models import FrozenLeaderboards
 from matches.models import Match, Piece
 from rounds.models import Round, RoundEntry, RoundMatch, RoundStage, RoundWarning
 from submissions.models import Submission
@@ -103,13 +104,13 @@ def test_the_first_panel_is_hidden_while_leaderboards_are_frozen(client: Client,
     panel = "<li><b>Player untargeted-1</b></li>"
     shown = page_of(client).count(panel)
     window = played.window
-    Competition.objects.update(leaderboards_frozen_since=window.starts_at + timedelta(seconds=1))
+    FrozenLeaderboards.objects.create(competition=window.competition, since=window.starts_at + timedelta(seconds=1))
     assert page_of(client).count(panel) == shown, "the boards were public when the round was frozen"
-    Competition.objects.update(leaderboards_frozen_since=window.starts_at)
+    FrozenLeaderboards.objects.update(since=window.starts_at)
     assert page_of(client).count(panel) == shown - 1
     client.force_login(olga)
     assert page_of(client).count(panel) == shown
-    Competition.objects.update(leaderboards_frozen_since=None)
+    FrozenLeaderboards.objects.all().delete()
     client.logout()
     assert page_of(client).count(panel) == shown
 

@@ -16,6 +16,7 @@ from core import clock, object_store
 from core.errors import Refusal
 from core.models import Event
 from core.times import in_words
+from leaderboards.models import FrozenLeaderboards
 from leaderboards.services import freeze_leaderboards
 from matches.models import Match, SampleResult
 from repositories.http.concurrency import ANYBODY, LIMITER
@@ -88,7 +89,7 @@ def test_images_of_a_pair_are_made_once_and_again_where_they_are_lost(published:
     SampleResult.objects.all().delete()
     published.pair.sample_results.create(piece=published.pair.pieces.get(number=0), sample=0, **ROW)
     assert (_content(published.round, part), object_store.get(made)) == (content, content)
-    object_store.path_of(made).unlink()
+    object_store.remove(made)
     assert _content(published.round, part) != content
 
 
@@ -186,11 +187,11 @@ def test_it_rejects_images_that_are_in_a_set_in_use(
 
 
 def test_it_rejects_a_bundle_while_leaderboards_are_frozen(published: Final, olga: User) -> None:
-    Competition.objects.update(leaderboards_frozen_since=clock.now())
+    FrozenLeaderboards.objects.create(competition=published.round.competition, since=clock.now())
     with pytest.raises(Refusal, match="reveal frozen leaderboards") as caught:
         release(round_=published.round, part="bundle", by=olga, reason="the end")
     assert caught.value.fix == "unfreeze the leaderboards first"
-    Competition.objects.update(leaderboards_frozen_since=None)
+    FrozenLeaderboards.objects.all().delete()
     release(round_=published.round, part="bundle", by=olga, reason="the end")
 
 

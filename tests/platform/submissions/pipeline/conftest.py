@@ -11,7 +11,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import User
-from core import notify
+from core import lease, notify
 from evaluation.builder.base import LogLine
 from evaluation.builder.in_place_builder import InPlaceBuilder
 from evaluation.domain.players import Player as EnginePlayer
@@ -99,7 +99,7 @@ def build_with(monkeypatch: pytest.MonkeyPatch) -> BuildWith:
                 return super().build(source, on_log=on_log)
 
         monkeypatch.setattr(player_builds, "choose_builder", lambda name, store: Builder())
-        monkeypatch.setattr(pipeline, "RENEW_SECONDS", 0.0)
+        monkeypatch.setattr(lease, "BEAT_SECONDS", 0.0)
         monkeypatch.setattr(pipeline, "FLUSH_SECONDS", 0.05)
 
     return choose

@@ -14,6 +14,7 @@ from django.db import connection
 from pytest_django import Settings
 
 from core.errors import Fault
+from evaluation.baselines.catalogue import find_baseline
 from evaluation.builder.base import LogLine
 from evaluation.domain.errors import SlowBuildRefusal
 from evaluation.sandbox.state_directory import state_directory
@@ -63,8 +64,8 @@ def slot_of(submission: Submission) -> str:
     return QuotaSlot.objects.get(submission=submission).state
 
 
-def test_it_works(submit: Submit, notifications: Notifications, root: Path) -> None:
-    submission = advanced(submit("model", root / "evaluation/baselines/numpy-classifier"))
+def test_it_works(submit: Submit, notifications: Notifications) -> None:
+    submission = advanced(submit("model", find_baseline("numpy-classifier").repository()))
 
     assert submission.state == Submission.State.READY, submission.problem
     assert submission.deadline is None
@@ -117,8 +118,8 @@ def test_output_of_a_player_is_readable_while_it_is_checked(submit: Submit) -> N
     assert states == [Submission.State.CHECKING]
 
 
-def test_equal_content_is_the_same_player(submit: Submit, root: Path) -> None:
-    baseline = root / "evaluation/baselines/numpy-classifier"
+def test_equal_content_is_the_same_player(submit: Submit) -> None:
+    baseline = find_baseline("numpy-classifier").repository()
     first = advanced(submit("model", baseline))
     row = player_builds.baseline_player(first.repository.track.competition, "numpy-classifier", print)
     second = advanced(submit("model", baseline))
@@ -128,9 +129,9 @@ def test_equal_content_is_the_same_player(submit: Submit, root: Path) -> None:
 
 
 @pytest.mark.parametrize("first", ["team", "site"])
-def test_a_copy_of_a_baseline_is_the_baseline_whichever_is_built_first(submit: Submit, root: Path, first: str) -> None:
+def test_a_copy_of_a_baseline_is_the_baseline_whichever_is_built_first(submit: Submit, first: str) -> None:
     """Otherwise its owner and its seeds, and with them the scores of others, would depend on which build was faster."""
-    submission = submit("model", root / "evaluation/baselines/numpy-classifier")
+    submission = submit("model", find_baseline("numpy-classifier").repository())
     track = submission.repository.track
     track.baselines = ["numpy-classifier"]
     track.save()
@@ -143,9 +144,9 @@ def test_a_copy_of_a_baseline_is_the_baseline_whichever_is_built_first(submit: S
 
 
 @pytest.mark.parametrize("kind", ["directory", "nested", "file", "link"])
-def test_committed_bytecode_is_not_part_of_a_player(submit: Submit, root: Path, tmp_path: Path, kind: str) -> None:
+def test_committed_bytecode_is_not_part_of_a_player(submit: Submit, tmp_path: Path, kind: str) -> None:
     """Python runs it in place of the source, and the digest leaves it out: other code would pass for the baseline."""
-    submission = submit("model", root / "evaluation/baselines/plain-resnet")
+    submission = submit("model", find_baseline("plain-resnet").repository())
     work = tmp_path / "work-1"
     cache = work / "code" / "__pycache__" if kind == "nested" else work / "__pycache__"
     if kind == "link":
@@ -162,8 +163,8 @@ def test_committed_bytecode_is_not_part_of_a_player(submit: Submit, root: Path, 
     assert not list(checkout.rglob("__pycache__"))
 
 
-def test_a_submission_that_is_named_as_a_baseline_later_is_one(submit: Submit, root: Path) -> None:
-    player = advanced(submit("model", root / "evaluation/baselines/numpy-classifier")).player
+def test_a_submission_that_is_named_as_a_baseline_later_is_one(submit: Submit) -> None:
+    player = advanced(submit("model", find_baseline("numpy-classifier").repository())).player
     assert player is not None
     assert player.baseline == ""
     player_builds.baseline_player(player.competition, "numpy-classifier", print)
@@ -171,8 +172,8 @@ def test_a_submission_that_is_named_as_a_baseline_later_is_one(submit: Submit, r
     assert player.baseline == "numpy-classifier"
 
 
-def test_a_modified_checkout_is_checked_out_again(submit: Submit, root: Path) -> None:
-    player = advanced(submit("model", root / "evaluation/baselines/numpy-classifier")).player
+def test_a_modified_checkout_is_checked_out_again(submit: Submit) -> None:
+    player = advanced(submit("model", find_baseline("numpy-classifier").repository())).player
     assert player is not None
     directory = player_builds.ready_player(player, print).directory
     assert directory is not None
@@ -182,8 +183,8 @@ def test_a_modified_checkout_is_checked_out_again(submit: Submit, root: Path) ->
     assert "serve_model" in (directory / "main.py").read_text()
 
 
-def test_it_rejects_to_start_a_player_with_another_digest(submit: Submit, root: Path) -> None:
-    player = advanced(submit("model", root / "evaluation/baselines/numpy-classifier")).player
+def test_it_rejects_to_start_a_player_with_another_digest(submit: Submit) -> None:
+    player = advanced(submit("model", find_baseline("numpy-classifier").repository())).player
     assert player is not None
     player.digest = "sha256:of-another-base-image"
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.errors import Fault
 from core.models import Event
+from evaluation.baselines.catalogue import find_baseline
 from evaluation.builder.base import LogLine
 from submissions import host_checks, pipeline
 from submissions.models import Host, QuotaSlot, Submission
@@ -43,8 +43,8 @@ def host_events() -> list[str]:
 
 
 @pytest.mark.usefixtures("no_pauses")
-def test_a_smoke_test_on_a_broken_host_costs_the_team_nothing(submit: Submit, root: Path, sandbox_program: Any) -> None:
-    submission = submit("model", root / "evaluation/baselines/numpy-classifier")
+def test_a_smoke_test_on_a_broken_host_costs_the_team_nothing(submit: Submit, sandbox_program: Any) -> None:
+    submission = submit("model", find_baseline("numpy-classifier").repository())
     sandbox_program.remove()
     for _ in range(5):
         assert advanced(submission).state == Submission.State.RECEIVED

@@ -17,6 +17,7 @@ from pytest_django import Settings
 from competitions.models import Competition
 from core import clock, object_store
 from core.errors import Fault
+from evaluation.baselines.catalogue import find_baseline
 from evaluation.sandbox.docker import DockerSandbox
 from submissions import image_collection, pipeline, player_builds
 from submissions.models import Player, Submission
@@ -37,8 +38,8 @@ def sandbox(settings: Settings) -> DockerSandbox:
 
 
 @pytest.mark.parametrize(("track", "name"), [("model", "numpy-classifier"), ("untargeted", "gaussian-noise")])
-def test_it_works(submit: Submit, root: Path, track: str, name: str) -> None:
-    submission = submit(track, root / "evaluation/baselines" / name)
+def test_it_works(submit: Submit, track: str, name: str) -> None:
+    submission = submit(track, find_baseline(name).repository())
 
     pipeline.advance(submission.pk)
 

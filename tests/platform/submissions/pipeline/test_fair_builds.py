@@ -63,7 +63,7 @@ def build(the_clock: Clock) -> Callable[..., str]:
             made = build_queue.claim(key, "builder")
             if made is not None:
                 the_clock.forward(seconds=seconds)
-                build_queue.hold(made)
+                made.renew()
                 if outcome == build_queue.FAULT:
                     build_queue.release_claim(made, outcome, "a test")
                 else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -11,6 +10,7 @@ from accounts.models import Team, User
 from competitions.models import Competition, Entry, Track
 from core import clock
 from core.errors import Fault
+from evaluation.baselines.catalogue import find_baseline
 from evaluation.builder.base import LogLine
 from repositories.models import Repository
 from submissions import tasks
@@ -24,9 +24,9 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 
 @pytest.fixture
-def low_priority(submit: Submit, root: Path) -> Submission:
+def low_priority(submit: Submit) -> Submission:
     """A submission of the Owls, who have low priority."""
-    made = submit("model", root / "evaluation/baselines/numpy-classifier")
+    made = submit("model", find_baseline("numpy-classifier").repository())
     Entry.objects.update(low_priority=True)
     return made
 

@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,9 +20,10 @@ from pytest_django import Settings
 
 from accounts.models import User
 from competitions.models import SampleSet
-from core import clock
+from core import clock, lease
 from core.errors import Fault
 from core.models import Event
+from evaluation.baselines.catalogue import find_baseline
 from evaluation.builder.base import LogLine
 from evaluation.domain.errors import SlowBuildRefusal
 from leaderboards.quota_check import differing_slots
@@ -44,9 +44,9 @@ BuildWith = Callable[[Callable[[LogLine], None]], None]
 
 
 @pytest.fixture
-def submission(submit: Submit, root: Path) -> Submission:
+def submission(submit: Submit) -> Submission:
     """A valid, received submission."""
-    return submit("model", root / "evaluation/baselines/numpy-classifier")
+    return submit("model", find_baseline("numpy-classifier").repository())
 
 
 def advanced(submission: Submission) -> Submission:
@@ -79,7 +79,7 @@ def test_an_endless_build_is_a_platform_error_at_its_deadline(
         build_queue.sweep()
         talk_for_ever(on_log)
 
-    monkeypatch.setattr(pipeline, "RENEW_SECONDS", 3600.0)  # otherwise the lease may be renewed before the sweep
+    monkeypatch.setattr(lease, "BEAT_SECONDS", 3600.0)  # otherwise the lease may be renewed before the sweep
     build_with(hang)
     advanced(submission)
 
@@ -121,7 +121,7 @@ def test_a_killed_worker_costs_only_an_attempt(
     build_queue.sweep()
     submission.refresh_from_db()
     assert submission.state == Submission.State.BUILDING, "the lease still runs"
-    monkeypatch.setattr(clock, "database_now", lambda: timezone.now() + build_queue.LEASE)
+    monkeypatch.setattr(clock, "database_now", lambda: timezone.now() + Build.LEASE)
     build_queue.sweep()
     build_queue.sweep()
 
@@ -157,7 +157,7 @@ def test_a_worker_without_its_lease_writes_nothing(
     submission: Submission, build_with: BuildWith, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stall(on_log: LogLine) -> None:
-        monkeypatch.setattr(pipeline._LeaseKeeper, "require", lambda keeper: None)
+        monkeypatch.setattr(pipeline._Heartbeat, "require", lambda heartbeat: None)
         Build.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
         build_queue.sweep()
         on_log("too late")
@@ -165,7 +165,7 @@ def test_a_worker_without_its_lease_writes_nothing(
 
     build_with(stall)
     # otherwise the lease may be renewed before the sweep, also by a flush of the log
-    monkeypatch.setattr(pipeline, "RENEW_SECONDS", 3600.0)
+    monkeypatch.setattr(lease, "BEAT_SECONDS", 3600.0)
     monkeypatch.setattr(pipeline, "FLUSH_SECONDS", 3600.0)
     advanced(submission)
 
@@ -181,7 +181,7 @@ def test_a_lease_renewed_during_the_sweep_is_kept(submission: Submission, monkey
     lock = quota_ledger.lock
 
     def renew_first(repository: Repository) -> None:
-        build_queue.hold(build)
+        build.renew()
         lock(repository)
 
     monkeypatch.setattr(quota_ledger, "lock", renew_first)
@@ -192,9 +192,9 @@ def test_a_lease_renewed_during_the_sweep_is_kept(submission: Submission, monkey
 
 
 def test_a_submission_that_cannot_be_swept_does_not_stop_the_others(
-    submission: Submission, submit: Submit, root: Path, monkeypatch: pytest.MonkeyPatch
+    submission: Submission, submit: Submit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = submit("untargeted", root / "evaluation/baselines/gaussian-noise")
+    other = submit("untargeted", find_baseline("gaussian-noise").repository())
     Submission.objects.update(deadline=timezone.now() - timedelta(seconds=1))
     lock = quota_ledger.lock
 
@@ -215,15 +215,15 @@ def test_the_lease_is_renewed_after_the_database_is_available_again(
 ) -> None:
     back = threading.Event()
     errors = [InterfaceError("the connection is closed"), OperationalError("the server ended it")]
-    hold = build_queue.hold
+    renew = Build.renew
 
-    def hold_when_back(build: Build) -> bool:
+    def renew_when_back(build: Build) -> bool:
         if errors:
             raise errors.pop()
         back.set()
-        return hold(build)
+        return renew(build)
 
-    monkeypatch.setattr(build_queue, "hold", hold_when_back)
+    monkeypatch.setattr(Build, "renew", renew_when_back)
     build_with(lambda on_log: on_log("renewed" if back.wait(20) else "never renewed"))
     advanced(submission)
 
@@ -308,7 +308,8 @@ WORKER = """
     from pathlib import Path
     from django.conf import settings
     settings.DATABASES["default"]["NAME"] = os.environ["TEST_DATABASE"]
-    settings.REPOSITORIES, settings.OBJECTS, settings.CHECKOUTS = map(Path, os.environ["TEST_FOLDERS"].split(":"))
+    settings.REPOSITORIES, settings.CHECKOUTS, objects = map(Path, os.environ["TEST_FOLDERS"].split(":"))
+    settings.STORAGES["objects"]["OPTIONS"]["location"] = objects
     settings.SANDBOX = "process"
     import django
     django.setup()
@@ -326,7 +327,7 @@ WORKER = """
 
 
 def _as_here(settings: Settings) -> dict[str, str]:
-    folders = (settings.REPOSITORIES, settings.OBJECTS, settings.CHECKOUTS)
+    folders = (settings.REPOSITORIES, settings.CHECKOUTS, settings.STORAGES["objects"]["OPTIONS"]["location"])
     return dict(os.environ) | {
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "TEST_DATABASE": str(connection.settings_dict["NAME"]),

@@ -71,7 +71,7 @@ def test_a_log_ends_with_its_build(build: Build) -> None:
     writer = LogWriter(build)
     writer.write("last")
     writer.close()
-    build_queue.leave(build)
+    build_queue.stop(build.submission)
 
     assert log_lines(build).over
     assert not log_lines(build, limit=0).over
@@ -110,7 +110,7 @@ def test_it_rejects_lines_of_a_build_that_another_worker_holds(build: Build) -> 
     writer = LogWriter(build)
     writer.write("in time")
     writer.flush()
-    build_queue.leave(build)
+    build_queue.stop(build.submission)
     writer.write("too late")
     writer.close()
 

@@ -83,7 +83,7 @@ def test_a_builder_with_a_fast_clock_fails_no_build(
     for _ in range(3):
         the_clock.forward(seconds=50)
         build_queue.sweep()
-        assert build_queue.hold(build)
+        assert build.renew()
     submission.refresh_from_db()
     assert (submission.state, submission.builds.get().outcome) == ("building", "")
     build_queue.refuse(build, "build_failed", "a test", "none")

@@ -1,0 +1,1 @@
+"""Files that several bundled submissions contain; `evaluation.baselines.catalogue` says which ones."""

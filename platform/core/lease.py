@@ -1,0 +1,116 @@
+"""Leases: how one worker at a time holds a row of work, a piece or a build.
+
+1. Claim: one conditional UPDATE, which only one of several workers wins, sets `lease_until`.
+2. Heartbeat: a thread of the worker renews the lease while the work goes on.
+3. Fence: the holder writes only by `held` and `release`, which find no row once the claim is lost.
+4. Expiry: a sweep returns rows without a heartbeat to the queue.
+
+The clock of the database decides, so that no host's clock matters.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from contextvars import copy_context
+from datetime import datetime, timedelta
+from types import TracebackType
+from typing import Any, ClassVar, Self
+
+from django.db import Error, close_old_connections, connection, models
+from django.db.models import QuerySet
+
+from core import clock
+
+BEAT_SECONDS = 5.0
+"""Interval of the renewals: at most a sixth of a lease, so that a few may be missed."""
+
+log = logging.getLogger(__name__)
+
+
+class LostClaimError(Exception):
+    """The row is no longer held by this worker, so nothing was written."""
+
+
+class Leased(models.Model):
+    """A row that a worker holds while `lease_until` is set. A row that is claimed more than once adds its fence."""
+
+    LEASE: ClassVar = timedelta(seconds=30)
+    """Time that a row is held without a heartbeat."""
+
+    lease_until = models.DateTimeField(null=True, blank=True)
+    """End of the lease unless it is renewed; None while no worker holds the row."""
+
+    class Meta:
+        abstract = True
+
+    def held(self) -> QuerySet[Self]:
+        """Return this row, or nothing if the claim under which it was read is lost."""
+        return type(self)._default_manager.filter(pk=self.pk, lease_until__isnull=False)
+
+    def renew(self) -> bool:
+        """Renew the lease; return False if the claim is lost."""
+        return self.held().update(lease_until=clock.database_now() + self.LEASE) == 1
+
+    def release(self, **values: Any) -> bool:
+        """Write `values` and end the lease; write nothing and return False if the claim is lost."""
+        return self.held().update(lease_until=None, **values) == 1
+
+    @classmethod
+    def expired(cls) -> QuerySet[Self]:
+        """Return the rows whose workers sent no heartbeat for the time of a lease."""
+        return cls._default_manager.filter(lease_until__lt=clock.database_now())
+
+
+class Heartbeat:
+    """A thread that renews the leases of the rows that this process holds, within a `with`."""
+
+    def __init__(self, seconds: float = BEAT_SECONDS) -> None:
+        self._seconds = seconds
+        self._held: dict[int, tuple[Leased, datetime | None]] = {}
+        self._stopped = threading.Event()
+        # with the log ids of its creator
+        self._thread = threading.Thread(target=copy_context().run, args=(self._run,), name="heartbeat", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stopped.set()
+        self._thread.join()
+
+    def hold(self, row: Leased, until: datetime | None = None) -> None:
+        """Renew the lease of `row` from now on. Work that hangs is not renewed after `until`, so that it expires."""
+        self._held[row.pk] = row, until
+
+    def holds(self, row: Leased) -> bool:
+        """Return False once the lease of `row` was lost or dropped."""
+        return row.pk in self._held
+
+    def drop(self, row: Leased) -> None:
+        """Stop renewing the lease of `row`."""
+        self._held.pop(row.pk, None)
+
+    def beat(self) -> None:
+        """Renew the leases; drop those that are lost or too old."""
+        for row, until in list(self._held.values()):
+            if until is not None and clock.database_now() >= until:
+                log.error("%s is held longer than its work may take", row)
+                self.drop(row)
+            elif not row.renew():
+                self.drop(row)
+
+    def _run(self) -> None:
+        try:
+            while not self._stopped.wait(self._seconds):
+                try:
+                    close_old_connections()
+                    self.beat()
+                except Error:  # tried again with the next beat; if it continues, the leases expire
+                    log.warning("a heartbeat was missed", exc_info=True)
+                    connection.close()  # otherwise a broken connection stays broken
+        finally:
+            connection.close()

@@ -1,0 +1,35 @@
+"""A submission on the command line: a directory, or the name of a bundled one."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from evaluation.baselines.catalogue import find_baseline
+from evaluation.cli.options import submission
+
+PLAIN = find_baseline("plain-resnet")
+
+
+def test_it_works(tmp_path: Path) -> None:
+    assert submission(str(tmp_path)) == tmp_path
+    assert submission("plain-resnet") == PLAIN.repository()
+
+
+def test_a_directory_comes_before_a_bundled_one_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plain-resnet").mkdir()
+    assert submission("plain-resnet") == Path("plain-resnet")
+
+
+def test_a_folder_of_the_catalogue_is_completed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert submission(str(PLAIN.source)) == PLAIN.repository()
+    monkeypatch.chdir(PLAIN.source.parent)
+    assert submission("plain-resnet") == submission("./plain-resnet/") == PLAIN.repository()
+
+
+def test_it_refuses_what_is_neither() -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="nowhere is not a directory, and no bundled"):
+        submission("nowhere")
