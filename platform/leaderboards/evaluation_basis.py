@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.db.models import BooleanField, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import BooleanField, Case, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
 
 from competitions.models import RulesVersion, SampleSet, Track
@@ -98,8 +98,7 @@ def ranking_basis(track: Track) -> EvaluationBasis | None:
 
 def key_in_force(track: Track) -> BasisKey | None:
     """Return the key of `ranking_basis`."""
-    basis = ranking_basis(track)
-    return basis.key if basis else None
+    return keys_in_force([track])[track.pk]
 
 
 def opposing_pool_keys(tracks: Iterable[Track]) -> dict[int, int | None]:
@@ -114,21 +113,22 @@ def opposing_pool_keys(tracks: Iterable[Track]) -> dict[int, int | None]:
 
 
 def keys_in_force(tracks: Iterable[Track]) -> dict[int, BasisKey | None]:
-    """Return the `key_in_force` of each track, by the key of the track, in three queries."""
-    tracks = list(tracks)
-    competitions = {track.competition_id for track in tracks}
-    pools = opposing_pool_keys(tracks)
-    versions = RulesVersion.objects.filter(competition__in=competitions).order_by("version")
-    rules = dict(versions.values_list("competition", "pk"))
+    """Return the key of the `ranking_basis` of each track, by the key of the track, in one query."""
+    pools = Pool.objects.filter(track__competition=OuterRef("competition")).order_by("-number").values("pk")
+    versions = RulesVersion.objects.filter(competition=OuterRef("competition")).order_by("-version").values("pk")
     sets = SampleSet.objects.filter(
-        competition__in=competitions, purpose=SampleSet.Purpose.VALIDATION, drawn_from__isnull=True
+        competition=OuterRef("competition"), purpose=SampleSet.Purpose.VALIDATION, drawn_from__isnull=True
     )
-    samples = dict(sets.order_by("pk").values_list("competition", "pk"))
-    found: dict[int, BasisKey | None] = {}
-    for track in tracks:
-        pool, version, drawn = pools[track.pk], rules.get(track.competition_id), samples.get(track.competition_id)
-        found[track.pk] = (pool, version, drawn) if pool and version and drawn else None
-    return found
+    rows = Track.objects.filter(pk__in=[track.pk for track in tracks]).values_list(
+        "pk",
+        Case(
+            When(name=Track.Name.MODEL, then=Subquery(pools.filter(track__name=Track.Name.UNTARGETED)[:1])),
+            default=Subquery(pools.filter(track__name=Track.Name.MODEL)[:1]),
+        ),
+        Subquery(versions[:1]),
+        Subquery(sets.order_by("-pk").values("pk")[:1]),
+    )
+    return {key: (pool, rules, samples) if pool and rules and samples else None for key, pool, rules, samples in rows}
 
 
 def measured_under(key: BasisKey | None) -> Q:

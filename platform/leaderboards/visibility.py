@@ -146,7 +146,7 @@ def _live_page(track: Track, page: int | str, page_rows: int, basis: EvaluationB
 
 
 def tops(tracks: Sequence[Track], count: int, *, live: Container[int]) -> dict[int, BoardPage]:
-    """Return the first `count` rows of the leaderboard of each track, by its key, in at most five queries.
+    """Return the first `count` rows of the leaderboard of each track, by its key, in at most three queries.
 
     `live` has the keys of the competitions whose live leaderboards the person sees (`seen_live`).
     """
