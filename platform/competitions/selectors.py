@@ -39,12 +39,16 @@ def sees_everything_of(user: User | AnonymousUser, entry: Entry) -> bool:
 
 def visible_competitions(user: User | AnonymousUser) -> QuerySet[Competition]:
     """Return the public competitions, for organisers also their own, for superusers all."""
-    if user.is_active and user.is_superuser:
+    return Competition.objects.filter(Q(public=True) | Q(pk__in=organised_by(user).values("pk")))
+
+
+def organised_by(user: User | AnonymousUser) -> QuerySet[Competition]:
+    """Return the competitions of which `may_organise` is true for the person."""
+    if not user.is_active:
+        return Competition.objects.none()
+    if user.is_superuser:
         return Competition.objects.all()
-    if not user.is_authenticated:
-        return Competition.objects.filter(public=True)
-    own = Organiser.objects.filter(user=user).values("competition")
-    return Competition.objects.filter(Q(public=True) | Q(pk__in=own))
+    return Competition.objects.filter(organiser_roles__user=user.pk)
 
 
 def other_team(user: User, entry: Entry) -> Team | None:

@@ -41,6 +41,27 @@ def for_programs(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
+def day(at: datetime) -> str:
+    """Return the day of `at`: "22 Nov 2026"."""
+    at = at.astimezone(UTC)
+    return f"{at.day} {at:%b %Y}"
+
+
+def ago(at: datetime, now: datetime) -> str:
+    """Return how long ago `at` is, rounded down: "3 h ago", or its day after 30 days."""
+    minutes = (now - at) // _MINUTE
+    hours, days = minutes // 60, minutes // (24 * 60)
+    if minutes < 1:
+        return "just now"
+    if hours < 1:
+        return f"{minutes} min ago"
+    if days < 1:
+        return f"{hours} h ago"
+    if days <= 30:
+        return f"{days} day{'s' if days > 1 else ''} ago"
+    return day(at)
+
+
 def until(seconds: float) -> str:
     """Return the time left, rounded up to the last unit shown: "in 2 d 3 h", "in 41 min", "now"."""
     minutes = ceil(seconds / 60)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.db.models import BooleanField, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import BooleanField, Case, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
 
 from competitions.models import RulesVersion, SampleSet, Track
@@ -50,8 +50,13 @@ def opposing_pools(track: Track) -> QuerySet[Pool]:
 
     Models meet untargeted attacks; attacks meet models.
     """
-    track_name = Track.Name.UNTARGETED if track.name == Track.Name.MODEL else Track.Name.MODEL
-    return Pool.objects.filter(track__competition=track.competition_id, track__name=track_name).order_by("-number")
+    return Pool.objects.filter(track__competition=track.competition_id, track__name=_opposing(track)).order_by(
+        "-number"
+    )
+
+
+def _opposing(track: Track) -> Track.Name:
+    return Track.Name.UNTARGETED if track.name == Track.Name.MODEL else Track.Name.MODEL
 
 
 def opposing_pool(track: Track) -> Pool | None:
@@ -93,8 +98,37 @@ def ranking_basis(track: Track) -> EvaluationBasis | None:
 
 def key_in_force(track: Track) -> BasisKey | None:
     """Return the key of `ranking_basis`."""
-    basis = ranking_basis(track)
-    return basis.key if basis else None
+    return keys_in_force([track])[track.pk]
+
+
+def opposing_pool_keys(tracks: Iterable[Track]) -> dict[int, int | None]:
+    """Return the key of the `opposing_pool` of each track, by the key of the track, in one query."""
+    tracks = list(tracks)
+    competitions = {track.competition_id for track in tracks}
+    made = Pool.objects.filter(track__competition__in=competitions).order_by("number")
+    newest = {
+        (competition, name): pk for competition, name, pk in made.values_list("track__competition", "track__name", "pk")
+    }  # the last one counts
+    return {track.pk: newest.get((track.competition_id, _opposing(track))) for track in tracks}
+
+
+def keys_in_force(tracks: Iterable[Track]) -> dict[int, BasisKey | None]:
+    """Return the key of the `ranking_basis` of each track, by the key of the track, in one query."""
+    pools = Pool.objects.filter(track__competition=OuterRef("competition")).order_by("-number").values("pk")
+    versions = RulesVersion.objects.filter(competition=OuterRef("competition")).order_by("-version").values("pk")
+    sets = SampleSet.objects.filter(
+        competition=OuterRef("competition"), purpose=SampleSet.Purpose.VALIDATION, drawn_from__isnull=True
+    )
+    rows = Track.objects.filter(pk__in=[track.pk for track in tracks]).values_list(
+        "pk",
+        Case(
+            When(name=Track.Name.MODEL, then=Subquery(pools.filter(track__name=Track.Name.UNTARGETED)[:1])),
+            default=Subquery(pools.filter(track__name=Track.Name.MODEL)[:1]),
+        ),
+        Subquery(versions[:1]),
+        Subquery(sets.order_by("-pk").values("pk")[:1]),
+    )
+    return {key: (pool, rules, samples) if pool and rules and samples else None for key, pool, rules, samples in rows}
 
 
 def measured_under(key: BasisKey | None) -> Q:

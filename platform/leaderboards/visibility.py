@@ -7,115 +7,28 @@ All public scores are read through this module, and by default as the public see
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
 from django.core.paginator import Paginator
-from django.db.models import Case, Count, F, Max, OuterRef, Q, QuerySet, Subquery, Value, When
-from django.db.models.functions import Coalesce
+from django.db.models import Count, F, Max, OuterRef, Q, Subquery
 
 from accounts.models import User
 from competitions.models import Competition, Entry, Track
-from competitions.selectors import may_organise
-from leaderboards.evaluation_basis import COUNTED, NEWEST, EvaluationBasis, key_in_force, measured_under
-from leaderboards.models import Evaluation, FrozenLeaderboards, PoolPlace, Standing
+from competitions.selectors import may_organise, organised_by
+from leaderboards.board_rows import BoardRow, kept_row, standing_row, standing_values, standings_of
+from leaderboards.board_views import WHOLE, BoardView, seen_through
+from leaderboards.evaluation_basis import COUNTED, NEWEST, EvaluationBasis, keys_in_force, measured_under
+from leaderboards.models import Evaluation, FrozenLeaderboards, Snapshot, Standing
+from leaderboards.past_boards import rows_at
 from leaderboards.ranking import COMPARED
 from submissions.models import Submission
 
 PAGE_ROWS = 100
 """Rows on a page of a leaderboard."""
-
-
-@dataclass(frozen=True)
-class BoardRow:
-    """Row of a leaderboard. `change` is ranks won (above 0) or lost in a day on the same basis, None if it had none.
-
-    `rules` is the version of the rules of its score, `pool` the number of the pool. `provisional`: its pool, rules or
-    samples are not the current ones, so it has no rank; it is measured again when workers are idle. The fields with
-    defaults are missing in old snapshots, in which provisional rows have ranks.
-    """
-
-    rank: int | None
-    change: int | None
-    team: str
-    team_slug: str
-    ineligible_for_prizes: bool
-    submission: int
-    title: str
-    value: float
-    low: float
-    high: float
-    samples: int
-    failures: int
-    worst_opponent: str
-    median_seconds: float
-    rules: int
-    provisional: bool
-    scored_at: datetime
-    opponents: int = 0
-    """Size of the pool; 0 where it is not known."""
-    met: int | None = None
-    """Number of opponents that count: an attack's score excludes models of its own team."""
-    value_all: float | None = None
-    """The score against all of them, where some do not count."""
-    held: int | None = None
-    """For a model, the number of samples on which no opponent found an adversarial."""
-    clean_wrong: int | None = None
-    """For a model, the number of samples that it misclassified without an attack."""
-    pool: int | None = None
-    rank_low: int | None = None
-    rank_high: int | None = None
-    """The 95 % rank interval; see `leaderboards.ranking.Place`."""
-    separated: bool | None = None
-
-    @property
-    def tries(self) -> int:
-        """Number of pairs of counted opponent and sample: `failures` is a part of it."""
-        return self.samples * (self.opponents if self.met is None else self.met)
-
-    @property
-    def fits(self) -> str:
-        """The rank interval in words: "2 to 8", "from 90"; "" if there is none."""
-        if self.rank_low is None:
-            return ""
-        if self.rank_high is None:
-            return f"from {self.rank_low}"
-        return str(self.rank_low) if self.rank_low == self.rank_high else f"{self.rank_low} to {self.rank_high}"
-
-    @property
-    def clean_accuracy(self) -> float | None:
-        """Share of samples that a model classifies correctly without an attack; None for attacks."""
-        return None if self.clean_wrong is None else 1 - self.clean_wrong / self.samples
-
-    @property
-    def not_broken(self) -> bool:
-        """Whether a model held on more than half of the samples: its score is then one of the worst cases."""
-        return self.held is not None and 2 * self.held > self.samples
-
-
-_OPPONENTS = PoolPlace.objects.filter(pool=OuterRef("evaluation__pool")).order_by().values("pool")
-_COLUMNS = {
-    "team": F("entry__team__name"),
-    "team_slug": F("entry__team__slug"),
-    "ineligible_for_prizes": F("entry__ineligible_for_prizes"),
-    "submission": F("evaluation__submission_id"),
-    "title": F("evaluation__submission__title"),
-    "value": F("evaluation__value"),
-    "low": F("evaluation__low"),
-    "high": F("evaluation__high"),
-    "samples": F("evaluation__samples"),
-    "failures": F("evaluation__failures"),
-    "worst_opponent": F("evaluation__worst_opponent__title"),
-    "median_seconds": F("evaluation__median_seconds"),
-    "rules": F("evaluation__rules__version"),
-    "scored_at": F("evaluation__finished_at"),
-    "pool": F("evaluation__pool__number"),
-    **{name: F(f"evaluation__{name}") for name in ("met", "value_all", "held", "clean_wrong")},
-    "opponents": Coalesce(Subquery(_OPPONENTS.annotate(count=Count("pk")).values("count")), 0),
-}
 
 
 @dataclass(frozen=True)
@@ -128,10 +41,10 @@ class BoardFreeze:
 
 @dataclass(frozen=True)
 class BoardPage:
-    """Page `number` of `pages`, from 1, of a leaderboard of `total` rows.
+    """Page `number` of `pages`, from 1, of a leaderboard of `total` rows, of `teams` without a filter.
 
     `highest` is the upper end of the largest interval, without models that were not broken. `frozen` is None where the
-    board is live.
+    board is live. `at` is the time of a past board, None for the current one.
     """
 
     rows: Sequence[BoardRow]
@@ -142,6 +55,8 @@ class BoardPage:
     highest: float = 0.0
     compared: int = COMPARED
     """Number of ranked rows that are compared with each other."""
+    teams: int = 0
+    at: datetime | None = None
 
 
 def frozen_since(competition: Competition) -> datetime | None:
@@ -157,6 +72,18 @@ def sees_live(user: User | AnonymousUser, competition: Competition) -> bool:
     return frozen_since(competition) is None or may_organise(user, competition)
 
 
+def seen_live(user: User | AnonymousUser, competitions: Iterable[Competition]) -> set[int]:
+    """Return the keys of the competitions whose live leaderboards the person sees, as `sees_live`.
+
+    In one query, if the competitions were read with their `frozen_leaderboards`.
+    """
+    known = list(competitions)
+    live = {each.pk for each in known if frozen_since(each) is None}
+    if len(live) < len(known):
+        live |= set(organised_by(user).values_list("pk", flat=True)) & {each.pk for each in known}
+    return live
+
+
 def board(
     track: Track,
     page: int | str = 1,
@@ -164,51 +91,123 @@ def board(
     frozen: bool | None = None,
     page_rows: int = PAGE_ROWS,
     basis: EvaluationBasis | None = None,
+    view: BoardView = WHOLE,
+    at: datetime | None = None,
 ) -> BoardPage:
     """Return a page of the track's leaderboard in a few queries; a page number out of range gives the nearest page.
 
     The public board, or with `frozen` False the live one, for people of whom `sees_live` is true. Within a tie teams
-    are listed by slug, which is no ranking. `basis` is the result of `ranking_basis`, if known.
+    are listed by slug, which is no ranking. `basis` is the result of `ranking_basis`, if known. `at` is a time in the
+    past, as in `whole_board`.
+    """
+    if at is None and view.whole and not _is_frozen(track, frozen):
+        return _live_page(track, page, page_rows, basis)
+    freeze, rows, at = whole_board(track, frozen=frozen, basis=basis, at=at)
+    paginator = Paginator(seen_through(view, rows), page_rows)
+    chosen = paginator.get_page(page)
+    highest = max((row.high for row in rows if not row.not_broken), default=0.0)
+    return BoardPage(
+        list(chosen.object_list),
+        chosen.number,
+        paginator.num_pages,
+        paginator.count,
+        freeze,
+        highest,
+        teams=len(rows),
+        at=at,
+    )
+
+
+def whole_board(
+    track: Track, *, frozen: bool | None = None, basis: EvaluationBasis | None = None, at: datetime | None = None
+) -> tuple[BoardFreeze | None, list[BoardRow], datetime | None]:
+    """Return the freeze, all rows, and the time of the track's leaderboard as of `at`, or the current one.
+
+    The time is None for the current one. A frozen board is the same at all times after its freeze.
     """
     freeze, kept = _frozen(track, frozen)
+    if at is not None and (freeze is None or at < freeze.since):
+        return None, rows_at(track, at), at
     if freeze is not None:
-        chosen = Paginator(kept, page_rows).get_page(page)
-        highest = max((row.high for row in map(_kept_row, kept) if not row.not_broken), default=0.0)
-    else:
-        paginator = Paginator(_standings(track, basis), page_rows)
-        broken = Q(evaluation__held__isnull=True) | Q(evaluation__samples__gte=2 * F("evaluation__held"))
-        highest_of = Max("evaluation__high", filter=broken)
-        known = Standing.objects.filter(track=track).aggregate(count=Count("pk"), highest=highest_of)
-        vars(paginator)["count"] = known["count"]  # so that it is not counted twice
-        chosen, highest = paginator.get_page(page), known["highest"] or 0.0
-    rows = list(map(_row if freeze is None else _kept_row, chosen.object_list))
-    paginator = chosen.paginator
-    return BoardPage(rows, chosen.number, paginator.num_pages, paginator.count, freeze, highest)
+        return freeze, list(map(kept_row, kept)), None
+    return None, list(map(standing_row, standings_of(track, basis))), None
 
 
-def best(track: Track, count: int, *, frozen: bool | None = None) -> BoardPage:
-    """Return the first `count` rows of the track's leaderboard, as in `board`."""
-    freeze, kept = _frozen(track, frozen)
-    rows = list(map(_row, _standings(track)[:count])) if freeze is None else list(map(_kept_row, kept[:count]))
-    return BoardPage(rows, 1, 1, len(rows), freeze)
+def _live_page(track: Track, page: int | str, page_rows: int, basis: EvaluationBasis | None) -> BoardPage:
+    """Return a page of the live leaderboard. Only its rows are read."""
+    paginator = Paginator(standings_of(track, basis), page_rows)
+    broken = Q(evaluation__held__isnull=True) | Q(evaluation__samples__gte=2 * F("evaluation__held"))
+    highest_of = Max("evaluation__high", filter=broken)
+    known = Standing.objects.filter(track=track).aggregate(count=Count("pk"), highest=highest_of)
+    count = vars(paginator)["count"] = known["count"]  # so that it is not counted twice
+    chosen = paginator.get_page(page)
+    rows = list(map(standing_row, chosen.object_list))
+    return BoardPage(rows, chosen.number, paginator.num_pages, count, highest=known["highest"] or 0.0, teams=count)
+
+
+def tops(tracks: Sequence[Track], count: int, *, live: Container[int]) -> dict[int, BoardPage]:
+    """Return the first `count` rows of the leaderboard of each track, by its key, in at most three queries.
+
+    `live` has the keys of the competitions whose live leaderboards the person sees (`seen_live`).
+    """
+    frozen = [track for track in tracks if track.competition_id not in live]
+    kept = _newest_snapshots(frozen)
+    shown = _top_standings([track for track in tracks if track.competition_id in live], count)
+    for track in frozen:
+        since = frozen_since(track.competition)
+        snapshot = kept.get(track.pk)
+        rows = [kept_row(values) for values in snapshot.rows[:count]] if snapshot else []
+        freeze = BoardFreeze(since, snapshot.reason if snapshot else "") if since else None
+        shown[track.pk] = BoardPage(rows, 1, 1, len(rows), freeze)
+    return shown
+
+
+def _top_standings(tracks: Sequence[Track], count: int) -> dict[int, BoardPage]:
+    if not tracks:
+        return {}
+    found: dict[int, list[BoardRow]] = {track.pk: [] for track in tracks}
+    # equal scores share a place, so a track has at least `count` rows with a place up to `count`, if it has as many
+    top = Standing.objects.filter(track__in=tracks, place__lte=count)
+    for values in standing_values(top, _in_force(tracks), "track_id"):
+        rows = found[values.pop("track_id")]
+        if len(rows) < count:
+            rows.append(standing_row(values))
+    return {track: BoardPage(rows, 1, 1, len(rows)) for track, rows in found.items()}
+
+
+def _newest_snapshots(tracks: Sequence[Track]) -> dict[int, Snapshot]:
+    """Return the snapshot that the frozen leaderboard of each track shows, by the key of the track."""
+    if not tracks:
+        return {}
+    since = OuterRef("competition__frozen_leaderboards__since")
+    newest = Snapshot.objects.filter(track=OuterRef("pk"), made_at__lte=since).order_by("-pk").values("pk")[:1]
+    kept = Track.objects.filter(pk__in=[track.pk for track in tracks]).annotate(kept=Subquery(newest)).values("kept")
+    return {snapshot.track_id: snapshot for snapshot in Snapshot.objects.filter(pk__in=kept)}
 
 
 def rows_of(entry: Entry, *, frozen: bool | None = None) -> list[tuple[Track, BoardRow]]:
     """Return the team's rows on the leaderboards of its competition, as in `board`, in the order of the tracks."""
-    found: list[tuple[Track, BoardRow]] = []
-    for track in entry.competition.tracks.all():
-        freeze, kept = _frozen(track, frozen)
-        if freeze is None:
-            own = [_row(values) for values in _standings(track).filter(entry=entry)]
-        else:
-            own = [_kept_row(values) for values in kept if values["team_slug"] == entry.team.slug]
-        found += [(track, row) for row in own]
+    tracks = list(entry.competition.tracks.select_related("competition__frozen_leaderboards"))
+    if tracks and _is_frozen(tracks[0], frozen):
+        kept = [(track, values) for track in tracks for values in _frozen(track, frozen)[1]]
+        return [(track, kept_row(values)) for track, values in kept if values["team_slug"] == entry.team.slug]
+    own = Standing.objects.filter(track__in=tracks, entry=entry)
+    rows = {values.pop("track_id"): values for values in standing_values(own, _in_force(tracks), "track_id")}
+    return [(track, standing_row(rows[track.pk])) for track in tracks if track.pk in rows]
+
+
+def _in_force(tracks: Sequence[Track]) -> Q:
+    """Return the condition that a standing on one of the tracks has the basis in force there."""
+    bases = keys_in_force(tracks)
+    found = Q(pk__in=[])
+    for track in tracks:
+        found |= Q(track=track) & measured_under(bases[track.pk])
     return found
 
 
 def rows_now(track: Track) -> list[dict[str, Any]]:
     """Return the whole live board as plain values for JSON, the content of a snapshot."""
-    rows = map(_row, _standings(track))
+    rows = map(standing_row, standings_of(track))
     return [asdict(row) | {"scored_at": row.scored_at.isoformat()} for row in rows]
 
 
@@ -228,9 +227,37 @@ def public_evaluation_of(submission: Submission) -> Evaluation | None:
     since = frozen_since(submission.repository.entry.competition)
     if since is None:
         return evaluation_of(submission)
+    known, playing = _public_at(since)
+    return _newest(submission, known) or _newest(submission, playing)
+
+
+def evaluations_of(
+    submissions: Collection[Submission], competition: Competition, *, inside: bool
+) -> dict[int, Evaluation]:
+    """Return the evaluation to show of each submission of a competition that has one, by its key, in two queries.
+
+    That of `evaluation_of` for its team and the organisers (`inside`), of `public_evaluation_of` for the public. They
+    come without results per opponent.
+    """
+    since = frozen_since(competition)
+    if inside or since is None:
+        return _newest_of(submissions, Q())
+    known, playing = _public_at(since)
+    return _newest_of(submissions, playing) | _newest_of(submissions, known)
+
+
+def _public_at(since: datetime) -> tuple[Q, Q]:
+    """Return the conditions for evaluations that are public while leaderboards are frozen: ended, and playing ones."""
     published = Q(rejudging__isnull=True) | Q(rejudging__settled_at__lte=since)
-    known = _newest(submission, Q(finished_at__lte=since) & published)
-    return known or _newest(submission, Q(finished_at__isnull=True) & published)
+    return Q(finished_at__lte=since) & published, Q(finished_at__isnull=True) & published
+
+
+def _newest_of(submissions: Collection[Submission], shown: Q) -> dict[int, Evaluation]:
+    rows = Evaluation.objects.filter(COUNTED, shown, submission__in=submissions).defer("per_opponent")
+    found: dict[int, Evaluation] = {}
+    for evaluation in rows.order_by("submission", *NEWEST):
+        found.setdefault(evaluation.submission_id, evaluation)
+    return found
 
 
 def _newest(submission: Submission, shown: Q) -> Evaluation | None:
@@ -238,35 +265,16 @@ def _newest(submission: Submission, shown: Q) -> Evaluation | None:
     return submission.evaluations.filter(COUNTED, shown).select_related(*related).order_by(*NEWEST).first()
 
 
+def _is_frozen(track: Track, frozen: bool | None) -> bool:
+    return frozen_since(track.competition) is not None and frozen is not False
+
+
 def _frozen(track: Track, frozen: bool | None) -> tuple[BoardFreeze | None, list[dict[str, Any]]]:
     """Return the freeze of the track's public board with its rows; (None, []) to read the live board."""
     since = frozen_since(track.competition)
-    if since is None or frozen is False:
+    if since is None or not _is_frozen(track, frozen):
         return None, []
     snapshot = track.snapshots.filter(made_at__lte=since).order_by("-pk").first()
     if snapshot is None:
         return BoardFreeze(since, ""), []
     return BoardFreeze(since, snapshot.reason), snapshot.rows
-
-
-def _standings(track: Track, basis: EvaluationBasis | None = None) -> QuerySet[Standing, Any]:
-    in_force = basis.key if basis else key_in_force(track)
-    provisional = Case(When(measured_under(in_force), then=Value(False)), default=Value(True))
-    ranks = ("rank", "previous_rank", "rank_low", "rank_high", "separated")
-    rows: QuerySet[Standing, Any] = Standing.objects.filter(track=track).values(
-        *ranks, provisional=provisional, **_COLUMNS
-    )
-    return rows.order_by("place", "entry__team__slug")
-
-
-def _row(values: Mapping[str, Any]) -> BoardRow:
-    shown = dict(values)
-    before = shown.pop("previous_rank")
-    if shown["provisional"]:  # the stored ranks follow shortly after a new basis
-        shown |= {"rank": None, "rank_low": None, "rank_high": None, "separated": None}
-    rank = shown["rank"]
-    return BoardRow(change=before - rank if before is not None and rank is not None else None, **shown)
-
-
-def _kept_row(values: Mapping[str, Any]) -> BoardRow:
-    return BoardRow(**{**values, "scored_at": datetime.fromisoformat(values["scored_at"])})

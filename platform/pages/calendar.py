@@ -48,13 +48,12 @@ def calendar(competition: Competition) -> Calendar:
     windows = list(competition.freeze_windows.select_related("round"))
     items = [_item(window, now) for window in windows if not _called_off(window)]
     frozen = FreezeWindow.in_force(windows, now)
-    reopens = reopening(windows, now)
     return Calendar(
         ahead=[item for item in items if item.phase != "past"],
         past=[item for item in reversed(items) if item.phase == "past"],
         frozen=frozen,
-        reopens_at=reopens,
-        next=_next(competition, windows, now, reopens),
+        reopens_at=reopening(windows, now),
+        next=next_date(competition, windows, now),
     )
 
 
@@ -85,9 +84,9 @@ def _item(window: FreezeWindow, now: datetime) -> Item:
     return Item(window, played, "coming" if now < window.starts_at else "past")
 
 
-def _next(
-    competition: Competition, windows: Sequence[FreezeWindow], now: datetime, reopens: datetime | None
-) -> NextDate | None:
+def next_date(competition: Competition, windows: Sequence[FreezeWindow], now: datetime) -> NextDate | None:
+    """Return the next date of a competition with these freeze windows, None after its end."""
+    reopens = reopening(windows, now)
     if reopens is not None:
         return NextDate("Submissions open again", reopens)
     if now < competition.starts_at:

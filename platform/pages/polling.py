@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,12 @@ from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
 NOTHING_NEW = 204
+
+_CHOICES = ("page", "attempt", "sort", "q", "show")
+"""Parameters of an address that choose what a live part shows."""
+
+_AGE = re.compile(r"(<time [^>]*data-ago[^>]*>)[^<]*")
+"""A time as how long ago it is. A script of the page updates it, so it is no change."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +45,11 @@ def live_part(
     because its CSRF token differs each time.
     """
     inner = SafeString(render_to_string(template, dict(context), request))
-    digest = hashlib.sha256(f"{every} {inner}".encode()).hexdigest()[:16]
+    content = _AGE.sub(r"\1", inner)
+    digest = hashlib.sha256(f"{every} {content}".encode()).hexdigest()[:16]
     if every is None:
         return LivePart(format_html("<div>{}</div>", inner), digest)
-    values = {name: request.GET[name] for name in ("page", "attempt") if name in request.GET}
+    values = {name: request.GET[name] for name in _CHOICES if name in request.GET}
     frame = '<div data-live hx-get="{}?{}" hx-trigger="every {}s" hx-swap="outerHTML">{}</div>'
     query = urlencode(values | dict(known or {}) | {"seen": digest})
     return LivePart(format_html(frame, request.path, query, every, inner), digest)

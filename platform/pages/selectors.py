@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,32 +12,25 @@ from django.db.models import Count, Min, Q
 from accounts.models import User
 from accounts.selectors import teams_of
 from competitions.models import Competition, Entry, Track
-from core import clock
-from evaluation.domain.tags import next_tag
 from leaderboards.models import Evaluation, Pool
 from leaderboards.selectors import (
     BoardFreeze,
     BoardPage,
     BoardRow,
-    best,
     evaluation_of,
     frozen_since,
     opposing_pool,
+    opposing_pool_keys,
     public_evaluation_of,
-    sees_live,
+    seen_live,
+    tops,
 )
 from matches.models import Piece
 from matches.selectors import OPEN_PIECES, Progress, QueuePlace, progress, queue_of, worker_is_missing
-from repositories.git_reader import CommitInfo
-from repositories.models import Repository
-from repositories.recent_commits import recent_of
 from submissions.build_order import BuildPlace, place_of
-from submissions.models import QuotaSlot, Submission
-from submissions.quota import Allowance, allowance, allowance_of
-from submissions.selectors import left_out, next_tag_of
+from submissions.models import Submission
 
 TOP = 3
-RECENT_COMMITS = 5
 
 
 @dataclass(frozen=True)
@@ -54,13 +47,20 @@ class TrackCard:
 
 
 def cards(competition: Competition, user: User | AnonymousUser) -> list[TrackCard]:
-    """Return every track with the top three that the user may see, with one query for each track."""
-    frozen = not sees_live(user, competition)
-    found = []
-    for track in competition.tracks.all():
-        top = best(track, TOP, frozen=frozen)
-        pool_missing = not top.rows and opposing_pool(track) is None
-        found.append(TrackCard(track, top.rows, top.frozen, pool_missing))
+    """Return every track of a competition with the top three that the user may see."""
+    return cards_of([competition], user)[competition.pk]
+
+
+def cards_of(competitions: Collection[Competition], user: User | AnonymousUser) -> dict[int, list[TrackCard]]:
+    """Return the `cards` of each competition, by its key, in a number of queries that does not depend on theirs."""
+    tracks = list(Track.objects.filter(competition__in=competitions).select_related("competition__frozen_leaderboards"))
+    shown = tops(tracks, TOP, live=seen_live(user, competitions))
+    pools = opposing_pool_keys(tracks)
+    found: dict[int, list[TrackCard]] = {competition.pk: [] for competition in competitions}
+    for track in tracks:
+        top = shown[track.pk]
+        missing = not top.rows and pools[track.pk] is None
+        found[track.competition_id].append(TrackCard(track, top.rows, top.frozen, missing))
     return found
 
 
@@ -136,41 +136,6 @@ def status_of(submission: Submission, *, inside: bool) -> SubmissionStatus:
     missing = ready and newest is None and opposing_pool(submission.repository.track) is None
     since = frozen_since(submission.repository.entry.competition) if hidden else None
     return SubmissionStatus(evaluation, played, queue_place, build, missing, no_worker, since)
-
-
-@dataclass(frozen=True)
-class RepositoryPanel:
-    """A team's repository for a track, as its members see it; `repository` is None before the first push."""
-
-    track: Track
-    repository: Repository | None
-    commits: Sequence[CommitInfo]
-    allowance: Allowance
-    next_tag: str
-    left_out: Sequence[QuotaSlot] = ()
-    commits_in_time: bool = True
-    """Whether `commits` could be read in time. Otherwise they are empty."""
-
-
-def repository_panels(entry: Entry) -> list[RepositoryPanel]:
-    """Return the repository panels of a team, one for each track of its competition."""
-    made = {repository.track_id: repository for repository in entry.repositories.select_related("track")}
-    return [_repository_panel(track, made.get(track.pk)) for track in entry.competition.tracks.all()]
-
-
-def _repository_panel(track: Track, repository: Repository | None) -> RepositoryPanel:
-    if repository is None:
-        return RepositoryPanel(track, None, (), allowance((), track.quota, clock.now()), next_tag(()))
-    recent = recent_of(repository, RECENT_COMMITS)
-    return RepositoryPanel(
-        track,
-        repository,
-        recent.commits,
-        allowance_of(repository),
-        next_tag_of(repository, recent.refs),
-        left_out(repository),
-        recent.in_time,
-    )
 
 
 @dataclass(frozen=True)

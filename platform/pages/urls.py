@@ -4,11 +4,29 @@ from __future__ import annotations
 
 from django.urls import path
 
-from pages.views import account, competitions, home, invitations, rounds, site, status, submissions, teams
+from pages.views import (
+    account,
+    boards,
+    competitions,
+    directory,
+    home,
+    invitations,
+    rounds,
+    site,
+    status,
+    submissions,
+    teams,
+)
 
 app_name = "pages"
 urlpatterns = [
     path("", home.home, name="home"),
+    path("competitions", directory.competitions, name="competitions"),
+    path("leaderboards", directory.leaderboards, name="leaderboards"),
+    path("teams", directory.teams, name="teams"),
+    path("people/<str:username>", directory.person, name="person"),
+    path("search", directory.search, name="search"),
+    path("docs", home.docs, name="docs"),
     path("competitions/<slug:slug>", competitions.competition, name="competition"),
     path("competitions/<slug:slug>/rules", competitions.rules, name="rules"),
     path("competitions/<slug:slug>/rules/<int:old>..<int:new>", competitions.rules_difference, name="rules_diff"),
@@ -16,7 +34,8 @@ urlpatterns = [
     path("competitions/<slug:slug>/rounds/<int:number>/files/<slug:part>", rounds.released_file, name="round_file"),
     path("signing-key.txt", rounds.signing_key, name="signing_key"),
     path("signing-keys.txt", rounds.signing_keys, name="signing_keys"),
-    path("competitions/<slug:slug>/leaderboards/<slug:track_name>", competitions.board, name="board"),
+    path("competitions/<slug:slug>/leaderboards/<slug:track_name>", boards.board, name="board"),
+    path("competitions/<slug:slug>/leaderboards/<slug:track_name>.csv", boards.board_csv, name="board_csv"),
     path("competitions/<slug:slug>/teams/new", teams.team_new, name="team_new"),
     path("teams/<slug:slug>", teams.team, name="team"),
     path("teams/<slug:slug>/invitations", invitations.invite, name="invite"),

@@ -77,6 +77,8 @@ def left_out(repository: Repository) -> list[QuotaSlot]:
 
 
 def next_tag_of(repository: Repository, refs: Iterable[str]) -> str:
-    """Return a tag for the next submission: a name that neither `refs` (the repository's) nor a slot has."""
+    """Return a tag for the next submission, which neither `refs` (the repository's), a submission nor a slot has."""
     tags = {ref.removeprefix("refs/tags/") for ref in refs}
-    return next_tag(tags.union(QuotaSlot.objects.filter(repository=repository).values_list("tag", flat=True)))
+    for rows in (QuotaSlot, Submission):
+        tags.update(rows.objects.filter(repository=repository).values_list("tag", flat=True))
+    return next_tag(tags)

@@ -56,7 +56,35 @@ function count() {
   }
 }
 
+
+// the same format as on the server: 3 h ago; older times are dates and stay
+function ago(seconds) {
+  const minutes = Math.floor(seconds / 60), hours = Math.floor(minutes / 60), days = Math.floor(hours / 24);
+  if (minutes < 1) return "just now";
+  if (hours < 1) return `${minutes} min ago`;
+  if (days < 1) return `${hours} h ago`;
+  return days <= 30 ? `${days} day${days > 1 ? "s" : ""} ago` : "";
+}
+function age() {
+  for (const time of document.querySelectorAll("time[data-ago]")) {
+    const text = ago((Date.now() - new Date(time.dateTime)) / 1000);
+    if (text && time.textContent !== text) time.textContent = text;
+  }
+}
+
+function refresh() { count(); age(); }
 localise(document);
-count();
-setInterval(count, 5000);
-document.addEventListener("htmx:afterSettle", () => { localise(document); count(); });
+refresh();
+setInterval(refresh, 5000);
+document.addEventListener("htmx:afterSettle", () => { localise(document); refresh(); });
+
+// an open menu closes on Escape and on a click outside
+const menu = document.querySelector(".fold");
+if (menu) {
+  document.addEventListener("click", (event) => { if (!menu.contains(event.target)) menu.open = false; });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !menu.open) return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  });
+}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django import template
@@ -11,6 +11,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from markdown_it import MarkdownIt
@@ -27,6 +28,9 @@ register = template.Library()
 
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 _DEEPEST_HEADING = 6
+
+FAR = timedelta(days=60)
+"""Times that are further away are dates and not countdowns."""
 
 
 @register.filter
@@ -56,6 +60,22 @@ def local_moment(at: datetime | None) -> SafeString | str:
     return "" if at is None else _time(at, SafeString(" data-local"))
 
 
+@register.filter
+def ago(at: datetime | None) -> SafeString | str:
+    """Format a time as how long ago it is, for example "3 h ago"; a script updates it. Its title has the time in UTC.
+
+    Times of more than 30 days ago are dates.
+    """
+    if at is None:
+        return ""
+    return format_html(
+        '<time class="nowrap" datetime="{}" title="{}" data-ago>{}</time>',
+        times.for_programs(at),
+        times.to_second(at),
+        times.ago(at, clock.now()),
+    )
+
+
 def _time(at: datetime, attribute: SafeString) -> SafeString:
     return format_html(
         '<time datetime="{}" title="{}"{}>{}</time>',
@@ -68,9 +88,16 @@ def _time(at: datetime, attribute: SafeString) -> SafeString:
 
 @register.simple_tag
 def countdown(at: datetime) -> SafeString:
-    """Format the time that is left, for example "in 2 d 3 h"; a script updates it."""
-    left = times.until((at - clock.now()).total_seconds())
-    return format_html('<span class="nowrap" data-until="{}">{}</span>', times.for_programs(at), left)
+    """Format the time that is left, for example "in 2 d 3 h"; a script updates it.
+
+    A far time is a date: "on 9 Feb 2035".
+    """
+    left = at - clock.now()
+    if left > FAR:
+        return format_html('<time class="nowrap" datetime="{}">on {}</time>', times.for_programs(at), times.day(at))
+    return format_html(
+        '<span class="nowrap" data-until="{}">{}</span>', times.for_programs(at), times.until(left.total_seconds())
+    )
 
 
 @register.filter
@@ -179,6 +206,29 @@ def site_address(context: Mapping[str, Any]) -> str:
         return f"{request.scheme}://{request.get_host()}" if request else ""
     except DisallowedHost:
         return ""
+
+
+_SITE_MENU = (
+    ("Competitions", "pages:competitions"),
+    ("Leaderboards", "pages:leaderboards"),
+    ("Teams", "pages:teams"),
+    ("Docs", "pages:docs"),
+    ("Status", "pages:status"),
+)
+
+
+@register.simple_tag(takes_context=True)
+def site_menu(context: Mapping[str, Any]) -> Sequence[tuple[str, str, str]]:
+    """Return title, address and `aria-current` of each item of the site's menu.
+
+    The item is "page" on its page, "true" on pages below its address, and "" elsewhere.
+    """
+    request: HttpRequest | None = context.get("request")
+    path = request.path if request else ""
+    items = [(title, reverse(name)) for title, name in _SITE_MENU]
+    return [
+        (title, url, "page" if path == url else "true" if path.startswith(f"{url}/") else "") for title, url in items
+    ]
 
 
 @register.simple_tag

@@ -6,20 +6,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from accounts.selectors import teams_of
-from competitions.models import Track
-from competitions.rules import query_rules
 from core import clock
-from leaderboards import selectors as leaderboards
-from pages import polling
 from pages.access import competition_of
 from pages.calendar import calendar
-from pages.chart_axis import axis_to
 from pages.rules_difference import differences
-from pages.rules_table import rows, scale
-from pages.selectors import cards, own_entry, pool_line, pools
-
-BOARD_EVERY = 10
+from pages.rules_table import rows
+from pages.selectors import cards, own_entry, pools
 
 
 @require_safe
@@ -72,34 +64,3 @@ def rules_difference(request: HttpRequest, slug: str, old: int, new: int) -> Htt
         "same": [row for row in found if row.kind == "unchanged"],
     }
     return render(request, "pages/rules_difference.html", context)
-
-
-@require_safe
-def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
-    """Show the leaderboard of a track, 100 rows on a page."""
-    shown = competition_of(request, slug)
-    track = get_object_or_404(shown.tracks, name=track_name)
-    frozen = not leaderboards.sees_live(request.user, shown)
-    basis = leaderboards.ranking_basis(track)
-    page = leaderboards.board(track, request.GET.get("page", "1"), frozen=frozen, basis=basis)
-    rules = basis.rules if basis else shown.rules_versions.first()
-    context = {
-        "competition": shown,
-        "track": track,
-        "models": track.name == Track.Name.MODEL,
-        "board": page,
-        "rules_in_force": rules.version if rules else None,
-        "pool_in_force": basis.pool.number if basis else None,
-        "scale": scale(rules) if rules else "",
-        "line": pool_line(page, query_rules(rules.values, rules.version).opponents) if rules else None,
-        "axis": axis_to(page.highest),
-        "own": {team.slug for team in teams_of(request.user)},
-        "luck": leaderboards.luck_on(
-            track, [row.team_slug for row in page.rows], until=page.frozen.since if page.frozen else None
-        ),
-        "pool_missing": not page.rows and basis is None and leaderboards.opposing_pool(track) is None,
-    }
-    framed = polling.live_part(request, "pages/parts/board.html", context, every=BOARD_EVERY)
-    if polling.is_poll(request):
-        return polling.answer(request, framed)
-    return render(request, "pages/board.html", context | {"live_board": framed.html, "tracks": shown.tracks.all()})

@@ -1,4 +1,4 @@
-"""Home page."""
+"""Home page and documentation."""
 
 from __future__ import annotations
 
@@ -6,20 +6,18 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from competitions.selectors import invitations_of, visible_competitions
-from pages.selectors import cards, own_entry
+from competitions.selectors import invitations_of
+from pages.competition_lists import competition_lists
 
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """Show what Gauntlet is, the competitions, the top of the newest one, and how to start."""
-    competitions = list(visible_competitions(request.user))
-    newest = competitions[0] if competitions else None
-    context = {
-        "competitions": competitions,
-        "newest": newest,
-        "cards": cards(newest, request.user) if newest else [],
-        "invitations": invitations_of(request.user),
-        "own": own_entry(request.user, newest) if newest else None,
-    }
+    """Show what Gauntlet is, the open competitions with the top of their leaderboards, and how to start."""
+    context = {"lists": competition_lists(request.user), "invitations": invitations_of(request.user)}
     return render(request, "pages/home.html", context)
+
+
+@require_safe
+def docs(request: HttpRequest) -> HttpResponse:
+    """Show how to take part."""
+    return render(request, "pages/docs.html")

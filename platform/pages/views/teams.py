@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.contrib.auth.decorators import login_required
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import services as accounts
@@ -15,18 +17,14 @@ from competitions import services as competitions
 from competitions.models import Track
 from competitions.selectors import invitations_of
 from core.errors import Refusal
-from leaderboards.selectors import frozen_since, luck_of, rows_of, sees_live
+from leaderboards.selectors import frozen_since, luck_of, sees_live
 from pages import flash_messages
 from pages.access import competition_of, entry_of, in_team, own_entry_of, sees_inside, signed_in_user
 from pages.calendar import calendar
 from pages.forms import TeamForm
-from pages.rounds import with_entries
-from pages.selectors import repository_panels
+from pages.team import STATES, TrackStanding, late_tags, standings_of, submission_list, submit_panel
 from repositories.services import repository_of
 from submissions import services as submissions
-from submissions.models import Submission
-
-SUBMISSIONS_PER_PAGE = 50
 
 
 @require_safe
@@ -35,11 +33,8 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
     entry = entry_of(request, slug)
     inside = sees_inside(request, entry)
     frozen = not sees_live(request.user, entry.competition)
-    submitted = (
-        Submission.objects.filter(repository__entry=entry)
-        .select_related("repository__track", "submitted_by")
-        .prefetch_related(with_entries(inside=inside))
-    )
+    standings = standings_of(entry, frozen=frozen, inside=inside)
+    chosen = {name: request.GET.get(name, "") for name in ("of", "state")}
     members = list(entry.team.memberships.select_related("user"))
     captain = any(each.user_id == request.user.pk and each.role == Membership.Role.CAPTAIN for each in members)
     context = {
@@ -47,20 +42,33 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "team": entry.team,
         "competition": entry.competition,
         "members": members,
-        "standings": rows_of(entry, frozen=frozen),
+        "standings": standings,
         "luck": luck_of(entry, inside=inside),
         "frozen_since": frozen_since(entry.competition) if frozen else None,
-        "page": Paginator(submitted, SUBMISSIONS_PER_PAGE).get_page(request.GET.get("page")),
+        "submissions": submission_list(
+            entry, request.GET.get("page"), track_name=chosen["of"], state=chosen["state"], inside=inside
+        ),
+        "chosen": chosen,
+        "states": STATES,
         "inside": inside,
         "member": in_team(request, entry),
         "captain": captain,
         "sent_invitations": open_invitations(entry.team) if captain else [],
         "invitations": invitations_of(request.user).filter(team=entry.team),
-        "repository_panels": repository_panels(entry) if inside else [],
+        "panel": submit_panel(entry, _track_to_submit(request, standings)) if inside else None,
+        "late_tags": late_tags(entry) if inside else [],
         "calendar": calendar(entry.competition) if inside else None,
         "site_url": _site_url(request),
     }
     return render(request, "pages/team.html", context)
+
+
+def _track_to_submit(request: HttpRequest, standings: Sequence[TrackStanding]) -> Track:
+    """Return the track `?track=`, or that of the newest submission, or the first. Raise 404 for an unknown name."""
+    name = request.GET.get("track")
+    if name:
+        return get_object_or_404(Track, competition=standings[0].track.competition_id, name=name)
+    return max(standings, key=lambda each: each.newest.submission.pk if each.newest else 0).track
 
 
 @login_required
@@ -99,7 +107,7 @@ def submit(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
         )
     except Refusal as refusal:
         flash_messages.show_refusal(request, refusal)
-        return redirect("pages:team", slug)
+        return redirect(f"{reverse('pages:team', args=[slug])}?track={track.name}#submit")
     flash_messages.show_success(request, f"Submission {made.pk} accepted.")
     return redirect("pages:submission", made.pk)
 

@@ -59,7 +59,7 @@ def test_it_says_what_its_numbers_mean(client: Client, shown: dict[str, Submissi
         "95 % interval over samples, against these 1 opponent.",
         "Do not compare two intervals",
         "L2 of pixels / 255, from 0 to 110.85 for images of 64 x 64 x 3",
-        "Held</th>",
+        "Held</a></th>",
         "83.3 %",
         "There is no significance test for this",
         "It is computed for the first 100 ranked rows",
@@ -69,7 +69,7 @@ def test_it_says_what_its_numbers_mean(client: Client, shown: dict[str, Submissi
     assert "Failures" not in page
     Standing.objects.update(track=Track.objects.get(name="untargeted"))
     page = client.get(BOARD.replace("model", "untargeted")).content.decode()
-    assert "Found nothing</th>" in page
+    assert "Found nothing</a></th>" in page
     assert "Clean accuracy" not in page
 
 

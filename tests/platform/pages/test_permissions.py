@@ -40,10 +40,19 @@ INVITED_ACT = (302, 302, 404, 404)
 
 TABLE = [
     Row("home", (), "get", EVERYONE),
+    Row("competitions", (), "get", EVERYONE),
+    Row("leaderboards", (), "get", EVERYONE),
+    Row("teams", (), "get", EVERYONE),
+    Row("search", (), "get", EVERYONE),
+    Row("docs", (), "get", EVERYONE),
+    Row("person", ("name of bob",), "get", EVERYONE),
+    Row("person", ("name of charlie",), "get", (404, 200, 404, 404)),  # in no team
+    Row("person", ("nobody",), "get", (404, 404, 404, 404)),
     Row("competition", ("digits",), "get", EVERYONE),
     Row("rules", ("digits",), "get", EVERYONE),
     Row("rules_diff", ("digits", "1", "1"), "get", EVERYONE),
     Row("board", ("digits", "model"), "get", EVERYONE),
+    Row("board_csv", ("digits", "model"), "get", EVERYONE),
     Row("round", ("digits", "1"), "get", EVERYONE),
     Row("round_file", ("digits", "1", "bundle"), "get", EVERYONE),
     Row("round_file", ("digits", "1", "images"), "get", (404, 404, 404, 404)),
@@ -86,8 +95,14 @@ TABLE = [
         ]
     ),
 ]
-OPEN = {"home", "status", "icon", "robots", "security", "account", "token_revoke", "signing_key", "signing_keys"}
+OPEN = {
+    *("home", "competitions", "leaderboards", "teams", "search", "docs", "status", "icon", "robots", "security"),
+    *("account", "token_revoke", "signing_key", "signing_keys"),
+}
 """Addresses that belong to no competition."""
+
+LISTS = ("/", "/competitions", "/leaderboards", "/teams", "/search?q=owls", "/search?q=digits", "/search?q=owl+1")
+"""Pages that list what is in the competitions that the user sees."""
 
 TEXTS = [
     # page, argument, text, and the roles that see it
@@ -149,7 +164,8 @@ def keys(
     _play(planned, shown, olga)
     numbers = {name: str(submission.pk) for name, submission in shown.items()}
     others = {"token of alice": token.pk, "invitation": invitation.pk, "alice": alice.pk, "bob": bob.pk}
-    return numbers | {name: str(key) for name, key in others.items()}
+    names = {f"name of {name}": name for name in ("bob", "charlie")}
+    return numbers | names | {name: str(key) for name, key in others.items()}
 
 
 def _play(first: Round, shown: dict[str, Submission], by: User) -> None:
@@ -233,10 +249,18 @@ def test_it_rejects_everyone_but_organisers_before_a_competition_is_public(
     Competition.objects.filter(pk=competition.pk).update(public=False)
     enter(client, role)
     for row in TABLE:
+        if row.name == "person":  # everyone sees the own page
+            continue
         if row.name not in OPEN and row.statuses[ROLES.index(role)] not in {302, 405} and role != "olga":
             seen = client.generic(row.method.upper(), address(row.name, row.args, keys)).status_code
-            assert seen == 404, f"{row.method} {row.name} as {role}"
-    assert ("Digits" in client.get("/").content.decode()) == (role == "olga")
+            assert seen == 404, f"{row.method} {row.name} {row.args} as {role}"
+    for page in LISTS:
+        text = client.get(page).content.decode().split("</header>")[1]  # the header names the own teams
+        assert ("Digits" in text or "The Owls" in text) == (role == "olga"), f"{page} as {role}"
+    for name in ("bob", "alice"):
+        assert client.get(f"/people/{name}").status_code == (200 if role in {"olga", name} else 404)
+        found = f'<a href="/people/{name}">' in client.get(f"/search?q={name}").content.decode()
+        assert found == (role == "olga")
 
 
 def test_it_rejects_a_post_without_a_csrf_token(keys: dict[str, str]) -> None:

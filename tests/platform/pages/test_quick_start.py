@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
+from repositories import recent_commits
 from repositories.models import Repository
 from submissions.models import QuotaSlot
 
@@ -37,7 +38,7 @@ def pushed(repositories: dict[str, Repository], tmp_path: Path) -> Repository:
 
 def start_of(client: Client, kind: str) -> str:
     """Return the quick start commands of the Owls for a track."""
-    page = client.get("/teams/owls").content.decode()
+    page = client.get(f"/teams/owls?track={kind}").content.decode()
     return page.split(f'id="start-{kind}">')[1].split("</code>")[0]
 
 
@@ -67,6 +68,15 @@ def test_the_proposed_tag_is_none_that_exists(client: Client, pushed: Repository
         reserved_at=pushed.created_at - timedelta(days=2),
     )
     assert "git tag submission-21\n" in start_of(client, "model")
+
+
+def test_no_tag_is_proposed_while_the_tags_cannot_be_read(
+    client: Client, pushed: Repository, bob: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.force_login(bob)
+    monkeypatch.setattr(recent_commits, "READING_SECONDS", 0.0)
+    assert "git tag submission-N\n" in start_of(client, "model")
+    assert "Replace N by a number that no tag has" in client.get("/teams/owls").content.decode()
 
 
 def test_the_home_page_names_commands_that_exist(client: Client, db: None) -> None:

@@ -1,0 +1,108 @@
+"""The leaderboard of a track, as a page and as CSV."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, time
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.dateparse import parse_date, parse_datetime
+from django.utils.http import content_disposition_header
+from django.views.decorators.http import require_safe
+
+from accounts.selectors import teams_of
+from competitions.models import Competition, Track
+from competitions.rules import query_rules
+from core import clock
+from core.errors import Refusal
+from leaderboards import selectors as leaderboards
+from pages import flash_messages, polling
+from pages.access import competition_of
+from pages.board_table import csv_of, headings
+from pages.chart_axis import axis_to
+from pages.rules_table import scale
+from pages.selectors import pool_line
+
+BOARD_EVERY = 10
+
+_VIEW = {"sort": "sort", "text": "q", "show": "show"}
+"""Names of the parameters of a view in the address."""
+
+
+@require_safe
+def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
+    """Show the leaderboard of a track, 100 rows on a page.
+
+    It can be sorted (`?sort=-score`), searched (`?q=`), filtered (`?show=`), and shown as of a past time (`?at=`).
+    """
+    shown, track = _track_of(request, slug, track_name)
+    problem = ""
+    try:
+        at = _past_time(request)
+    except Refusal as refusal:
+        at, problem = None, flash_messages.refusal_text(refusal)
+    view = leaderboards.view_of(**{name: request.GET.get(key, "") for name, key in _VIEW.items()})
+    basis = leaderboards.ranking_basis(track)
+    frozen = not leaderboards.sees_live(request.user, shown)
+    page = leaderboards.board(track, request.GET.get("page", "1"), frozen=frozen, basis=basis, view=view, at=at)
+    rules = basis.rules if basis else shown.rules_versions.first()
+    line = rules and view.whole and pool_line(page, query_rules(rules.values, rules.version).opponents)
+    until = page.frozen.since if page.frozen else page.at
+    context = {
+        "competition": shown,
+        "track": track,
+        "models": track.name == Track.Name.MODEL,
+        "board": page,
+        "view": view,
+        "heads": headings(view, track.name),
+        "rules_in_force": rules.version if rules else None,
+        "pool_in_force": basis.pool.number if basis else None,
+        "scale": scale(rules) if rules else "",
+        "line": line,
+        "axis": axis_to(page.highest),
+        "own": {team.slug for team in teams_of(request.user)},
+        "luck": leaderboards.luck_on(track, [row.team_slug for row in page.rows], until=until),
+        "pool_missing": not page.teams and basis is None and leaderboards.opposing_pool(track) is None,
+    }
+    every = None if page.at else BOARD_EVERY
+    framed = polling.live_part(request, "pages/parts/board.html", context, every=every)
+    if polling.is_poll(request):
+        return polling.answer(request, framed)
+    context |= {"live_board": framed.html, "tracks": shown.tracks.all(), "problem": problem}
+    return render(request, "pages/board.html", context, status=400 if problem else 200)
+
+
+@require_safe
+def board_csv(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
+    """Return the whole leaderboard of a track as CSV, now or at a past time (`?at=`)."""
+    shown, track = _track_of(request, slug, track_name)
+    try:
+        at = _past_time(request)
+    except Refusal as refusal:
+        text = flash_messages.refusal_text(refusal)
+        return HttpResponse(f"{text}\n", status=400, content_type="text/plain; charset=utf-8")
+    _, rows, _ = leaderboards.whole_board(track, frozen=not leaderboards.sees_live(request.user, shown), at=at)
+    disposition = content_disposition_header(as_attachment=True, filename=f"{slug}-{track_name}.csv")
+    headers = {"Content-Disposition": disposition}
+    return HttpResponse(csv_of(rows), content_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _track_of(request: HttpRequest, slug: str, track_name: str) -> tuple[Competition, Track]:
+    shown = competition_of(request, slug)
+    return shown, get_object_or_404(shown.tracks, name=track_name)
+
+
+def _past_time(request: HttpRequest) -> datetime | None:
+    """Return the time `?at=`, in UTC if it names no zone; None without one and for times to come."""
+    text = request.GET.get("at", "").strip()
+    if not text:
+        return None
+    try:
+        day = parse_date(text)
+        at = datetime.combine(day, time()) if day else parse_datetime(text)
+    except ValueError:
+        at = None
+    if at is None:
+        raise Refusal(f"the time {text} cannot be read", fix="write it as 2026-11-23 or 2026-11-23T12:00Z")
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return at if at < clock.now() else None
