@@ -14,6 +14,7 @@ from evaluation.cli.options import (
     directory,
     open_sandbox,
     results_directory,
+    sizes,
 )
 from evaluation.cli.output import print_error, print_json, print_table, progress_bar, say
 from evaluation.domain.errors import ManifestRefusal
@@ -34,6 +35,13 @@ def add_parser(subcommands: Any) -> None:
     command.add_argument("--attack", type=directory, required=True, metavar="DIR", help="the attack's repository")
     command.add_argument("--track", choices=("untargeted", "targeted"), required=True)
     add_samples(command, split="validation", samples=None, queries=1000)
+    command.add_argument(
+        "--pieces",
+        type=sizes,
+        default=(),
+        metavar="SIZES",
+        help="samples in each piece, such as 8,8,4: a piece has its own random numbers (default 10 in each)",
+    )
     add_sandbox(command)
     command.add_argument("--out", type=Path, required=True, metavar="DIR", help="directory of the results")
     command.add_argument("--json", action="store_true", help="print result.json on standard output")
@@ -56,6 +64,7 @@ def run(given: argparse.Namespace) -> int:
             sandbox=sandbox,
             seed=given.seed,
             calibration=calibrate(),
+            sizes=given.pieces,
             on_piece=lambda piece: bar.step(len(piece.samples)),
         )
     result = played.result

@@ -23,6 +23,7 @@ from competitions.selectors import may_organise
 from leaderboards.evaluation_basis import COUNTED, NEWEST, EvaluationBasis, key_in_force, measured_under
 from leaderboards.models import Evaluation, PoolPlace, Standing
 from leaderboards.ranking import COMPARED
+from matches.models import Match
 from submissions.models import Submission
 
 PAGE_ROWS = 100
@@ -70,6 +71,8 @@ class BoardRow:
     rank_high: int | None = None
     """The 95 % rank interval; see `leaderboards.ranking.Place`."""
     separated: bool | None = None
+    hardest_match: int | None = None
+    """The match against the hardest opponent."""
 
     @property
     def tries(self) -> int:
@@ -97,6 +100,10 @@ class BoardRow:
 
 
 _OPPONENTS = PoolPlace.objects.filter(pool=OuterRef("evaluation__pool")).order_by().values("pool")
+_HARDEST = Match.objects.filter(
+    Q(model=OuterRef("evaluation__worst_opponent")) | Q(attack=OuterRef("evaluation__worst_opponent")),
+    evaluations=OuterRef("evaluation"),
+)
 _COLUMNS = {
     "team": F("entry__team__name"),
     "team_slug": F("entry__team__slug"),
@@ -114,6 +121,7 @@ _COLUMNS = {
     "scored_at": F("evaluation__finished_at"),
     "pool": F("evaluation__pool__number"),
     **{name: F(f"evaluation__{name}") for name in ("met", "value_all", "held", "clean_wrong")},
+    "hardest_match": Subquery(_HARDEST.values("pk")[:1]),
     "opponents": Coalesce(Subquery(_OPPONENTS.annotate(count=Count("pk")).values("count")), 0),
 }
 

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from django.urls import path
 
-from pages.views import account, competitions, home, invitations, rounds, site, status, submissions, teams
+from pages.views import (
+    account,
+    competitions,
+    home,
+    invitations,
+    matches,
+    matrices,
+    rounds,
+    site,
+    status,
+    submissions,
+    teams,
+)
 
 app_name = "pages"
 urlpatterns = [
@@ -29,6 +41,20 @@ urlpatterns = [
     path("submissions/<int:number>/log", submissions.log_after, name="log_after"),
     path("submissions/<int:number>/log.txt", submissions.log_file, name="log_file"),
     path("submissions/<int:number>/withdraw", submissions.withdraw, name="withdraw"),
+    path("competitions/<slug:slug>/matrix/<slug:track_name>", matrices.competition_matrix, name="matrix"),
+    path("competitions/<slug:slug>/matrix/<slug:track_name>.csv", matrices.competition_matrix_csv, name="matrix_csv"),
+    path(
+        "competitions/<slug:slug>/rounds/<int:number>/matrix/<slug:track_name>",
+        matrices.round_matrix,
+        name="round_matrix",
+    ),
+    path(
+        "competitions/<slug:slug>/rounds/<int:number>/matrix/<slug:track_name>.csv",
+        matrices.round_matrix_csv,
+        name="round_matrix_csv",
+    ),
+    path("matches/<int:number>", matches.show, name="match"),
+    path("matches/<int:number>/<slug:name>.csv", matches.table, name="match_table"),
     path("account", account.account, name="account"),
     path("account/tokens/<int:token>/revoke", account.token_revoke, name="token_revoke"),
     path("status", status.status, name="status"),

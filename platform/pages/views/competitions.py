@@ -15,6 +15,7 @@ from pages import polling
 from pages.access import competition_of
 from pages.calendar import calendar
 from pages.chart_axis import axis_to
+from pages.players import names_of
 from pages.rules_difference import differences
 from pages.rules_table import rows, scale
 from pages.selectors import cards, own_entry, pool_line, pools
@@ -28,6 +29,7 @@ def competition(request: HttpRequest, slug: str) -> HttpResponse:
     shown = competition_of(request, slug)
     rules = shown.rules_versions.first()
     tracks = shown.tracks.all()
+    in_force = pools(shown)
     context = {
         "competition": shown,
         "cards": cards(shown, request.user),
@@ -35,7 +37,8 @@ def competition(request: HttpRequest, slug: str) -> HttpResponse:
         "has_baselines": any(track.baselines for track in tracks),
         "rules": rules,
         "rows": rows(rules) if rules else [],
-        "pools": pools(shown),
+        "pools": in_force,
+        "players": names_of(place.player_id for pool in in_force for place in pool.places.all()),
         "calendar": calendar(shown),
         "own": own_entry(request.user, shown),
         "open": clock.now() < shown.ends_at,
