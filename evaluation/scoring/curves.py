@@ -52,13 +52,15 @@ def query_counts(budget: int) -> tuple[int, ...]:
 
 def successes(outcomes: Sequence[str], distances: Sequence[float], budgets: Sequence[float]) -> tuple[int, ...]:
     """Return for each distance the number of samples with a success within it."""
-    found = np.array(
-        [
-            0.0 if outcome == Outcome.CLEAN_WRONG else distance if outcome == Outcome.ADVERSARIAL else np.inf
-            for outcome, distance in zip(outcomes, distances, strict=True)
-        ]
-    )
+    found = np.array([success_distance(*row) for row in zip(outcomes, distances, strict=True)])
     return tuple(int((found <= budget).sum()) for budget in budgets)
+
+
+def success_distance(outcome: str, distance: float) -> float:
+    """Return the distance from which on a sample counts as a success: infinity where no adversarial was found."""
+    if outcome == Outcome.CLEAN_WRONG:
+        return 0.0
+    return distance if outcome == Outcome.ADVERSARIAL else math.inf
 
 
 def closest(answered: Mapping[int, Answered], counts: Sequence[int]) -> Column:

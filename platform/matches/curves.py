@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from statistics import fmean, median
 from typing import NamedTuple
 
@@ -13,14 +14,15 @@ import numpy as np
 from django.core.cache import cache
 from numpy.typing import NDArray
 
+from competitions.models import RulesVersion
 from competitions.rules import query_rules
 from competitions.sample_store import samples_of
 from core import object_store
 from evaluation.domain.players import Track
 from evaluation.domain.results import Outcome, Trace
-from evaluation.scoring.curves import Answered, answered, budgets, closest, query_counts, successes
+from evaluation.scoring.curves import Answered, answered, budgets, closest, query_counts, success_distance, successes
 from evaluation.scoring.distances import scored_distance
-from matches.models import Match, Piece
+from matches.models import Match, Piece, SampleResult
 
 _KEPT_SECONDS = 86_400
 _COLUMNS = ("sample", "charged", "query", "label", "distance")
@@ -83,12 +85,48 @@ def summary(rows: Sequence[Row]) -> Summary | None:
 
 def distances_of(match: Match) -> tuple[float, ...]:
     """Return the distances at which curves of the match's competition are drawn."""
-    return budgets(query_rules(match.rules.values, match.rules.version).shape)
+    return distances_under(match.rules)
+
+
+def distances_under(rules: RulesVersion) -> tuple[float, ...]:
+    """Return the distances at which curves under a version of the rules are drawn."""
+    return budgets(query_rules(rules.values, rules.version).shape)
 
 
 def within(rows: Sequence[Row], distances: Sequence[float]) -> tuple[int, ...]:
     """Return for each distance the number of samples with a success within it."""
     return successes([row.outcome for row in rows], [row.distance for row in rows], distances)
+
+
+def successes_over(
+    groups: Mapping[int, Collection[int]], distances: Sequence[float], *, of_models: bool
+) -> dict[int, Share]:
+    """Return for each group of matches the successes within each distance, over all of them; one query.
+
+    For a model over its samples, each with the closest adversarial of all attacks; for an attack over pairs of model
+    and sample. So each is what the score is the median of.
+    """
+    results = SampleResult.objects.filter(match__in={match for matches in groups.values() for match in matches})
+    rows: dict[int, list[tuple[int, float]]] = {}
+    for match, sample, outcome, distance in results.values_list("match", "sample", "outcome", "distance"):
+        rows.setdefault(match, []).append((sample, success_distance(outcome, distance)))
+    found = {}
+    for group, matches in groups.items():
+        best: dict[tuple[int, int], float] = {}
+        for match in matches:
+            for sample, distance in rows.get(match, ()):
+                key = (0 if of_models else match), sample
+                best[key] = min(best.get(key, inf), distance)
+        found[group] = Share([sum(value <= each for value in best.values()) for each in distances], len(best))
+    return found
+
+
+@dataclass(frozen=True)
+class Share:
+    """Numbers of successes within each distance, of `total`."""
+
+    counts: Sequence[int]
+    total: int
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from django.urls import reverse
 from core import faults, rounding
 from core.errors import Fault
 from matches import curves
-from matches.curves import Row, Summary
+from matches.curves import ByQuery, Row, Summary
 from matches.models import Match
 from pages.charts.bars import Histogram, histogram
 from pages.charts.lines import Line, LineChart
@@ -55,7 +55,9 @@ def match_page(match: Match, sight: Sight) -> MatchPage:
     success = _success(match, rows)
     if not sight.rows:
         return MatchPage(numbers, success)
-    return MatchPage(numbers, success, _by_query(match, rows, numbers), _distribution(match, rows), rows)
+    # the trace of the queries is released with the perturbed images
+    by_query = _by_query(match, rows, numbers) if sight.perturbed else ()
+    return MatchPage(numbers, success, by_query, _distribution(match, rows), rows)
 
 
 def share(count: int, total: int) -> float:
@@ -97,13 +99,20 @@ def _success(match: Match, rows: Sequence[Row]) -> LineChart:
     )
 
 
-def _by_query(match: Match, rows: Sequence[Row], numbers: Summary) -> Sequence[LineChart]:
-    if match.state != Match.State.PLAYED:
-        return ()
+def by_query(match: Match, rows: Sequence[Row]) -> ByQuery | None:
+    """Return the curves of a match over its queries, None if they are not complete or their file is missing."""
+    if match.state != Match.State.PLAYED or not rows:
+        return None
     try:
-        found = curves.by_query(match, rows)
-    except Fault as fault:  # a missing file: the rest of the page does not need it
+        return curves.by_query(match, rows)
+    except Fault as fault:  # the rest of the page does not need it
         faults.report(log, fault, "%s has no curves", match)
+        return None
+
+
+def _by_query(match: Match, rows: Sequence[Row], numbers: Summary) -> Sequence[LineChart]:
+    found = by_query(match, rows)
+    if found is None:
         return ()
     quartiles = [[rounding.distance(value) for value in values] for values in found.quartiles()]
     x = LogScale(1.0, float(max(found.counts[-1], 2)))

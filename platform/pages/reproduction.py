@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from django.urls import reverse
 
-from competitions.models import SampleSet
 from competitions.rules import query_rules
 from evaluation.domain.rules import QueryRules
 from matches.models import Match, Piece
+from pages.gallery import development_set
 from rounds.match_visibility import Sight
 from rounds.models import Release, Round
 from rounds.release import released_tags
@@ -91,8 +91,7 @@ def _source(player: Player, site_url: str) -> _Source:
 
 
 def _development(match: Match) -> _Samples | None:
-    sets = match.rules.competition.sample_sets.filter(purpose=SampleSet.Purpose.DEVELOPMENT)
-    sample_set = sets.order_by("-pk").first()
+    sample_set = development_set(match.rules.competition)
     if sample_set is None:
         return None
     return _Samples(("--dataset", sample_set.source, "--split", sample_set.split, "--samples", str(sample_set.count)))

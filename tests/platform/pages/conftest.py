@@ -212,7 +212,7 @@ def play_piece(match: Match, first: int, outcomes: Sequence[tuple[str, float, in
             found = outcome == "adversarial" and query % 10 == 0 and query <= 40
             at = 20 - (20 - distance) * query / 40
             queries.append((number, number, query, (label + 1) % 10 if found else label, at))
-    columns = list(zip(*queries, strict=True)) or [[]] * 5
+    columns = list(zip(*queries, strict=True)) or [()] * 5
     types = (np.uint16, np.uint16, np.uint32, np.int16, np.float32)
     trace = Trace(*(np.array(column, kind) for column, kind in zip(columns, types, strict=True)))
     images = np.stack([samples[row.sample].image ^ 1 for row in rows])

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import AccessToken, Invitation, Team, User
-from competitions.models import Competition
+from competitions.models import Competition, SampleSet
 from core import object_store
 from matches.models import Match
 from pages.urls import urlpatterns
@@ -69,6 +69,15 @@ TABLE = [
     Row("round_matrix", ("digits", "2", "untargeted"), "get", (404, 404, 404, 404)),
     Row("round_matrix_csv", ("digits", "1", "targeted"), "get", EVERYONE),
     Row("round_matrix_csv", ("digits", "2", "targeted"), "get", (404, 404, 404, 404)),
+    Row("development_image", ("digits", "0"), "get", EVERYONE),
+    Row("development_image", ("digits", "99"), "get", (404, 404, 404, 404)),
+    Row("curves", ("digits", "model"), "get", EVERYONE),
+    Row("curves_csv", ("digits", "model"), "get", (404, 404, 404, 404)),  # the address names no submission
+    Row("match_curves", ("digits",), "get", EVERYONE),
+    Row("match_curves_csv", ("digits", "success"), "get", (404, 404, 404, 404)),  # nor a match
+    Row("match_image", ("match", "1", "clean"), "get", (404, 404, 404, 200)),
+    Row("match_image", ("match", "1", "perturbed"), "get", (404, 404, 404, 200)),
+    Row("match_image", ("match", "1", "difference-10"), "get", (404, 404, 404, 200)),
     Row("status", (), "get", EVERYONE),
     Row("icon", (), "get", (302, 302, 302, 302)),
     Row("robots", (), "get", EVERYONE),
@@ -178,6 +187,11 @@ def keys(
     _play(planned, shown, olga)
     numbers = {name: str(submission.pk) for name, submission in shown.items()}
     match = played_match.pk
+    SampleSet.objects.create(
+        competition=planned.competition, name="development", purpose="development", source="digits", split="validation",
+        count=6, target_seed=7, digest=played_match.sample_set.digest, class_names=list("0123456789"),
+        imported_at=planned.planned_at,
+    )  # fmt: skip
     played_match.pk, played_match.repetition = None, 1
     played_match.save()
     others = {"match": match, "hidden match": played_match.pk}

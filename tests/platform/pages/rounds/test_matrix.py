@@ -64,7 +64,9 @@ def test_a_competition_shows_the_pairs_behind_its_scores(
 def test_frozen_leaderboards_hide_later_pairs(
     client: Client, played_match: Match, competition: Competition, olga: User, hours: int, public: bool
 ) -> None:
-    since = Evaluation.objects.get().finished_at + timedelta(hours=hours)  # type: ignore[operator]
+    finished = Evaluation.objects.get().finished_at
+    assert finished is not None
+    since = finished + timedelta(hours=hours)
     for track in competition.tracks.all():
         Snapshot.objects.create(track=track, made_at=since, reason="final", rows=rows_now(track))
     Competition.objects.update(leaderboards_frozen_since=since)
