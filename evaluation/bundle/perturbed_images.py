@@ -16,6 +16,7 @@ from PIL import Image as Picture
 
 from evaluation.bundle.fields import quoted
 from evaluation.bundle.reader import Bundle
+from evaluation.datasets.released import image_name
 from evaluation.domain.images import Image
 
 PAIR, ROWS, IMAGES = "pair.json", "samples.csv", "perturbed"
@@ -31,11 +32,6 @@ _COLUMNS = ("sample", "outcome", "distance", "queries")
 def piece_name(number: int) -> str:
     """Return the name in the archive of the file of piece `number`, from 0."""
     return f"pieces/{number:05d}.npz"
-
-
-def image_name(sample: int) -> str:
-    """Return the name in the archive of the picture of a sample."""
-    return f"images/{sample:05d}.png"
 
 
 def check_pair(bundle: Bundle, name: str, file: IO[bytes]) -> Iterator[tuple[int, str]]:

@@ -23,6 +23,8 @@ from evaluation.sandbox.process import ProcessSandbox
 
 MOST_QUERIES = 1_000_000
 
+MOST_PIECE_SAMPLES = 64
+
 MOST_SAMPLES = 65_536
 """Sample numbers are 16 bits wide on the wire."""
 
@@ -58,6 +60,14 @@ def budget(text: str) -> int:
     return number
 
 
+def sizes(text: str) -> tuple[int, ...]:
+    """Parse sizes of pieces, for argparse: from 1 to the most samples of a piece."""
+    found = tuple(map(positive, text.split(",")))
+    if max(found) > MOST_PIECE_SAMPLES:
+        raise argparse.ArgumentTypeError(f"a piece has at most {MOST_PIECE_SAMPLES} samples")
+    return found
+
+
 def results_directory(path: Path) -> Path:
     """Create `path` before anything is played, and return it. Raise `Refusal` if it is not writable."""
     try:
@@ -83,7 +93,7 @@ def add_samples(command: argparse.ArgumentParser, *, split: str, samples: int | 
     command.add_argument(
         "--dataset",
         default="digits",
-        help="digits (default), tiny-imagenet:DIR, cifar10:DIR, nips2017:DIR or folder:DIR",
+        help="digits (default), tiny-imagenet:DIR, cifar10:DIR, nips2017:DIR, folder:DIR or released:FILE.zip",
     )
     command.add_argument("--split", help=f"split of the data set (default {split}, or the only one)")
     default = f"{samples}, or all if there are fewer" if samples else "all"

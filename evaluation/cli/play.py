@@ -13,6 +13,7 @@ from evaluation.cli.options import (
     chosen_samples,
     open_sandbox,
     results_directory,
+    sizes,
     submission,
 )
 from evaluation.cli.output import print_error, print_json, print_table, progress_bar, say
@@ -35,6 +36,13 @@ def add_parser(subcommands: Any) -> None:
         command.add_argument(f"--{side}", type=submission, required=True, metavar="DIR", help=text)
     command.add_argument("--track", choices=("untargeted", "targeted"), required=True)
     add_samples(command, split="validation", samples=None, queries=1000)
+    command.add_argument(
+        "--pieces",
+        type=sizes,
+        default=(),
+        metavar="SIZES",
+        help="samples in each piece, such as 8,8,4: a piece has its own random numbers (default 10 in each)",
+    )
     add_sandbox(command)
     command.add_argument("--out", type=Path, required=True, metavar="DIR", help="directory of the results")
     command.add_argument("--json", action="store_true", help="print result.json on standard output")
@@ -57,6 +65,7 @@ def run(given: argparse.Namespace) -> int:
             sandbox=sandbox,
             seed=given.seed,
             calibration=calibrate(),
+            sizes=given.pieces,
             on_piece=lambda piece: bar.step(len(piece.samples)),
         )
     result = played.result

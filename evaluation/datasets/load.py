@@ -12,6 +12,7 @@ from evaluation.datasets.digits import digits
 from evaluation.datasets.folder import folder
 from evaluation.datasets.nips2017 import nips2017
 from evaluation.datasets.prepared import is_store, open_store
+from evaluation.datasets.released import released
 from evaluation.datasets.tiny_imagenet import tiny_imagenet
 from evaluation.domain.errors import DatasetRefusal
 
@@ -23,6 +24,7 @@ TREES: dict[str, Callable[[Path], Dataset]] = {
     "cifar10": cifar10,
     "nips2017": nips2017,
     "folder": folder,
+    "released": released,
 }
 """Readers of the published layouts."""
 
@@ -36,7 +38,7 @@ def load_dataset(spec: str) -> Dataset:
     if spec == "digits":
         return digits()
     name, _, path = spec.partition(":")
-    if name not in TREES or spec == "folder" or spec.endswith(":"):
+    if name not in TREES or spec in ("folder", "released") or spec.endswith(":"):
         raise DatasetRefusal(
             f"unknown data set {spec!r}", fix="name one of: digits, " + ", ".join(f"{name}:PATH" for name in TREES)
         )

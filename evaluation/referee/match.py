@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain, repeat
 
 from evaluation.domain.players import Side, Track
 from evaluation.domain.results import AuditReport, Failure, PieceResult, Reason, sum_reports
@@ -52,14 +53,20 @@ class Match:
             reuse_attack=reuse_attack,
         )
 
-    def play(self, samples: Sequence[Sample]) -> Iterator[PieceResult]:
-        """Play `samples` in pieces of the size in the rules; each result is final when it is yielded."""
+    def play(self, samples: Sequence[Sample], sizes: Sequence[int] = ()) -> Iterator[PieceResult]:
+        """Play `samples` in pieces; each result is final when it is yielded.
+
+        The first pieces have these `sizes`, the others the size in the rules.
+        """
         if len({sample.number for sample in samples}) < len(samples):
             raise ValueError("two samples have the same number")
-        size = self._rules.piece_samples
-        for start in range(0, len(samples), size):
+        start = 0
+        for size in chain(sizes, repeat(self._rules.piece_samples)):
+            if start >= len(samples):
+                return
             end = start + size
             yield self.play_piece(list(samples[start:end]), more=end < len(samples))
+            start = end
 
     def play_piece(self, samples: list[Sample], *, more: bool = False) -> PieceResult:
         """Play one piece. Its seeds depend only on its first sample, not on earlier pieces.

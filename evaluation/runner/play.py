@@ -35,12 +35,13 @@ def play(
     calibration: float = 1.0,
     fresh_audit: bool = True,
     reuse_attack: bool = False,
+    sizes: Sequence[int] = (),
     on_piece: Callable[[PieceResult], None] | None = None,
 ) -> Played:
     """Play `attack` against `model` on `samples`, in the attack's track.
 
-    `fresh_audit` and `reuse_attack` are those of `Match`. A failure of a player is part of the result; a failure of the
-    host raises `Fault`, after both players were ended.
+    `fresh_audit` and `reuse_attack` are those of `Match`, `sizes` those of its `play`. A failure of a player is part of
+    the result; a failure of the host raises `Fault`, after both players were ended.
     """
     track = attack.track
     if model.track is not Track.MODEL or track is Track.MODEL:
@@ -59,7 +60,7 @@ def play(
     )
     pieces: list[PieceResult] = []
     try:
-        for piece in match.play(samples):
+        for piece in match.play(samples, sizes):
             pieces.append(piece)
             if on_piece is not None:
                 on_piece(piece)

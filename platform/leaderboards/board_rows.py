@@ -13,6 +13,7 @@ from django.db.models.functions import Coalesce
 from competitions.models import Track
 from leaderboards.evaluation_basis import EvaluationBasis, key_in_force, measured_under
 from leaderboards.models import Evaluation, PoolPlace, Standing
+from matches.models import Match
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,8 @@ class BoardRow:
     rank_high: int | None = None
     """The 95 % rank interval; see `leaderboards.ranking.Place`."""
     separated: bool | None = None
+    hardest_match: int | None = None
+    """The match against the hardest opponent."""
 
     @property
     def tries(self) -> int:
@@ -98,10 +101,17 @@ _PATHS = {
 """Columns of a row, as paths from a standing."""
 
 
-def _opponents(pool: str) -> Coalesce:
-    """Return the expression for the size of the pool at the path `pool`."""
-    places = PoolPlace.objects.filter(pool=OuterRef(pool)).order_by().values("pool")
-    return Coalesce(Subquery(places.annotate(count=Count("pk")).values("count")), 0)
+def _derived(evaluation: str = "") -> dict[str, Any]:
+    """Return the expressions of columns that are no path; `evaluation` is the prefix that leads to the evaluation."""
+    places = PoolPlace.objects.filter(pool=OuterRef(f"{evaluation}pool")).order_by().values("pool")
+    hardest = OuterRef(f"{evaluation}worst_opponent")
+    matches = Match.objects.filter(
+        Q(model=hardest) | Q(attack=hardest), evaluations=OuterRef(f"{evaluation}pk")
+    ).order_by("pk")
+    return {
+        "opponents": Coalesce(Subquery(places.annotate(count=Count("pk")).values("count")), 0),
+        "hardest_match": Subquery(matches.values("pk")[:1]),
+    }
 
 
 def standings_of(track: Track, basis: EvaluationBasis | None = None) -> QuerySet[Standing, Any]:
@@ -119,14 +129,15 @@ def standing_values(rows: QuerySet[Standing], in_force: Q, *columns: str) -> Que
 
 
 def _columns() -> dict[str, Any]:
-    return {name: F(path) for name, path in _PATHS.items()} | {"opponents": _opponents("evaluation__pool")}
+    return {name: F(path) for name, path in _PATHS.items()} | _derived("evaluation__")
 
 
 def evaluation_columns(evaluations: QuerySet[Evaluation]) -> dict[int, dict[str, Any]]:
     """Return the columns of a row for each evaluation, by its key, in one query: all but the ranks."""
     paths = [_from_evaluation(path) for path in _PATHS.values()]
-    found = evaluations.order_by().values_list("pk", *paths, _opponents("pool"))
-    return {key: dict(zip((*_PATHS, "opponents"), values, strict=True)) for key, *values in found}
+    derived = _derived()
+    found = evaluations.order_by().values_list("pk", *paths, *derived.values())
+    return {key: dict(zip((*_PATHS, *derived), values, strict=True)) for key, *values in found}
 
 
 def _from_evaluation(path: str) -> str:

@@ -10,6 +10,8 @@ from accounts.models import User
 from accounts.selectors import is_member
 from competitions.models import Competition, Entry
 from competitions.selectors import sees_everything_of, visible_competitions
+from matches.models import Match
+from rounds.match_visibility import Sight, sight_of
 from rounds.models import Round
 from submissions.models import Submission
 
@@ -55,6 +57,18 @@ def submission_of(request: HttpRequest, number: int) -> Submission:
     submission = get_object_or_404(Submission.objects.select_related(*related), pk=number)
     _check_visible(request, submission.repository.entry.competition)
     return submission
+
+
+def match_of(request: HttpRequest, number: int) -> tuple[Match, Sight]:
+    """Return a match with what the user sees of it. Raise 404 where that is nothing."""
+    players = [f"{side}__repository__{name}" for side in ("model", "attack") for name in ("entry__team", "track")]
+    related = ("rules__competition", "sample_set", "round_match__round__window", "round_match__round__competition")
+    match = get_object_or_404(Match.objects.select_related(*related, *players), pk=number)
+    _check_visible(request, match.rules.competition)
+    sight = sight_of(match, request.user)
+    if sight is None:
+        raise Http404("no such page")
+    return match, sight
 
 
 def in_team(request: HttpRequest, entry: Entry) -> bool:

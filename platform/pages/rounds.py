@@ -44,13 +44,19 @@ class Row:
     cut: str
     tries: int
 
+    @property
+    def hardest(self) -> tuple[int, int | None]:
+        """The players of its match against the hardest opponent."""
+        return self.of.player, self.of.worst_opponent_player
+
 
 @dataclass(frozen=True)
 class WarningRow:
-    """An attack that does not count and beat a winning model; both as "title by teams"."""
+    """An attack that does not count and beat a winning model; both as "title by teams", and their players."""
 
     attack: str
     model: str
+    players: tuple[int, int]
     nearer: int
     samples: int
 
@@ -155,7 +161,7 @@ def _warnings(played: Round, rows: Iterable[StandingRow]) -> Sequence[WarningRow
         known = titles.get(row.player)
         titles[row.player] = f"{known}, {row.team}" if known else f"{row.title} by {row.team}"
     return [
-        WarningRow(titles[attack], titles[model], nearer, samples)
+        WarningRow(titles[attack], titles[model], (attack, model), nearer, samples)
         for attack, model, nearer, samples in RoundWarning.objects.filter(round=played).values_list(
             "attack", "model", "nearer", "samples"
         )

@@ -51,7 +51,7 @@ def override_audit(*, entry: RoundEntry, by: User, reason: str) -> None:
         if current.state == Round.State.SCORED:
             current.entries.update(**_EMPTY)
             current.warnings.all().delete()
-            current.round_matches.update(samples=None)
+            current.round_matches.update(samples=None, median=None, held=None)
             current.outcome = ""
             move(current, "override_audit", by=by, reason=reason, entry=entry.pk, stages=dropped)
         else:

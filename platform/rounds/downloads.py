@@ -18,7 +18,8 @@ from PIL import Image as Picture
 from competitions.pseudonyms import public_name
 from competitions.sample_store import sample_hashes, samples_of
 from core import object_store
-from evaluation.bundle.perturbed_images import IMAGES, PAIR, ROWS, image_name, piece_name
+from evaluation.bundle.perturbed_images import IMAGES, PAIR, ROWS, piece_name
+from evaluation.datasets.released import CLASSES, SAMPLES, image_name
 from evaluation.domain.images import Image
 from matches.models import Match, Piece
 from rounds.models import Round
@@ -48,7 +49,8 @@ def images_zip(round_: Round) -> bytes:
         rows = [
             (sample.number, sample.label, sample.target, digest) for sample, digest in zip(samples, hashes, strict=True)
         ]
-        _add(archive, "samples.csv", _table(("number", "label", "target", "hash"), rows))
+        _add(archive, CLASSES, json.dumps(round_.sample_set.class_names).encode())
+        _add(archive, SAMPLES, _table(("number", "label", "target", "hash"), rows))
         for sample in samples:
             _add(archive, image_name(sample.number), _png(sample.image))
     return file.getvalue()

@@ -142,6 +142,10 @@ class RoundMatch(models.Model):
     """Digest in the object store of the archive of its perturbed images, once requested."""
     samples = models.PositiveIntegerField(null=True, blank=True)
     """Number of samples, from the first, that the outcome uses; empty until the round is scored."""
+    median = models.FloatField(null=True, blank=True)
+    """The median distance over these samples."""
+    held = models.PositiveIntegerField(null=True, blank=True)
+    """The number of these samples without an adversarial."""
 
     class Meta:
         verbose_name_plural = "round matches"

@@ -7,6 +7,7 @@ same whichever process takes a step, however often, and wherever one is killed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from django.db import transaction
@@ -16,6 +17,7 @@ from competitions.models import Track
 from core import object_store
 from core.errors import Fault
 from evaluation.domain.players import Side
+from evaluation.domain.results import Outcome
 from matches.models import Match, Piece
 from matches.queue import OPEN_MATCH
 from matches.selectors import worker_is_missing
@@ -220,12 +222,19 @@ RESULT = (
 
 
 def _note_what_counts(round_: Round, facts: RoundFacts, state: RoundState) -> None:
-    """Store for each match how many samples the outcome uses: none if an audit override made it unnecessary."""
+    """Store for each match how many samples the outcome uses, with their median distance and how many held.
+
+    They are none if an audit override made the match unnecessary.
+    """
     required = demanded(facts, state)
     rows = list(round_.round_matches.select_related("match__model", "match__attack"))
     for row in rows:
-        row.samples = required.get((row.match.model.digest, row.match.attack.digest), 0)
-    RoundMatch.objects.bulk_update(rows, ["samples"], batch_size=500)
+        pair = row.match.model.digest, row.match.attack.digest
+        row.samples = required.get(pair, 0)
+        counted = [facts.results[pair][sample] for sample in range(row.samples)]
+        row.median = median(sample.distance for sample in counted) if counted else None
+        row.held = sum(sample.outcome == Outcome.FAILED for sample in counted)
+    RoundMatch.objects.bulk_update(rows, ["samples", "median", "held"], batch_size=500)
 
 
 def _score(round_: Round, outcome: str, state: RoundState, entries: Sequence[RoundEntry], players: Players) -> None:

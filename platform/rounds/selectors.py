@@ -73,6 +73,7 @@ class StandingRow:
     prize_place: int | None
     failures: int | None
     worst_opponent: str
+    worst_opponent_player: int | None
     not_broken: bool
     audit_override_reason: str
 
@@ -91,6 +92,7 @@ _OTHERS = {
     "player_key": F("player"),
     "title": F("submission__title"),
     "worst": F("worst_opponent__title"),
+    "worst_opponent_player": F("worst_opponent"),
     "state": F("submission__state"),
     "disqualified": F("submission__disqualified_at"),
     "left": F("inconsistent"),

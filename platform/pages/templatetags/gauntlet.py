@@ -23,6 +23,7 @@ from competitions.models import Track
 from core import clock, rounding, times
 from evaluation.domain.significant_digits import decimals
 from pages.chart_axis import Axis
+from pages.players import PlayerName
 
 register = template.Library()
 
@@ -190,6 +191,28 @@ def withstood(track_name: str) -> str:
 def share(failures: int, tries: int | None) -> str:
     """Format a share, for example "8 of 80"; only the number if the total is unknown."""
     return f"{intcomma(failures)} of {intcomma(tries)}" if tries else str(intcomma(failures))
+
+
+@register.filter
+def under(found: Mapping[Any, Any], key: Any) -> Any:
+    """Return what a mapping holds under a key, None if nothing."""
+    return found.get(key)
+
+
+@register.simple_tag
+def match_link(number: int | None, text: str) -> str:
+    """Link `text` to the match, if there is one."""
+    return (
+        text
+        if number is None or not text
+        else format_html('<a href="{}">{}</a>', reverse("pages:match", args=[number]), text)
+    )
+
+
+@register.inclusion_tag("pages/parts/player.html")
+def player_link(players: Mapping[int, PlayerName], key: int) -> Mapping[str, Any]:
+    """Show a player with a link to its submission."""
+    return {"player": players[key]}
 
 
 @register.simple_block_tag

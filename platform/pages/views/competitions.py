@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from core import clock
+from core.errors import Refusal
+from matches.gallery import clean_picture
 from pages.access import competition_of
 from pages.calendar import calendar
+from pages.gallery import development_set, examples
+from pages.players import names_of
 from pages.rules_difference import differences
 from pages.rules_table import rows
 from pages.selectors import cards, own_entry, pools
@@ -20,6 +24,7 @@ def competition(request: HttpRequest, slug: str) -> HttpResponse:
     shown = competition_of(request, slug)
     rules = shown.rules_versions.first()
     tracks = shown.tracks.all()
+    in_force = pools(shown)
     context = {
         "competition": shown,
         "cards": cards(shown, request.user),
@@ -27,12 +32,27 @@ def competition(request: HttpRequest, slug: str) -> HttpResponse:
         "has_baselines": any(track.baselines for track in tracks),
         "rules": rules,
         "rows": rows(rules) if rules else [],
-        "pools": pools(shown),
+        "examples": examples(shown),
+        "pools": in_force,
+        "players": names_of(place.player_id for pool in in_force for place in pool.places.all()),
         "calendar": calendar(shown),
         "own": own_entry(request.user, shown),
         "open": clock.now() < shown.ends_at,
     }
     return render(request, "pages/competition.html", context)
+
+
+@require_safe
+def development_image(request: HttpRequest, slug: str, sample: int) -> HttpResponse:
+    """Return a development image as PNG."""
+    samples = development_set(competition_of(request, slug))
+    if samples is None:
+        raise Http404("no development samples")
+    try:
+        content = clean_picture(samples, sample)
+    except Refusal as refusal:
+        raise Http404(refusal.problem) from refusal
+    return HttpResponse(content, content_type="image/png", headers={"Cache-Control": "private, max-age=3600"})
 
 
 @require_safe

@@ -19,9 +19,11 @@ from core.times import for_programs
 from leaderboards.selectors import sees_live
 from pages import polling
 from pages.access import round_of
+from pages.match_links import pairs_of
 from pages.rounds import files, progress_of, results
 from pages.rules_table import scale
 from repositories.http.limits import RETRY_SECONDS, LimitReachedError
+from rounds.match_visibility import pairs_public
 from rounds.models import Release, Round
 from rounds.release import open_part, released, released_entries
 from rounds.signing_keys import all_keys, key_id, public_key
@@ -72,6 +74,8 @@ def _published(request: HttpRequest, shown: Round, tracks: list[Track]) -> dict[
     public = released(shown)
     return {
         "results": results(shown, tracks, track, sees_live=sees_live(request.user, shown.competition)),
+        "matches": pairs_of(shown) if pairs_public(shown, request.user) else {},
+        "attack_track": Track.Name.UNTARGETED if track.name == Track.Name.MODEL else track.name,
         "scale": scale(shown.rules) if shown.rules else "",
         "own": {team.slug for team in teams_of(request.user)},
         "releases": public,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -17,6 +18,8 @@ from leaderboards.models import Evaluation
 from pages import flash_messages, polling
 from pages.access import in_team, sees_inside, signed_in_user, submission_of
 from pages.chart_axis import axis_to
+from pages.match_links import by_opponent
+from pages.players import PlayerName, names_of
 from pages.progress_steps import state_of, steps_of
 from pages.rounds import entries_shown
 from pages.rules_table import scale
@@ -24,6 +27,16 @@ from pages.selectors import SubmissionStatus, status_of
 from submissions import services
 from submissions.models import Build, Submission
 from submissions.selectors import LOG_PAGE, log_lines, whole_log
+
+
+@dataclass(frozen=True)
+class Opponent:
+    """An opponent of an evaluation: its row there, its name, and the match against it."""
+
+    row: dict[str, Any]
+    name: PlayerName
+    match: int | None
+
 
 STATE_EVERY = 1
 PLAYING_EVERY = 10
@@ -48,6 +61,7 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
         "evaluation": status.evaluation,
         "axis": axis_to(status.evaluation.high or 0) if status.evaluation else None,
         "scale": scale(status.evaluation.rules) if status.evaluation else "",
+        "opponents": _opponents(status.evaluation) if status.evaluation and status.scored else [],
         "state": state_of(shown, status.evaluation),
         "steps": steps_of(shown, status.evaluation, builds),
         "build": build,
@@ -72,6 +86,12 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
     if build is not None:
         context |= _log(request, build)
     return render(request, "pages/submission.html", context)
+
+
+def _opponents(evaluation: Evaluation) -> list[Opponent]:
+    names = names_of(row["player"] for row in evaluation.per_opponent)
+    matches = by_opponent(evaluation)
+    return [Opponent(row, names[row["player"]], matches.get(row["player"])) for row in evaluation.per_opponent]
 
 
 def _every(shown: Submission, status: SubmissionStatus) -> int | None:

@@ -218,6 +218,8 @@ class Migration(migrations.Migration):
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("images", models.CharField(blank=True, editable=False, max_length=64)),
                 ("samples", models.PositiveIntegerField(blank=True, null=True)),
+                ("median", models.FloatField(blank=True, null=True)),
+                ("held", models.PositiveIntegerField(blank=True, null=True)),
                 (
                     "match",
                     models.OneToOneField(

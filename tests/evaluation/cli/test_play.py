@@ -52,6 +52,13 @@ def test_it_gives_the_same_scores_for_the_same_seed(play: Callable[..., Any]) ->
     assert scores(first) == scores(again)
 
 
+def test_a_piece_of_a_given_size_plays_as_a_match_of_that_size(play: Callable[..., Any]) -> None:
+    whole = play("numpy-classifier", "gaussian-noise", "--pieces", "2,2", out="whole")
+    first = play("numpy-classifier", "gaussian-noise", "--samples", 2, out="first")
+    assert scores(whole)[:2] == scores(first)
+    assert len(whole["samples"]) == 4
+
+
 @pytest.mark.parametrize("model", ["adversarial-logit-pairing", "frozen-noise"])
 def test_the_other_bundled_networks_play(play: Callable[..., Any], model: str) -> None:
     result = play(model, "gaussian-noise")
@@ -90,6 +97,9 @@ def test_it_prints_the_result_as_json(
         (("--track", "untargeted", "--split", "secret"), "no split 'secret'"),
         (("--track", "untargeted", "--samples", "201"), "has 200"),
         (("--track", "untargeted", "--budget", "5000000000"), "at most 1,000,000"),
+        (("--track", "untargeted", "--pieces", "8,65"), "at most 64 samples"),
+        (("--track", "untargeted", "--pieces", "8,0"), "at least 1"),
+        (("--track", "untargeted", "--pieces", "8,"), "invalid"),
     ],
 )
 def test_it_rejects_wrong_usage(gauntlet: Callable[..., Any], words: tuple[str, ...], says: str) -> None:

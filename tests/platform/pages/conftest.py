@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+import numpy as np
 import pytest
 
 from accounts.models import User
 from competitions.models import Competition, Entry, FreezeWindow, RulesVersion, SampleSet, Track
+from competitions.rules import query_rules
+from competitions.sample_store import keep_samples, samples_of
+from core import object_store
+from evaluation.domain.results import Outcome, PieceResult, Reason, Trace
+from evaluation.domain.results import SampleResult as PlayedSample
 from leaderboards.models import Evaluation, Pool, PoolPlace, Standing
+from matches.engine_adapter import pack
+from matches.models import Match, Piece, SampleResult
+from matches.piece_result import sum_audits
 from repositories.models import Repository
 from rounds.models import Round
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
@@ -147,6 +157,77 @@ def shown(
     )
     logged(building, 3, finished=False)
     return {"scored": scored, "refused": refused, "building": building}
+
+
+OUTCOMES = (
+    # outcome, distance, queries, reason: the last adversarial is not confirmed, so its sample failed
+    ("clean_wrong", 0.0, 0, "misclassified"),
+    ("adversarial", 1.0, 50, ""),
+    ("adversarial", 1.5, 50, ""),
+    ("adversarial", 2.5, 40, ""),
+    ("failed", 30.0, 50, "no_adversarial"),
+    ("failed", 30.0, 50, "not_confirmed"),
+)
+"""The samples of the match of `played_match`."""
+
+
+@pytest.fixture
+def played_match(shown: dict[str, Submission], pool: Pool, sample_set: SampleSet, rules: RulesVersion) -> Match:
+    """The match that the score of the scored submission is made of: six samples in three pieces, with their traces."""
+    evaluation = Evaluation.objects.get()
+    sample_set.digest, names = keep_samples(
+        source="digits", split="validation", count=6, target_seed=7, rules=query_rules(rules.values, rules.version)
+    )
+    sample_set.class_names = list(names)
+    sample_set.save()
+    scored, attack = shown["scored"], pool.players.get()
+    model = Player.objects.create(
+        competition=rules.competition, track_name=Track.Name.MODEL, digest="sha256:" + "b" * 64, title=scored.title,
+        command=["run"], repository=scored.repository, commit=scored.commit, created_at=rules.created_at,
+    )  # fmt: skip
+    Submission.objects.filter(pk=scored.pk).update(player=model)
+    match = Match.objects.create(
+        rules=rules, sample_set=sample_set, model=model, attack=attack, seed=987654321, state=Match.State.PLAYED,
+        created_at=rules.created_at, finished_at=rules.created_at, audit=sum_audits([{"replayed": 20, "judged": 4}]),
+    )  # fmt: skip
+    evaluation.matches.add(match)
+    for first in range(0, 6, 2):
+        play_piece(match, first, OUTCOMES[first : first + 2])
+    return match
+
+
+def play_piece(match: Match, first: int, outcomes: Sequence[tuple[str, float, int, str]]) -> None:
+    """Create a played piece. Each sample's adversarials fall from 20 to its distance, at queries 10, 20, 30 and 40."""
+    samples = samples_of(match.sample_set)
+    rows, queries = [], []
+    for number, (outcome, distance, count, reason) in enumerate(outcomes, start=first):
+        label = samples[number].label
+        rows.append(
+            PlayedSample(
+                number, label, None, Outcome(outcome), distance, 30.0, count, 0.25,
+                Reason(reason) if reason else None, (label + 1) % 10 if outcome == "adversarial" else None,
+            )
+        )  # fmt: skip
+        for query in range(1, count + 1):
+            found = outcome == "adversarial" and query % 10 == 0 and query <= 40
+            at = 20 - (20 - distance) * query / 40
+            queries.append((number, number, query, (label + 1) % 10 if found else label, at))
+    columns = list(zip(*queries, strict=True)) or [()] * 5
+    types = (np.uint16, np.uint16, np.uint32, np.int16, np.float32)
+    trace = Trace(*(np.array(column, kind) for column, kind in zip(columns, types, strict=True)))
+    images = np.stack([samples[row.sample].image ^ 1 for row in rows])
+    piece = Piece.objects.create(
+        match=match, number=first, first=first, count=len(rows), state=Piece.State.PLAYED,
+        artefact=object_store.put(pack(PieceResult(tuple(rows), images, trace, seconds=1.0))),
+    )  # fmt: skip
+    SampleResult.objects.bulk_create(
+        SampleResult(
+            match=match, piece=piece, sample=row.sample, outcome=row.outcome, distance=row.distance,
+            worst_case=row.worst_case, queries=row.queries, seconds=row.seconds, reason=row.reason or "",
+            found_label=row.found_label,
+        )
+        for row in rows
+    )  # fmt: skip
 
 
 @pytest.fixture

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import io
+import re
 from datetime import timedelta
 
+import numpy as np
 import pytest
 from django.test import Client
+from PIL import Image as Picture
 
 from accounts.models import User
-from competitions.models import Competition, FreezeWindow, RulesVersion
+from competitions.models import Competition, FreezeWindow, RulesVersion, SampleSet
+from competitions.sample_store import samples_of
 from core import clock
 from matches.models import Worker
 from pages.templatetags.gauntlet import duration, markdown
@@ -23,6 +28,20 @@ def test_it_works(client: Client, shown: dict[str, Submission], competition: Com
     page = client.get("/competitions/digits").content.decode()
     for text in ("Digits", "The Owls", "50 for each sample", "Boundary attack", "are frozen: round 1", "5 submissions"):
         assert text in page
+
+
+def test_it_shows_development_images_only(client: Client, sample_sets: dict[str, SampleSet]) -> None:
+    samples = samples_of(sample_sets["development"])
+    page = client.get("/competitions/digits").content.decode()
+    shown = re.findall(r'src="(/competitions/digits/images/(\d+)\.png)"[^>]*> (\d)</li>', page)
+    assert len(shown) == len({sample.label for sample in samples})
+    for address, number, label in shown:
+        picture = Picture.open(io.BytesIO(client.get(address).content))
+        np.testing.assert_array_equal(np.asarray(picture), samples[int(number)].image)
+        assert int(label) == samples[int(number)].label
+    sample_sets["development"].delete()
+    assert "Development samples" not in client.get("/competitions/digits").content.decode()
+    assert client.get("/competitions/digits/images/0.png").status_code == 404
 
 
 def test_rules_keep_their_history(client: Client, competition: Competition, rules: RulesVersion) -> None:

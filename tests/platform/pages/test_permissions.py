@@ -10,8 +10,9 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import AccessToken, Invitation, Team, User
-from competitions.models import Competition
+from competitions.models import Competition, SampleSet
 from core import object_store
+from matches.models import Match
 from pages.urls import urlpatterns
 from rounds.models import Release, Round, RoundEntry
 from submissions.models import Player, Submission
@@ -62,6 +63,30 @@ TABLE = [
     Row("submission", ("scored",), "get", EVERYONE),
     Row("submission", ("refused",), "get", EVERYONE),
     Row("submission", ("building",), "get", EVERYONE),
+    Row("match", ("match",), "get", EVERYONE),
+    Row("match", ("hidden match",), "get", (404, 404, 404, 200)),
+    Row("match_table", ("match", "success"), "get", EVERYONE),
+    *(
+        Row("match_table", ("match", name), "get", (404, 404, 404, 200))
+        for name in ("samples", "queries", "budgets", "distribution")
+    ),
+    Row("match_table", ("match", "other"), "get", (404, 404, 404, 404)),
+    Row("matrix", ("digits", "untargeted"), "get", EVERYONE),
+    Row("matrix", ("digits", "model"), "get", (404, 404, 404, 404)),
+    Row("matrix_csv", ("digits", "targeted"), "get", EVERYONE),
+    Row("round_matrix", ("digits", "1", "untargeted"), "get", EVERYONE),
+    Row("round_matrix", ("digits", "2", "untargeted"), "get", (404, 404, 404, 404)),
+    Row("round_matrix_csv", ("digits", "1", "targeted"), "get", EVERYONE),
+    Row("round_matrix_csv", ("digits", "2", "targeted"), "get", (404, 404, 404, 404)),
+    Row("development_image", ("digits", "0"), "get", EVERYONE),
+    Row("development_image", ("digits", "99"), "get", (404, 404, 404, 404)),
+    Row("curves", ("digits", "model"), "get", EVERYONE),
+    Row("curves_csv", ("digits", "model"), "get", (404, 404, 404, 404)),  # the address names no submission
+    Row("match_curves", ("digits",), "get", EVERYONE),
+    Row("match_curves_csv", ("digits", "success"), "get", (404, 404, 404, 404)),  # nor a match
+    Row("match_image", ("match", "1", "clean"), "get", (404, 404, 404, 200)),
+    Row("match_image", ("match", "1", "perturbed"), "get", (404, 404, 404, 200)),
+    Row("match_image", ("match", "1", "difference-10"), "get", (404, 404, 404, 200)),
     Row("status", (), "get", EVERYONE),
     Row("icon", (), "get", (302, 302, 302, 302)),
     Row("robots", (), "get", EVERYONE),
@@ -121,6 +146,13 @@ TEXTS = [
     ("submission", "scored", "it remembers images", ("bob", "olga")),
     ("submission", "scored", "Place 1 in", ROLES),
     ("submission", "building", "Frozen in", ("bob", "olga")),
+    ("match", "match", "Boundary attack", ROLES),
+    ("match", "match", "Median distance", ROLES),
+    ("match", "match", "987654321", ()),
+    ("match", "match", "replayed images got", ("olga",)),
+    ("match", "match", "CSV of the samples", ("olga",)),
+    ("match", "match", "Distance against queries", ("olga",)),
+    ("match", "match", "The samples of this match are secret", ("anonymous", "charlie", "bob")),
     ("team", "owls", "Place 1 in", ROLES),
     ("team", "owls", "Frozen in", ("bob", "olga")),
     ("team", "owls", "alice", ROLES),
@@ -138,7 +170,13 @@ TEXTS = [
 
 @pytest.fixture
 def keys(
-    shown: dict[str, Submission], planned: Round, alice: User, bob: User, charlie: User, olga: User
+    shown: dict[str, Submission],
+    played_match: Match,
+    planned: Round,
+    alice: User,
+    bob: User,
+    charlie: User,
+    olga: User,
 ) -> dict[str, str]:
     """Map the arguments of the table to parts of URLs."""
     token = AccessToken.objects.create(
@@ -163,7 +201,16 @@ def keys(
     )
     _play(planned, shown, olga)
     numbers = {name: str(submission.pk) for name, submission in shown.items()}
-    others = {"token of alice": token.pk, "invitation": invitation.pk, "alice": alice.pk, "bob": bob.pk}
+    match = played_match.pk
+    SampleSet.objects.create(
+        competition=planned.competition, name="development", purpose="development", source="digits", split="validation",
+        count=6, target_seed=7, digest=played_match.sample_set.digest, class_names=list("0123456789"),
+        imported_at=planned.planned_at,
+    )  # fmt: skip
+    played_match.pk, played_match.repetition = None, 1
+    played_match.save()
+    others = {"match": match, "hidden match": played_match.pk}
+    others |= {"token of alice": token.pk, "invitation": invitation.pk, "alice": alice.pk, "bob": bob.pk}
     names = {f"name of {name}": name for name in ("bob", "charlie")}
     return numbers | names | {name: str(key) for name, key in others.items()}
 

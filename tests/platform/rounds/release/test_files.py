@@ -45,7 +45,12 @@ def test_it_works(published: Final) -> None:
     with zipfile.ZipFile(io.BytesIO(images_zip(published.round))) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
     samples = samples_of(published.round.sample_set)
-    assert list(files) == ["commitment.json", "samples.csv", *(f"images/{number:05d}.png" for number in range(3))]
+    assert list(files) == [
+        "commitment.json",
+        "classes.json",
+        "samples.csv",
+        *(f"images/{number:05d}.png" for number in range(3)),
+    ]
     for sample, row in zip(samples, _rows(files["samples.csv"]), strict=True):
         assert (row["number"], row["label"], row["target"]) == tuple(
             str(each) for each in (sample.number, sample.label, sample.target)

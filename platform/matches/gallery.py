@@ -1,0 +1,74 @@
+"""Adapter: the pictures of a match's samples: clean, perturbed, and their amplified difference."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+from PIL import Image as Picture
+
+from competitions.models import SampleSet
+from competitions.sample_store import samples_of
+from core import object_store
+from core.errors import Refusal
+from evaluation.domain.images import GREY, Image
+from matches.engine_adapter import IMAGES
+from matches.models import Match, Piece
+
+CLEAN, PERTURBED = "clean", "perturbed"
+AMPLIFICATIONS = (1, 5, 10, 25, 100)
+"""Factors by which a difference can be shown."""
+
+
+def difference_name(factor: int) -> str:
+    """Return the name of the picture of the difference, amplified by `factor`."""
+    return f"difference-{factor}"
+
+
+NAMES = (CLEAN, PERTURBED, *map(difference_name, AMPLIFICATIONS))
+
+
+def picture(match: Match, sample: int, name: str) -> bytes:
+    """Return a picture of a sample as PNG. Raise `Refusal` if it has not been played or the name is unknown."""
+    if name not in NAMES:
+        raise Refusal(f"{name} is no picture of a sample", fix=f"choose one of {', '.join(NAMES)}")
+    if name == CLEAN:
+        return clean_picture(match.sample_set, sample)
+    perturbed = _perturbed(match, sample)
+    if name == PERTURBED:
+        return _png(perturbed)
+    factor = int(name.removeprefix(difference_name(0)[:-1]))
+    return _png(amplified(_clean(match.sample_set, sample), perturbed, factor))
+
+
+def amplified(clean: Image, perturbed: Image, factor: int) -> Image:
+    """Return the difference of two images around mid-grey, `factor` times as large, as far as it fits."""
+    difference: Image = np.clip(GREY + factor * (perturbed.astype(np.int32) - clean), 0, 255).astype(np.uint8)
+    return difference
+
+
+def clean_picture(sample_set: SampleSet, sample: int) -> bytes:
+    """Return the clean image of a sample as PNG. Raise `Refusal` if the set has no such sample."""
+    return _png(_clean(sample_set, sample))
+
+
+def _clean(sample_set: SampleSet, sample: int) -> Image:
+    samples = samples_of(sample_set)
+    if sample >= len(samples):
+        raise Refusal(f"{sample_set} has no sample {sample}", fix="choose one of its samples")
+    return samples[sample].image
+
+
+def _perturbed(match: Match, sample: int) -> Image:
+    piece = match.pieces.filter(state=Piece.State.PLAYED, first__lte=sample).order_by("-first").first()
+    if piece is None or sample >= piece.first + piece.count:
+        raise Refusal(f"sample {sample} of {match} has not been played", fix="choose one that was played")
+    with np.load(io.BytesIO(object_store.get(piece.artefact)), allow_pickle=False) as columns:
+        image: Image = columns[IMAGES][columns["sample"].tolist().index(sample)]
+    return image
+
+
+def _png(image: Image) -> bytes:
+    file = io.BytesIO()
+    Picture.fromarray(image[:, :, 0] if image.shape[2] == 1 else image).save(file, "png")
+    return file.getvalue()

@@ -1,0 +1,127 @@
+"""Heat map of models and attacks: a table with coloured cells, and a picture of the whole where it is large.
+
+The cells are written here and not by a template: there may be 10,000, and each is a number, a class and a link.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.urls import reverse
+from django.utils.safestring import SafeString
+
+from core import rounding
+from pages.charts.table import Table
+from pages.players import PlayerName
+
+STEPS = 10
+"""Number of colours."""
+
+SMALL = 16
+"""Up to this many rows and columns, the table is small enough to be its own picture."""
+
+_HELD = "hx"
+_ROUND = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A model against an attack: the median distance, on how many of the samples the model held, and their match."""
+
+    median: float
+    held: int
+    samples: int
+    match: int | None
+
+    @property
+    def not_broken(self) -> bool:
+        """Whether the median is one of the worst cases, which says little."""
+        return 2 * self.held > self.samples
+
+
+@dataclass(frozen=True)
+class Side:
+    """A row or column: a player, its name, and the score that it is sorted by; None comes last."""
+
+    player: int
+    name: PlayerName
+    score: str = ""
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """Models from top to bottom and attacks from left to right, best first, with a cell for each pair that met."""
+
+    title: str
+    models: Sequence[Side]
+    attacks: Sequence[Side]
+    cells: Mapping[tuple[int, int], Cell]
+    csv: str = ""
+
+    @cached_property
+    def end(self) -> float:
+        """The largest distance of the colours: ten round steps. Pairs that are not broken have no colour."""
+        broken = (cell.median for cell in self.cells.values() if not cell.not_broken)
+        largest = max(broken, default=0.0) or 1.0
+        power = 10.0 ** math.floor(math.log10(largest / STEPS))
+        return STEPS * next(step * power for step in _ROUND if step * power * STEPS > largest)
+
+    @property
+    def legend(self) -> Sequence[tuple[str, str]]:
+        """Each colour with the distances from which on it stands for."""
+        return [(f"h{step}", f"{self.end * step / STEPS:.4g}") for step in range(STEPS)]
+
+    @property
+    def table(self) -> Table:
+        """A row for each pair."""
+        columns = ("model", "model team", "attack", "attack team", "median distance", "held", "samples", "match")
+        rows = [
+            (
+                *(model.name.title, model.name.team, attack.name.title, attack.name.team),
+                *(rounding.distance(cell.median), cell.held, cell.samples, cell.match),
+            )
+            for model in self.models
+            for attack in self.attacks
+            if (cell := self.cells.get((model.player, attack.player))) is not None
+        ]
+        return Table(columns, rows)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it needs a picture of the whole."""
+        return max(len(self.models), len(self.attacks)) > SMALL
+
+    def rows(self) -> Sequence[tuple[Side, SafeString]]:
+        """Return each model with its cells as HTML."""
+        address = reverse("pages:match", args=[0])[:-1]
+        return [
+            (model, SafeString("".join(self._cell(model.player, attack.player, address) for attack in self.attacks)))
+            for model in self.models
+        ]
+
+    def areas(self) -> Sequence[tuple[str, str]]:
+        """Return the picture of the whole: for each colour an SVG path of its cells, each 1 x 1."""
+        paths: dict[str, list[str]] = {}
+        for y, model in enumerate(self.models):
+            for x, attack in enumerate(self.attacks):
+                cell = self.cells.get((model.player, attack.player))
+                if cell is not None:
+                    paths.setdefault(self._colour(cell), []).append(f"M{x} {y}h1v1h-1z")
+        return sorted((colour, "".join(path)) for colour, path in paths.items())
+
+    def _cell(self, model: int, attack: int, address: str) -> str:
+        cell = self.cells.get((model, attack))
+        if cell is None:
+            return "<td></td>"
+        text = f"{rounding.distance(cell.median):.2f}"
+        if cell.match is not None:
+            text = f'<a href="{address}{cell.match}">{text}</a>'
+        return f'<td class="{self._colour(cell)}">{text}</td>'
+
+    def _colour(self, cell: Cell) -> str:
+        if cell.not_broken:
+            return _HELD
+        return f"h{min(STEPS - 1, int(STEPS * rounding.distance(cell.median) / self.end))}"

@@ -1,0 +1,180 @@
+"""Curves of two to five submissions or matches on common axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.contrib.auth.models import AnonymousUser
+
+from accounts.models import User
+from competitions.models import Track
+from leaderboards.models import Evaluation
+from matches import curves
+from matches.models import Match
+from pages.charts.lines import Line, LineChart
+from pages.charts.scales import LogScale, shares
+from pages.charts.table import Table
+from pages.match_page import BUDGETS, SUCCESS, by_query, share, success_table
+from pages.players import names_of
+from rounds.match_visibility import Sight, scores_seen
+
+MOST = 5
+"""Number of curves that can still be told apart."""
+
+
+def of_submissions(
+    track: Track, submissions: Sequence[int], user: User | AnonymousUser, csv: str
+) -> tuple[LineChart | None, Mapping[int, str]]:
+    """Return the curves of the newest scores that the person sees, and the names of their submissions."""
+    found = _newest(track, submissions, user)
+    if not found:
+        return None, {}
+    distances = curves.distances_under(next(iter(found.values())).rules)
+    counted = curves.successes_over(_counted(found), distances, of_models=track.name == Track.Name.MODEL)
+    names = {
+        pk: f"{pk}: {evaluation.submission.title} by {evaluation.submission.repository.entry.team.name}"
+        for pk, evaluation in found.items()
+    }
+    columns = {names[pk]: counted[each.pk] for pk, each in found.items() if counted[each.pk].total}
+    chart = _against_distance(columns, distances, csv, _MODELS if track.name == Track.Name.MODEL else _ATTACKS)
+    return chart, names
+
+
+_MODELS = (
+    "Share of samples on which any attack of the pool found an adversarial within a distance. "
+    "A model is better the further its curve is to the right."
+)
+_ATTACKS = (
+    "Share of pairs of model and sample with an adversarial within a distance. "
+    "An attack is better the further its curve is to the left."
+)
+_MATCHES = "Share of samples with an adversarial within a distance."
+
+
+def _newest(track: Track, submissions: Sequence[int], user: User | AnonymousUser) -> dict[int, Evaluation]:
+    """Return the newest score of each submission to the track that the person sees, in the order given."""
+    seen = Evaluation.objects.filter(
+        scores_seen(track.competition, user), submission__in=submissions, submission__repository__track=track
+    )
+    oldest_first = seen.select_related("submission__repository__entry__team", "rules").order_by(
+        "pool", "rules", "sample_set", "pk"
+    )
+    newest = {evaluation.submission_id: evaluation for evaluation in oldest_first}
+    return {pk: newest[pk] for pk in submissions if pk in newest}
+
+
+def _counted(evaluations: Mapping[int, Evaluation]) -> dict[int, list[int]]:
+    """Return the matches that count in the score of each evaluation."""
+    own = {
+        (each.pk, row["player"]) for each in evaluations.values() for row in each.per_opponent if row.get("own", False)
+    }
+    found: dict[int, list[int]] = {each.pk: [] for each in evaluations.values()}
+    matches = Match.objects.filter(evaluations__in=list(found)).order_by("pk")
+    for evaluation, match, model in matches.values_list("evaluations", "pk", "model"):
+        if (evaluation, model) not in own:
+            found[evaluation].append(match)
+    return found
+
+
+def _against_distance(
+    columns: Mapping[str, curves.Share], distances: Sequence[float], csv: str, words: str
+) -> LineChart:
+    table = success_table({name: (each.counts, each.total) for name, each in columns.items()}, distances)
+    return LineChart(
+        key=SUCCESS,
+        title="Success against distance",
+        description=words,
+        table=table,
+        lines=[Line(name, number) for number, name in enumerate(columns, start=1)],
+        x=LogScale(distances[0], distances[-1]),
+        y=shares(),
+        x_name="distance",
+        y_name="share",
+        steps=True,
+        csv=csv,
+    )
+
+
+@dataclass(frozen=True)
+class MatchCurves:
+    """Matches on common axes: against distance, and against queries where the person sees that of all of them."""
+
+    names: Mapping[int, str]
+    success: LineChart | None
+    queries: LineChart | None
+    distances: Sequence[float]
+    distance: float
+
+
+def of_matches(shown: Sequence[tuple[Match, Sight]], wanted: float | None, csv: Mapping[str, str]) -> MatchCurves:
+    """Return the curves of matches, those over queries within the distance nearest to `wanted`."""
+    rows = {match.pk: curves.rows_of(match, sight.samples) for match, sight in shown}
+    shown = [(match, sight) for match, sight in shown if rows[match.pk]]
+    if not shown:
+        return MatchCurves({}, None, None, (), 0.0)
+    players = names_of(player for match, _ in shown for player in (match.model_id, match.attack_id))
+    names = {
+        match.pk: f"{match.pk}: {players[match.attack_id].title} against {players[match.model_id].title}"
+        for match, _ in shown
+    }
+    distances = curves.distances_of(shown[0][0])
+    columns = {
+        names[match.pk]: curves.Share(curves.within(rows[match.pk], distances), len(rows[match.pk]))
+        for match, _ in shown
+    }
+    success = _against_distance(columns, distances, csv[SUCCESS], _MATCHES)
+    middle = wanted or _middle(columns, distances)
+    distance = min(distances, key=lambda each: abs(each - middle))
+    queries = None
+    if all(sight.rows and sight.perturbed for _, sight in shown):
+        found = {names[match.pk]: by_query(match, rows[match.pk]) for match, _ in shown}
+        queries = _against_queries(found, distance, csv[BUDGETS])
+    return MatchCurves(names, success, queries, distances, distance)
+
+
+def _middle(columns: Mapping[str, curves.Share], distances: Sequence[float]) -> float:
+    """Return the first distance at which half of all samples are successes, the last one where none is."""
+    total = sum(each.total for each in columns.values())
+    reached = (
+        distance
+        for number, distance in enumerate(distances)
+        if 2 * sum(each.counts[number] for each in columns.values()) >= total
+    )
+    return next(reached, distances[-1])
+
+
+def _against_queries(found: Mapping[str, curves.ByQuery | None], distance: float, csv: str) -> LineChart | None:
+    known = {name: each for name, each in found.items() if each is not None}
+    counts = sorted({count for each in known.values() for count in each.counts})
+    if not counts:
+        return None
+    within = {name: dict(zip(each.counts, each.within(distance), strict=True)) for name, each in known.items()}
+    rows = [
+        (
+            count,
+            *(
+                share(within[name][count], len(each.closest)) if count in within[name] else None
+                for name, each in known.items()
+            ),
+        )
+        for count in counts
+    ]
+    return LineChart(
+        key=BUDGETS,
+        title=f"Success against queries, within {distance:g}",
+        description=f"Share of samples with an adversarial within {distance:g}, after a number of queries.",
+        table=Table(("queries", *known), rows),
+        lines=[Line(name, number) for number, name in enumerate(known, start=1)],
+        x=LogScale(1.0, float(max(counts[-1], 2))),
+        y=shares(),
+        x_name="queries",
+        y_name="share of samples",
+        csv=csv,
+    )
+
+
+def first_of(numbers: Sequence[str]) -> list[int]:
+    """Return the first numbers of an address, each once, at most `MOST`; what is no number is left out."""
+    known = dict.fromkeys(int(number) for number in numbers if number.isdecimal() and len(number) < 10)
+    return list(known)[:MOST]

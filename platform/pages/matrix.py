@@ -1,0 +1,124 @@
+"""The matrix of models and attacks: of the leaderboards of a competition, and of a round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from django.contrib.auth.models import AnonymousUser
+from django.urls import reverse
+
+from accounts.models import User
+from competitions.models import Competition, Track
+from core import rounding
+from leaderboards.models import Evaluation, Pool
+from leaderboards.selectors import board, sees_live
+from matches.models import Match
+from pages.charts.heat_map import Cell, HeatMap, Side
+from pages.players import PlayerName, names_of
+from rounds import selectors as rounds
+from rounds.match_visibility import scores_seen
+from rounds.models import Round, RoundMatch
+from rounds.selectors import StandingRow
+from submissions.models import Submission
+
+ATTACK_TRACKS = (Track.Name.UNTARGETED, Track.Name.TARGETED)
+
+
+def of_competition(models: Track, attacks: Track, user: User | AnonymousUser) -> HeatMap:
+    """Return the pairs behind the leaderboards that the person sees: the best hundred of each, and the pools.
+
+    In a number of queries that does not grow with them. A pair comes from the newest score of either side.
+    """
+    competition = attacks.competition
+    frozen = not sees_live(user, competition)
+    shown = {track: board(track, frozen=frozen).rows for track in (models, attacks)}
+    submissions = [row.submission for rows in shown.values() for row in rows]
+    played = Submission.objects.filter(pk__in=submissions, player__isnull=False)
+    players: dict[int, int] = dict(played.values_list("pk", "player"))
+    cells = _cells(_newest(submissions, competition, user))
+    pools = _pool_players(competition)
+    names = names_of(player for found in pools.values() for player in found)
+    sides: dict[Track, list[Side]] = {}
+    for track, rows in shown.items():
+        ranked = {players[row.submission]: row for row in rows if row.submission in players}
+        sides[track] = [
+            Side(player, PlayerName(row.title, row.team, row.submission), _score(row.value))
+            for player, row in ranked.items()
+        ]
+        met = {pair[track is attacks] for pair in cells}
+        others = [player for player in pools.get(track.pk, ()) if player not in ranked and player in met]
+        sides[track] += [Side(player, names[player]) for player in others]
+    return HeatMap(
+        f"{models.title} against {attacks.title}",
+        sides[models],
+        sides[attacks],
+        cells,
+        reverse("pages:matrix_csv", args=[competition.slug, attacks.name]),
+    )
+
+
+def _newest(
+    submissions: Sequence[int], competition: Competition, user: User | AnonymousUser
+) -> Mapping[int, Evaluation]:
+    """Return the newest score of each submission that the person sees, by key of the evaluation."""
+    seen = Evaluation.objects.filter(scores_seen(competition, user), submission__in=submissions)
+    columns = ("pk", "submission_id", "samples", "per_opponent")
+    oldest_first = seen.order_by("pool", "rules", "sample_set", "pk").only(*columns)
+    newest = {evaluation.submission_id: evaluation for evaluation in oldest_first}
+    return {evaluation.pk: evaluation for evaluation in newest.values()}
+
+
+def _cells(evaluations: Mapping[int, Evaluation]) -> dict[tuple[int, int], Cell]:
+    medians = {
+        (pk, row["player"]): (row["median"], row["failures"], evaluation.samples or 0)
+        for pk, evaluation in evaluations.items()
+        for row in evaluation.per_opponent
+    }
+    matches = Match.objects.filter(evaluations__in=list(evaluations)).order_by("pk")
+    found: dict[tuple[int, int], Cell] = {}
+    for pk, match, model, attack in matches.values_list("evaluations", "pk", "model", "attack"):
+        known = medians.get((pk, model)) or medians.get((pk, attack))
+        if known is not None:
+            found[model, attack] = Cell(*known, match)
+    return found
+
+
+def _pool_players(competition: Competition) -> dict[int, list[int]]:
+    """Return the players of the pool in force of each track, in its order."""
+    found: dict[int, tuple[int, list[int]]] = {}
+    places = Pool.objects.filter(track__competition=competition, players__isnull=False)
+    for track, number, player in places.order_by("number", "places__place").values_list(
+        "track", "number", "places__player"
+    ):
+        if track not in found or found[track][0] != number:
+            found[track] = number, []
+        found[track][1].append(player)
+    return {track: players for track, (_, players) in found.items()}
+
+
+def of_round(played: Round, attack_track: str) -> HeatMap:
+    """Return the pairs that the outcome of a published round uses, in the order of its standings; in two queries."""
+    standings = rounds.standings(played)
+    models, attacks = standings[Track.Name.MODEL], standings[attack_track]
+    rows = RoundMatch.objects.filter(round=played, samples__gt=0, match__attack__track_name=attack_track)
+    columns = ("match__model", "match__attack", "median", "held", "samples", "match")
+    cells = {
+        (model, attack): Cell(median, held or 0, samples, match)
+        for model, attack, median, held, samples, match in rows.values_list(*columns)
+        if median is not None
+    }
+    met = {player for pair in cells for player in pair}
+
+    def side(entries: Iterable[StandingRow]) -> list[Side]:
+        players = {row.player: row for row in entries if row.player in met}
+        return [
+            Side(player, PlayerName(row.title, row.team, row.submission), _score(row.value))
+            for player, row in players.items()
+        ]
+
+    address = reverse("pages:round_matrix_csv", args=[played.competition.slug, played.number, attack_track])
+    return HeatMap(played.title, side(models), side(attacks), cells, address)
+
+
+def _score(value: float | None) -> str:
+    return "" if value is None else f"{rounding.distance(value):.3f}"

@@ -1,0 +1,48 @@
+"""Names of players with their submissions, so that every page can link them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.urls import reverse
+
+from rounds.models import Round, RoundEntry
+from submissions.models import Player, Submission
+
+
+@dataclass(frozen=True)
+class PlayerName:
+    """A player: its title, and where it has them its team and its first submission. Baselines have neither."""
+
+    title: str
+    team: str = ""
+    submission: int | None = None
+
+    @property
+    def url(self) -> str:
+        """The address of its submission, "" for a baseline."""
+        return reverse("pages:submission", args=[self.submission]) if self.submission else ""
+
+    def __str__(self) -> str:
+        return f"{self.title} by {self.team}" if self.team else self.title
+
+
+def names_in(played: Round, players: Iterable[int]) -> dict[int, PlayerName]:
+    """Return the name of each player in a round, in one query: the team is the one that entered it first."""
+    entries = RoundEntry.objects.filter(round=played, player__in=set(players)).order_by("-order")
+    columns = ("player", "submission__title", "submission__repository__entry__team__name", "submission")
+    return {player: PlayerName(*values) for player, *values in entries.values_list(*columns)}
+
+
+def names_of(players: Iterable[int]) -> dict[int, PlayerName]:
+    """Return the name of each player, in two queries: the team is the one that submitted it first."""
+    known = {player.pk: player for player in Player.objects.filter(pk__in=set(players)).only("title", "baseline")}
+    sent = Submission.objects.filter(player__in=[pk for pk, player in known.items() if not player.baseline])
+    teams = {
+        player: (team, submission)
+        for player, team, submission in sent.order_by("-pk").values_list(
+            "player", "repository__entry__team__name", "pk"
+        )
+    }
+    return {pk: PlayerName(player.title, *teams.get(pk, ())) for pk, player in known.items()}

@@ -1,0 +1,123 @@
+"""The commands that play a match again on the reader's computer."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.urls import reverse
+
+from competitions.rules import query_rules
+from evaluation.domain.rules import QueryRules
+from matches.models import Match, Piece
+from pages.gallery import development_set
+from rounds.match_visibility import Sight
+from rounds.models import Release, Round
+from rounds.release import released_tags
+from submissions.models import Player
+
+_DEFAULT_PIECE = QueryRules.piece_samples
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """Commands for a shell. `exact`: they play the same match, so they give the same outcomes and distances.
+
+    `code_missing` names the players whose code the reader must have: a directory stands for it.
+    """
+
+    commands: Sequence[str]
+    exact: bool
+    code_missing: Sequence[str]
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A directory with a player's code, and the command that makes it; "" where the code is not public."""
+
+    directory: str
+    command: str
+
+
+def reproduction(match: Match, sight: Sight, site_url: str) -> Reproduction | None:
+    """Return how to play a match again: exactly where its samples and seed are public, else on development samples.
+
+    None where the competition has no public samples either.
+    """
+    sources = {player: _source(player, site_url) for player in (match.model, match.attack)}
+    round_ = match.round_match.round if sight.replayable else None
+    samples = _released(round_, sight.samples, site_url) if round_ else _development(match)
+    if samples is None:
+        return None
+    rules = query_rules(match.rules.values, match.rules.version)
+    play = [
+        *("gauntlet", "play"),
+        *("--model", sources[match.model].directory, "--attack", sources[match.attack].directory),
+        *("--track", match.attack.track_name),
+        *samples.options,
+        *("--budget", str(rules.query_budget)),
+        *(_pieces(match, sight) if round_ else ()),
+        *("--seed", str(match.seed if round_ else 0)),
+        *("--out", f"match-{match.pk}"),
+    ]
+    commands = [source.command for source in sources.values() if source.command]
+    return Reproduction(
+        [*commands, *samples.commands, _wrapped(play)],
+        exact=round_ is not None,
+        code_missing=[player.title for player, source in sources.items() if not source.command],
+    )
+
+
+@dataclass(frozen=True)
+class _Samples:
+    options: Sequence[str]
+    commands: Sequence[str] = ()
+
+
+def _source(player: Player, site_url: str) -> _Source:
+    if player.baseline:
+        name = shlex.quote(player.baseline)
+        return _Source(player.baseline, f"gauntlet new {player.track_name} {name} --like {name}")
+    if player.repository is None:
+        return _Source(f"path/to/{player.track_name}", "")
+    team, track = player.repository.entry.team.slug, player.repository.track.name
+    tag = next((tag for tag, commit in released_tags(player.repository).items() if commit == player.commit), None)
+    directory = f"{team}-{track}"
+    if tag is None:
+        return _Source(f"path/to/{directory}", "")
+    address = shlex.quote(f"{site_url}/git/public/{team}/{track}.git")
+    return _Source(directory, f"git clone --branch {shlex.quote(tag)} {address} {directory}")
+
+
+def _development(match: Match) -> _Samples | None:
+    sample_set = development_set(match.rules.competition)
+    if sample_set is None:
+        return None
+    return _Samples(("--dataset", sample_set.source, "--split", sample_set.split, "--samples", str(sample_set.count)))
+
+
+def _released(round_: Round, count: int | None, site_url: str) -> _Samples:
+    where = reverse("pages:round_file", args=[round_.competition.slug, round_.number, Release.Part.IMAGES])
+    file = f"{round_.competition.slug}-round-{round_.number}-images.zip"
+    first = ("--samples", str(count)) if count else ()
+    return _Samples(("--dataset", f"released:{file}", *first), (f"curl -o {file} {shlex.quote(site_url + where)}",))
+
+
+def _wrapped(command: Sequence[str]) -> str:
+    """Return a command with a line for each option and its value."""
+    lines = [shlex.join(command[:2])]
+    for name, value in zip(command[2::2], command[3::2], strict=True):
+        lines.append(f"  {name} {shlex.quote(value)}")
+    return " \\\n".join(lines)
+
+
+def _pieces(match: Match, sight: Sight) -> Sequence[str]:
+    """Return the option with the sizes of the pieces, () where they are those that the command uses itself."""
+    pieces = match.pieces.filter(state=Piece.State.PLAYED).order_by("first")
+    if sight.samples is not None:
+        pieces = pieces.filter(first__lt=sight.samples)
+    sizes = list(pieces.values_list("count", flat=True))
+    if all(size == _DEFAULT_PIECE for size in sizes[:-1]) and (not sizes or sizes[-1] <= _DEFAULT_PIECE):
+        return ()
+    return ("--pieces", ",".join(map(str, sizes)))

@@ -1,0 +1,105 @@
+"""Curves of several submissions or matches on common axes: which ones is in the address."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_safe
+
+from competitions.models import Competition, Track
+from leaderboards.selectors import board, sees_live
+from matches.models import Match
+from pages import curve_page
+from pages.access import competition_of, match_of
+from pages.charts.table import csv_file
+from pages.match_page import BUDGETS, SUCCESS
+from rounds.match_visibility import Sight
+
+CHOICES = 30
+"""Number of submissions to choose from: the best of the leaderboard."""
+
+SHOWN_FIRST = 3
+"""Number of submissions that are compared before anybody has chosen."""
+
+
+@require_safe
+def compare(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
+    """Compare the scores of submissions: success against distance."""
+    competition, track = _track(request, slug, track_name)
+    rows = board(track, frozen=not sees_live(request.user, competition), page_rows=CHOICES).rows
+    chosen = curve_page.first_of(request.GET.getlist("submission")) or [row.submission for row in rows[:SHOWN_FIRST]]
+    csv = _with(reverse("pages:curves_csv", args=[slug, track_name]), "submission", chosen)
+    chart, names = curve_page.of_submissions(track, chosen, request.user, csv)
+    context = {
+        "competition": competition,
+        "tracks": competition.tracks.all(),
+        "track": track,
+        "chart": chart,
+        "rows": rows,
+        "chosen": names,
+    }
+    return render(request, "pages/curves.html", context)
+
+
+@require_safe
+def compare_csv(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
+    """Return the curves of submissions as a CSV file."""
+    _, track = _track(request, slug, track_name)
+    chosen = curve_page.first_of(request.GET.getlist("submission"))
+    chart, _ = curve_page.of_submissions(track, chosen, request.user, "")
+    if chart is None:
+        raise Http404("no such score")
+    return csv_file(chart.table, f"{slug}-curves-{track_name}")
+
+
+@require_safe
+def compare_matches(request: HttpRequest, slug: str) -> HttpResponse:
+    """Compare matches: success against distance, and against queries where this is public."""
+    competition = competition_of(request, slug)
+    context = {
+        "competition": competition,
+        "tracks": competition.tracks.all(),
+        "found": _matches(request, competition),
+    }
+    return render(request, "pages/match_curves.html", context)
+
+
+@require_safe
+def compare_matches_csv(request: HttpRequest, slug: str, name: str) -> HttpResponse:
+    """Return curves of matches as a CSV file: against distance or against queries."""
+    found = _matches(request, competition_of(request, slug))
+    chart = {SUCCESS: found.success, BUDGETS: found.queries}.get(name)
+    if chart is None:
+        raise Http404("no such table")
+    return csv_file(chart.table, f"{slug}-match-curves-{name}")
+
+
+def _track(request: HttpRequest, slug: str, track_name: str) -> tuple[Competition, Track]:
+    competition = competition_of(request, slug)
+    return competition, get_object_or_404(competition.tracks.select_related("competition"), name=track_name)
+
+
+def _matches(request: HttpRequest, competition: Competition) -> curve_page.MatchCurves:
+    chosen = curve_page.first_of(request.GET.getlist("match"))
+    shown: list[tuple[Match, Sight]] = []
+    for number in chosen:
+        match, sight = match_of(request, number)
+        if match.rules.competition_id != competition.pk:
+            raise Http404("no such match")
+        shown.append((match, sight))
+    try:
+        distance = float(request.GET.get("distance", ""))
+    except ValueError:
+        distance = 0.0
+    csv = {
+        name: _with(reverse("pages:match_curves_csv", args=[competition.slug, name]), "match", chosen, distance)
+        for name in (SUCCESS, BUDGETS)
+    }
+    return curve_page.of_matches(shown, distance if distance > 0 else None, csv)
+
+
+def _with(address: str, name: str, chosen: list[int], distance: float = 0.0) -> str:
+    given = [(name, str(number)) for number in chosen] + ([("distance", f"{distance:g}")] if distance > 0 else [])
+    return f"{address}?{urlencode(given)}"

@@ -1,0 +1,91 @@
+"""The matrices of models and attacks, as pages and as CSV files."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from competitions.models import Competition, Track
+from leaderboards.selectors import BoardFreeze, frozen_since, sees_live
+from pages import matrix
+from pages.access import competition_of, round_of
+from pages.charts.heat_map import HeatMap
+from pages.charts.table import csv_file
+from pages.rules_table import scale
+from rounds.match_visibility import pairs_public
+from rounds.models import Round
+
+
+@require_safe
+def competition_matrix(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
+    """Show the pairs behind the leaderboards of a competition."""
+    competition = competition_of(request, slug)
+    found = _of_competition(request, competition, track_name)
+    rules = competition.rules_versions.first()
+    since = None if sees_live(request.user, competition) else frozen_since(competition)
+    context = {
+        "map": found,
+        "scale": scale(rules) if rules else "",
+        "frozen": BoardFreeze(since, "") if since else None,
+        "choices": [
+            (track, reverse("pages:matrix", args=[slug, track.name]))
+            for track in competition.tracks.filter(name__in=matrix.ATTACK_TRACKS)
+        ],
+    }
+    return _page(request, competition, track_name, context)
+
+
+@require_safe
+def competition_matrix_csv(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
+    """Return the matrix of a competition as a CSV file."""
+    found = _of_competition(request, competition_of(request, slug), track_name)
+    return csv_file(found.table, f"{slug}-matrix-{track_name}")
+
+
+def _of_competition(request: HttpRequest, competition: Competition, track_name: str) -> HeatMap:
+    tracks = competition.tracks.select_related("competition")
+    attacks = get_object_or_404(tracks.filter(name__in=matrix.ATTACK_TRACKS), name=track_name)
+    return matrix.of_competition(get_object_or_404(tracks, name=Track.Name.MODEL), attacks, request.user)
+
+
+@require_safe
+def round_matrix(request: HttpRequest, slug: str, number: int, track_name: str) -> HttpResponse:
+    """Show the pairs that the outcome of a round uses."""
+    shown = _round(request, slug, number, track_name)
+    context = {
+        "map": matrix.of_round(shown, track_name),
+        "round": shown,
+        "scale": scale(shown.rules) if shown.rules else "",
+        "choices": [
+            (track, reverse("pages:round_matrix", args=[slug, number, track.name]))
+            for track in shown.competition.tracks.filter(name__in=matrix.ATTACK_TRACKS)
+        ],
+    }
+    return _page(request, shown.competition, track_name, context)
+
+
+@require_safe
+def round_matrix_csv(request: HttpRequest, slug: str, number: int, track_name: str) -> HttpResponse:
+    """Return the matrix of a round as a CSV file."""
+    found = matrix.of_round(_round(request, slug, number, track_name), track_name)
+    return csv_file(found.table, f"{slug}-round-{number}-matrix-{track_name}")
+
+
+def _round(request: HttpRequest, slug: str, number: int, track_name: str) -> Round:
+    """Return a round whose pairs the user may see. Raise 404 otherwise."""
+    shown = round_of(request, slug, number)
+    known = shown.state == Round.State.PUBLISHED and pairs_public(shown, request.user)
+    if not known or track_name not in matrix.ATTACK_TRACKS:
+        raise Http404("no such page")
+    return shown
+
+
+def _page(request: HttpRequest, competition: Competition, track_name: str, context: dict[str, object]) -> HttpResponse:
+    context |= {
+        "competition": competition,
+        "tracks": competition.tracks.all(),
+        "shown": competition.tracks.get(name=track_name),
+    }
+    return render(request, "pages/matrix.html", context)
