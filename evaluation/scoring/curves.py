@@ -35,6 +35,23 @@ class Answered:
     worst_case: float
 
 
+@dataclass(frozen=True, eq=False)
+class ByQuery:
+    """The closest adversarial of each sample after each number of queries, (samples, counts)."""
+
+    counts: Sequence[int]
+    closest: Column
+
+    def quartiles(self) -> list[tuple[float, float, float]]:
+        """Return the quartiles over samples after each number of queries."""
+        low, middle, high = np.quantile(self.closest, (0.25, 0.5, 0.75), axis=0)
+        return list(zip(low.tolist(), middle.tolist(), high.tolist(), strict=True))
+
+    def within(self, distance: float) -> list[int]:
+        """Return the number of samples with a success within a distance, after each number of queries."""
+        return [int(count) for count in (self.closest <= distance).sum(axis=0)]
+
+
 def budgets(shape: ImageShape) -> tuple[float, ...]:
     """Return the distances of every curve of images of this shape, up to the largest possible worst case."""
     largest = GREY / 255 * math.sqrt(shape.size)

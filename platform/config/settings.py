@@ -110,7 +110,8 @@ DATETIME_FORMAT = "Y-m-d H:i:s"  # of the admin, in UTC and to the second
 STATIC_URL = "static/"
 STATIC_ROOT = STATE / "static"
 STATIC_ROOT.mkdir(exist_ok=True)
-STATICFILES_DIRS = [ROOT / "static"]
+# the engine draws charts, so it has their style sheet
+STATICFILES_DIRS = [ROOT / "static", ("css", ROOT / "evaluation" / "charts" / "static")]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     # hosts that share work share these files

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 from django.core.cache import cache
-from numpy.typing import NDArray
 
 from competitions.models import RulesVersion
 from competitions.rules import query_rules
@@ -20,9 +19,32 @@ from competitions.sample_store import samples_of
 from core import object_store
 from evaluation.domain.players import Track
 from evaluation.domain.results import Outcome, Trace
-from evaluation.scoring.curves import Answered, answered, budgets, closest, query_counts, success_distance, successes
+from evaluation.scoring.curves import (
+    Answered,
+    ByQuery,
+    answered,
+    budgets,
+    closest,
+    query_counts,
+    success_distance,
+    successes,
+)
 from evaluation.scoring.distances import scored_distance
 from matches.models import Match, Piece, SampleResult
+
+__all__ = [
+    "ByQuery",
+    "Row",
+    "Share",
+    "Summary",
+    "by_query",
+    "distances_of",
+    "distances_under",
+    "rows_of",
+    "successes_over",
+    "summary",
+    "within",
+]
 
 _KEPT_SECONDS = 86_400
 _COLUMNS = ("sample", "charged", "query", "label", "distance")
@@ -127,23 +149,6 @@ class Share:
 
     counts: Sequence[int]
     total: int
-
-
-@dataclass(frozen=True, eq=False)
-class ByQuery:
-    """The closest adversarial of each sample after each number of queries, (samples, counts)."""
-
-    counts: Sequence[int]
-    closest: NDArray[np.float64]
-
-    def quartiles(self) -> list[tuple[float, float, float]]:
-        """Return the quartiles over samples after each number of queries."""
-        low, middle, high = np.quantile(self.closest, (0.25, 0.5, 0.75), axis=0)
-        return list(zip(low.tolist(), middle.tolist(), high.tolist(), strict=True))
-
-    def within(self, distance: float) -> list[int]:
-        """Return the number of samples with a success within a distance, after each number of queries."""
-        return [int(count) for count in (self.closest <= distance).sum(axis=0)]
 
 
 def by_query(match: Match, rows: Sequence[Row]) -> ByQuery:

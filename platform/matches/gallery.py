@@ -5,19 +5,28 @@ from __future__ import annotations
 import io
 
 import numpy as np
-from PIL import Image as Picture
 
 from competitions.models import SampleSet
 from competitions.sample_store import samples_of
 from core import object_store
 from core.errors import Refusal
-from evaluation.domain.images import GREY, Image
+from evaluation.charts.pictures import AMPLIFICATIONS, USUAL_AMPLIFICATION, amplified, png
+from evaluation.domain.images import Image
 from matches.engine_adapter import IMAGES
 from matches.models import Match, Piece
 
+__all__ = [
+    "AMPLIFICATIONS",
+    "CLEAN",
+    "NAMES",
+    "PERTURBED",
+    "USUAL_AMPLIFICATION",
+    "clean_picture",
+    "difference_name",
+    "picture",
+]
+
 CLEAN, PERTURBED = "clean", "perturbed"
-AMPLIFICATIONS = (1, 5, 10, 25, 100)
-"""Factors by which a difference can be shown."""
 
 
 def difference_name(factor: int) -> str:
@@ -36,20 +45,14 @@ def picture(match: Match, sample: int, name: str) -> bytes:
         return clean_picture(match.sample_set, sample)
     perturbed = _perturbed(match, sample)
     if name == PERTURBED:
-        return _png(perturbed)
+        return png(perturbed)
     factor = int(name.removeprefix(difference_name(0)[:-1]))
-    return _png(amplified(_clean(match.sample_set, sample), perturbed, factor))
-
-
-def amplified(clean: Image, perturbed: Image, factor: int) -> Image:
-    """Return the difference of two images around mid-grey, `factor` times as large, as far as it fits."""
-    difference: Image = np.clip(GREY + factor * (perturbed.astype(np.int32) - clean), 0, 255).astype(np.uint8)
-    return difference
+    return png(amplified(_clean(match.sample_set, sample), perturbed, factor))
 
 
 def clean_picture(sample_set: SampleSet, sample: int) -> bytes:
     """Return the clean image of a sample as PNG. Raise `Refusal` if the set has no such sample."""
-    return _png(_clean(sample_set, sample))
+    return png(_clean(sample_set, sample))
 
 
 def _clean(sample_set: SampleSet, sample: int) -> Image:
@@ -66,9 +69,3 @@ def _perturbed(match: Match, sample: int) -> Image:
     with np.load(io.BytesIO(object_store.get(piece.artefact)), allow_pickle=False) as columns:
         image: Image = columns[IMAGES][columns["sample"].tolist().index(sample)]
     return image
-
-
-def _png(image: Image) -> bytes:
-    file = io.BytesIO()
-    Picture.fromarray(image[:, :, 0] if image.shape[2] == 1 else image).save(file, "png")
-    return file.getvalue()

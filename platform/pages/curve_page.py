@@ -13,9 +13,10 @@ from leaderboards.models import Evaluation
 from matches import curves
 from matches.models import Match
 from pages.charts.lines import Line, LineChart
+from pages.charts.of_match import BUDGETS, SUCCESS, share, success_table
 from pages.charts.scales import LogScale, shares
 from pages.charts.table import Table
-from pages.match_page import BUDGETS, SUCCESS, by_query, share, success_table
+from pages.match_page import by_query
 from pages.players import names_of
 from rounds.match_visibility import Sight, scores_seen
 

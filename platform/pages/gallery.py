@@ -15,15 +15,13 @@ from core import faults
 from core.errors import Fault
 from evaluation.domain.results import Outcome
 from matches.curves import Row
-from matches.gallery import AMPLIFICATIONS, CLEAN, PERTURBED, difference_name
+from matches.gallery import AMPLIFICATIONS, CLEAN, PERTURBED, USUAL_AMPLIFICATION, difference_name
 from matches.models import Match
 
 log = logging.getLogger(__name__)
 
 PER_PAGE = 12
 EXAMPLES = 10
-USUAL = 10
-"""The amplification where nobody has chosen one."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ def gallery(match: Match, rows: Sequence[Row], factor: str, page: str) -> Galler
     found = sorted((row for row in rows if row.outcome == Outcome.ADVERSARIAL), key=lambda row: row.distance)
     if not found:
         return None
-    chosen = next((each for each in AMPLIFICATIONS if str(each) == factor), USUAL)
+    chosen = next((each for each in AMPLIFICATIONS if str(each) == factor), USUAL_AMPLIFICATION)
     shown = Paginator(found, PER_PAGE).get_page(page)
     samples, names = samples_of(match.sample_set), match.sample_set.class_names
     targeted = match.attack.track_name == Track.Name.TARGETED

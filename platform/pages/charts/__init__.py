@@ -1,1 +1,1 @@
-"""Charts as inline SVG, drawn on the server from a table: the same one that the page shows and its CSV file holds."""
+"""Adapter: charts of `evaluation.charts` on pages of the site, with its links, files and templates."""

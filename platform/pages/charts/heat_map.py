@@ -1,11 +1,10 @@
-"""Heat map of models and attacks: a table with coloured cells, and a picture of the whole where it is large.
+"""Adapter: heat map of models and attacks: a table with coloured cells, and a picture of the whole where it is large.
 
 The cells are written here and not by a template: there may be 10,000, and each is a number, a class and a link.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,32 +13,21 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from core import rounding
+from evaluation.charts.heat_colours import STEPS, HeatColours, Pair, colours_for
 from pages.charts.table import Table
 from pages.players import PlayerName
 
-STEPS = 10
-"""Number of colours."""
+__all__ = ["SMALL", "STEPS", "Cell", "HeatMap", "Side"]
 
 SMALL = 16
 """Up to this many rows and columns, the table is small enough to be its own picture."""
 
-_HELD = "hx"
-_ROUND = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
-
 
 @dataclass(frozen=True)
-class Cell:
-    """A model against an attack: the median distance, on how many of the samples the model held, and their match."""
+class Cell(Pair):
+    """A model against an attack, with their match."""
 
-    median: float
-    held: int
-    samples: int
     match: int | None
-
-    @property
-    def not_broken(self) -> bool:
-        """Whether the median is one of the worst cases, which says little."""
-        return 2 * self.held > self.samples
 
 
 @dataclass(frozen=True)
@@ -62,17 +50,19 @@ class HeatMap:
     csv: str = ""
 
     @cached_property
+    def colours(self) -> HeatColours:
+        """The colours of the cells."""
+        return colours_for(self.cells.values())
+
+    @property
     def end(self) -> float:
-        """The largest distance of the colours: ten round steps. Pairs that are not broken have no colour."""
-        broken = (cell.median for cell in self.cells.values() if not cell.not_broken)
-        largest = max(broken, default=0.0) or 1.0
-        power = 10.0 ** math.floor(math.log10(largest / STEPS))
-        return STEPS * next(step * power for step in _ROUND if step * power * STEPS > largest)
+        """The largest distance of the colours."""
+        return self.colours.end
 
     @property
     def legend(self) -> Sequence[tuple[str, str]]:
         """Each colour with the distances from which on it stands for."""
-        return [(f"h{step}", f"{self.end * step / STEPS:.4g}") for step in range(STEPS)]
+        return self.colours.legend
 
     @property
     def table(self) -> Table:
@@ -109,7 +99,7 @@ class HeatMap:
             for x, attack in enumerate(self.attacks):
                 cell = self.cells.get((model.player, attack.player))
                 if cell is not None:
-                    paths.setdefault(self._colour(cell), []).append(f"M{x} {y}h1v1h-1z")
+                    paths.setdefault(self.colours.of(cell), []).append(f"M{x} {y}h1v1h-1z")
         return sorted((colour, "".join(path)) for colour, path in paths.items())
 
     def _cell(self, model: int, attack: int, address: str) -> str:
@@ -119,9 +109,4 @@ class HeatMap:
         text = f"{rounding.distance(cell.median):.2f}"
         if cell.match is not None:
             text = f'<a href="{address}{cell.match}">{text}</a>'
-        return f'<td class="{self._colour(cell)}">{text}</td>'
-
-    def _colour(self, cell: Cell) -> str:
-        if cell.not_broken:
-            return _HELD
-        return f"h{min(STEPS - 1, int(STEPS * rounding.distance(cell.median) / self.end))}"
+        return f'<td class="{self.colours.of(cell)}">{text}</td>'

@@ -13,8 +13,8 @@ from leaderboards.selectors import board, sees_live
 from matches.models import Match
 from pages import curve_page
 from pages.access import competition_of, match_of
+from pages.charts.of_match import BUDGETS, SUCCESS
 from pages.charts.table import csv_file
-from pages.match_page import BUDGETS, SUCCESS
 from rounds.match_visibility import Sight
 
 CHOICES = 30
