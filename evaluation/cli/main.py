@@ -48,7 +48,8 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `gauntlet` with `arguments` (by default those of the process). Return the exit status."""
-    given = parser().parse_args(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    given = parser().parse_args(words, argparse.Namespace(arguments=words))
     try:
         status: int = given.run(given)
     except (ManifestRefusal, BuildRefusal, HostRefusal) as refusal:

@@ -17,10 +17,12 @@ from evaluation.cli.options import (
     submission,
 )
 from evaluation.cli.output import print_error, print_json, print_table, progress_bar, say
+from evaluation.cli.report import add_report, context_of, require_writable, write_report
 from evaluation.domain.errors import ManifestRefusal
 from evaluation.domain.players import Player, Side, Track
 from evaluation.domain.results import MatchResult, Outcome
 from evaluation.referee.clock import calibrate
+from evaluation.report import page
 from evaluation.runner.artefacts import as_dict, median_distance, write_result
 from evaluation.runner.checks import describe_failure
 from evaluation.runner.play import play
@@ -45,12 +47,14 @@ def add_parser(subcommands: Any) -> None:
     )
     add_sandbox(command)
     command.add_argument("--out", type=Path, required=True, metavar="DIR", help="directory of the results")
+    add_report(command)
     command.add_argument("--json", action="store_true", help="print result.json on standard output")
     command.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:
     chosen = chosen_samples(given)
+    require_writable(given.report)
     out = results_directory(given.out)
     model, attack = build_players([given.model, given.attack], given.sandbox)
     require_track(model, Track.MODEL, given.model)
@@ -70,6 +74,8 @@ def run(given: argparse.Namespace) -> int:
         )
     result = played.result
     write_result(result, chosen.samples, out)
+    if given.report:
+        write_report(page.of_match(result, context_of(given, chosen)), given.report)
     if given.json:
         print_json(as_dict(result))
     else:

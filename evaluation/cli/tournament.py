@@ -20,10 +20,12 @@ from evaluation.cli.options import (
     submission,
 )
 from evaluation.cli.output import print_error, print_json, progress_bar
+from evaluation.cli.report import add_report, context_of, require_writable, write_report
 from evaluation.domain.errors import Refusal
 from evaluation.domain.players import Player, Track
 from evaluation.domain.results import MatchResult
 from evaluation.referee.clock import calibrate
+from evaluation.report import page
 from evaluation.runner.artefacts import write_result
 from evaluation.runner.tournament import Pairing, pairings, play_all
 from evaluation.sandbox.docker import DockerSandbox
@@ -40,13 +42,17 @@ def add_parser(subcommands: Any) -> None:
     add_sandbox(command)
     command.add_argument("--workers", type=positive, default=os.cpu_count() or 1, help="number of parallel matches")
     command.add_argument("--out", type=Path, metavar="DIR", help="write the results of each match to DIR")
+    add_report(command)
     command.add_argument("--json", action="store_true", help="print the leaderboards as JSON")
     command.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:
-    players = build_players(given.players, given.sandbox)
-    results = play_tournament(players, chosen_samples(given), given)
+    require_writable(given.report)
+    players, chosen = build_players(given.players, given.sandbox), chosen_samples(given)
+    results = play_tournament(players, chosen, given)
+    if given.report:
+        write_report(page.of_tournament(results, context_of(given, chosen)), given.report)
     if given.json:
         print_json(boards.for_json(results))
     else:

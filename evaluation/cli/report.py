@@ -1,0 +1,52 @@
+"""The option `--report`: one HTML page about what was played."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+from pathlib import Path
+
+from evaluation.cli.options import Chosen
+from evaluation.cli.output import say
+from evaluation.domain.errors import Refusal
+from evaluation.report.page import Context
+
+
+def add_report(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--report", type=Path, metavar="FILE.html", help="write a page with charts and images to FILE")
+
+
+def require_writable(file: Path | None) -> None:
+    """Raise `Refusal` if the page cannot be written, before anything is played."""
+    if file is None:
+        return
+    folder = file.parent
+    if file.is_dir():
+        raise Refusal(f"{file} is a directory", fix="name a file")
+    if not folder.is_dir():
+        raise Refusal(f"cannot write the report to {file}: {folder} is not a directory", fix="name another file")
+    if not os.access(file if file.exists() else folder, os.W_OK):
+        raise Refusal(f"{file} is not writable", fix="name another file")
+
+
+def context_of(given: argparse.Namespace, chosen: Chosen) -> Context:
+    """Return how the results came about."""
+    return Context(
+        samples=chosen.samples,
+        class_names=chosen.dataset.class_names,
+        dataset=f"{chosen.dataset.name}, {chosen.split}",
+        seed=given.seed,
+        command=shlex.join(["gauntlet", *given.arguments]),
+    )
+
+
+def write_report(page: str, file: Path) -> None:
+    """Write the page, and say how large it is."""
+    # file names may hold bytes that are no text
+    content = page.encode("utf-8", errors="replace")
+    try:
+        file.write_bytes(content)
+    except OSError as error:
+        raise Refusal(f"cannot write the report to {file}: {error.strerror}", fix="name another file") from None
+    say(f"report written to {file}, {len(content) / 1000:,.0f} kB")
