@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from django import template
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from leaderboards.selectors import BoardRow
+from pages.history import SPARK_HEIGHT, SPARK_WIDTH
 
 register = template.Library()
 
@@ -11,3 +19,16 @@ register = template.Library()
 def cell(value: str | float | None) -> str:
     """Format a cell of a table: an empty cell as a dash, numbers as in the CSV file."""
     return "\N{EN DASH}" if value is None else str(value)
+
+
+@register.simple_tag
+def sparkline(paths: Mapping[int, str], row: BoardRow) -> SafeString:
+    """Draw the scores of a team over time, as a link to its history; nothing for a team with one score."""
+    path = paths.get(row.submission)
+    if path is None:
+        return SafeString()
+    return format_html(
+        '<a href="{}#history" aria-label="Scores of {} over time"><svg class="spark" width="{}" height="{}" '
+        'aria-hidden="true" focusable="false"><path d="{}"/></svg></a>',
+        *(reverse("pages:team", args=[row.team_slug]), row.team, SPARK_WIDTH, SPARK_HEIGHT, path),
+    )
