@@ -2,60 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Decimal
 from html import escape
 
 from evaluation.charts.bars import Bar, Histogram
-from evaluation.charts.lines import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Drawn, Label, LineChart
+from evaluation.charts.lines import Drawn, Label, LineChart
 
-_LEFT, _RIGHT, _TOP, _BOTTOM = (f"{place:g}" for place in (LEFT, RIGHT, TOP, BOTTOM))
 _HUNDREDTH = Decimal("0.01")
 
 
 def svg(chart: LineChart | Histogram) -> str:
     """Return the drawing with its title and description."""
-    across, key = isinstance(chart, LineChart), escape(chart.key)
+    curves, key = isinstance(chart, LineChart), escape(chart.key)
+    area = chart if isinstance(chart, LineChart) else LineChart
     axes = [
-        f'<path class="chart-axis" d="M{_LEFT} {_TOP}V{_BOTTOM}H{_RIGHT}"/>',
-        f'<text class="chart-name" x="{_LEFT}" y="12">{escape(chart.y_name)}</text>',
-        f'<text class="chart-name" x="{_RIGHT}" y="244" text-anchor="end">{escape(chart.x_name)}</text>',
+        f'<path class="chart-axis" d="M{area.left} {area.top}V{area.bottom}H{area.right}"/>',
+        f'<text class="chart-name" x="{area.left}" y="{area.top - 12}">{escape(chart.y_name)}</text>',
+        f'<text class="chart-name" x="{area.right}" y="{area.bottom + 38}" text-anchor="end">'
+        f"{escape(chart.x_name)}</text>",
     ]
-    drawing = [*axes, *_curves(chart.drawn)] if isinstance(chart, LineChart) else [_bars(chart.bars), *axes]
+    drawing = [_events(chart), *axes, *_curves(chart)] if isinstance(chart, LineChart) else [_bars(chart.bars), *axes]
     lines = [
-        f'<svg viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" '
+        f'<svg viewBox="0 0 {area.width} {area.height}" role="img" '
         f'aria-labelledby="{key}-title {key}-text" focusable="false">',
         f'  <title id="{key}-title">{escape(chart.title)}</title>',
         f'  <desc id="{key}-text">{escape(chart.description)}</desc>',
-        f"  {_up(chart.y_ticks)}",
-        f"  {_along(chart.x_ticks, _TOP if across else _BOTTOM)}",
+        f"  {_up(chart.y_ticks, area)}",
+        f"  {_along(chart.x_ticks, area, area.top if curves else area.bottom)}",
         *(f"  {line}" for line in drawing),
         "</svg>",
     ]
     return "\n  ".join(lines)
 
 
-def _up(ticks: Iterable[Label]) -> str:
+def _up(ticks: Iterable[Label], area: LineChart | type[LineChart]) -> str:
     return "".join(
-        f'<path class="chart-grid" d="M{_LEFT} {_place(tick.at)}H{_RIGHT}"/>'
-        f'<text class="chart-tick" x="40" y="{_place(tick.at)}" dy="4" text-anchor="end">{escape(tick.text)}</text>'
+        f'<path class="chart-grid" d="M{area.left} {_place(tick.at)}H{area.right}"/>'
+        f'<text class="chart-tick" x="{area.left - 6}" y="{_place(tick.at)}" dy="4" text-anchor="end">'
+        f"{escape(tick.text)}</text>"
         for tick in ticks
     )
 
 
-def _along(ticks: Iterable[Label], top: str) -> str:
+def _along(ticks: Iterable[Label], area: LineChart | type[LineChart], top: int) -> str:
     return "".join(
-        f'<path class="chart-grid" d="M{_place(tick.at)} {top}V211"/>'
-        f'<text class="chart-tick" x="{_place(tick.at)}" y="225" text-anchor="middle">{escape(tick.text)}</text>'
+        f'<path class="chart-grid" d="M{_place(tick.at)} {top}V{area.bottom + 5}"/>'
+        f'<text class="chart-tick" x="{_place(tick.at)}" y="{area.bottom + 19}" text-anchor="middle">'
+        f"{escape(tick.text)}</text>"
         for tick in ticks
     )
 
 
-def _curves(drawn: Sequence[Drawn]) -> tuple[str, str]:
+def _events(chart: LineChart) -> str:
+    return "".join(
+        f'<path class="chart-event" d="M{_place(event.at)} {chart.top}V{chart.bottom}">'
+        f"<title>{escape(event.text)}</title></path>"
+        for event in chart.events
+    )
+
+
+def _curves(chart: LineChart) -> tuple[str, str]:
     """Return the bands, and the curves above all of them."""
-    bands = (f'<path class="chart-band chart-{each.number}" d="{each.band}"/>' for each in drawn if each.band)
-    paths = (f'<path class="chart-line chart-{each.number}" d="{each.path}"/>' for each in drawn if each.path)
-    return "".join(bands), "".join(paths)
+    bands = (f'<path class="chart-band chart-{each.number}" d="{each.band}"/>' for each in chart.drawn if each.band)
+    return "".join(bands), "".join(_curve(each, chart) for each in chart.drawn)
+
+
+def _curve(drawn: Drawn, chart: LineChart) -> str:
+    parts = []
+    if drawn.path:
+        parts.append(f'<path class="chart-line chart-{drawn.number}" d="{drawn.path}"/>')
+    if drawn.points:
+        parts.append(f'<path class="chart-dots chart-{drawn.number}" d="{drawn.points}"/>')
+    if drawn.end:
+        parts.append(
+            f'<text class="chart-name" x="{chart.right + 8}" y="{_place(drawn.end.at)}" dy="4">'
+            f"{escape(drawn.end.text)}</text>"
+        )
+    return "".join(parts)
 
 
 def _bars(bars: Iterable[Bar]) -> str:

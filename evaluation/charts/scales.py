@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from evaluation.charts.axis import axis_to
@@ -71,3 +72,62 @@ class LogScale:
         if value <= self.start:
             return 0.0
         return min(1.0, math.log(value / self.start) / math.log(self.end / self.start))
+
+
+_TIME_STEPS = [
+    timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=15), timedelta(hours=1), timedelta(hours=3),
+    timedelta(hours=6), timedelta(days=1), timedelta(days=2), timedelta(weeks=1), timedelta(weeks=2),
+    timedelta(weeks=4), timedelta(weeks=13), timedelta(weeks=26), timedelta(weeks=52), timedelta(weeks=260),
+]  # fmt: skip
+_MAX_TIME_TICKS = 5
+_MONDAY = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class TimeScale:
+    """An axis of time; values are seconds since 1970."""
+
+    start: datetime
+    end: datetime
+
+    @property
+    def ticks(self) -> Sequence[tuple[float, str]]:
+        """Round times in UTC."""
+        step = next((each for each in _TIME_STEPS if self.end - self.start <= _MAX_TIME_TICKS * each), _TIME_STEPS[-1])
+        first = -((_MONDAY - self.start) // step)
+        found = []
+        while (at := _MONDAY + first * step) <= self.end:
+            if at >= self.start:
+                found.append((at.timestamp(), _label(at, step)))
+            first += 1
+        return found
+
+    def at(self, value: float) -> float:
+        """Return the position of a value, from 0 to 1."""
+        start, end = self.start.timestamp(), self.end.timestamp()
+        return min(1.0, max(0.0, (value - start) / ((end - start) or 1.0)))
+
+
+def _label(at: datetime, step: timedelta) -> str:
+    if step < timedelta(days=1):
+        return f"{at:%H:%M}"
+    return f"{at.day} {at:%b}" if step < timedelta(weeks=26) else f"{at:%b %Y}"
+
+
+@dataclass(frozen=True)
+class RankScale:
+    """An axis of ranks with the first on top."""
+
+    last: int
+
+    @property
+    def ticks(self) -> Sequence[tuple[float, str]]:
+        """The first, the last, and round ranks between them."""
+        step = next((each for each in (1, 2, 5, 10, 20, 50, 100, 200, 500) if self.last <= 10 * each), 1000)
+        between = range(step, self.last, step) if step > 1 else range(2, self.last)
+        inside = [rank for rank in between if self.last - rank > step / 2 or step == 1]
+        return [(rank, str(rank)) for rank in dict.fromkeys((1, *inside, self.last))]
+
+    def at(self, value: float) -> float:
+        """Return the position of a value, from 0 to 1."""
+        return 1.0 if self.last <= 1 else min(1.0, max(0.0, (self.last - value) / (self.last - 1)))

@@ -161,11 +161,15 @@ def _newer() -> Q:
     return newer
 
 
-def scored_rows(track: Track, seen: Q = COUNTED) -> list[Scored]:
-    """Return the scores that the leaderboard of a track follows from; `seen` selects the evaluations."""
-    rows = Evaluation.objects.filter(
-        seen, submission__in=counting(seen).filter(repository__track=track), state=Evaluation.State.SCORED
-    )
+def scored_rows(track: Track, seen: Q = COUNTED, teams: Iterable[str] | None = None) -> list[Scored]:
+    """Return the scores that the leaderboard of a track follows from; `seen` selects the evaluations.
+
+    `teams`: only those of the teams with these slugs.
+    """
+    submissions = counting(seen).filter(repository__track=track)
+    if teams is not None:
+        submissions = submissions.filter(repository__entry__team__slug__in=teams)
+    rows = Evaluation.objects.filter(seen, submission__in=submissions, state=Evaluation.State.SCORED)
     # a score of a rejudging is known since its publication, not since it was played
     known_at = Coalesce("rejudging__settled_at", "finished_at")
     columns = ("submission__repository__entry", "submission", "pk", known_at, "value")

@@ -97,9 +97,14 @@ def _counting(rows: Iterable[Scored]) -> dict[int, Scored]:
     chosen: dict[int, Scored] = {}
     for row in rows:
         rival = chosen.get(row.entry)
-        if rival is None or _recency(row) > _recency(rival):
+        if rival is None or is_newer(row, rival):
             chosen[row.entry] = row
     return chosen
+
+
+def is_newer(row: Scored, rival: Scored) -> bool:
+    """Return whether of two scores of an entry the first one counts."""
+    return _recency(row) > _recency(rival)
 
 
 def _recency(row: Scored) -> tuple[int, BasisKey, int]:

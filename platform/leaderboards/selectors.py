@@ -31,6 +31,7 @@ from leaderboards.evaluation_basis import (
     unrefined,
     unresolved,
 )
+from leaderboards.history import TrackHistory, history_of, scores_of, shown
 from leaderboards.initial_pool import first_players
 from leaderboards.rejudging_changes import Compared, comparison, scored_again
 from leaderboards.selection_effect import BoardLuck, TrackLuck, luck_of, luck_on
@@ -42,6 +43,7 @@ from leaderboards.visibility import (
     evaluation_of,
     evaluations_of,
     frozen_since,
+    known_until,
     public_evaluation_of,
     rows_now,
     rows_of,
@@ -65,6 +67,7 @@ __all__ = [
     "BoardView",
     "Compared",
     "EvaluationBasis",
+    "TrackHistory",
     "TrackLuck",
     "basis_in_force",
     "board",
@@ -76,8 +79,10 @@ __all__ = [
     "finished_evaluations",
     "first_players",
     "frozen_since",
+    "history_of",
     "key_in_force",
     "keys_in_force",
+    "known_until",
     "luck_of",
     "luck_on",
     "opposing_pool",
@@ -90,8 +95,10 @@ __all__ = [
     "rows_of",
     "scored_again",
     "scored_rows",
+    "scores_of",
     "seen_live",
     "sees_live",
+    "shown",
     "tops",
     "unevaluated",
     "unrefined",

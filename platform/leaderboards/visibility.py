@@ -67,6 +67,11 @@ def frozen_since(competition: Competition) -> datetime | None:
         return None
 
 
+def known_until(user: User | AnonymousUser, competition: Competition) -> datetime | None:
+    """Return the time up to which the person sees the scores of all teams; None without a limit."""
+    return None if sees_live(user, competition) else frozen_since(competition)
+
+
 def sees_live(user: User | AnonymousUser, competition: Competition) -> bool:
     """Return whether the person sees live leaderboards: everyone unless they are frozen, and always organisers."""
     return frozen_since(competition) is None or may_organise(user, competition)

@@ -11,6 +11,8 @@ from rounds.selectors import BracketView, Line, Name, StageView, StandingRow
 
 MEDIAN = "median"
 
+NO_MATCHES: Mapping[tuple[int, int], int] = {}
+
 
 @dataclass(frozen=True)
 class Opponent:
@@ -40,13 +42,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """The decision of a stage about one player."""
+    """The decision of a stage about one player. `matches`: those against the opponents that counted, where public."""
 
     place: int
     value: str
     kept: bool
     spared: bool
     inconsistent: bool
+    matches: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
@@ -76,10 +79,12 @@ def bracket(
     standings: Sequence[StandingRow],
     *,
     without_first_panel: bool = False,
+    matches: Mapping[tuple[int, int], int] = NO_MATCHES,
 ) -> Bracket:
     """Return the bracket of the track `track_name` with these `standings`.
 
-    `without_first_panel`: hide the panel of stage 1, which follows the order of the leaderboards.
+    `without_first_panel`: hide the panel of stage 1, which follows the order of the leaderboards. `matches`: the public
+    matches by their two players.
     """
     attack_track = Track.Name.TARGETED if track_name == Track.Name.TARGETED else Track.Name.UNTARGETED
     stages = next((each.stages for each in brackets if each.track_name == attack_track), ())
@@ -88,7 +93,7 @@ def bracket(
     if without_first_panel and columns and attack_track == Track.Name.UNTARGETED:
         columns[0] = replace(columns[0], panel=None)
     cells = [
-        {line.name.player: (line.name, _cell(line, by_median=column.by_median)) for line in decided}
+        {line.name.player: (line.name, _cell(line, column, matches)) for line in decided}
         for column, decided in zip(columns, lines, strict=True)
     ]
     cuts = {
@@ -143,8 +148,11 @@ def _column(stage: StageView, track_name: str, lines: Sequence[Line]) -> Column:
     )
 
 
-def _cell(line: Line, *, by_median: bool) -> Cell:
-    return Cell(line.place, _number(line.value, by_median=by_median), line.kept, line.spared, line.inconsistent)
+def _cell(line: Line, column: Column, matches: Mapping[tuple[int, int], int]) -> Cell:
+    pairs = [(line.name.player, opponent.name.player) for opponent in column.panel or () if opponent.counts]
+    met = [matches[pair] for pair in pairs if pair in matches]
+    value = _number(line.value, by_median=column.by_median)
+    return Cell(line.place, value, line.kept, line.spared, line.inconsistent, met)
 
 
 def _number(value: float | None, *, by_median: bool) -> str:

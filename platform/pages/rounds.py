@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,7 +12,7 @@ from django.db.models import Prefetch, Q, QuerySet
 from competitions.models import Track
 from core import object_store
 from leaderboards.selectors import frozen_since
-from pages.bracket import Bracket, bracket
+from pages.bracket import NO_MATCHES, Bracket, bracket
 from pages.chart_axis import Axis, axis_to
 from rounds import selectors
 from rounds.models import Release, Round, RoundEntry, RoundStage, RoundWarning
@@ -126,7 +126,14 @@ def _is_last(stage: RoundStage, played: Round) -> bool:
     return stage.samples == played.sample_set.count and stage.ordered_by == "median"
 
 
-def results(played: Round, tracks: Sequence[Track], shown: Track, *, sees_live: bool) -> Results:
+def results(
+    played: Round,
+    tracks: Sequence[Track],
+    shown: Track,
+    *,
+    sees_live: bool,
+    matches: Mapping[tuple[int, int], int] = NO_MATCHES,
+) -> Results:
     """Return the results of a published round, with the track `shown` in full, in four queries.
 
     If the leaderboards were frozen before the round, the first panel shows their secret order. It is then visible
@@ -136,7 +143,7 @@ def results(played: Round, tracks: Sequence[Track], shown: Track, *, sees_live: 
     hidden = since is not None and since <= played.window.starts_at and not sees_live
     standings, stages = selectors.standings_and_stages(played)
     rows = standings[shown.name]
-    drawn = bracket(stages, shown.name, rows, without_first_panel=hidden)
+    drawn = bracket(stages, shown.name, rows, without_first_panel=hidden, matches=matches)
     tries = _tries(stages, shown.name, rows)
     sharing = Counter(row.player for row in rows)
     return Results(

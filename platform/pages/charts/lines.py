@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from evaluation.charts.lines import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Drawn, Label, Line, LineChart
+from evaluation.charts.lines import COLOURS, BumpChart, Drawn, Label, Line, LineChart
 
-__all__ = ["BOTTOM", "HEIGHT", "LEFT", "RIGHT", "TOP", "WIDTH", "Drawn", "Label", "Line", "LineChart"]
+__all__ = ["COLOURS", "BumpChart", "Drawn", "Label", "Line", "LineChart"]

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from evaluation.charts.scales import LinearScale, LogScale, Scale, linear_to, shares
+from evaluation.charts.scales import LinearScale, LogScale, RankScale, Scale, TimeScale, linear_to, shares
 
-__all__ = ["LinearScale", "LogScale", "Scale", "linear_to", "shares"]
+__all__ = ["LinearScale", "LogScale", "RankScale", "Scale", "TimeScale", "linear_to", "shares"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -23,7 +24,9 @@ from competitions.models import Track
 from core import clock, rounding, times
 from evaluation.domain.significant_digits import decimals
 from pages.chart_axis import Axis
+from pages.curve_page import MOST
 from pages.players import PlayerName
+from rounds.selectors import StandingRow
 
 register = template.Library()
 
@@ -207,6 +210,22 @@ def match_link(number: int | None, text: str) -> str:
         if number is None or not text
         else format_html('<a href="{}">{}</a>', reverse("pages:match", args=[number]), text)
     )
+
+
+@register.simple_tag
+def matches_link(competition: str, numbers: Sequence[int], text: str) -> str:
+    """Link `text` to the matches, if there are any: to the only one, or to the common curves of the first of them."""
+    if len(numbers) < 2 or not text:
+        return match_link(numbers[0] if numbers else None, text)
+    query = "&".join(f"match={number}" for number in numbers[:MOST])
+    return format_html('<a href="{}?{}">{}</a>', reverse("pages:match_curves", args=[competition]), query, text)
+
+
+@register.filter
+def shared_places(rows: Sequence[StandingRow]) -> set[int]:
+    """Return the places that more than one row has."""
+    counted = Counter(row.place for row in rows if row.place is not None)
+    return {place for place, count in counted.items() if count > 1}
 
 
 @register.inclusion_tag("pages/parts/player.html")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, time
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
@@ -20,6 +20,7 @@ from pages import flash_messages, polling
 from pages.access import competition_of
 from pages.board_table import csv_of, headings
 from pages.chart_axis import axis_to
+from pages.history import sparklines
 from pages.rules_table import scale
 from pages.selectors import pool_line
 
@@ -35,7 +36,7 @@ def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
 
     It can be sorted (`?sort=-score`), searched (`?q=`), filtered (`?show=`), and shown as of a past time (`?at=`).
     """
-    shown, track = _track_of(request, slug, track_name)
+    shown, track, tracks = _track_of(request, slug, track_name)
     problem = ""
     try:
         at = _past_time(request)
@@ -61,6 +62,7 @@ def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
         "line": line,
         "axis": axis_to(page.highest),
         "own": {team.slug for team in teams_of(request.user)},
+        "sparklines": sparklines(track, page.rows, until),
         "luck": leaderboards.luck_on(track, [row.team_slug for row in page.rows], until=until),
         "pool_missing": not page.teams and basis is None and leaderboards.opposing_pool(track) is None,
     }
@@ -68,14 +70,14 @@ def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
     framed = polling.live_part(request, "pages/parts/board.html", context, every=every)
     if polling.is_poll(request):
         return polling.answer(request, framed)
-    context |= {"live_board": framed.html, "tracks": shown.tracks.all(), "problem": problem}
+    context |= {"live_board": framed.html, "tracks": tracks, "problem": problem}
     return render(request, "pages/board.html", context, status=400 if problem else 200)
 
 
 @require_safe
 def board_csv(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
     """Return the whole leaderboard of a track as CSV, now or at a past time (`?at=`)."""
-    shown, track = _track_of(request, slug, track_name)
+    shown, track, _ = _track_of(request, slug, track_name)
     try:
         at = _past_time(request)
     except Refusal as refusal:
@@ -87,9 +89,13 @@ def board_csv(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
     return HttpResponse(csv_of(rows), content_type="text/csv; charset=utf-8", headers=headers)
 
 
-def _track_of(request: HttpRequest, slug: str, track_name: str) -> tuple[Competition, Track]:
+def _track_of(request: HttpRequest, slug: str, track_name: str) -> tuple[Competition, Track, list[Track]]:
     shown = competition_of(request, slug)
-    return shown, get_object_or_404(shown.tracks, name=track_name)
+    tracks = list(shown.tracks.all())
+    track = next((track for track in tracks if track.name == track_name), None)
+    if track is None:
+        raise Http404("no such track")
+    return shown, track, tracks
 
 
 def _past_time(request: HttpRequest) -> datetime | None:

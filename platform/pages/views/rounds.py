@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
@@ -19,6 +19,8 @@ from core.times import for_programs
 from leaderboards.selectors import sees_live
 from pages import polling
 from pages.access import round_of
+from pages.bracket_picture import BracketPicture, table_of
+from pages.charts.table import csv_file
 from pages.match_links import pairs_of
 from pages.rounds import files, progress_of, results
 from pages.rules_table import scale
@@ -72,9 +74,13 @@ def _published(request: HttpRequest, shown: Round, tracks: list[Track]) -> dict[
     if track is None:
         raise Http404("no such track")
     public = released(shown)
+    matches = pairs_of(shown) if pairs_public(shown, request.user) else {}
+    found = results(shown, tracks, track, sees_live=sees_live(request.user, shown.competition), matches=matches)
+    csv = reverse("pages:round_bracket", args=[shown.competition.slug, shown.number, track.name])
     return {
-        "results": results(shown, tracks, track, sees_live=sees_live(request.user, shown.competition)),
-        "matches": pairs_of(shown) if pairs_public(shown, request.user) else {},
+        "results": found,
+        "picture": BracketPicture(found.bracket, csv) if found.bracket.rows else None,
+        "matches": matches,
         "attack_track": Track.Name.UNTARGETED if track.name == Track.Name.MODEL else track.name,
         "scale": scale(shown.rules) if shown.rules else "",
         "own": {team.slug for team in teams_of(request.user)},
@@ -91,6 +97,17 @@ def _admin_url(request: HttpRequest, competition: Competition, shown: Round) -> 
     if not may_organise(request.user, competition):
         return ""
     return reverse("admin:rounds_round_change", args=[shown.pk])
+
+
+@require_safe
+def bracket_csv(request: HttpRequest, slug: str, number: int, track_name: str) -> HttpResponse:
+    """Return the bracket of a track of a published round as a CSV file: a row for each player and stage."""
+    shown = round_of(request, slug, number)
+    if shown.state != Round.State.PUBLISHED:
+        raise Http404("no such table")
+    track = get_object_or_404(shown.competition.tracks, name=track_name)
+    found = results(shown, [], track, sees_live=sees_live(request.user, shown.competition))
+    return csv_file(table_of(found.bracket), f"{slug}-round-{number}-bracket-{track_name}")
 
 
 @require_safe

@@ -23,6 +23,7 @@ from pages.access import competition_of, entry_of, in_team, own_entry_of, sees_i
 from pages.calendar import calendar
 from pages.forms import TeamForm
 from pages.team import STATES, TrackStanding, late_tags, standings_of, submission_list, submit_panel
+from pages.views.history import team_charts
 from repositories.services import repository_of
 from submissions import services as submissions
 
@@ -43,6 +44,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "competition": entry.competition,
         "members": members,
         "standings": standings,
+        "histories": [(each.track, team_charts(request, entry, each.track)) for each in standings if each.row],
         "luck": luck_of(entry, inside=inside),
         "frozen_since": frozen_since(entry.competition) if frozen else None,
         "submissions": submission_list(

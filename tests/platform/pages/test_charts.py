@@ -9,8 +9,8 @@ import re
 import pytest
 from django.template.loader import render_to_string
 
+from evaluation.charts.lines import BOTTOM, LEFT, RIGHT, TOP, Line, LineChart
 from pages.charts.bars import BINS, histogram
-from pages.charts.lines import BOTTOM, LEFT, RIGHT, TOP, Line, LineChart
 from pages.charts.scales import LogScale, linear_to, shares
 from pages.charts.table import Table
 

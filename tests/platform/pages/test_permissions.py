@@ -82,6 +82,15 @@ TABLE = [
     Row("development_image", ("digits", "99"), "get", (404, 404, 404, 404)),
     Row("curves", ("digits", "model"), "get", EVERYONE),
     Row("curves_csv", ("digits", "model"), "get", (404, 404, 404, 404)),  # the address names no submission
+    Row("round_bracket", ("digits", "1", "model"), "get", EVERYONE),
+    Row("round_bracket", ("digits", "2", "model"), "get", (404, 404, 404, 404)),
+    Row("share_competition", ("digits",), "get", EVERYONE),
+    Row("share_board", ("digits", "model"), "get", EVERYONE),
+    Row("share_round", ("digits", "1"), "get", EVERYONE),
+    Row("share_round", ("digits", "2"), "get", EVERYONE),
+    Row("history", ("digits", "model"), "get", EVERYONE),
+    Row("history_table", ("digits", "model", "best"), "get", (404, 404, 404, 404)),  # nobody has a score
+    Row("team_history", ("owls", "model", "score"), "get", (404, 404, 404, 404)),
     Row("match_curves", ("digits",), "get", EVERYONE),
     Row("match_curves_csv", ("digits", "success"), "get", (404, 404, 404, 404)),  # nor a match
     Row("match_image", ("match", "1", "clean"), "get", (404, 404, 404, 200)),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -220,3 +223,60 @@ def test_it_rejects_users_of_a_hidden_competition(client: Client, planned: Round
     assert client.get(PAGE).status_code == 404
     client.force_login(olga)
     assert client.get(PAGE).status_code == 200
+
+
+def test_the_picture_of_the_bracket_holds_what_its_table_and_the_csv_file_hold(client: Client, play: Play) -> None:
+    play(30)
+    page = page_of(client)
+    answer = client.get(f"{PAGE}/bracket/model.csv")
+    rows = list(csv.DictReader(io.StringIO(answer.content.decode())))
+    figure = page.split('id="bracket-picture"')[1].split("</figure>")[0]
+    kept = sum(row["outcome"] in {"kept", "spared"} for row in rows)
+    cut = [row for row in rows if row["outcome"] in {"cut", "inconsistent"}]
+    dots, crosses = re.findall(r'bracket-kept" d="([^"]+)"', figure), re.findall(r'bracket-cut" d="[^"]+"', figure)
+    assert sum(path.count("M") for path in dots) == kept
+    assert len(crosses) == len(cut) == 20
+    for row in cut:
+        assert f"<title>{row['player']}: {row['because']}</title>" in figure
+    table = page.split('class="bracket"')[1].split("</table>")[0]
+    cells = re.findall(r"<b>(\d+)</b> ([\d.]+)", table)
+    assert cells == [(row["place"], row["value"]) for row in rows]
+    assert ">15</text>" in figure, "so many advance from the first stage"
+
+
+def test_cells_of_the_bracket_link_to_matches_where_they_are_public(
+    client: Client, play: Play, rules: RulesVersion
+) -> None:
+    played = play(10)
+    models, attacks = (
+        list(RoundEntry.objects.filter(round=played, track__name=name)) for name in ("model", "untargeted")
+    )
+    made = [
+        Match.objects.create(
+            rules=rules, sample_set=played.sample_set, model=models[0].player, attack=attack.player, seed=1,
+            state=Match.State.PLAYED, created_at=played.planned_at,
+        )
+        for attack in attacks[:2]
+    ]  # fmt: skip
+    for match in made:
+        RoundMatch.objects.create(round=played, match=match, samples=8)
+    table = page_of(client).split('class="bracket"')[1]
+    assert f'/match-curves?match={made[0].pk}&amp;match={made[1].pk}">0.75</a>' in table
+    since = played.window.starts_at - timedelta(days=1)
+    FrozenLeaderboards.objects.create(competition=played.competition, since=since)
+    page = page_of(client)
+    assert "match-curves?" not in page
+    assert 'id="bracket-picture"' in page, "cuts are public, who met whom is not"
+
+
+def test_the_winners_have_their_interval_and_ties(client: Client, play: Play) -> None:
+    played = play(10)
+    RoundEntry.objects.filter(round=played, track__name="model", place=3).update(place=2)
+    top = page_of(client).split('id="first"')[1].split("</section>")[0]
+    assert "1.88 to 2.08; place 2 to 3; tied" in top
+    assert top.count("; tied") == 2
+
+
+def test_the_bracket_of_a_round_that_is_not_published_is_no_file(client: Client, play: Play) -> None:
+    play(10, Round.State.PLAYING)
+    assert client.get(f"{PAGE}/bracket/model.csv").status_code == 404

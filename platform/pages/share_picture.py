@@ -1,0 +1,150 @@
+"""Pictures to share (`og:image`): the best of each track of a leaderboard, competition or round, 1200 x 630 PNG."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from PIL import Image, ImageDraw, ImageFont
+
+from competitions.models import Competition, Track
+from core import rounding
+from evaluation.domain.significant_digits import decimals
+from leaderboards.selectors import BoardRow, board, tops
+from rounds.models import Round
+from rounds.selectors import StandingRow, standings
+
+SIZE = (1200, 630)
+MOST = 5
+
+_GROUND, _INK, _QUIET, _LINE = "#fbfaf6", "#151b29", "#565d6d", "#d9d7cf"
+_COLOURS = {
+    Track.Name.MODEL.value: "#00696b",
+    Track.Name.UNTARGETED.value: "#b33c11",
+    Track.Name.TARGETED.value: "#a8236c",
+}
+_MARGIN, _TABLE_TOP, _ROW = 64, 236, 56
+
+
+@dataclass(frozen=True)
+class SharedRow:
+    """A row of the picture: place, team and score as text."""
+
+    place: str
+    team: str
+    score: str
+
+
+@dataclass(frozen=True)
+class SharedColumn:
+    """A track with its first rows."""
+
+    track_name: str
+    title: str
+    rows: Sequence[SharedRow]
+
+
+@dataclass(frozen=True)
+class SharePicture:
+    """What the picture says. It is drawn from public data only, for organisers as well."""
+
+    title: str
+    subtitle: str
+    columns: Sequence[SharedColumn]
+
+    def png(self) -> bytes:
+        """Draw it as PNG."""
+        picture = Image.new("RGB", SIZE, _GROUND)
+        draw = ImageDraw.Draw(picture)
+        draw.rectangle((0, 0, SIZE[0], 12), fill=_COLOURS[Track.Name.MODEL.value])
+        draw.text(
+            (_MARGIN, 56), _fitting(draw, self.title, _font(60, 750), SIZE[0] - 2 * _MARGIN), _INK, _font(60, 750)
+        )
+        draw.text((_MARGIN, 140), _fitting(draw, self.subtitle, _font(32), SIZE[0] - 2 * _MARGIN), _QUIET, _font(32))
+        gap = 48
+        width = (SIZE[0] - 2 * _MARGIN - gap * (len(self.columns) - 1)) / max(1, len(self.columns))
+        for number, column in enumerate(self.columns):
+            _draw_column(draw, column, round(_MARGIN + number * (width + gap)), round(width))
+        draw.text((SIZE[0] - _MARGIN, SIZE[1] - 24), "Gauntlet", _INK, _font(28, 750), anchor="rs")
+        written = io.BytesIO()
+        picture.save(written, "PNG", optimize=True)
+        return written.getvalue()
+
+
+def of_board(track: Track) -> SharePicture:
+    """Return the picture of a public leaderboard."""
+    rows = board(track, page_rows=MOST).rows
+    return SharePicture(track.title, track.competition.title, [_column(track, rows)])
+
+
+def of_competition(competition: Competition) -> SharePicture:
+    """Return the picture of a competition: its public leaderboards."""
+    tracks = list(competition.tracks.select_related("competition__frozen_leaderboards"))
+    live = {competition.pk} if not hasattr(competition, "frozen_leaderboards") else set()
+    found = tops(tracks, MOST, live=live)
+    return SharePicture(
+        competition.title, competition.summary, [_column(track, found[track.pk].rows) for track in tracks]
+    )
+
+
+def of_round(played: Round) -> SharePicture:
+    """Return the picture of a round: its winners once it is published, before that only what it is."""
+    competition = played.competition
+    columns: list[SharedColumn] = []
+    if played.state == Round.State.PUBLISHED:
+        rows = standings(played)
+        columns = [
+            SharedColumn(track.name, track.title, [_winner(row) for row in rows[track.name][:MOST] if row.place])
+            for track in competition.tracks.all()
+        ]
+    return SharePicture(played.title, competition.title, columns)
+
+
+def _column(track: Track, rows: Sequence[BoardRow]) -> SharedColumn:
+    shown = [SharedRow(str(row.rank or "\N{EN DASH}"), row.team, _score(row)) for row in rows[:MOST]]
+    return SharedColumn(track.name, track.title, shown)
+
+
+def _winner(row: StandingRow) -> SharedRow:
+    return SharedRow("\N{EN DASH}" if row.not_broken else str(row.place), row.team, _score(row))
+
+
+def _score(row: BoardRow | StandingRow) -> str:
+    if row.not_broken:
+        return "not broken"
+    if row.value is None or row.low is None or row.high is None:
+        return ""
+    return f"{rounding.distance(row.value):.{decimals(row.low, row.high)}f}"
+
+
+def _draw_column(draw: ImageDraw.ImageDraw, column: SharedColumn, left: int, width: int) -> None:
+    colour = _COLOURS[column.track_name]
+    draw.rectangle((left, _TABLE_TOP - 12, left + width, _TABLE_TOP - 8), fill=colour)
+    head = _font(30, 700)
+    draw.text((left, _TABLE_TOP), _fitting(draw, column.title, head, width), colour, head)
+    text, number = _font(28), _font(28, 700)
+    for position, row in enumerate(column.rows):
+        y = _TABLE_TOP + 56 + position * _ROW
+        draw.line((left, y - 4, left + width, y - 4), fill=_LINE, width=2)
+        used = draw.textlength(row.score, number)
+        draw.text((left, y + 8), row.place, _QUIET, text)
+        draw.text((left + 40, y + 8), _fitting(draw, row.team, text, width - used - 56), _INK, text)
+        draw.text((left + width, y + 8), row.score, _INK, number, anchor="ra")
+
+
+def _font(size: int, weight: int = 400) -> ImageFont.FreeTypeFont:
+    font = ImageFont.truetype(settings.ROOT / "static/fonts/atkinson-next.woff2", size)
+    font.set_variation_by_axes([weight])
+    return font
+
+
+def _fitting(draw: ImageDraw.ImageDraw, text: str, font: Any, width: float) -> str:
+    """Return the text, shortened until it fits into the width."""
+    if draw.textlength(text, font) <= width:
+        return text
+    while text and draw.textlength(f"{text}\N{HORIZONTAL ELLIPSIS}", font) > width:
+        text = text[:-1]
+    return f"{text.rstrip()}\N{HORIZONTAL ELLIPSIS}"
