@@ -16,7 +16,7 @@ from competitions.rules import query_rules
 from core import clock
 from core.errors import Refusal
 from leaderboards import selectors as leaderboards
-from pages import flash_messages, polling
+from pages import curve_page, flash_messages, polling
 from pages.access import competition_of
 from pages.board_table import csv_of, headings
 from pages.chart_axis import axis_to
@@ -52,6 +52,7 @@ def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
         "competition": shown,
         "track": track,
         "models": track.name == Track.Name.MODEL,
+        "columns": 9 + (track.name == Track.Name.MODEL) + (page.at is None),
         "board": page,
         "view": view,
         "heads": headings(view, track.name),
@@ -60,6 +61,7 @@ def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
         "scale": scale(rules) if rules else "",
         "line": line,
         "axis": axis_to(page.highest),
+        "most_compared": curve_page.MOST,
         "own": {team.slug for team in teams_of(request.user)},
         "luck": leaderboards.luck_on(track, [row.team_slug for row in page.rows], until=until),
         "pool_missing": not page.teams and basis is None and leaderboards.opposing_pool(track) is None,
