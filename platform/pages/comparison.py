@@ -8,7 +8,7 @@ from functools import cached_property
 
 from competitions.models import Track
 from leaderboards.models import Evaluation
-from leaderboards.selectors import BoardRow, rows_of
+from leaderboards.selectors import BoardRow, row_of
 from pages.chart_axis import Axis, axis_to
 from pages.match_links import by_opponent
 from pages.players import PlayerName, names_of
@@ -70,8 +70,8 @@ def side_by_side(track: Track, evaluations: Sequence[Evaluation], *, frozen: boo
 
 
 def _row(track: Track, evaluation: Evaluation, *, frozen: bool) -> BoardRow | None:
-    rows = rows_of(evaluation.submission.repository.entry, frozen=frozen)
-    return next((row for on, row in rows if on == track and row.submission == evaluation.submission_id), None)
+    row = row_of(track, evaluation.submission.repository.entry, frozen=frozen)
+    return row if row and row.submission == evaluation.submission_id else None
 
 
 def _opponents(evaluations: Sequence[Evaluation], *, larger_is_better: bool) -> list[Opponent]:
