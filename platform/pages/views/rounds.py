@@ -20,7 +20,7 @@ from leaderboards.selectors import sees_live
 from pages import polling
 from pages.access import round_of
 from pages.match_links import pairs_of
-from pages.rounds import files, progress_of, results
+from pages.rounds import files, progress_of, released_pairs, results
 from pages.rules_table import scale
 from repositories.http.limits import RETRY_SECONDS, LimitReachedError
 from rounds.match_visibility import pairs_public
@@ -72,14 +72,16 @@ def _published(request: HttpRequest, shown: Round, tracks: list[Track]) -> dict[
     if track is None:
         raise Http404("no such track")
     public = released(shown)
+    attack_track = Track.Name.UNTARGETED if track.name == Track.Name.MODEL else Track.Name(track.name)
     return {
         "results": results(shown, tracks, track, sees_live=sees_live(request.user, shown.competition)),
         "matches": pairs_of(shown) if pairs_public(shown, request.user) else {},
-        "attack_track": Track.Name.UNTARGETED if track.name == Track.Name.MODEL else track.name,
+        "attack_track": attack_track,
         "scale": scale(shown.rules) if shown.rules else "",
         "own": {team.slug for team in teams_of(request.user)},
         "releases": public,
         "files": files(public.values()),
+        "pairs": released_pairs(shown, attack_track) if Release.Part.PERTURBED in public else (),
         "code": released_entries(shown) if Release.Part.CODE in public else (),
         "public_key": (public[Release.Part.BUNDLE].key or public_key()) if Release.Part.BUNDLE in public else "",
         "site_url": f"{request.scheme}://{request.get_host()}",

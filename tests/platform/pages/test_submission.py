@@ -372,7 +372,7 @@ def next_steps(client: Client, submission: Submission) -> str:
     return page.split("What to do next</h3>")[1].split("</div>")[0]
 
 
-def test_the_team_is_told_what_to_do_next(client: Client, shown: dict[str, Submission], bob: User) -> None:
+def test_it_says_to_the_team_what_to_do_next(client: Client, shown: dict[str, Submission], bob: User) -> None:
     assert "What to do next" not in client.get(page_of(shown["refused"])).content.decode()
     client.force_login(bob)
     refused = next_steps(client, shown["refused"])
