@@ -201,6 +201,16 @@ def rows_of(entry: Entry, *, frozen: bool | None = None) -> list[tuple[Track, Bo
     return [(track, standing_row(rows[track.pk])) for track in tracks if track.pk in rows]
 
 
+def row_of(track: Track, entry: Entry, *, frozen: bool | None = None) -> BoardRow | None:
+    """Return the team's row on the leaderboard of a track, as in `board`; None if it has none."""
+    if frozen is not False and frozen_since(entry.competition) is not None:
+        kept = _frozen(track, frozen)[1]
+        return next((kept_row(values) for values in kept if values["team_slug"] == entry.team.slug), None)
+    own = Standing.objects.filter(track=track, entry=entry)
+    values = standing_values(own, _in_force([track])).first()
+    return None if values is None else standing_row(values)
+
+
 def _in_force(tracks: Sequence[Track]) -> Q:
     """Return the condition that a standing on one of the tracks has the basis in force there."""
     bases = keys_in_force(tracks)

@@ -24,13 +24,10 @@ MOST = 5
 """Number of curves that can still be told apart."""
 
 
-def of_submissions(
-    track: Track, submissions: Sequence[int], user: User | AnonymousUser, csv: str
-) -> tuple[LineChart | None, Mapping[int, str]]:
-    """Return the curves of the newest scores that the person sees, and the names of their submissions."""
-    found = _newest(track, submissions, user)
+def of_submissions(track: Track, found: Mapping[int, Evaluation], csv: str) -> LineChart | None:
+    """Return the curves of scores by submission, None without any played sample."""
     if not found:
-        return None, {}
+        return None
     distances = curves.distances_under(next(iter(found.values())).rules)
     counted = curves.successes_over(_counted(found), distances, of_models=track.name == Track.Name.MODEL)
     names = {
@@ -38,8 +35,9 @@ def of_submissions(
         for pk, evaluation in found.items()
     }
     columns = {names[pk]: counted[each.pk] for pk, each in found.items() if counted[each.pk].total}
-    chart = _against_distance(columns, distances, csv, _MODELS if track.name == Track.Name.MODEL else _ATTACKS)
-    return chart, names
+    if not columns:
+        return None
+    return _against_distance(columns, distances, csv, _MODELS if track.name == Track.Name.MODEL else _ATTACKS)
 
 
 _MODELS = (
@@ -53,16 +51,20 @@ _ATTACKS = (
 _MATCHES = "Share of samples with an adversarial within a distance."
 
 
-def _newest(track: Track, submissions: Sequence[int], user: User | AnonymousUser) -> dict[int, Evaluation]:
+def newest(track: Track, submissions: Sequence[int], user: User | AnonymousUser) -> dict[int, Evaluation]:
     """Return the newest score of each submission to the track that the person sees, in the order given."""
     seen = Evaluation.objects.filter(
         scores_seen(track.competition, user), submission__in=submissions, submission__repository__track=track
     )
-    oldest_first = seen.select_related("submission__repository__entry__team", "rules").order_by(
-        "pool", "rules", "sample_set", "pk"
-    )
-    newest = {evaluation.submission_id: evaluation for evaluation in oldest_first}
-    return {pk: newest[pk] for pk in submissions if pk in newest}
+    oldest_first = seen.select_related(
+        "submission__repository__entry__team",
+        "submission__repository__entry__competition",
+        "rules",
+        "pool",
+        "worst_opponent",
+    ).order_by("pool", "rules", "sample_set", "pk")
+    found = {evaluation.submission_id: evaluation for evaluation in oldest_first}
+    return {pk: found[pk] for pk in submissions if pk in found}
 
 
 def _counted(evaluations: Mapping[int, Evaluation]) -> dict[int, list[int]]:
@@ -177,5 +179,13 @@ def _against_queries(found: Mapping[str, curves.ByQuery | None], distance: float
 
 def first_of(numbers: Sequence[str]) -> list[int]:
     """Return the first numbers of an address, each once, at most `MOST`; what is no number is left out."""
-    known = dict.fromkeys(int(number) for number in numbers if number.isdecimal() and len(number) < 10)
-    return list(known)[:MOST]
+    return _numbers(numbers)[:MOST]
+
+
+def left_out(numbers: Sequence[str]) -> int:
+    """Return how many numbers of an address `first_of` leaves out because they are too many."""
+    return max(0, len(_numbers(numbers)) - MOST)
+
+
+def _numbers(texts: Sequence[str]) -> list[int]:
+    return list(dict.fromkeys(int(text) for text in texts if text.isdecimal() and len(text) < 10))

@@ -14,7 +14,9 @@ from core import object_store
 from leaderboards.selectors import frozen_since
 from pages.bracket import NO_MATCHES, Bracket, bracket
 from pages.chart_axis import Axis, axis_to
+from pages.players import PlayerName, names_in
 from rounds import selectors
+from rounds.downloads import pairs_of
 from rounds.models import Release, Round, RoundEntry, RoundStage, RoundWarning
 from rounds.selectors import BracketView, StandingRow
 
@@ -196,6 +198,32 @@ def files(public: Iterable[Release]) -> Sequence[ReleasedFile]:
         for each in public
         if each.content
     ]
+
+
+@dataclass(frozen=True)
+class ReleasedPair:
+    """A pair whose perturbed images are released: its match, and the `part` of the round that holds them."""
+
+    match: int
+    part: str
+    model: PlayerName
+    attack: PlayerName
+    samples: int
+
+
+def released_pairs(shown: Round, attack_track: str) -> Sequence[ReleasedPair]:
+    """Return the pairs of a round with attacks of a track, by attack and model."""
+    rows = list(
+        pairs_of(shown)
+        .filter(attack__track_name=attack_track)
+        .values_list("pk", "model", "attack", "round_match__samples")
+    )
+    names = names_in(shown, {player for _, *players, _ in rows for player in players})
+    pairs = [
+        ReleasedPair(match, f"perturbed-{match}", names[model], names[attack], samples or 0)
+        for match, model, attack, samples in rows
+    ]
+    return sorted(pairs, key=lambda pair: (str(pair.attack), str(pair.model), pair.match))
 
 
 def entries_shown(*, inside: bool) -> QuerySet[RoundEntry]:

@@ -89,5 +89,6 @@ urlpatterns = [
     path("status", status.status, name="status"),
     path("favicon.ico", site.icon, name="icon"),
     path("robots.txt", site.robots, name="robots"),
+    path("sitemap.xml", site.sitemap, name="sitemap"),
     path(".well-known/security.txt", site.security, name="security"),
 ]

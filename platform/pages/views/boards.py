@@ -16,7 +16,7 @@ from competitions.rules import query_rules
 from core import clock
 from core.errors import Refusal
 from leaderboards import selectors as leaderboards
-from pages import flash_messages, polling
+from pages import curve_page, flash_messages, polling
 from pages.access import competition_of
 from pages.board_table import csv_of, headings
 from pages.chart_axis import axis_to
@@ -53,6 +53,7 @@ def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
         "competition": shown,
         "track": track,
         "models": track.name == Track.Name.MODEL,
+        "columns": 10 + (track.name == Track.Name.MODEL) + (page.at is None),
         "board": page,
         "view": view,
         "heads": headings(view, track.name),
@@ -61,6 +62,7 @@ def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
         "scale": scale(rules) if rules else "",
         "line": line,
         "axis": axis_to(page.highest),
+        "most_compared": curve_page.MOST,
         "own": {team.slug for team in teams_of(request.user)},
         "sparklines": sparklines(track, page.rows, until),
         "luck": leaderboards.luck_on(track, [row.team_slug for row in page.rows], until=until),

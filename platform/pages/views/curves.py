@@ -15,6 +15,7 @@ from pages import curve_page
 from pages.access import competition_of, match_of
 from pages.charts.of_match import BUDGETS, SUCCESS
 from pages.charts.table import csv_file
+from pages.comparison import side_by_side
 from rounds.match_visibility import Sight
 
 CHOICES = 30
@@ -26,19 +27,29 @@ SHOWN_FIRST = 3
 
 @require_safe
 def compare(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
-    """Compare the scores of submissions: success against distance."""
+    """Compare submissions: success against distance, and their scores side by side."""
     competition, track = _track(request, slug, track_name)
-    rows = board(track, frozen=not sees_live(request.user, competition), page_rows=CHOICES).rows
-    chosen = curve_page.first_of(request.GET.getlist("submission")) or [row.submission for row in rows[:SHOWN_FIRST]]
-    csv = _with(reverse("pages:curves_csv", args=[slug, track_name]), "submission", chosen)
-    chart, names = curve_page.of_submissions(track, chosen, request.user, csv)
+    frozen = not sees_live(request.user, competition)
+    rows = board(track, frozen=frozen, page_rows=CHOICES).rows
+    numbers = request.GET.getlist("submission")
+    wanted = curve_page.first_of(numbers)
+    found = curve_page.newest(track, wanted or [row.submission for row in rows[:SHOWN_FIRST]], request.user)
+    csv = _with(reverse("pages:curves_csv", args=[slug, track_name]), "submission", list(found))
+    on_board = {row.submission for row in rows}
     context = {
         "competition": competition,
         "tracks": competition.tracks.all(),
         "track": track,
-        "chart": chart,
+        "models": track.name == Track.Name.MODEL,
+        "chart": curve_page.of_submissions(track, found, csv),
+        "comparison": side_by_side(track, list(found.values()), frozen=frozen),
         "rows": rows,
-        "chosen": names,
+        "others": [each for pk, each in found.items() if pk not in on_board],
+        "chosen": found,
+        "wanted": wanted,
+        "missing": [pk for pk in wanted if pk not in found],
+        "left_out": curve_page.left_out(numbers),
+        "most": curve_page.MOST,
     }
     return render(request, "pages/curves.html", context)
 
@@ -48,7 +59,7 @@ def compare_csv(request: HttpRequest, slug: str, track_name: str) -> HttpRespons
     """Return the curves of submissions as a CSV file."""
     _, track = _track(request, slug, track_name)
     chosen = curve_page.first_of(request.GET.getlist("submission"))
-    chart, _ = curve_page.of_submissions(track, chosen, request.user, "")
+    chart = curve_page.of_submissions(track, curve_page.newest(track, chosen, request.user), "")
     if chart is None:
         raise Http404("no such score")
     return csv_file(chart.table, f"{slug}-curves-{track_name}")

@@ -22,7 +22,7 @@ from pages.access import round_of
 from pages.bracket_picture import BracketPicture, table_of
 from pages.charts.table import csv_file
 from pages.match_links import pairs_of
-from pages.rounds import files, progress_of, results
+from pages.rounds import files, progress_of, released_pairs, results
 from pages.rules_table import scale
 from repositories.http.limits import RETRY_SECONDS, LimitReachedError
 from rounds.match_visibility import pairs_public
@@ -77,15 +77,17 @@ def _published(request: HttpRequest, shown: Round, tracks: list[Track]) -> dict[
     matches = pairs_of(shown) if pairs_public(shown, request.user) else {}
     found = results(shown, tracks, track, sees_live=sees_live(request.user, shown.competition), matches=matches)
     csv = reverse("pages:round_bracket", args=[shown.competition.slug, shown.number, track.name])
+    attack_track = Track.Name.UNTARGETED if track.name == Track.Name.MODEL else Track.Name(track.name)
     return {
         "results": found,
         "picture": BracketPicture(found.bracket, csv) if found.bracket.rows else None,
         "matches": matches,
-        "attack_track": Track.Name.UNTARGETED if track.name == Track.Name.MODEL else track.name,
+        "attack_track": attack_track,
         "scale": scale(shown.rules) if shown.rules else "",
         "own": {team.slug for team in teams_of(request.user)},
         "releases": public,
         "files": files(public.values()),
+        "pairs": released_pairs(shown, attack_track) if Release.Part.PERTURBED in public else (),
         "code": released_entries(shown) if Release.Part.CODE in public else (),
         "public_key": (public[Release.Part.BUNDLE].key or public_key()) if Release.Part.BUNDLE in public else "",
         "site_url": f"{request.scheme}://{request.get_host()}",

@@ -1,20 +1,32 @@
-"""Well-known URLs: favicon, robots.txt and security.txt."""
+"""Well-known URLs: favicon, robots.txt, sitemap.xml and security.txt."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
+from itertools import islice
 
 from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.templatetags.static import static
+from django.urls import reverse
+from django.utils.html import escape
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
+from accounts.models import Team
+from competitions.models import Track
+from competitions.selectors import visible_competitions
 from core import clock
 from core.times import for_programs
+from rounds.models import Round
 
 _CLOSED = ("/admin/", "/accounts/", "/account", "/api/", "/git/", "/submissions/*/log")
 """Paths that search engines should not read: forms, APIs and private pages."""
+
+_SITEMAP_LIMIT = 50_000
+"""Most addresses that a sitemap may have."""
 
 _CONTACT_HOLDS = timedelta(days=180)
 """RFC 9116 advises less than a year."""
@@ -30,9 +42,42 @@ def icon(request: HttpRequest) -> HttpResponse:
 @require_safe
 @cache_control(max_age=3600)
 def robots(request: HttpRequest) -> HttpResponse:
-    """Return `robots.txt`, which allows everything public."""
+    """Return `robots.txt`, which allows everything public and names the sitemap."""
     lines = ["User-agent: *", *(f"Disallow: {address}" for address in _CLOSED)]
-    return _text(lines)
+    return _text([*lines, "", f"Sitemap: {request.build_absolute_uri(reverse('pages:sitemap'))}"])
+
+
+@require_safe
+@cache_control(max_age=3600)
+def sitemap(request: HttpRequest) -> HttpResponse:
+    """Return `sitemap.xml`: the pages of the site, of public competitions, and of their rounds and teams."""
+    here = request.build_absolute_uri("/").rstrip("/")
+    lines = [f"<url><loc>{escape(here + path)}</loc></url>" for path in islice(_public_paths(), _SITEMAP_LIMIT)]
+    text = "\n".join(
+        [
+            '<?xml version="1.0" encoding="UTF-8"?>',
+            '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">',
+            *lines,
+            "</urlset>",
+            "",
+        ]
+    )
+    return HttpResponse(text, content_type="application/xml; charset=utf-8")
+
+
+def _public_paths() -> Iterator[str]:
+    for name in ("home", "competitions", "leaderboards", "teams", "docs", "status"):
+        yield reverse(f"pages:{name}")
+    public = visible_competitions(AnonymousUser())
+    for slug in public.order_by("-starts_at").values_list("slug", flat=True):
+        yield reverse("pages:competition", args=[slug])
+        yield reverse("pages:rules", args=[slug])
+    for slug, track in Track.objects.filter(competition__in=public).values_list("competition__slug", "name"):
+        yield reverse("pages:board", args=[slug, track])
+    for slug, number in Round.objects.filter(competition__in=public).values_list("competition__slug", "number"):
+        yield reverse("pages:round", args=[slug, number])
+    for slug in Team.objects.filter(entry__competition__in=public).values_list("slug", flat=True):
+        yield reverse("pages:team", args=[slug])
 
 
 @require_safe

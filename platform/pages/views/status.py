@@ -1,4 +1,4 @@
-"""Status page: workers and queue."""
+"""Status page: incidents, queue and workers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from core.administration.permissions import is_superuser_or_organiser
 from matches.selectors import workers
 from pages import polling
 from pages.selectors import queue
+from pages.site_status import incidents, last_score_at
 from submissions.selectors import hosts_out_of_service
 
 STATUS_EVERY = 5
@@ -17,12 +18,15 @@ STATUS_EVERY = 5
 
 @require_safe
 def status(request: HttpRequest) -> HttpResponse:
-    """Show the workers with their last heartbeat, and the queue, without names of teams or players.
+    """Show incidents, the queue, and the workers with their last heartbeat, without names of teams or players.
 
     Only organisers see host names and clock offsets: they describe the internals of the site.
     """
+    known = workers()
     context = {
-        "workers": workers(),
+        "workers": known,
+        "incidents": incidents(known),
+        "last_score_at": last_score_at(),
         "queue": queue(),
         "out_of_service": hosts_out_of_service(),
         "for_organisers": is_superuser_or_organiser(request),

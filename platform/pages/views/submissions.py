@@ -12,9 +12,11 @@ from django.shortcuts import redirect, render
 from django.utils.html import format_html
 from django.views.decorators.http import require_POST, require_safe
 
+from competitions.models import Track
 from competitions.pseudonyms import public_name
 from core.errors import Refusal
 from leaderboards.models import Evaluation
+from leaderboards.selectors import BoardRow, row_of, sees_live
 from pages import flash_messages, polling
 from pages.access import in_team, sees_inside, signed_in_user, submission_of
 from pages.chart_axis import axis_to
@@ -51,17 +53,21 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
     status = status_of(shown, inside=inside)
     builds = list(shown.builds.all())
     build = _build(request, builds) if inside else None
+    opponents = _opponents(status.evaluation) if status.evaluation and status.scored else []
     context: dict[str, Any] = {
         "submission": shown,
         "team": shown.repository.entry.team,
         "track": shown.repository.track,
+        "models": shown.repository.track.name == Track.Name.MODEL,
         "competition": shown.repository.entry.competition,
         "inside": inside,
         "status": status,
         "evaluation": status.evaluation,
         "axis": axis_to(status.evaluation.high or 0) if status.evaluation else None,
         "scale": scale(status.evaluation.rules) if status.evaluation else "",
-        "opponents": _opponents(status.evaluation) if status.evaluation and status.scored else [],
+        "opponents": opponents,
+        "hardest_match": _hardest_match(status.evaluation, opponents),
+        "board_row": _board_row(request, shown) if status.scored else None,
         "state": state_of(shown, status.evaluation),
         "steps": steps_of(shown, status.evaluation, builds),
         "build": build,
@@ -92,6 +98,18 @@ def _opponents(evaluation: Evaluation) -> list[Opponent]:
     names = names_of(row["player"] for row in evaluation.per_opponent)
     matches = by_opponent(evaluation)
     return [Opponent(row, names[row["player"]], matches.get(row["player"])) for row in evaluation.per_opponent]
+
+
+def _hardest_match(evaluation: Evaluation | None, opponents: list[Opponent]) -> int | None:
+    """Return the match against the hardest opponent, None where there is none."""
+    hardest = evaluation.worst_opponent_id if evaluation else None
+    return next((each.match for each in opponents if each.row["player"] == hardest), None)
+
+
+def _board_row(request: HttpRequest, shown: Submission) -> BoardRow | None:
+    """Return the row of the submission's team on the leaderboard that the user sees."""
+    entry = shown.repository.entry
+    return row_of(shown.repository.track, entry, frozen=not sees_live(request.user, entry.competition))
 
 
 def _every(shown: Submission, status: SubmissionStatus) -> int | None:

@@ -257,3 +257,21 @@ def test_queries_do_not_grow_with_rows(client: Client, three: dict[str, Submissi
     recompute(first.repository.track)
     assert Standing.objects.count() == 23
     assert queries() == before
+
+
+def test_rows_are_selected_for_comparison_with_a_plain_form(client: Client, three: dict[str, Submission]) -> None:
+    page = client.get(BOARD).content.decode()
+    assert '<form class="compare" id="compare" action="/competitions/digits/curves/model"' in page
+    boxes = re.findall(r'<input type="checkbox" name="submission" value="(\d+)" form="compare"', page)
+    assert boxes == [str(three[team].pk) for team in ("bears", "ants", "owls")]
+    assert 'aria-label="Compare Bears: Net 0"' in page
+    live = client.get(f"{BOARD}?seen=other", headers={"HX-Request": "true"}).content.decode()
+    assert f'id="compare-{three["owls"].pk}"' in live
+    assert live.count(" hx-preserve>") == 3, "a new row leaves the selection as it is"
+    assert "<form" not in live
+
+
+def test_rows_of_a_past_board_are_not_compared(client: Client, three: dict[str, Submission]) -> None:
+    page = client.get(BOARD + at(1)).content.decode()
+    assert 'name="submission"' not in page
+    assert 'id="compare"' not in page

@@ -99,6 +99,7 @@ TABLE = [
     Row("status", (), "get", EVERYONE),
     Row("icon", (), "get", (302, 302, 302, 302)),
     Row("robots", (), "get", EVERYONE),
+    Row("sitemap", (), "get", EVERYONE),
     Row("security", (), "get", (404, 404, 404, 404)),  # the test settings have no contact
     Row("log_after", ("building",), "get", INSIDE),
     Row("log_file", ("building",), "get", INSIDE),
@@ -130,7 +131,19 @@ TABLE = [
     ),
 ]
 OPEN = {
-    *("home", "competitions", "leaderboards", "teams", "search", "docs", "status", "icon", "robots", "security"),
+    *(
+        "home",
+        "competitions",
+        "leaderboards",
+        "teams",
+        "search",
+        "docs",
+        "status",
+        "icon",
+        "robots",
+        "sitemap",
+        "security",
+    ),
     *("account", "token_revoke", "signing_key", "signing_keys"),
 }
 """Addresses that belong to no competition."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from django.http.response import HttpResponseBase
@@ -13,6 +14,7 @@ from pytest_django import Settings
 
 from accounts.models import User
 from competitions.models import Competition
+from rounds.models import Round
 from submissions.models import Submission
 from submissions.quota import REFUNDED_FAULTS
 from tests.platform.conftest import FakeClock
@@ -82,6 +84,34 @@ def test_robots_may_read_what_is_public(client: Client) -> None:
     assert text.startswith("User-agent: *\n")
     assert "Disallow: /git/\n" in text
     assert "Disallow: /\n" not in text
+
+
+def addresses(client: Client) -> list[str]:
+    """Return the addresses of the sitemap that `robots.txt` names."""
+    found = re.search(r"^Sitemap: http://testserver(/\S+)$", client.get("/robots.txt").content.decode(), re.MULTILINE)
+    assert found
+    answer = client.get(found[1])
+    assert answer.headers["Content-Type"].startswith("application/xml")
+    root = ElementTree.fromstring(answer.content)  # noqa: S314 - our own
+    return [str(each.text) for each in root.iter("{http://www.sitemaps.org/schemas/sitemap/0.9}loc")]
+
+
+def test_the_sitemap_has_every_public_page_once(client: Client, shown: dict[str, Submission], planned: Round) -> None:
+    found = addresses(client)
+    assert len(found) == len(set(found))
+    paths = [each.removeprefix("http://testserver") for each in found]
+    for path in ("/", "/competitions/digits", "/competitions/digits/leaderboards/model", "/teams/owls"):
+        assert path in paths
+    assert "/competitions/digits/rounds/1" in paths
+    assert {client.get(path).status_code for path in paths} == {200}
+
+
+def test_the_sitemap_has_nothing_of_a_competition_that_is_not_public(
+    client: Client, shown: dict[str, Submission], planned: Round, olga: User
+) -> None:
+    Competition.objects.update(public=False)
+    client.force_login(olga)
+    assert not [each for each in addresses(client) if "digits" in each or "owls" in each]
 
 
 def test_the_security_contact_has_not_expired(client: Client, settings: Settings, the_clock: FakeClock) -> None:

@@ -10,8 +10,9 @@ from django.test import Client
 
 from accounts.models import User
 from core import clock
-from matches.models import Worker
-from submissions.models import Host
+from leaderboards.models import Evaluation
+from matches.models import Match, Piece, Worker
+from submissions.models import Host, Submission
 
 
 @pytest.fixture(autouse=True)
@@ -64,3 +65,50 @@ def test_only_organisers_see_clock_offsets(client: Client, olga: User) -> None:
     page = client.get("/status").content.decode()
     assert re.findall(warning, page) == [("fast", "31 s ahead"), ("slow", "7 s behind")]
     assert "in sync" in page
+
+
+def text_of(client: Client) -> str:
+    """Return the page with single spaces."""
+    return " ".join(client.get("/status").content.decode().split())
+
+
+def test_without_incidents_it_says_so(client: Client) -> None:
+    Host.objects.update(out_since=None)
+    page = text_of(client)
+    assert "No incidents</strong> Nothing is waiting." in page
+    assert 'Newest score</dt><dd class="large">none yet' in page
+
+
+def test_it_says_in_plain_words_what_delays_results(client: Client, played_match: Match) -> None:
+    Evaluation.objects.update(state=Evaluation.State.PLAYING)
+    Match.objects.update(state=Match.State.FAILED)
+    assert "Platform errors ended 1 match. The scores that need them are late" in text_of(client)
+    Match.objects.update(state=Match.State.SUSPENDED)
+    assert "An organiser suspended 1 match." in text_of(client)
+    Match.objects.update(state=Match.State.PLAYING, needs_gpu=True)
+    Piece.objects.update(state=Piece.State.WAITING)
+    assert "No worker with a GPU is online</strong> 3 pieces wait that need one" in text_of(client)
+    Worker.objects.update(last_seen_at=clock.now() - timedelta(minutes=5))
+    page = text_of(client)
+    assert "No worker is online</strong> 3 pieces wait in the queue." in page
+    assert "No incidents" not in page
+
+
+def test_a_worker_that_stopped_reporting_is_an_incident(client: Client) -> None:
+    Worker.objects.filter(name="arena-1/0").update(last_seen_at=clock.now() - timedelta(minutes=5))
+    assert "1 worker has stopped reporting" in text_of(client)
+
+
+def test_it_shows_the_age_of_the_newest_score_and_the_calibration(client: Client, shown: object) -> None:
+    Evaluation.objects.update(finished_at=clock.now() - timedelta(hours=3))
+    Worker.objects.update(calibration=1.75)
+    page = text_of(client)
+    assert "3 h ago</time>" in page
+    assert '<td class="end nowrap">1.75</td>' in page
+
+
+def test_late_builds_and_a_site_without_workers_are_incidents(client: Client, shown: dict[str, Submission]) -> None:
+    Submission.objects.filter(pk=shown["building"].pk).update(received_at=clock.now() - timedelta(hours=25))
+    assert "Builds are late</strong> 1 submission waits for more than a day" in text_of(client)
+    Worker.objects.all().delete()
+    assert "No worker is online</strong> New matches wait." in text_of(client)

@@ -13,7 +13,7 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from accounts.models import User
 from competitions.pseudonyms import public_name
 from core import clock
-from leaderboards.models import Evaluation
+from leaderboards.models import Evaluation, Standing
 from matches.models import Match, Piece, WorkerTime
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
 
@@ -364,3 +364,46 @@ def test_a_slot_that_awaits_an_organiser_is_shown(client: Client, shown: dict[st
     assert "An organiser decides whether the slot is refunded." in page
     assert ", an organiser decides about a refund" in page
     assert "It does not count against your quota" not in page
+
+
+def next_steps(client: Client, submission: Submission) -> str:
+    """Return what the page tells the team to do next."""
+    page = " ".join(client.get(page_of(submission)).content.decode().split())
+    return page.split("What to do next</h3>")[1].split("</div>")[0]
+
+
+def test_it_says_to_the_team_what_to_do_next(client: Client, shown: dict[str, Submission], bob: User) -> None:
+    assert "What to do next" not in client.get(page_of(shown["refused"])).content.decode()
+    client.force_login(bob)
+    refused = next_steps(client, shown["refused"])
+    assert "gauntlet check ." in refused
+    assert 'href="/teams/owls?track=model#submit">new tag' in refused
+    assert "Nothing. This page follows the submission; if a check fails" in next_steps(client, shown["building"])
+    assert "Compare it" in next_steps(client, shown["scored"])
+    Submission.objects.filter(pk=shown["refused"].pk).update(cause=Submission.Cause.PLATFORM, reason="fault")
+    assert "The submission is not the problem" in next_steps(client, shown["refused"])
+    Submission.objects.filter(pk=shown["building"].pk).update(state=Submission.State.WITHDRAWN)
+    assert "To take part again" in next_steps(client, shown["building"])
+    Evaluation.objects.update(state=Evaluation.State.PLAYING)
+    assert "the score appears here" in next_steps(client, shown["scored"])
+
+
+def test_a_scored_submission_leads_to_its_hardest_match(
+    client: Client, shown: dict[str, Submission], bob: User, played_match: Match
+) -> None:
+    client.force_login(bob)
+    assert f'href="/matches/{played_match.pk}">match against the strongest opponent' in next_steps(
+        client, shown["scored"]
+    )
+
+
+def test_it_has_the_rank_or_the_submission_that_counts_instead(client: Client, shown: dict[str, Submission]) -> None:
+    assert "Rank 1" in client.get(page_of(shown["scored"])).content.decode()
+    newer = Submission.objects.get(pk=shown["building"].pk)
+    evaluation = Evaluation.objects.get()
+    evaluation.pk, evaluation.submission = None, newer
+    evaluation.save()
+    Standing.objects.update(evaluation=evaluation)
+    page = " ".join(client.get(page_of(shown["scored"])).content.decode().split())
+    assert f'<a href="/submissions/{newer.pk}">Submission {newer.pk}</a> is newer and counts' in page
+    assert "Rank 1" not in page

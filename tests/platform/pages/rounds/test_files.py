@@ -8,8 +8,10 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
+from competitions.models import RulesVersion, SampleSet
 from core import object_store
-from rounds.models import Release, Round
+from matches.models import Match
+from rounds.models import Release, Round, RoundMatch
 from submissions.models import Player
 
 Play = Callable[..., Round]
@@ -71,3 +73,25 @@ def test_it_rejects_what_is_withdrawn(client: Client, released: Round) -> None:
 @pytest.mark.parametrize("part", ["code", "perturbed-1", f"perturbed-{10**30}", "other", "bundle.zip"])
 def test_it_rejects_what_is_no_file(client: Client, released: Round, part: str) -> None:
     assert client.get(f"{FILES}/{part}").status_code == 404
+
+
+def test_each_released_pair_is_a_link(client: Client, released: Round, sample_set: SampleSet) -> None:
+    model, attack = (released.entries.filter(track__name=name).first() for name in ("model", "untargeted"))
+    assert model
+    assert attack
+    match = Match.objects.create(
+        rules=RulesVersion.objects.get(), sample_set=sample_set, model=model.player, attack=attack.player, seed=1,
+        created_at=released.planned_at,
+    )  # fmt: skip
+    RoundMatch.objects.create(round=released, match=match, samples=6)
+    page = client.get("/competitions/digits/rounds/1").content.decode()
+    assert "Perturbed images and query traces of 1 pair" in page
+    assert f'href="{FILES}/perturbed-{match.pk}" download' in page
+    assert f'href="/matches/{match.pk}"' in page
+    assert f'href="/submissions/{model.submission_id}"' in page
+    assert (
+        f"{FILES}/perturbed-{match.pk}"
+        not in client.get("/competitions/digits/rounds/1?track=targeted").content.decode()
+    )
+    Release.objects.filter(part=Release.Part.PERTURBED).update(withdrawn_at=released.planned_at)
+    assert "Perturbed images and query traces" not in client.get("/competitions/digits/rounds/1").content.decode()

@@ -1,0 +1,97 @@
+"""What the status page says in plain words: incidents and the newest score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Max, QuerySet
+
+from core import clock
+from leaderboards.models import Evaluation
+from leaderboards.selectors import COUNTED
+from matches.models import Match, Piece, Worker
+from matches.selectors import OPEN_PIECES, WorkerStatus, workers_without_heartbeat
+from submissions.models import Submission
+
+LONGEST_BUILD = timedelta(hours=24)
+"""A submission that is neither ready nor rejected for this long is an incident."""
+
+
+@dataclass(frozen=True)
+class Incident:
+    """Something that delays results. It names no team, player or host."""
+
+    title: str
+    text: str
+    grave: bool = False
+
+
+def incidents(workers: Sequence[WorkerStatus]) -> list[Incident]:
+    """Return what delays results now, the worst first."""
+    live = {each.worker.worker_class for each in workers if each.live and not each.out_of_service}
+    waiting = Piece.objects.filter(OPEN_PIECES)
+    found = []
+    if not live:
+        count = waiting.count()
+        text = f"{_pieces(count)} in the queue." if count else "New matches wait."
+        found.append(
+            Incident(
+                "No worker is online",
+                f"{text} Matches continue when a worker is online again. No result is lost.",
+                grave=count > 0,
+            )
+        )
+    elif Worker.Class.GPU not in live and (count := waiting.filter(match__needs_gpu=True).count()):
+        found.append(
+            Incident("No worker with a GPU is online", f"{_pieces(count)} that need one. The others are played.")
+        )
+    late = Submission.objects.filter(state__in=Submission.UNDER_WAY, received_at__lt=clock.now() - LONGEST_BUILD)
+    if count := late.count():
+        found.append(
+            Incident(
+                "Builds are late",
+                f"{count:,} {'submission waits' if count == 1 else 'submissions wait'} for more than a day to be built "
+                "and checked. They stay in the queue.",
+            )
+        )
+    if count := Match.objects.filter(state=Match.State.FAILED, evaluations__in=_playing()).distinct().count():
+        found.append(
+            Incident(
+                "Some matches failed",
+                f"Platform errors ended {count} {'match' if count == 1 else 'matches'}. The scores that need them are "
+                "late until an organiser replays them. No team loses a slot.",
+            )
+        )
+    if count := Match.objects.filter(state=Match.State.SUSPENDED, evaluations__in=_playing()).distinct().count():
+        found.append(
+            Incident(
+                "Some matches are suspended",
+                f"An organiser suspended {count} {'match' if count == 1 else 'matches'}. "
+                "The scores that need them are late until they are resumed.",
+            )
+        )
+    if live and (count := workers_without_heartbeat()):
+        found.append(
+            Incident(
+                f"{count} {'worker has' if count == 1 else 'workers have'} stopped reporting",
+                "Other workers play their pieces again. No result is lost.",
+            )
+        )
+    return found
+
+
+def _pieces(count: int) -> str:
+    return f"{count:,} {'piece waits' if count == 1 else 'pieces wait'}"
+
+
+def _playing() -> QuerySet[Evaluation]:
+    return Evaluation.objects.filter(COUNTED, state=Evaluation.State.PLAYING)
+
+
+def last_score_at() -> datetime | None:
+    """Return when the newest score was computed."""
+    scored = Evaluation.objects.filter(COUNTED, state=Evaluation.State.SCORED)
+    newest: datetime | None = scored.aggregate(at=Max("finished_at"))["at"]
+    return newest

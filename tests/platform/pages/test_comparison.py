@@ -1,0 +1,103 @@
+"""Submissions side by side on the page of their curves."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.test import Client
+
+from accounts.models import Team
+from competitions.models import Entry, RulesVersion
+from leaderboards.models import Evaluation, FrozenLeaderboards
+from leaderboards.services import recompute
+from repositories.models import Repository
+from submissions.models import Submission
+from tests.platform.conftest import NOON
+from tests.platform.pages.conftest import submitted
+
+COMPARE = "/competitions/digits/curves/model"
+
+
+@pytest.fixture
+def two(shown: dict[str, Submission]) -> tuple[Submission, Submission]:
+    """The scored submission of the Owls, and a better one of the Bears, against the same opponents."""
+    first = shown["scored"]
+    team = Team.objects.create(slug="bears", name="Bears", created_at=NOON)
+    entry = Entry.objects.create(team=team, competition=first.repository.entry.competition, joined_at=NOON)
+    repository = Repository.objects.create(entry=entry, track=first.repository.track, created_at=NOON)
+    second = submitted(repository, first.submitted_by, 1, Submission.State.READY, title="Bear net")
+    evaluation = first.evaluations.get()
+    evaluation.pk, evaluation.submission = None, second
+    evaluation.value, evaluation.low, evaluation.high = 3.0, 2.5, 3.5
+    evaluation.per_opponent = [{**row, "median": row["median"] + 1} for row in evaluation.per_opponent]
+    evaluation.save()
+    recompute(first.repository.track)
+    return first, second
+
+
+def page_of(client: Client, *submissions: Submission | int) -> str:
+    """Return the page that compares submissions."""
+    numbers = [each if isinstance(each, int) else each.pk for each in submissions]
+    answer = client.get(COMPARE, {"submission": numbers})
+    assert answer.status_code == 200
+    return " ".join(answer.content.decode().split())
+
+
+def row_of(page: str, name: str) -> list[str]:
+    """Return the cells of a row of the table, without markup."""
+    found = re.search(rf'<th scope="row"[^>]*>{name}.*?</th>(.*?)</tr>', page)
+    assert found, name
+    return [re.sub(r"<[^>]*>", "", cell).strip() for cell in re.findall(r"<td>(.*?)</td>", found[1])]
+
+
+def test_scores_stand_side_by_side_in_the_order_of_the_address(
+    client: Client, two: tuple[Submission, Submission]
+) -> None:
+    first, second = two
+    assert row_of(page_of(client, first, second), "Rank") == ["2", "1"]
+    page = page_of(client, second, first)
+    assert row_of(page, "Rank") == ["1", "2"]
+    assert row_of(page, "Score")[0] == "3.00"
+    assert "not comparable" not in page
+
+
+def test_the_better_median_against_an_opponent_is_marked(client: Client, two: tuple[Submission, Submission]) -> None:
+    first, second = two
+    opponent = first.evaluations.get().per_opponent[0]["title"]
+    cells = row_of(page_of(client, first, second), opponent)
+    assert ["(best)" in cell for cell in cells] == [False, True]
+
+
+def test_it_says_which_scores_are_not_comparable(
+    client: Client, two: tuple[Submission, Submission], rules: RulesVersion
+) -> None:
+    other = RulesVersion.objects.create(competition=rules.competition, version=2, values=rules.values, created_at=NOON)
+    Evaluation.objects.filter(submission=two[1]).update(rules=other)
+    page = page_of(client, *two)
+    assert "They were measured with different rules." in page
+    assert "(best)" not in page
+
+
+def test_more_than_five_and_unknown_ones_are_named(client: Client, two: tuple[Submission, Submission]) -> None:
+    page = page_of(client, two[0], *range(901, 907))
+    assert "2 of the selected submissions are not shown" in page
+    assert "No public score in this track: submissions 901, 902, 903, 904" in page
+    assert "Select another submission to compare this one with." in page
+
+
+def test_a_selected_submission_that_is_not_on_the_leaderboard_stays_selected(
+    client: Client, two: tuple[Submission, Submission]
+) -> None:
+    first, second = two
+    second.repository.entry.standings.all().delete()
+    page = page_of(client, first, second)
+    assert f'value="{second.pk}" checked' in page
+    assert row_of(page, "Rank") == ["2", "not on the leaderboard"]
+
+
+def test_a_freeze_hides_newer_scores_and_ranks(client: Client, two: tuple[Submission, Submission]) -> None:
+    FrozenLeaderboards.objects.create(competition=two[0].repository.entry.competition, since=NOON.replace(year=2020))
+    page = page_of(client, *two)
+    assert "None of these submissions has a public score" in page
+    assert 'id="side-by-side"' not in page
