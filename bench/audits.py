@@ -19,8 +19,8 @@ from evaluation.datasets.load import load_dataset
 from evaluation.domain.players import Player, Track
 from evaluation.domain.results import AuditReport, sum_reports
 from evaluation.domain.rules import QueryRules
-from evaluation.referee.clock import calibrate
 from evaluation.referee.match import Match
+from evaluation.referee.time_limits import calibrate
 from evaluation.runner.in_process_player import InProcessPlayer
 from evaluation.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox.base import Resources

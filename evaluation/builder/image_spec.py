@@ -9,7 +9,7 @@ from pathlib import Path
 
 from evaluation.builder.build_context import ContextEntry, tree_context
 from evaluation.builder.dockerfile import MAX_DOCKERFILE_BYTES
-from evaluation.builder.image_references import check_images
+from evaluation.builder.dockerfile_images import check_images
 from evaluation.builder.lean_pack import INSTALL_SCRIPT, MET_SCRIPT, OPERATOR_DIRECTORY, lean_dockerfile
 from evaluation.builder.pack_detection import DOCKERFILE, LEAN, detect_pack, dockerfile_of, render_pack
 from evaluation.builder.settings import BuildSettings

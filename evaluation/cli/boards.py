@@ -9,7 +9,7 @@ from typing import Any
 from evaluation.cli.output import OUT, print_table, say
 from evaluation.domain.players import Track
 from evaluation.domain.results import MatchResult
-from evaluation.domain.significant_digits import decimals
+from evaluation.domain.score_decimals import decimals
 from evaluation.scoring.rank_intervals import RankInterval, rank_intervals
 from evaluation.scoring.v1 import Score
 from evaluation.tournament.leaderboards import Board, Matrix, Row, boards, matrices

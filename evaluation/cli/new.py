@@ -17,7 +17,7 @@ from evaluation.builder.manifest import MANIFEST_NAME, MAX_TITLE_CHARACTERS, par
 from evaluation.cli.output import say
 from evaluation.domain.errors import ManifestRefusal, Refusal
 from evaluation.domain.players import Side
-from evaluation.domain.tags import SUBMISSION_PREFIX, next_tag
+from evaluation.domain.submission_tags import SUBMISSION_PREFIX, next_tag
 
 _STARTS = {
     "model": "numpy-classifier",

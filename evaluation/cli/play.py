@@ -21,7 +21,7 @@ from evaluation.cli.report import add_report, context_of, require_writable, writ
 from evaluation.domain.errors import ManifestRefusal
 from evaluation.domain.players import Player, Side, Track
 from evaluation.domain.results import MatchResult, Outcome
-from evaluation.referee.clock import calibrate
+from evaluation.referee.time_limits import calibrate
 from evaluation.report import page
 from evaluation.runner.artefacts import as_dict, median_distance, write_result
 from evaluation.runner.checks import describe_failure

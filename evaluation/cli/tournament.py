@@ -24,7 +24,7 @@ from evaluation.cli.report import add_report, context_of, require_writable, writ
 from evaluation.domain.errors import Refusal
 from evaluation.domain.players import Player, Track
 from evaluation.domain.results import MatchResult
-from evaluation.referee.clock import calibrate
+from evaluation.referee.time_limits import calibrate
 from evaluation.report import page
 from evaluation.runner.artefacts import write_result
 from evaluation.runner.tournament import Pairing, pairings, play_all

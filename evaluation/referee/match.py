@@ -34,7 +34,7 @@ class Match:
         fresh_audit: bool = True,
         reuse_attack: bool = False,
     ) -> None:
-        """Prepare a match; `calibration` is this worker's factor on time limits (`evaluation.referee.clock`).
+        """Prepare a match; `calibration` is this worker's factor on time limits (`evaluation.referee.time_limits`).
 
         `fresh_audit`: start the model again for every piece and repeat frames there. `reuse_attack`: one process plays
         all pieces, for attacks that are known to keep no state between pieces.

@@ -19,12 +19,12 @@ from evaluation.protocol.channel import Channel, ChannelError, Frame, Layout
 from evaluation.referee.attribution import Attribution
 from evaluation.referee.audit import Audit
 from evaluation.referee.budget import Budget
-from evaluation.referee.clock import TimeBank
-from evaluation.referee.fresh_start import ask_fresh_model, restart_place
+from evaluation.referee.fresh_instances import ask_fresh_model, restart_place
 from evaluation.referee.pixel_differences import PixelDifferences
 from evaluation.referee.players import ConnectedPlayer, Model, PlayerFailedError
 from evaluation.referee.query_record import Candidate, QueryRecord, is_adversarial
 from evaluation.referee.seeds import derive_seed
+from evaluation.referee.time_limits import TimeBank
 from evaluation.referee.verdict import Verdict, ask_or_none
 from evaluation.scoring.distances import worst_case
 from gauntlet import frames

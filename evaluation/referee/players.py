@@ -15,9 +15,9 @@ from evaluation.domain.results import Failure, Reason
 from evaluation.domain.rules import QueryRules
 from evaluation.protocol import handshake
 from evaluation.protocol.channel import Channel, ChannelError, Frame, Layout
-from evaluation.referee.clock import MODEL_GRACE_SECONDS, TimeBank
 from evaluation.referee.early_start import BackgroundEnd, EarlyStart
 from evaluation.referee.player_connection import PlayerConnection
+from evaluation.referee.time_limits import MODEL_GRACE_SECONDS, TimeBank
 from gauntlet import frames
 
 RESTARTS = 2

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from competitions.models import Track
-from evaluation.domain.significant_digits import decimals
+from evaluation.domain.score_decimals import decimals
 from leaderboards.models import Evaluation, Standing
 from rounds.preview import Preview
 from rounds.selectors import StandingRow

@@ -18,11 +18,11 @@ from core import object_store
 from evaluation.domain.players import Track
 from evaluation.domain.results import Failure, PieceResult
 from evaluation.domain.rules import QueryRules
-from evaluation.referee import clock as referee_clock
-from evaluation.referee.clock import MODEL_GRACE_SECONDS
-from evaluation.referee.fresh_start import AUDIT_STARTS
+from evaluation.referee import time_limits
+from evaluation.referee.fresh_instances import AUDIT_STARTS
 from evaluation.referee.match import Match as Refereed
 from evaluation.referee.players import RESTARTS
+from evaluation.referee.time_limits import MODEL_GRACE_SECONDS
 from evaluation.runner.sandboxed_player import SandboxedPlayer
 from matches.models import Match, Piece, Worker
 from matches.piece_result import PlayedPiece
@@ -110,7 +110,7 @@ def longest_seconds(rules: QueryRules, samples: int, calibration: float) -> floa
 @cache
 def calibration() -> float:
     """Return how much slower this worker is than the reference machine, at least 1; measured once per process."""
-    return referee_clock.calibrate()
+    return time_limits.calibrate()
 
 
 def pack(result: PieceResult) -> bytes:

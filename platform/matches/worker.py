@@ -12,7 +12,7 @@ from matches import engine_adapter, queue
 from matches.heartbeat import Heartbeat
 from matches.models import Worker
 from matches.queue import Claim
-from submissions import host_checks
+from submissions import host_health
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ def play_pieces(worker: Worker, heartbeat: Heartbeat, *, seconds: float) -> None
     host is out of service.
     """
     ends = time.monotonic() + seconds
-    if not host_checks.wait_for_service(seconds):
+    if not host_health.wait_for_service(seconds):
         return
     claim = heartbeat.hold_claim(queue.claim(worker))
     if claim is not None and queue.waiting_for(worker).exists():
@@ -56,7 +56,7 @@ def _play_match(claim: Claim, heartbeat: Heartbeat, ends: float) -> Claim | None
         with log_ids(piece=claim.piece.pk):
             faults.report(log, failure, "%s could not be played", claim.piece)
             # if this host cannot play, the piece is not to blame and must not be given up
-            fault = f"{type(failure).__name__}: {failure}" if host_checks.check_after(failure) else ""
+            fault = f"{type(failure).__name__}: {failure}" if host_health.check_after(failure) else ""
         _release_claim(claim, following, heartbeat, fault=fault)
     except BaseException:  # the worker is stopped: no fault, and the pieces are free immediately
         _release_claim(claim, following, heartbeat)

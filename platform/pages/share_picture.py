@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from competitions.models import Competition, Track
 from core import rounding
-from evaluation.domain.significant_digits import decimals
+from evaluation.domain.score_decimals import decimals
 from leaderboards.selectors import BoardRow, board, tops
 from rounds.models import Round
 from rounds.selectors import StandingRow, standings

@@ -10,7 +10,7 @@ from django.db.models import Max, QuerySet
 
 from competitions.models import Entry, Track
 from core import clock
-from evaluation.domain.tags import next_tag
+from evaluation.domain.submission_tags import next_tag
 from leaderboards.models import Evaluation
 from leaderboards.selectors import BoardRow, evaluations_of, rows_of
 from pages.progress_steps import state_of

@@ -14,7 +14,7 @@ from core.errors import Refusal
 from core.lease import LostClaimError
 from core.logs import log_ids
 from evaluation.domain.errors import ManifestRefusal, SlowBuildRefusal
-from submissions import build_order, build_queue, host_checks, player_builds
+from submissions import build_order, build_queue, host_health, player_builds
 from submissions.build_logs import LogWriter, clean
 from submissions.models import Build, LogChunk, Player
 from submissions.smoke_test import SmokeTest, as_rows, smoke_test, what_failed
@@ -34,7 +34,7 @@ def advance(submission: int) -> None:
     twice and concurrently: each submission is claimed by one caller. Does nothing while this host is out of service:
     the sweep notifies again.
     """
-    if not host_checks.in_service():
+    if not host_health.in_service():
         return
     worker = f"{settings.WORKER_NAME}/build/{os.getpid()}"
     for key in build_order.in_order(submission):
@@ -57,7 +57,7 @@ def _advance(build: Build) -> None:
             close_old_connections()
             writer.write("Platform error. This does not count against your quota.")
             writer.close()
-            outcome = build_queue.FAULT if host_checks.check_after(error) else build_queue.HOST
+            outcome = build_queue.FAULT if host_health.check_after(error) else build_queue.HOST
             build_queue.release_claim(build, outcome, _clean_text(str(error)))
 
 

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 from core.errors import Fault, Refusal
-from evaluation.builder.dry_run import CONFIGURATION_FILES, plan_build
+from evaluation.builder.build_plan import CONFIGURATION_FILES, plan_build
 from evaluation.builder.manifest import (
     MANIFEST_NAME,
     MAX_MANIFEST_BYTES,
@@ -103,7 +103,7 @@ def _process_plan(folder: Path) -> str:
 
 def _plan_in_subprocess(folder: Path) -> str:
     """Return the plan for Docker, made in a subprocess: repo2docker reads from the working directory."""
-    command = [sys.executable, "-m", "evaluation.builder.dry_run", settings.SANDBOX, str(folder)]
+    command = [sys.executable, "-m", "evaluation.builder.build_plan", settings.SANDBOX, str(folder)]
     try:
         process = subprocess.run(command, capture_output=True, check=True, timeout=_PLAN_SECONDS, text=True)
         answer = json.loads(process.stdout)

@@ -10,7 +10,7 @@ from itertools import islice
 from django.db.models import Exists, F, OuterRef
 
 from core import clock
-from evaluation.domain.tags import next_tag
+from evaluation.domain.submission_tags import next_tag
 from repositories.models import Repository
 from submissions.models import Build, Host, LogChunk, QuotaSlot, Submission
 

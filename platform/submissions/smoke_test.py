@@ -20,7 +20,7 @@ from core.worker_slot import device_of, slot
 from evaluation.domain.errors import BuildRefusal
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
-from evaluation.referee.clock import calibrate
+from evaluation.referee.time_limits import calibrate
 from evaluation.runner import checks as engine
 from evaluation.runner.checks import SmokeCheck
 from evaluation.runner.smoke_opponent import Opponent, nearest_mean_opponent, player_opponent

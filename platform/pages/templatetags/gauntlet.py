@@ -22,7 +22,7 @@ from accounts.models import Team, User
 from accounts.selectors import teams_of
 from competitions.models import Track
 from core import clock, rounding, times
-from evaluation.domain.significant_digits import decimals
+from evaluation.domain.score_decimals import decimals
 from pages.chart_axis import Axis
 from pages.curve_page import MOST
 from pages.players import PlayerName

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from evaluation.builder.dry_run import plan_build
-from evaluation.builder.image_references import AllowedImages, check_images, image_entry
+from evaluation.builder.build_plan import plan_build
+from evaluation.builder.dockerfile_images import AllowedImages, check_images, image_entry
 from evaluation.builder.image_spec import make_recipe
 from evaluation.builder.settings import BuildSettings
 from evaluation.domain.errors import BuildRefusal

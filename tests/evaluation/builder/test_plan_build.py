@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.builder.dry_run import CONFIGURATION_FILES, plan_build
+from evaluation.builder.build_plan import CONFIGURATION_FILES, plan_build
 from evaluation.domain.errors import BuildRefusal, HostRefusal
 
 MakeRepository = Callable[..., Path]
@@ -35,7 +35,7 @@ def test_no_module_of_a_submission_is_imported(make_repository: MakeRepository, 
     """The packs read the working directory, which is on the module path of some programs."""
     names = ("escapism", "jinja2", "pip", "repo2docker", "ruamel", "semver", "toml", "traitlets", "yaml")
     source = make_repository(files={f"{name}.py": "raise SystemExit('of the submission')\n" for name in names})
-    plan = "import pathlib, sys; from evaluation.builder.dry_run import plan_build; "
+    plan = "import pathlib, sys; from evaluation.builder.build_plan import plan_build; "
     program = plan + "print(plan_build('docker', pathlib.Path(sys.argv[1])))"
     command = [sys.executable, "-c", program, str(source)]
     planned = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
@@ -76,6 +76,6 @@ def test_a_wrong_setting_is_not_the_submissions_cause(
 
 def test_another_process_can_be_asked(make_repository: MakeRepository) -> None:
     source = make_repository(files={"apt.txt": "not; a package\n"})
-    command = [sys.executable, "-m", "evaluation.builder.dry_run", "docker", str(source)]
+    command = [sys.executable, "-m", "evaluation.builder.build_plan", "docker", str(source)]
     done = subprocess.run(command, capture_output=True, check=True)
     assert set(json.loads(done.stdout)) == {"problem", "fix"}

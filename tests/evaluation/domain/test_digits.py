@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.domain.significant_digits import decimals
+from evaluation.domain.score_decimals import decimals
 
 
 @pytest.mark.parametrize(

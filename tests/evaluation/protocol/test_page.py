@@ -17,8 +17,8 @@ from evaluation.domain.players import Side, Track
 from evaluation.domain.results import Reason
 from evaluation.domain.rules import QueryRules
 from evaluation.protocol import handshake
-from evaluation.referee.clock import MODEL_GRACE_SECONDS
 from evaluation.referee.players import RESTARTS
+from evaluation.referee.time_limits import MODEL_GRACE_SECONDS
 from gauntlet import frames
 
 CODES = {"u16": "H", "i16": "h", "u32": "I", "u64": "Q", "4 bytes": "4s"}

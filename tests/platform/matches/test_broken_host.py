@@ -23,7 +23,7 @@ from evaluation.sandbox.host_process import runner_label
 from matches import tasks
 from matches.models import Match, Piece, SampleResult, Worker
 from matches.services import ensure_match
-from submissions import host_checks, sandboxes
+from submissions import host_health, sandboxes
 from submissions.models import Host, Player
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(20)]
@@ -87,7 +87,7 @@ def game(match: Match, make_worker: Callable[..., Worker], let_play: LetPlay, fi
 @pytest.fixture
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a host that is out of service check itself whenever it is asked to play."""
-    monkeypatch.setattr(host_checks, "PAUSES", (timedelta(0),))
+    monkeypatch.setattr(host_health, "PAUSES", (timedelta(0),))
 
 
 @pytest.mark.usefixtures("no_pauses")
@@ -98,7 +98,7 @@ def test_a_removed_sandbox_program_costs_nobody_anything(
     sandbox_program.remove()
     game.play(4)
     game.require_outage("cannot start bwrap: No such file")
-    assert [line.name for line in caplog.records if line.levelno == logging.ERROR].count("submissions.host_checks") == 1
+    assert [line.name for line in caplog.records if line.levelno == logging.ERROR].count("submissions.host_health") == 1
     sandbox_program.restore()
     game.play(2)
     game.require_same_outcome()
@@ -219,9 +219,9 @@ django.setup()
 from matches import tasks
 from matches.heartbeat import Heartbeat
 from matches.worker import play_pieces
-from submissions import host_checks
+from submissions import host_health
 
-host_checks.PAUSES = (timedelta(0),)
+host_health.PAUSES = (timedelta(0),)
 filler = disk / "filler"
 
 def play(times):
@@ -238,7 +238,7 @@ with filler.open("wb", buffering=0) as file:
     except OSError:
         pass
 play(4)
-print("FULL", host_checks.Host.objects.get().problem)
+print("FULL", host_health.Host.objects.get().problem)
 filler.unlink()
 play(2)
 """

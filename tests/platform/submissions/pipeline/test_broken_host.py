@@ -13,7 +13,7 @@ from core.errors import Fault
 from core.models import Event
 from evaluation.baselines.catalogue import find_baseline
 from evaluation.builder.base import LogLine
-from submissions import host_checks, pipeline
+from submissions import host_health, pipeline
 from submissions.models import Host, QuotaSlot, Submission
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("sample_sets")]
@@ -25,7 +25,7 @@ BuildWith = Callable[[Callable[[LogLine], None]], None]
 @pytest.fixture
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a host that is out of service check itself whenever it is asked to build."""
-    monkeypatch.setattr(host_checks, "PAUSES", (timedelta(0),))
+    monkeypatch.setattr(host_health, "PAUSES", (timedelta(0),))
 
 
 def advanced(submission: Submission) -> Submission:

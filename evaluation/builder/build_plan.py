@@ -1,6 +1,6 @@
 """Plan of a build, from a submission's configuration files alone: nothing is built or downloaded.
 
-`python -m evaluation.builder.dry_run SANDBOX DIRECTORY` prints the plan as JSON. repo2docker reads from the working
+`python -m evaluation.builder.build_plan SANDBOX DIRECTORY` prints the plan as JSON. repo2docker reads from the working
 directory, of which a process has only one, so a process with many threads runs this module as another process.
 """
 
@@ -11,7 +11,7 @@ import platform
 import sys
 from pathlib import Path
 
-from evaluation.builder.image_references import check_images
+from evaluation.builder.dockerfile_images import check_images
 from evaluation.builder.image_spec import dockerfile_content
 from evaluation.builder.in_place_builder import count_met_requirements
 from evaluation.builder.lean_pack import lean_dockerfile

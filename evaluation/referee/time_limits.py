@@ -46,7 +46,7 @@ def calibrate() -> float:
     wait for each other on a busy host would make it look a hundred times slower. Raise `Fault` where the process fails.
     """
     one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    command = [sys.executable, "-m", "evaluation.referee.clock"]
+    command = [sys.executable, "-m", "evaluation.referee.time_limits"]
     try:
         done = subprocess.run(command, env=os.environ | one_thread, check=True, capture_output=True, text=True)
     except (OSError, subprocess.CalledProcessError) as error:
