@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
@@ -53,7 +54,7 @@ def _check_type(name: str, value: Any, example: Any) -> None:
     if isinstance(example, tuple):
         fits = isinstance(value, list | tuple) and len(value) == 3 and all(type(v) is int and v > 0 for v in value)
     elif isinstance(example, float):
-        fits = type(value) in {int, float} and value > 0
+        fits = type(value) in {int, float} and 0 < value < math.inf
     elif isinstance(example, int):
         fits = type(value) is int and value > 0
     else:

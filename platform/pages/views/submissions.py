@@ -97,7 +97,10 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
 def _opponents(evaluation: Evaluation) -> list[Opponent]:
     names = names_of(row["player"] for row in evaluation.per_opponent)
     matches = by_opponent(evaluation)
-    return [Opponent(row, names[row["player"]], matches.get(row["player"])) for row in evaluation.per_opponent]
+    return [
+        Opponent(row, names.get(row["player"], PlayerName(row["title"])), matches.get(row["player"]))
+        for row in evaluation.per_opponent
+    ]
 
 
 def _hardest_match(evaluation: Evaluation | None, opponents: list[Opponent]) -> int | None:
