@@ -14,7 +14,7 @@ from accounts.names import skeleton
 RESERVED_SLUGS = frozenset(
     {
         *("account", "accounts", "admin", "api", "competitions", "git", "healthz", "invitations", "static", "status"),
-        *("docs", "people", "search", "submissions", "teams"),
+        *("docs", "matches", "people", "search", "submissions", "teams"),
         *("baselines", "edit", "leaderboards", "login", "logout", "media", "new", "public", "rounds", "rules"),
         *("settings", "signup"),
     }
