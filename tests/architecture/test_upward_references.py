@@ -17,6 +17,7 @@ from django.apps import apps
 SAME_WORD = {
     ("accounts/models.py", "submissions"),  # reserved addresses
     ("accounts/models.py", "rounds"),
+    ("accounts/models.py", "matches"),
     ("matches/models.py", "round"),  # the label of a priority
 }
 
