@@ -22,7 +22,6 @@ from evaluation.domain.errors import ManifestRefusal
 from evaluation.domain.players import Player, Side, Track
 from evaluation.domain.results import MatchResult, Outcome
 from evaluation.referee.time_limits import calibrate
-from evaluation.report import page
 from evaluation.runner.artefacts import as_dict, median_distance, write_result
 from evaluation.runner.checks import describe_failure
 from evaluation.runner.play import play
@@ -75,6 +74,8 @@ def run(given: argparse.Namespace) -> int:
     result = played.result
     write_result(result, chosen.samples, out)
     if given.report:
+        from evaluation.report import page  # as in `context_of`
+
         write_report(page.of_match(result, context_of(given, chosen)), given.report)
     if given.json:
         print_json(as_dict(result))

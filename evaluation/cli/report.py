@@ -6,11 +6,14 @@ import argparse
 import os
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evaluation.cli.options import Chosen
 from evaluation.cli.output import say
 from evaluation.domain.errors import Refusal
-from evaluation.report.page import Context
+
+if TYPE_CHECKING:
+    from evaluation.report.page import Context
 
 
 def add_report(command: argparse.ArgumentParser) -> None:
@@ -32,6 +35,8 @@ def require_writable(file: Path | None) -> None:
 
 def context_of(given: argparse.Namespace, chosen: Chosen) -> Context:
     """Return how the results came about."""
+    from evaluation.report.page import Context  # with Jinja2 and the charts, which other subcommands do not need
+
     return Context(
         samples=chosen.samples,
         class_names=chosen.dataset.class_names,

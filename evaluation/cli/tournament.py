@@ -25,7 +25,6 @@ from evaluation.domain.errors import Refusal
 from evaluation.domain.players import Player, Track
 from evaluation.domain.results import MatchResult
 from evaluation.referee.time_limits import calibrate
-from evaluation.report import page
 from evaluation.runner.artefacts import write_result
 from evaluation.runner.tournament import Pairing, pairings, play_all
 from evaluation.sandbox.docker import DockerSandbox
@@ -52,6 +51,8 @@ def run(given: argparse.Namespace) -> int:
     players, chosen = build_players(given.players, given.sandbox), chosen_samples(given)
     results = play_tournament(players, chosen, given)
     if given.report:
+        from evaluation.report import page  # as in `context_of`
+
         write_report(page.of_tournament(results, context_of(given, chosen)), given.report)
     if given.json:
         print_json(boards.for_json(results))

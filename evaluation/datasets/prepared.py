@@ -11,6 +11,7 @@ a store is what was prepared, or is refused. A store opens in milliseconds and r
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -173,7 +174,7 @@ def _arrays(root: Path, content: dict[str, Any]) -> tuple[Index, NDArray[np.uint
         data = (root / INDEX).read_bytes()
         if hashlib.sha256(data).hexdigest() != content["index_sha256"]:
             raise DatasetRefusal(f"{root / INDEX} is not the index that was prepared", fix=_AGAIN)
-        index = np.load(root / INDEX, allow_pickle=False)
+        index = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
         images = np.load(root / IMAGES, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError) as error:
         raise DatasetRefusal(f"{root}: {INDEX} or {IMAGES} is missing or damaged", fix=_AGAIN) from error

@@ -78,8 +78,5 @@ def by_query(result: MatchResult, samples: Sequence[Sample]) -> ByQuery | None:
     whole = Trace(*(np.concatenate([getattr(trace, name) for trace in traces]) for name in Trace.__annotations__))
     rows, counts = result.samples, query_counts(result.rules.query_budget)
     worst = {row.sample: row.worst_case for row in rows}
-    found = closest(answered(whole, samples, worst, targeted=result.track == Track.TARGETED), counts)
-    for line, row in zip(found, rows, strict=True):
-        if row.outcome is Outcome.CLEAN_WRONG:
-            line[:] = 0.0
-    return ByQuery(counts, found)
+    queries = answered(whole, samples, worst, targeted=result.track == Track.TARGETED)
+    return ByQuery(counts, closest(queries, [row.outcome for row in rows], counts))

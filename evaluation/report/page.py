@@ -18,7 +18,7 @@ from evaluation.charts.pictures import AMPLIFICATIONS, USUAL_AMPLIFICATION
 from evaluation.charts.table import Cell, Table
 from evaluation.domain.results import MatchResult
 from evaluation.domain.samples import Sample
-from evaluation.report import exhibits, match, tournament
+from evaluation.report import gallery, match, tournament
 from evaluation.runner.artefacts import median_distance
 from evaluation.tournament.leaderboards import boards
 
@@ -45,7 +45,7 @@ def of_match(result: MatchResult, context: Context) -> str:
         charts=match.charts(result, context.samples),
         median=median_distance(result),
         facts=match.facts(result),
-        exhibits=exhibits.of_match(result, context.samples, context.class_names),
+        items=gallery.of_match(result, context.samples, context.class_names),
         table=match.table(result),
         rules=_rules(result),
     )
@@ -61,7 +61,7 @@ def of_tournament(results: Sequence[MatchResult], context: Context) -> str:
         titles=tournament.TITLES,
         heat_maps=tournament.heat_maps(results),
         charts=tournament.charts(results, context.samples),
-        exhibits=exhibits.of_tournament(results, context.samples, context.class_names),
+        items=gallery.of_tournament(results, context.samples, context.class_names),
         table=tournament.table(results),
         rules=_rules(results[0]),
     )
@@ -91,7 +91,7 @@ def _render(template: str, context: Context, **values: Any) -> str:
         style=Markup(style),  # noqa: S704 (files of this package)
         factors=AMPLIFICATIONS,
         usual_factor=USUAL_AMPLIFICATION,
-        most=exhibits.MOST,
+        most=gallery.MOST,
         version=__version__,
         **values,
     )

@@ -69,7 +69,7 @@ def charts(results: Sequence[MatchResult], samples: Sequence[Sample]) -> list[Li
     distances = budgets(results[0].rules.shape)
     shown = boards(results)
     success = [_success(board, results, distances) for board in shown]
-    over_queries = [_falling(board, results, samples) for board in shown if board.track is not Track.MODEL]
+    over_queries = [_against_queries(board, results, samples) for board in shown if board.track is not Track.MODEL]
     return [
         *success,
         *(chart for chart in over_queries if chart is not None),
@@ -128,7 +128,7 @@ def _success(board: Board, results: Sequence[MatchResult], distances: Sequence[f
     )
 
 
-def _falling(board: Board, results: Sequence[MatchResult], samples: Sequence[Sample]) -> LineChart | None:
+def _against_queries(board: Board, results: Sequence[MatchResult], samples: Sequence[Sample]) -> LineChart | None:
     """Return how the distances of attacks fell with their queries, None where not one has them recorded."""
     counts = query_counts(results[0].rules.query_budget)
     medians: dict[str, list[float]] = {}

@@ -80,16 +80,18 @@ def success_distance(outcome: str, distance: float) -> float:
     return distance if outcome == Outcome.ADVERSARIAL else math.inf
 
 
-def closest(answered: Mapping[int, Answered], counts: Sequence[int]) -> Column:
+def closest(answered: Mapping[int, Answered], outcomes: Sequence[str], counts: Sequence[int]) -> Column:
     """Return the distance of the closest adversarial after each number of queries, (samples, counts).
 
-    Before the first one it is the worst case.
+    `outcomes` are those of the samples in their order. Before the first adversarial it is the worst case, and 0 where
+    the clean image met the criterion already.
     """
-    rows = np.empty((len(answered), len(counts)))
-    for row, sample in zip(rows, answered.values(), strict=True):
-        best = np.minimum.accumulate(np.append(np.inf, sample.distance))
-        after = np.searchsorted(sample.charged, counts, side="right")
-        row[:] = np.minimum(best[after], sample.worst_case)
+    rows = np.zeros((len(answered), len(counts)))
+    for row, sample, outcome in zip(rows, answered.values(), outcomes, strict=True):
+        if outcome != Outcome.CLEAN_WRONG:
+            best = np.minimum.accumulate(np.append(np.inf, sample.distance))
+            after = np.searchsorted(sample.charged, counts, side="right")
+            row[:] = np.minimum(best[after], sample.worst_case)
     return rows
 
 

@@ -178,7 +178,7 @@ def _number(at: datetime, start: datetime, period: float) -> int:
 
 
 def history_of(track: Track, until: datetime | None) -> TrackHistory:
-    """Return the scores and bases of a track up to `until`, None for now, in four queries."""
+    """Return the scores and bases of a track up to `until`, None for the present, in four queries."""
     seen = COUNTED if until is None else counted_at(until)
     return TrackHistory(track, scored_rows(track, seen), basis_changes(track, until))
 

@@ -160,11 +160,7 @@ def by_query(match: Match, rows: Sequence[Row]) -> ByQuery:
     key = f"match-by-query:{match.pk}:{len(rows)}:{match.finished_at and match.finished_at.timestamp()}"
     kept = cache.get(key)
     if kept is None:
-        found = closest(_answered(match, rows), counts)
-        for line, row in zip(found, rows, strict=True):
-            if row.outcome == Outcome.CLEAN_WRONG:
-                line[:] = 0.0
-        kept = found.tolist()
+        kept = closest(_answered(match, rows), [row.outcome for row in rows], counts).tolist()
         cache.set(key, kept, _KEPT_SECONDS)
     return ByQuery(counts, np.array(kept))
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from evaluation.charts.table import Cell, Table
 from pages.bracket import Bracket
 from pages.bracket import Cell as StageCell
-from pages.charts.table import Cell, Table
 
 WIDTH, LEFT, RIGHT, TOP, STEP = 400, 150, 388, 48, 15
 """In units of the view box: names up to `LEFT`, stages from there to `RIGHT`, rows of height `STEP` below `TOP`."""

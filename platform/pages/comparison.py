@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from competitions.models import Track
+from evaluation.charts.axis import Axis, axis_to
 from leaderboards.models import Evaluation
 from leaderboards.selectors import BoardRow, row_of
-from pages.chart_axis import Axis, axis_to
 from pages.match_links import by_opponent
 from pages.players import PlayerName, names_of
 

@@ -9,13 +9,13 @@ from django.contrib.auth.models import AnonymousUser
 
 from accounts.models import User
 from competitions.models import Track
+from evaluation.charts.lines import Line, LineChart
+from evaluation.charts.of_match import BUDGETS, SUCCESS, share, success_table
+from evaluation.charts.scales import LogScale, shares
+from evaluation.charts.table import Table
 from leaderboards.models import Evaluation
 from matches import curves
 from matches.models import Match
-from pages.charts.lines import Line, LineChart
-from pages.charts.of_match import BUDGETS, SUCCESS, share, success_table
-from pages.charts.scales import LogScale, shares
-from pages.charts.table import Table
 from pages.match_page import by_query
 from pages.players import names_of
 from rounds.match_visibility import Sight, scores_seen

@@ -8,10 +8,10 @@ from datetime import datetime
 from competitions.models import Entry, Track
 from core import clock, rounding
 from core.times import for_programs
+from evaluation.charts.lines import BumpChart, Line, LineChart
+from evaluation.charts.scales import RankScale, TimeScale, linear_to
+from evaluation.charts.table import Cell, Table
 from leaderboards.selectors import BoardRow, TrackHistory, history_of, scores_of, shown
-from pages.charts.lines import BumpChart, Line, LineChart
-from pages.charts.scales import RankScale, TimeScale, linear_to
-from pages.charts.table import Cell, Table
 
 SCORE, RANK, BEST, TOP = "score", "rank", "best", "top"
 """Keys of the charts, and names of their tables."""

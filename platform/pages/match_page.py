@@ -10,14 +10,14 @@ from django.urls import reverse
 
 from core import faults, rounding
 from core.errors import Fault
+from evaluation.charts import of_match
+from evaluation.charts.bars import Histogram
+from evaluation.charts.lines import LineChart
+from evaluation.charts.of_match import BUDGETS, DISTRIBUTION, QUERIES, SUCCESS
+from evaluation.charts.table import Table
 from matches import curves
 from matches.curves import ByQuery, Row, Summary
 from matches.models import Match
-from pages.charts import of_match
-from pages.charts.bars import Histogram
-from pages.charts.lines import LineChart
-from pages.charts.of_match import BUDGETS, DISTRIBUTION, QUERIES, SUCCESS
-from pages.charts.table import Table
 from rounds.match_visibility import Sight
 
 log = logging.getLogger(__name__)

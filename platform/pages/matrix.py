@@ -13,7 +13,7 @@ from core import rounding
 from leaderboards.models import Evaluation, Pool
 from leaderboards.selectors import board, sees_live
 from matches.models import Match
-from pages.charts.heat_map import Cell, HeatMap, Side
+from pages.heat_map import Cell, HeatMap, Side
 from pages.players import PlayerName, names_of
 from rounds import selectors as rounds
 from rounds.match_visibility import scores_seen

@@ -11,9 +11,9 @@ from django.db.models import Prefetch, Q, QuerySet
 
 from competitions.models import Track
 from core import object_store
+from evaluation.charts.axis import Axis, axis_to
 from leaderboards.selectors import frozen_since
 from pages.bracket import NO_MATCHES, Bracket, bracket
-from pages.chart_axis import Axis, axis_to
 from pages.players import PlayerName, names_in
 from rounds import selectors
 from rounds.downloads import pairs_of

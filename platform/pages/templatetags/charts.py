@@ -9,10 +9,10 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from evaluation.charts import drawing
+from evaluation.charts.bars import Histogram
+from evaluation.charts.lines import LineChart
 from leaderboards.selectors import BoardRow
-from pages.charts import drawing
-from pages.charts.bars import Histogram
-from pages.charts.lines import LineChart
 from pages.history import SPARK_HEIGHT, SPARK_WIDTH
 
 register = template.Library()

@@ -22,8 +22,8 @@ from accounts.models import Team, User
 from accounts.selectors import teams_of
 from competitions.models import Track
 from core import clock, rounding, times
+from evaluation.charts.axis import Axis
 from evaluation.domain.score_decimals import decimals
-from pages.chart_axis import Axis
 from pages.curve_page import MOST
 from pages.players import PlayerName
 from rounds.selectors import StandingRow

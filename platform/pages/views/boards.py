@@ -15,11 +15,11 @@ from competitions.models import Competition, Track
 from competitions.rules import query_rules
 from core import clock
 from core.errors import Refusal
+from evaluation.charts.axis import axis_to
 from leaderboards import selectors as leaderboards
 from pages import curve_page, flash_messages, polling
 from pages.access import competition_of
 from pages.board_table import csv_of, headings
-from pages.chart_axis import axis_to
 from pages.history import sparklines
 from pages.rules_table import scale
 from pages.selectors import pool_line

@@ -9,13 +9,13 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from competitions.models import Competition, Track
+from evaluation.charts.of_match import BUDGETS, SUCCESS
 from leaderboards.selectors import board, sees_live
 from matches.models import Match
 from pages import curve_page
 from pages.access import competition_of, match_of
-from pages.charts.of_match import BUDGETS, SUCCESS
-from pages.charts.table import csv_file
 from pages.comparison import side_by_side
+from pages.csv_download import csv_file
 from rounds.match_visibility import Sight
 
 CHOICES = 30

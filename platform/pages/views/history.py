@@ -8,11 +8,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from competitions.models import Competition, Entry, Track
+from evaluation.charts.lines import LineChart
 from leaderboards.selectors import known_until
 from pages import history
 from pages.access import competition_of, entry_of
-from pages.charts.lines import LineChart
-from pages.charts.table import csv_file
+from pages.csv_download import csv_file
 
 
 @require_safe

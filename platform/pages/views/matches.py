@@ -16,7 +16,7 @@ from leaderboards.models import Evaluation
 from matches.gallery import CLEAN, PERTURBED, picture
 from matches.models import Match
 from pages.access import match_of
-from pages.charts.table import csv_file
+from pages.csv_download import csv_file
 from pages.curve_page import MOST
 from pages.gallery import gallery
 from pages.match_page import match_page

@@ -11,8 +11,8 @@ from competitions.models import Competition, Track
 from leaderboards.selectors import BoardFreeze, frozen_since, sees_live
 from pages import matrix
 from pages.access import competition_of, round_of
-from pages.charts.heat_map import HeatMap
-from pages.charts.table import csv_file
+from pages.csv_download import csv_file
+from pages.heat_map import HeatMap
 from pages.rules_table import scale
 from rounds.match_visibility import pairs_public
 from rounds.models import Round

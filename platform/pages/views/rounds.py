@@ -20,7 +20,7 @@ from leaderboards.selectors import sees_live
 from pages import polling
 from pages.access import round_of
 from pages.bracket_picture import BracketPicture, table_of
-from pages.charts.table import csv_file
+from pages.csv_download import csv_file
 from pages.match_links import pairs_of
 from pages.rounds import files, progress_of, released_pairs, results
 from pages.rules_table import scale

@@ -15,11 +15,11 @@ from django.views.decorators.http import require_POST, require_safe
 from competitions.models import Track
 from competitions.pseudonyms import public_name
 from core.errors import Refusal
+from evaluation.charts.axis import axis_to
 from leaderboards.models import Evaluation
 from leaderboards.selectors import BoardRow, row_of, sees_live
 from pages import flash_messages, polling
 from pages.access import in_team, sees_inside, signed_in_user, submission_of
-from pages.chart_axis import axis_to
 from pages.match_links import by_opponent
 from pages.players import PlayerName, names_of
 from pages.progress_steps import state_of, steps_of

@@ -53,28 +53,33 @@ def test_a_success_is_an_adversarial_within_the_distance_or_a_wrong_clean_image(
 def test_the_closest_adversarial_falls_with_the_queries() -> None:
     played = trace((0, 0, 1, 3, 4.0), (0, 0, 2, 7, 6.0), (0, 0, 3, 7, 8.0), (0, 0, 4, 7, 2.0), (1, 1, 1, 3, 1.0))
     found = answered(played, SAMPLES, {0: 9.0, 1: 9.0}, targeted=False)
-    assert closest(found, (1, 2, 3, 4, 10)).tolist() == [[9, 6, 6, 2, 2], [9, 9, 9, 9, 9]]
+    assert closest(found, ["adversarial", "failed"], (1, 2, 3, 4, 10)).tolist() == [[9, 6, 6, 2, 2], [9, 9, 9, 9, 9]]
 
 
 def test_a_targeted_attack_needs_the_target() -> None:
     played = trace((0, 0, 1, 7, 4.0), (0, 0, 2, 5, 6.0))
     found = answered(played, SAMPLES, {0: 9.0}, targeted=True)
-    assert closest(found, (1, 2)).tolist() == [[9, 6]]
+    assert closest(found, ["adversarial"], (1, 2)).tolist() == [[9, 6]]
 
 
 @pytest.mark.parametrize("targeted", [False, True])
 def test_no_valid_label_is_a_success_and_a_withheld_answer_is_none(targeted: bool) -> None:
     played = trace((0, 0, 1, -2, 4.0), (0, 0, 2, -1, 6.0))
     found = answered(played, SAMPLES, {0: 9.0}, targeted=targeted)
-    assert closest(found, (1, 2)).tolist() == [[9, 6]]
+    assert closest(found, ["adversarial"], (1, 2)).tolist() == [[9, 6]]
 
 
 def test_an_image_that_another_sample_paid_for_counts_where_its_own_sample_stood() -> None:
     played = trace((0, 0, 1, 3, 1.0), (0, 1, 1, 7, 2.0), (0, 0, 2, 7, 3.0))
     found = answered(played, SAMPLES, {0: 9.0}, targeted=False)
-    assert closest(found, (1, 2)).tolist() == [[2, 2]]
+    assert closest(found, ["adversarial"], (1, 2)).tolist() == [[2, 2]]
 
 
 def test_nothing_is_closer_than_the_worst_case_for_a_sample_without_queries() -> None:
     found = answered(trace((0, 0, 1, 7, 12.0)), SAMPLES, {0: 9.0, 1: 8.0}, targeted=False)
-    assert closest(found, (1,)).tolist() == [[9], [8]]
+    assert closest(found, ["failed", "failed"], (1,)).tolist() == [[9], [8]]
+
+
+def test_a_wrong_clean_image_counts_from_distance_0() -> None:
+    found = answered(trace((0, 0, 1, 7, 2.0), (1, 1, 1, 7, 2.0)), SAMPLES, {0: 9.0, 1: 9.0}, targeted=False)
+    assert closest(found, ["clean_wrong", "adversarial"], (1, 2)).tolist() == [[0, 0], [2, 2]]

@@ -9,10 +9,10 @@ import re
 import pytest
 from django.template.loader import render_to_string
 
+from evaluation.charts.bars import BINS, histogram
 from evaluation.charts.lines import BOTTOM, LEFT, RIGHT, TOP, Line, LineChart
-from pages.charts.bars import BINS, histogram
-from pages.charts.scales import LogScale, linear_to, shares
-from pages.charts.table import Table
+from evaluation.charts.scales import LogScale, linear_to, shares
+from evaluation.charts.table import Table
 
 TABLE = Table(
     ("distance", "first", "low", "high"), [(0.1, 0.0, 0.0, 0.1), (1.0, 0.25, 0.2, 0.5), (50.0, 1.0, 1.0, 1.0)]

@@ -15,12 +15,12 @@ from django.test.utils import CaptureQueriesContext
 from accounts.models import Team, User
 from competitions.models import Entry, RulesVersion, Track
 from evaluation.charts.lines import BOTTOM, LEFT, RIGHT, TOP
+from evaluation.charts.scales import RankScale, TimeScale
 from leaderboards.board_freeze import take_snapshot
 from leaderboards.history import history_of
 from leaderboards.models import Evaluation, FrozenLeaderboards, Pool
 from leaderboards.past_boards import rows_at
 from leaderboards.services import recompute
-from pages.charts.scales import RankScale, TimeScale
 from repositories.models import Repository
 from submissions.models import Submission
 from tests.platform.conftest import NOON, FakeClock

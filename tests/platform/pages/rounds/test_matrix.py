@@ -13,10 +13,11 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
 from competitions.models import Competition
+from evaluation.charts.heat_colours import STEPS
 from leaderboards.models import Evaluation, FrozenLeaderboards, Snapshot
 from leaderboards.selectors import rows_now
 from matches.models import Match
-from pages.charts.heat_map import SMALL, STEPS, Cell, HeatMap, Side
+from pages.heat_map import SMALL, Cell, HeatMap, Side
 from pages.players import PlayerName
 from rounds.models import Round, RoundMatch
 from submissions.models import Submission

@@ -15,11 +15,11 @@ from evaluation.domain.samples import Sample
 
 MOST = 12
 MOST_CHARACTERS = 4_000_000
-"""Exhibits of a report, and the characters of their pictures: so the page stays small for large images, too."""
+"""Samples in a gallery, and the characters of their pictures: so the page stays small for large images, too."""
 
 
 @dataclass(frozen=True)
-class Exhibit:
+class GalleryItem:
     """A sample of a match: its row, the names of its classes, and its pictures. `differences` is by factor."""
 
     model: str
@@ -33,27 +33,27 @@ class Exhibit:
     differences: Mapping[int, str]
 
 
-def of_match(result: MatchResult, samples: Sequence[Sample], class_names: Sequence[str]) -> list[Exhibit]:
+def of_match(result: MatchResult, samples: Sequence[Sample], class_names: Sequence[str]) -> list[GalleryItem]:
     """Return the smallest adversarials of a match."""
     found = sorted(_adversarials(result), key=lambda each: each[1].distance)
-    return _first(_exhibit(*each, samples, class_names) for each in found)
+    return _first(_item(*each, samples, class_names) for each in found)
 
 
 def of_tournament(
     results: Sequence[MatchResult], samples: Sequence[Sample], class_names: Sequence[str]
-) -> list[Exhibit]:
+) -> list[GalleryItem]:
     """Return the smallest adversarial of each match, the smallest of these first."""
     each_match = (list(_adversarials(result)) for result in results)
     smallest = [min(found, key=lambda each: each[1].distance) for found in each_match if found]
     smallest.sort(key=lambda each: each[1].distance)
-    return _first(_exhibit(*each, samples, class_names) for each in smallest)
+    return _first(_item(*each, samples, class_names) for each in smallest)
 
 
-def _first(exhibits: Iterable[Exhibit]) -> list[Exhibit]:
-    """Return the first exhibits, at least one, as far as they are small enough together."""
-    chosen: list[Exhibit] = []
+def _first(items: Iterable[GalleryItem]) -> list[GalleryItem]:
+    """Return the first items, at least one, as far as they are small enough together."""
+    chosen: list[GalleryItem] = []
     characters = 0
-    for each in islice(exhibits, MOST):
+    for each in islice(items, MOST):
         characters += sum(map(len, (each.clean, each.perturbed, *each.differences.values())))
         if chosen and characters > MOST_CHARACTERS:
             break
@@ -68,11 +68,11 @@ def _adversarials(result: MatchResult) -> Iterable[tuple[MatchResult, SampleResu
                 yield result, row, image
 
 
-def _exhibit(
+def _item(
     result: MatchResult, row: SampleResult, perturbed: Image, samples: Sequence[Sample], class_names: Sequence[str]
-) -> Exhibit:
+) -> GalleryItem:
     clean = next(sample.image for sample in samples if sample.number == row.sample)
-    return Exhibit(
+    return GalleryItem(
         model=result.model,
         attack=result.attack,
         row=row,

@@ -1,4 +1,4 @@
-"""Adapter: heat map of models and attacks: a table with coloured cells, and a picture of the whole where it is large.
+"""Heat map of models and attacks: a table with coloured cells, and a picture of the whole where it is large.
 
 The cells are written here and not by a template: there may be 10,000, and each is a number, a class and a link.
 """
@@ -13,11 +13,9 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from core import rounding
-from evaluation.charts.heat_colours import STEPS, HeatColours, Pair, colours_for
-from pages.charts.table import Table
+from evaluation.charts.heat_colours import HeatColours, Pair, colours_for
+from evaluation.charts.table import Table
 from pages.players import PlayerName
-
-__all__ = ["SMALL", "STEPS", "Cell", "HeatMap", "Side"]
 
 SMALL = 16
 """Up to this many rows and columns, the table is small enough to be its own picture."""

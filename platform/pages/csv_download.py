@@ -1,12 +1,10 @@
-"""Adapter: the table of a chart, and the file to download."""
+"""The table of a chart as a file to download."""
 
 from __future__ import annotations
 
 from django.http import HttpResponse
 
-from evaluation.charts.table import Cell, Table
-
-__all__ = ["Cell", "Table", "csv_file"]
+from evaluation.charts.table import Table
 
 
 def csv_file(table: Table, name: str) -> HttpResponse:
