@@ -28,9 +28,9 @@ def best(kind: str, most: int = 5) -> list[str]:
     return [f"{kind} {number}" for number in range(most)]
 
 
-@pytest.mark.slow(20)
+@pytest.mark.slow(12)
 def test_it_works(env: RoundFixture) -> None:
-    env.field(14, 14, 6)
+    env.field(12, 12, 6)
     round_ = env.scored(env.plan(samples=16))
 
     assert (round_.state, round_.problem) == ("scored", "")
@@ -49,7 +49,7 @@ def test_it_works(env: RoundFixture) -> None:
 
     before = preview(round_)
     assert [[player.title for player in view.pool_after] for view in before] == [best(kind) for kind in env.tracks]
-    assert [len(view.rows) for view in before] == [14, 14, 6]
+    assert [len(view.rows) for view in before] == [12, 12, 6]
     assert [len(view.pool_before) for view in before] == [0, 0, 0]
     cut = before[0].rows[-1]
     assert "cut in stage" in cut.why
@@ -60,12 +60,12 @@ def test_it_works(env: RoundFixture) -> None:
     assert {kind: env.pool(kind) for kind in env.tracks} == {kind: best(kind) for kind in env.tracks}
 
     # rows are bounded: one for a pair that met, a stage, a player in a stage, and a played sample
-    pairs = 14 * 14 + 5 * 6
+    pairs = 12 * 12 + 5 * 6
     most = estimate(round_).triples_most
     assert RoundMatch.objects.count() == Match.objects.count() <= pairs
     assert SampleResult.objects.count() == progress(round_).done <= most
     assert RoundStage.objects.count() <= 6
-    assert Decision.objects.count() <= 5 * 28 + 6
+    assert Decision.objects.count() <= 5 * 24 + 6
     assert Piece.objects.count() <= pairs * len((8, 16))
 
 
