@@ -231,11 +231,9 @@ class FreezeWindowAdmin(EditableAdmin):
         return self._may(request)
 
     def has_change_permission(self, request: HttpRequest, obj: FreezeWindow | None = None) -> bool:
-        return self._may(request) and (obj is None or _can_change(obj))
-
-
-def _can_change(window: FreezeWindow) -> bool:
-    return window.called_off_at is None and window.starts_at > clock.now() and not _belongs_to_round(window)
+        return self._may(request) and (
+            obj is None or (obj.called_off_at is None and obj.starts_at > clock.now() and not _belongs_to_round(obj))
+        )
 
 
 def _belongs_to_round(window: FreezeWindow) -> bool:

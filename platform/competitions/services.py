@@ -77,7 +77,8 @@ def import_competition(
     naming the place in the file and the fix.
     """
     read = file.read(document)
-    _require_free_slug(read.slug)
+    if read.slug in RESERVED_SLUGS and not Competition.objects.filter(slug=read.slug).exists():
+        raise Refusal(f"[competition] slug: {read.slug!r} is reserved", fix="choose another slug")
     known = Competition.objects.filter(slug=read.slug).values_list("seed_salt", flat=True).first()
     salt = known or new_salt()
     kept = _keep_new_samples(read, salt)  # outside the transaction, since reading images is slow
@@ -169,11 +170,6 @@ def require_fitting_rules(competition: Competition, values: Mapping[str, Any]) -
             "shape and classes of the rules differ from those of the imported sample sets",
             fix=f"use the values of version {newest.version}, or create another competition",
         )
-
-
-def _require_free_slug(slug: str) -> None:
-    if slug in RESERVED_SLUGS and not Competition.objects.filter(slug=slug).exists():
-        raise Refusal(f"[competition] slug: {slug!r} is reserved", fix="choose another slug")
 
 
 def _require_no_other_team(user: User, entry: Entry) -> None:
