@@ -250,7 +250,12 @@ def recompute(track: Track, *, again: bool = False) -> int:
         changed, gone = difference_of(track, again=again)
         Standing.objects.bulk_create(
             (
-                Standing(track=track, entry_id=place.entry, evaluation_id=place.evaluation, **_ranks_of(place))
+                Standing(
+                    track=track,
+                    entry_id=place.entry,
+                    evaluation_id=place.evaluation,
+                    **{name: getattr(place, name) for name in RANKS},
+                )
                 for place in changed
             ),
             update_conflicts=True,
@@ -259,10 +264,6 @@ def recompute(track: Track, *, again: bool = False) -> int:
         )
         Standing.objects.filter(track=track, entry__in=gone).delete()
     return len(changed) + len(gone)
-
-
-def _ranks_of(place: Place) -> dict[str, Any]:
-    return {name: getattr(place, name) for name in RANKS}
 
 
 def difference_of(track: Track, *, again: bool = False) -> tuple[list[Place], list[int]]:

@@ -224,10 +224,6 @@ def _prizes(row: StandingRow) -> str:
     return "yes" if row.prize_place in (None, row.place) else f"yes, as place {row.prize_place}"
 
 
-def _met(row: StandingRow) -> str:
-    return f"scored by {row.met} of {row.opponents}" if row.met != row.opponents else ""
-
-
 def _standings(round_: Round, titles: Mapping[str, str]) -> list[Table]:
     headers = ("place", "ranks", "team", "title", "score", "95 % interval", "failures", "cut in stage", "prizes", "")
     return [
@@ -238,7 +234,8 @@ def _standings(round_: Round, titles: Mapping[str, str]) -> list[Table]:
 
 
 def _standing(row: StandingRow) -> tuple[object, ...]:
-    marks = [row.gone, "not broken" if row.not_broken else "", _met(row)]
+    met = f"scored by {row.met} of {row.opponents}" if row.met != row.opponents else ""
+    marks = [row.gone, "not broken" if row.not_broken else "", met]
     return (
         "" if row.place is None else row.place,
         "" if row.rank_low is None else f"{row.rank_low} to {row.rank_high}",

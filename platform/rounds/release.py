@@ -150,7 +150,8 @@ def open_part(round_: Round, part: str) -> Download:
 
 def _check_may_be_public(round_: Round, part: str) -> None:
     require_state(Round.objects.get(pk=round_.pk), Round.State.PUBLISHED, act="released")
-    _check_is_not_public(round_, part)
+    if part in released(round_):
+        raise Refusal(f"the {Release.Part(part).label} of {round_} is already released", fix="no action needed")
     # the bundle too: a sample's worst case identifies its image to anyone who has the data set
     if part != Release.Part.CODE and (why := embargo_reason(round_)):
         raise Refusal(f"the images of {round_} must stay secret: {why}", fix="release it when that ends")
@@ -174,11 +175,6 @@ def _check_code(round_: Round) -> None:
             f"no entry of {round_} is eligible with an open-source licence",
             fix="confirm a licence, or do not release code",
         )
-
-
-def _check_is_not_public(round_: Round, part: str) -> None:
-    if part in released(round_):
-        raise Refusal(f"the {Release.Part(part).label} of {round_} is already released", fix="no action needed")
 
 
 def _lock(round_: Round) -> None:
