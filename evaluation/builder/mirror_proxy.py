@@ -249,7 +249,7 @@ class _Handler(BaseHTTPRequestHandler):
         if "Content-Length" in answer.headers:
             self.send_header("Content-Length", answer.headers["Content-Length"])
         self.end_headers()
-        for chunk in _raw(answer):
+        for chunk in answer.raw.stream(_CHUNK_BYTES, decode_content=False):
             self.wfile.write(chunk)
 
     def _send_headers(self, answer: requests.Response, mirror: Mirror | None, *, rewritten: bool = False) -> None:
@@ -288,7 +288,3 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(body)
-
-
-def _raw(answer: requests.Response) -> Iterator[bytes]:
-    yield from answer.raw.stream(_CHUNK_BYTES, decode_content=False)

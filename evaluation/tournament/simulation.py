@@ -122,7 +122,8 @@ def _play(task: _Task) -> list[Finding]:
     for name, (schedule, samples) in _SCHEDULES.items():
         plan = _planned(schedule, priors, distances[:, :, :samples])
         if name == "halving":
-            found["halving-in-full"] = _triples_in_full(plan.demands), _five(plan)
+            in_full = sum(len(each.models) * len(each.attacks) * each.samples for each in plan.demands)
+            found["halving-in-full"] = in_full, _five(plan)
         found[name] = _triples_reused(plan.demands), _five(plan)
     looked_at = {
         side: sorted({*everybody[side][:CANDIDATES], *(one for _, five in found.values() for one in five[side][:TOP])})
@@ -188,10 +189,6 @@ def _measures(triples: int, found: Five, truth: _Truth, everybody: Five) -> Mapp
     values += [_loss(truth, found, side) for side in sides]
     values += [_shared(everybody[side], found[side]) for side in sides]
     return dict(zip(MEASURES, values, strict=True))
-
-
-def _triples_in_full(demands: Sequence[Demand]) -> int:
-    return sum(len(demand.models) * len(demand.attacks) * demand.samples for demand in demands)
 
 
 def _triples_reused(demands: Sequence[Demand]) -> int:
