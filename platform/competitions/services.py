@@ -23,20 +23,12 @@ from competitions.models import (
     new_seed_salt,
 )
 from competitions.rules import query_rules
-from competitions.sample_draw import commitment_of, draw_samples, keep_draw
 from competitions.sample_store import keep_samples
 from competitions.selectors import described_sets, effective_windows, other_team, overlapping
 from competitions.smoke_opponents import keep_opponent
-from competitions.validation_renewal import draw_validation_set, keep_validation_set
 from competitions.windows import (
-    call_off_window,
-    change_window,
     check_free,
-    end_window,
-    extend_window,
     is_known,
-    open_window,
-    plan_window,
 )
 from core import clock, events
 from core.errors import Refusal
@@ -45,23 +37,12 @@ from core.times import in_words
 __all__ = [
     "accept",
     "appoint_organiser",
-    "call_off_window",
-    "change_window",
-    "commitment_of",
     "decline",
-    "draw_samples",
-    "draw_validation_set",
-    "end_window",
     "enter",
     "export_competition",
-    "extend_window",
     "import_competition",
     "invite",
-    "keep_draw",
-    "keep_validation_set",
     "make_team",
-    "open_window",
-    "plan_window",
     "require_fitting_rules",
     "withdraw_invitation",
 ]

@@ -10,8 +10,8 @@ from django.db.models import Q, QuerySet
 from competitions.models import Competition
 from core import clock
 from core.difference import Difference
+from leaderboards.evaluation_basis import COUNTED
 from leaderboards.models import Evaluation
-from leaderboards.selectors import COUNTED
 from submissions import build_queue
 from submissions.models import QuotaSlot, Submission
 from submissions.quota import WINDOW

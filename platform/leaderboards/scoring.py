@@ -17,12 +17,12 @@ from core.errors import Fault
 from core.models import Event
 from evaluation.domain.results import AuditReport
 from leaderboards.board_freeze import time_of_a_result
+from leaderboards.evaluation_basis import COUNTED, OWN_OPPONENTS, finished_evaluations, key_in_force, scored_rows
 from leaderboards.models import Evaluation, Resamples, Standing
 from leaderboards.player_owners import left_out
 from leaderboards.rank_intervals import with_intervals
 from leaderboards.ranking import Place, places
 from leaderboards.scoring_adapter import Opponent, PlayedSample, Scores, score_columns
-from leaderboards.selectors import COUNTED, OWN_OPPONENTS, finished_evaluations, key_in_force, scored_rows
 from matches.models import Match, SampleResult
 from submissions import quota_ledger
 from submissions.models import Submission

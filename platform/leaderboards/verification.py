@@ -16,10 +16,10 @@ from competitions.models import Competition, Track
 from core import faults
 from core.difference import Difference
 from core.errors import Fault
+from leaderboards.evaluation_basis import COUNTED, unresolved
 from leaderboards.models import Evaluation, Resamples, Standing
 from leaderboards.replaced_matches import evaluations_using, replaced_matches
 from leaderboards.scoring import difference_of, keep_resamples, recompute, score_finished, scores_of
-from leaderboards.selectors import COUNTED, unresolved
 from leaderboards.superseding import supersede_in
 
 log = logging.getLogger(__name__)

@@ -18,23 +18,10 @@ from core.times import duration
 from matches.models import Match
 from matches.selectors import WorkerStatus, workers
 from rounds.audit_overrides import OVERRIDABLE
+from rounds.cost_estimate import Estimate, estimate
 from rounds.models import Release, Round
-from rounds.preview import audit_notes
-from rounds.selectors import (
-    BracketView,
-    Estimate,
-    Line,
-    Name,
-    Preview,
-    Progress,
-    StageView,
-    StandingRow,
-    estimate,
-    preview,
-    progress,
-    stages,
-    standings,
-)
+from rounds.preview import Preview, audit_notes, preview
+from rounds.selectors import BracketView, Line, Name, Progress, StageView, StandingRow, progress, stages, standings
 from rounds.suspicious_models import suspicious_models
 
 State = Round.State

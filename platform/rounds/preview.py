@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from competitions.models import Track
 from competitions.rules import query_rules
 from competitions.selectors import rules_in_force
+from leaderboards.evaluation_basis import pool_in_force
 from leaderboards.models import PoolPlace, Standing
-from leaderboards.selectors import pool_in_force
 from matches.models import Match
 from rounds.audit_state import failed_audits
 from rounds.decision_text import why

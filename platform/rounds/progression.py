@@ -20,8 +20,8 @@ from evaluation.domain.players import Side
 from evaluation.domain.results import Outcome
 from matches.models import Match, Piece
 from matches.queue import OPEN_MATCH
+from matches.scheduling import request_matches
 from matches.selectors import worker_is_missing
-from matches.services import request_matches
 from rounds.audit_state import open_audits
 from rounds.engine_adapter import (
     NobodyLeftError,

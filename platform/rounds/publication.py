@@ -10,12 +10,12 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from competitions.selectors import require_organiser
-from competitions.services import draw_validation_set, keep_validation_set
-from competitions.validation_renewal import Renewal
+from competitions.validation_renewal import Renewal, draw_validation_set, keep_validation_set
 from core import events, faults
 from core.errors import Refusal
+from leaderboards.board_freeze import take_snapshot
 from leaderboards.models import PoolPlace
-from leaderboards.services import set_pool, take_snapshot
+from leaderboards.services import set_pool
 from rounds.freeze import words
 from rounds.models import Round, RoundEntry
 from rounds.preview import Preview, players_gone, preview, preview_digest

@@ -16,7 +16,7 @@ from competitions.selectors import require_organiser
 from core import clock, events, object_store
 from core.errors import Refusal
 from core.times import in_words
-from leaderboards.selectors import frozen_since
+from leaderboards.visibility import frozen_since
 from matches.models import Match
 from repositories.http.limits import ANYBODY, LIMITER
 from repositories.models import Repository

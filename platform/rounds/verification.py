@@ -11,7 +11,8 @@ from dataclasses import replace
 from competitions.models import Competition, Track
 from core.difference import Difference
 from leaderboards.models import Pool
-from leaderboards.services import Verified, differing_slots, verify_boards
+from leaderboards.quota_check import differing_slots
+from leaderboards.verification import Verified, verify_boards
 from rounds.models import Round
 from rounds.preview import pool_after, reasons_of
 from submissions.models import Player

@@ -17,21 +17,8 @@ from submissions import build_queue, quota_ledger, timeouts
 from submissions.admission import check_commit_is_new, check_may_submit
 from submissions.models import QuotaSlot, Submission
 from submissions.preflight import check_content
-from submissions.quota_ledger import settle_late_tags, settle_refusal, settle_reservations
+from submissions.quota_ledger import settle_late_tags, settle_reservations
 from submissions.signals import eligibility_changed
-
-__all__ = [
-    "disqualify",
-    "refund",
-    "refund_fault",
-    "reinstate",
-    "retry",
-    "settle_late_tags",
-    "settle_refusal",
-    "settle_reservations",
-    "submit",
-    "withdraw",
-]
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _WEB_TAG = re.compile(r"submission-web-(\d{1,9})")

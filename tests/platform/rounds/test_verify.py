@@ -10,8 +10,9 @@ from accounts.models import Membership
 from core.models import Event
 from leaderboards.models import PoolPlace
 from leaderboards.services import set_pool
-from rounds import services
 from rounds.models import Round, RoundEntry
+from rounds.publication import publish
+from rounds.verification import verify
 from submissions import services as submissions
 from submissions.models import Player, Submission
 
@@ -37,13 +38,13 @@ def published(env: RoundFixture) -> Round:
     Player.objects.filter(submissions=old).update(repository=old.repository, baseline="")
     PoolPlace.objects.create(pool=before, player=env.player("model", 9), place=2)
     submissions.disqualify(submission=old, by=env.organiser, reason="it cheats")
-    services.publish(round_=round_, by=env.organiser)
+    publish(round_=round_, by=env.organiser)
     assert env.pool("model") == [f"model {number}" for number in (2, 3, 4, 5, 6)]
     return round_
 
 
 def of_pools() -> list[Difference]:
-    return [each for each in services.verify().differences if each.subject.startswith("pool")]
+    return [each for each in verify().differences if each.subject.startswith("pool")]
 
 
 def test_it_works(env: RoundFixture, published: Round) -> None:
@@ -85,6 +86,4 @@ def test_it_finds_places_that_were_changed_later(published: Round) -> None:
 
 def test_it_finds_a_pool_that_is_missing(env: RoundFixture, published: Round) -> None:
     env.tracks["model"].pools.filter(number=2).delete()
-    assert "the pool of digits/model that it made is missing" in [
-        each.problem for each in services.verify().differences
-    ]
+    assert "the pool of digits/model that it made is missing" in [each.problem for each in verify().differences]
