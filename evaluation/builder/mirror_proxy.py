@@ -187,7 +187,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._ask_mirror(mirror)
             return
         parts = urlsplit(self.path)
-        if parts.scheme != "http" or parts.port not in (None, 80) or not self._allows(parts.hostname):
+        allowed = parts.hostname is not None and self.server.proxy.reach.allows(parts.hostname)
+        if parts.scheme != "http" or parts.port not in (None, 80) or not allowed:
             self._refuse(parts.hostname or self.path)
             return
         self._forward(f"http://{parts.hostname}{parts.path}{'?' if parts.query else ''}{parts.query}", {})
@@ -199,9 +200,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def address_string(self) -> str:
         return "build"
-
-    def _allows(self, host: str | None) -> bool:
-        return host is not None and self.server.proxy.reach.allows(host)
 
     def _ask_mirror(self, mirror: Mirror) -> None:
         path = self.path.removeprefix(mirror.prefix)

@@ -189,15 +189,18 @@ def _field(round_: Round, titles: Mapping[str, str], brackets: Iterable[BracketV
     made = []
     for track_name, rows in standings(round_).items():
         lines = [
-            (row.prior, row.team, _title(row), _state(cut.get((track_name, row.player))), _prizes(row), row.gone)
+            (
+                row.prior,
+                row.team,
+                _title(row),
+                f"cut in stage {stage}" if (stage := cut.get((track_name, row.player))) else "in",
+                _prizes(row),
+                row.gone,
+            )
             for row in sorted(rows, key=lambda row: row.prior)
         ]
         made.append(Table(titles[track_name], headers, lines))
     return [table for table in made if table.rows]
-
-
-def _state(cut_in: int | None) -> str:
-    return "in" if cut_in is None else f"cut in stage {cut_in}"
 
 
 def _title(row: StandingRow) -> str:
