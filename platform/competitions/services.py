@@ -23,20 +23,12 @@ from competitions.models import (
     new_seed_salt,
 )
 from competitions.rules import query_rules
-from competitions.sample_draw import commitment_of, draw_samples, keep_draw
 from competitions.sample_store import keep_samples
 from competitions.selectors import described_sets, effective_windows, other_team, overlapping
 from competitions.smoke_opponents import keep_opponent
-from competitions.validation_renewal import draw_validation_set, keep_validation_set
 from competitions.windows import (
-    call_off_window,
-    change_window,
     check_free,
-    end_window,
-    extend_window,
     is_known,
-    open_window,
-    plan_window,
 )
 from core import clock, events
 from core.errors import Refusal
@@ -45,23 +37,12 @@ from core.times import in_words
 __all__ = [
     "accept",
     "appoint_organiser",
-    "call_off_window",
-    "change_window",
-    "commitment_of",
     "decline",
-    "draw_samples",
-    "draw_validation_set",
-    "end_window",
     "enter",
     "export_competition",
-    "extend_window",
     "import_competition",
     "invite",
-    "keep_draw",
-    "keep_validation_set",
     "make_team",
-    "open_window",
-    "plan_window",
     "require_fitting_rules",
     "withdraw_invitation",
 ]
@@ -77,7 +58,8 @@ def import_competition(
     naming the place in the file and the fix.
     """
     read = file.read(document)
-    _require_free_slug(read.slug)
+    if read.slug in RESERVED_SLUGS and not Competition.objects.filter(slug=read.slug).exists():
+        raise Refusal(f"[competition] slug: {read.slug!r} is reserved", fix="choose another slug")
     known = Competition.objects.filter(slug=read.slug).values_list("seed_salt", flat=True).first()
     salt = known or new_salt()
     kept = _keep_new_samples(read, salt)  # outside the transaction, since reading images is slow
@@ -169,11 +151,6 @@ def require_fitting_rules(competition: Competition, values: Mapping[str, Any]) -
             "shape and classes of the rules differ from those of the imported sample sets",
             fix=f"use the values of version {newest.version}, or create another competition",
         )
-
-
-def _require_free_slug(slug: str) -> None:
-    if slug in RESERVED_SLUGS and not Competition.objects.filter(slug=slug).exists():
-        raise Refusal(f"[competition] slug: {slug!r} is reserved", fix="choose another slug")
 
 
 def _require_no_other_team(user: User, entry: Entry) -> None:

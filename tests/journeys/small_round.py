@@ -24,6 +24,8 @@ from evaluation.baselines.catalogue import find_baseline
 from repositories.git_reader import GitReader
 from repositories.services import repository_of
 from rounds import salts, services
+from rounds.freeze import freeze
+from rounds.planning import plan_round
 from submissions.models import Submission
 from submissions.player_builds import build
 
@@ -95,7 +97,7 @@ def start_round(competition: Competition, by: User) -> None:
     """Plan, freeze and start it, on samples in the order of one salt."""
     vars(salts)["new_salt"] = lambda: "0123456789abcdef"
     now = clock.now()
-    planned = services.plan_round(
+    planned = plan_round(
         competition=competition,
         title="Six models, three attacks",
         kind="top-five",
@@ -107,7 +109,7 @@ def start_round(competition: Competition, by: User) -> None:
         ends_at=now + timedelta(days=3),
         by=by,
     )
-    services.freeze(round_=planned, by=by, reason="It is time.")
+    freeze(round_=planned, by=by, reason="It is time.")
     services.start(round_=planned, by=by, reason="It is time.")
 
 

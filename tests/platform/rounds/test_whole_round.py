@@ -14,10 +14,13 @@ from core import object_store
 from evaluation.bundle.verify import verify
 from matches import queue
 from matches.models import Match, Piece, SampleResult
-from rounds import services
+from rounds.cost_estimate import estimate
 from rounds.downloads import bundle_of
 from rounds.models import Decision, Round, RoundMatch, RoundStage
-from rounds.selectors import estimate, preview, progress
+from rounds.preview import preview
+from rounds.progression import advance_round
+from rounds.publication import publish
+from rounds.selectors import progress
 from rounds.signing_keys import public_key
 
 if TYPE_CHECKING:
@@ -55,7 +58,7 @@ def test_it_works(env: RoundFixture) -> None:
     assert "cut in stage" in cut.why
     assert "threshold" in cut.why
 
-    services.publish(round_=round_, by=env.organiser, reason="looks right")
+    publish(round_=round_, by=env.organiser, reason="looks right")
     assert round_.state == "published"
     assert {kind: env.pool(kind) for kind in env.tracks} == {kind: best(kind) for kind in env.tracks}
 
@@ -135,7 +138,7 @@ def disturbed(env: RoundFixture, round_: Round, draw: random.Random) -> int:
         if draw.random() < 0.3 or not claims:
             try:
                 with connection.execute_wrapper(FlakyConnection(draw)):
-                    services.advance_round(round_)
+                    advance_round(round_)
             except OperationalError:
                 deaths += 1
         # the clock decides nothing except leases
@@ -168,13 +171,13 @@ def test_a_worker_of_another_class_and_the_clock_change_nothing(env: RoundFixtur
     transaction.savepoint_rollback(start)
 
     round_ = env.begin(env.plan(samples=8))
-    services.advance_round(round_)
+    advance_round(round_)
     claim = queue.claim(env.worker("a/0"))
     assert claim is not None
     queue.commit(claim, env.played(claim))
     env.clock.forward(days=-400)
     while env.play(env.worker("b/0", "gpu")):
         env.clock.forward(days=300)
-        services.advance_round(round_)
+        advance_round(round_)
     round_.refresh_from_db()
     assert round_.outcome == outcome
