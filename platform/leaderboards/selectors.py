@@ -7,7 +7,7 @@ What counts and what is still to be measured is in `leaderboards.evaluation_basi
 from __future__ import annotations
 
 from leaderboards.board_rows import BoardRow
-from leaderboards.board_views import BoardView, view_of
+from leaderboards.board_views import PAGE_ROWS, BoardFreeze, BoardPage, BoardView, view_of
 from leaderboards.evaluation_basis import (
     AT_ONCE,
     BASIS,
@@ -36,9 +36,6 @@ from leaderboards.initial_pool import first_players
 from leaderboards.rejudging_changes import Compared, comparison, scored_again
 from leaderboards.selection_effect import BoardLuck, TrackLuck, luck_of, luck_on
 from leaderboards.visibility import (
-    PAGE_ROWS,
-    BoardFreeze,
-    BoardPage,
     board,
     evaluation_of,
     evaluations_of,
