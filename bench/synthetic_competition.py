@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import numpy as np
 from django.db import connection
@@ -71,36 +71,46 @@ def make_player(competition: Competition, kind: str, title: str) -> Player:
 
 def fill(competition: Competition, pool: Pool, teams: int) -> None:
     """Create `teams` teams with one scored model each, all scores different. Standings are not created."""
-    now, track = clock.now(), competition.tracks.get(name=Track.Name.MODEL)
-    person = User.objects.create(username="everybody")
+    track = competition.tracks.get(name=Track.Name.MODEL)
     player = make_player(competition, Track.Name.MODEL, "everybody's model")
-    names = Team.objects.bulk_create(
-        Team(slug=slug, name=slug, slug_skeleton=slug, name_skeleton=slug, created_at=now)
-        for slug in (f"team-{number}" for number in range(teams))
-    )
-    entries = Entry.objects.bulk_create(Entry(team=team, competition=competition, joined_at=now) for team in names)
-    repositories = Repository.objects.bulk_create(
-        Repository(entry=entry, track=track, created_at=now) for entry in entries
-    )
-    submissions = Submission.objects.bulk_create(
-        Submission(
-            repository=repository,
-            commit="0" * 40,
-            tag="submission-1",
-            submitted_by=person,
-            received_at=now,
-            title="a model",
-            licence="MIT",
-            state=Submission.State.READY,
-            state_since=now,
-            player=player,
-        )
-        for repository in repositories
-    )
+    submissions = make_submissions(make_entries(competition, track, teams), player, 1, clock.now())
     score(submissions, pool, first=1)
     # a live database analyses its tables while it grows; without statistics it would join them row by row
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
+
+
+def make_entries(competition: Competition, track: Track, teams: int, *, prefix: str = "team-") -> list[Repository]:
+    """Create `teams` teams in a competition; return their repositories of a track."""
+    now = clock.now()
+    names = Team.objects.bulk_create(
+        Team(slug=slug, name=slug, slug_skeleton=slug, name_skeleton=slug, created_at=now)
+        for slug in (f"{prefix}{number}" for number in range(teams))
+    )
+    entries = Entry.objects.bulk_create(Entry(team=team, competition=competition, joined_at=now) for team in names)
+    return Repository.objects.bulk_create(Repository(entry=entry, track=track, created_at=now) for entry in entries)
+
+
+def make_submissions(
+    repositories: list[Repository], player: Player | None, number: int, at: datetime
+) -> list[Submission]:
+    """Create a ready submission of each repository, its `number`th, received at `at`."""
+    person, _ = User.objects.get_or_create(username="everybody")
+    return Submission.objects.bulk_create(
+        Submission(
+            repository=repository,
+            commit=f"{number:040x}",
+            tag=f"submission-{number}",
+            submitted_by=person,
+            received_at=at,
+            title=f"Model {number}",
+            licence="MIT",
+            state=Submission.State.READY,
+            state_since=at,
+            player=player,
+        )
+        for repository in repositories
+    )
 
 
 def score(submissions: list[Submission], pool: Pool, *, first: int) -> None:

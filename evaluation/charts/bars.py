@@ -57,8 +57,9 @@ class Histogram:
 
     @property
     def y_ticks(self) -> Sequence[Label]:
-        """The ticks from bottom to top."""
-        return [Label(BOTTOM - (BOTTOM - TOP) * self.y.at(value), text) for value, text in self.y.ticks]
+        """The ticks from bottom to top: whole numbers, as heights are counts."""
+        whole = [(value, text) for value, text in self.y.ticks if value == round(value)]
+        return [Label(BOTTOM - (BOTTOM - TOP) * self.y.at(value), text) for value, text in whole]
 
 
 def histogram(key: str, title: str, description: str, values: Sequence[float], *, x_name: str, csv: str) -> Histogram:

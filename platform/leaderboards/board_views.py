@@ -1,12 +1,46 @@
-"""Which rows of a leaderboard are shown, and in which order. Pure functions of the rows."""
+"""Pages of a leaderboard: which rows are shown, and in which order. Pure functions of the rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from leaderboards.board_rows import BoardRow
+from leaderboards.ranking import COMPARED
+
+PAGE_ROWS = 50
+"""Rows on a page of a leaderboard."""
+
+
+@dataclass(frozen=True)
+class BoardFreeze:
+    """Start and reason of the freeze of a leaderboard."""
+
+    since: datetime
+    reason: str
+
+
+@dataclass(frozen=True)
+class BoardPage:
+    """Page `number` of `pages`, from 1, of a leaderboard of `total` rows, of `teams` without a filter.
+
+    `highest` is the upper end of the largest interval, without models that were not broken. `frozen` is None where the
+    board is live. `at` is the time of a past board, None for the current one.
+    """
+
+    rows: Sequence[BoardRow]
+    number: int
+    pages: int
+    total: int
+    frozen: BoardFreeze | None = None
+    highest: float = 0.0
+    compared: int = COMPARED
+    """Number of ranked rows that are compared with each other."""
+    teams: int = 0
+    at: datetime | None = None
+
 
 LONGEST_TEXT = 80
 

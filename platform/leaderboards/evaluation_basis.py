@@ -173,10 +173,11 @@ def scored_rows(track: Track, seen: Q = COUNTED, teams: Iterable[str] | None = N
     # a score of a rejudging is known since its publication, not since it was played
     known_at = Coalesce("rejudging__settled_at", "finished_at")
     columns = ("submission__repository__entry", "submission", "pk", known_at, "value")
-    found = rows.values_list(*columns, "pool", "rules", "sample_set")
+    found = rows.order_by().values_list(*columns, *BASIS)
+    bases: dict[BasisKey, BasisKey] = {}  # thousands of rows share a few
     return [
-        Scored(entry, submission, pk, at, value, (pool, rules, sample_set))
-        for entry, submission, pk, at, value, pool, rules, sample_set in found
+        Scored(entry, submission, pk, at, value, bases.setdefault(key := (pool, rules, samples), key))
+        for entry, submission, pk, at, value, pool, rules, samples in found
     ]
 
 

@@ -5,13 +5,13 @@ As on a past leaderboard, submissions that were withdrawn or disqualified since 
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
+from heapq import nsmallest
 from itertools import groupby
-from operator import itemgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from competitions.models import Entry, SampleSet, Track
 from competitions.selectors import imported_sets
@@ -32,57 +32,98 @@ class BasisChange(NamedTuple):
     what: Text
 
 
+Moment: TypeAlias = tuple[datetime, Iterator[BasisChange | Scored]]
+"""A time with the new bases and scores that became known then."""
+
+
 class Leaderboard:
-    """The ranked rows of a track at one moment, kept up to date score by score."""
+    """The scores of a track that count at one moment, kept up to date event by event. Ranks are counted when asked."""
 
     def __init__(self, track_name: str) -> None:
         self._sign = -1 if track_name == Track.Name.MODEL else 1
         self._counting: dict[int, Scored] = {}
-        self._sorted: dict[BasisKey, list[tuple[float, int]]] = {}
         self.in_force: BasisKey | None = None
 
-    def add(self, row: Scored) -> None:
-        """Add a score. It replaces that of the same entry if it is newer, as in `leaderboards.ranking`."""
-        rival = self._counting.get(row.entry)
-        if rival is not None:
-            if not is_newer(row, rival):
-                return
-            known = self._sorted[rival.basis]
-            del known[bisect_left(known, (self._sign * rival.value, rival.entry))]
-        self._counting[row.entry] = row
-        insort(self._sorted.setdefault(row.basis, []), (self._sign * row.value, row.entry))
+    def add(self, event: BasisChange | Scored) -> bool:
+        """Add a new basis or a score; return whether it counts: a newer score of the same entry hides it.
 
-    def of(self, entry: int) -> tuple[Scored, int | None] | None:
-        """Return the score of an entry that counts, and its rank: None on another basis than the one in force."""
-        row = self._counting.get(entry)
-        if row is None:
-            return None
-        return row, self._rank(row) if row.basis == self.in_force else None
+        It replaces that of the same entry if it is newer, as in `leaderboards.ranking`.
+        """
+        if not isinstance(event, Scored):
+            self.in_force = event.key
+            return True
+        rival = self._counting.get(event.entry)
+        if rival is not None and not is_newer(event, rival):
+            return False
+        self._counting[event.entry] = event
+        return True
+
+    def of(self, entry: int) -> Scored | None:
+        """Return the score of an entry that counts."""
+        return self._counting.get(entry)
+
+    def is_better(self, row: Scored | None, other: Scored | None) -> bool:
+        """Return whether a score is on the basis in force, and better than another one; any is better than None."""
+        if row is None or row.basis != self.in_force:
+            return False
+        return other is None or self._sign * row.value < self._sign * other.value
+
+    def better_than(self, other: Scored) -> int:
+        """Return the number of entries with a better score on the basis in force."""
+        return sum(self.is_better(row, other) for row in self._counting.values())
 
     def first(self, count: int) -> list[tuple[Scored, int]]:
         """Return the first rows with their ranks, best first."""
-        ranked = self._sorted.get(self.in_force, []) if self.in_force else []
-        rows = [self._counting[entry] for _, entry in ranked[:count]]
-        return [(row, self._rank(row)) for row in rows]
+        ranked = (row for row in self._counting.values() if row.basis == self.in_force)
+        rows = nsmallest(count, ranked, key=lambda row: (self._sign * row.value, row.entry))
+        found: list[tuple[Scored, int]] = []
+        for number, row in enumerate(rows, start=1):
+            tied = found and found[-1][0].value == row.value
+            found.append((row, found[-1][1] if tied else number))
+        return found
 
-    def _rank(self, row: Scored) -> int:
-        return bisect_left(self._sorted[row.basis], (self._sign * row.value,)) + 1
 
+def standings_over_time(
+    events: Iterable[Moment], track_name: str, entry: int
+) -> Iterator[tuple[datetime, int, int | None]]:
+    """Yield when the evaluation of an entry or its rank changed, with both; None for a score on an earlier basis.
 
-def replay(
-    rows: Iterable[Scored], changes: Iterable[BasisChange], track_name: str
-) -> Iterator[tuple[datetime, Leaderboard]]:
-    """Yield the leaderboard after each moment at which it may have changed, oldest first: always the same object."""
+    The better scores are counted when the own one or the basis changes, and otherwise follow from one score at a time.
+    """
     board = Leaderboard(track_name)
-    events: list[tuple[datetime, BasisChange | Scored]] = [(change.at, change) for change in changes]
-    events += [(row.scored_at, row) for row in rows]
-    for at, together in groupby(sorted(events, key=itemgetter(0)), key=itemgetter(0)):
-        for _, event in together:
-            if isinstance(event, Scored):
-                board.add(event)
+    before: tuple[int, int | None] | None = None
+    better: int | None = 0
+    for at, together in events:
+        for event in together:
+            own = board.of(entry)
+            rival = board.of(event.entry) if isinstance(event, Scored) else None
+            if not board.add(event):
+                continue
+            if own is None or better is None or not isinstance(event, Scored) or event.entry == entry:
+                better = None
             else:
-                board.in_force = event.key
-        yield at, board
+                better += board.is_better(event, own) - board.is_better(rival, own)
+        own = board.of(entry)
+        if own is None:
+            continue
+        ranked = own.basis == board.in_force
+        if ranked and better is None:
+            better = board.better_than(own)
+        now = own.evaluation, better + 1 if ranked and better is not None else None
+        if now != before:
+            before = now
+            yield at, *now
+
+
+def moments(rows: Iterable[Scored], changes: Iterable[BasisChange]) -> Iterator[Moment]:
+    """Yield what happened at each moment, oldest first: new bases before scores."""
+    events: list[BasisChange | Scored] = [*changes, *rows]
+    events.sort(key=_time_of)
+    yield from groupby(events, key=_time_of)
+
+
+def _time_of(event: BasisChange | Scored) -> datetime:
+    return event.scored_at if isinstance(event, Scored) else event.at
 
 
 def basis_changes(track: Track, until: datetime | None) -> list[BasisChange]:
@@ -117,60 +158,60 @@ class TrackHistory:
     rows: Sequence[Scored]
     changes: Sequence[BasisChange]
 
-    @property
+    @cached_property
     def start(self) -> datetime | None:
         """The time of the first score, None before there is one."""
         return min((row.scored_at for row in self.rows), default=None)
-
-    def replay(self) -> Iterator[tuple[datetime, Leaderboard]]:
-        """Yield the leaderboard after each change."""
-        return replay(self.rows, self.changes, self.track.name)
 
     def best(self) -> list[tuple[datetime, int | None]]:
         """Return when another evaluation became the best one on the track; None while there is none.
 
         Of equal scores the one that was best before stays.
         """
+        board = Leaderboard(self.track.name)
         found: list[tuple[datetime, int | None]] = []
         best: Scored | None = None
-        for at, board in self.replay():
-            if best is not None and board.of(best.entry) == (best, 1):
+        for at, together in moments(self.rows, self.changes):
+            changed = False
+            for event in together:
+                if board.add(event) and not changed:
+                    own = best is not None and isinstance(event, Scored) and event.entry == best.entry
+                    changed = own or not isinstance(event, Scored) or board.is_better(event, best)
+            if not changed:
                 continue
-            first = board.first(1)
-            now = first[0][0] if first else None
-            if now != best:
-                best = now
-                found.append((at, now.evaluation if now else None))
+            first = next((row for row, _ in board.first(1)), None)
+            stays = best is not None and board.of(best.entry) is best and best.basis == board.in_force
+            if stays and not board.is_better(first, best):
+                continue
+            if first is not best:
+                best = first
+                found.append((at, first.evaluation if first else None))
         return found
 
     def at(self, times: Sequence[datetime], count: int) -> list[list[tuple[Scored, int]]]:
         """Return the first rows of the leaderboard with their ranks at each of `times`, which ascend."""
+        board = Leaderboard(self.track.name)
         found: list[list[tuple[Scored, int]]] = []
-        top: list[tuple[Scored, int]] = []
-        for at, board in self.replay():
+        for at, together in moments(self.rows, self.changes):
             while len(found) < len(times) and times[len(found)] < at:
-                found.append(top)
-            top = board.first(count)
-        return found + [top] * (len(times) - len(found))
+                found.append(board.first(count))
+            for event in together:
+                board.add(event)
+        return found + [board.first(count)] * (len(times) - len(found))
 
     def of(self, entry: Entry, end: datetime) -> list[tuple[datetime, int, int | None]]:
         """Return the evaluation and the rank of a team over time, each with the time since which it was so.
 
         Ranks are those at the end of each of `PERIODS` up to `end`, and when the evaluation changed.
         """
-        if self.start is None:
+        start = self.start
+        if start is None:
             return []
-        period = max((end - self.start).total_seconds() / PERIODS, 1.0)
+        period = max((end - start).total_seconds() / PERIODS, 1.0)
         found: list[tuple[datetime, int, int | None]] = []
-        for at, board in self.replay():
-            now = board.of(entry.pk)
-            if now is None:
-                continue
-            step = at, now[0].evaluation, now[1]
-            if found and found[-1][1:] == step[1:]:
-                continue
+        for step in standings_over_time(moments(self.rows, self.changes), self.track.name, entry.pk):
             alike = len(found) > 1 and found[-1][1] == found[-2][1] == step[1]
-            if alike and _number(found[-1][0], self.start, period) == _number(at, self.start, period):
+            if alike and _number(found[-1][0], start, period) == _number(step[0], start, period):
                 found[-1] = step
             else:
                 found.append(step)

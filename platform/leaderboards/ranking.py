@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 from leaderboards.scoring_adapter import ranks
 
 COMPARED = 100
-"""Ranked rows that are compared with each other: the first page. Cost grows with the square: on two cores, 100 rows
+"""Ranked rows that are compared with each other: the first pages. Cost grows with the square: on two cores, 100 rows
 take about half a second and 300 nearly three, while the lock of the track is held."""
 
 CHANGE_OVER = timedelta(hours=24)
@@ -104,11 +104,9 @@ def _counting(rows: Iterable[Scored]) -> dict[int, Scored]:
 
 def is_newer(row: Scored, rival: Scored) -> bool:
     """Return whether of two scores of an entry the first one counts."""
-    return _recency(row) > _recency(rival)
-
-
-def _recency(row: Scored) -> tuple[int, BasisKey, int]:
-    return row.submission, row.basis, row.evaluation
+    if row.submission != rival.submission:
+        return row.submission > rival.submission
+    return (row.basis, row.evaluation) > (rival.basis, rival.evaluation)
 
 
 def _places(counting: dict[int, Scored], track_name: str, in_force: BasisKey | None) -> dict[int, int]:

@@ -7,7 +7,7 @@ What counts and what is still to be measured is in `leaderboards.evaluation_basi
 from __future__ import annotations
 
 from leaderboards.board_rows import BoardRow
-from leaderboards.board_views import BoardView, view_of
+from leaderboards.board_views import BoardFreeze, BoardPage, BoardView, view_of
 from leaderboards.evaluation_basis import (
     COUNTED,
     opposing_pool,
@@ -17,8 +17,6 @@ from leaderboards.evaluation_basis import (
 from leaderboards.history import TrackHistory, history_of, scores_of, shown
 from leaderboards.selection_effect import luck_of, luck_on
 from leaderboards.visibility import (
-    BoardFreeze,
-    BoardPage,
     board,
     evaluation_of,
     evaluations_of,

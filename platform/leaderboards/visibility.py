@@ -8,7 +8,7 @@ All public scores are read through this module, and by default as the public see
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -20,43 +20,11 @@ from accounts.models import User
 from competitions.models import Competition, Entry, Track
 from competitions.selectors import may_organise, organised_by
 from leaderboards.board_rows import BoardRow, kept_row, standing_row, standing_values, standings_of
-from leaderboards.board_views import WHOLE, BoardView, seen_through
+from leaderboards.board_views import PAGE_ROWS, WHOLE, BoardFreeze, BoardPage, BoardView, seen_through
 from leaderboards.evaluation_basis import COUNTED, NEWEST, EvaluationBasis, keys_in_force, measured_under
 from leaderboards.models import Evaluation, FrozenLeaderboards, Snapshot, Standing
-from leaderboards.past_boards import rows_at
-from leaderboards.ranking import COMPARED
+from leaderboards.past_boards import board_at
 from submissions.models import Submission
-
-PAGE_ROWS = 100
-"""Rows on a page of a leaderboard."""
-
-
-@dataclass(frozen=True)
-class BoardFreeze:
-    """Start and reason of the freeze of a leaderboard."""
-
-    since: datetime
-    reason: str
-
-
-@dataclass(frozen=True)
-class BoardPage:
-    """Page `number` of `pages`, from 1, of a leaderboard of `total` rows, of `teams` without a filter.
-
-    `highest` is the upper end of the largest interval, without models that were not broken. `frozen` is None where the
-    board is live. `at` is the time of a past board, None for the current one.
-    """
-
-    rows: Sequence[BoardRow]
-    number: int
-    pages: int
-    total: int
-    frozen: BoardFreeze | None = None
-    highest: float = 0.0
-    compared: int = COMPARED
-    """Number of ranked rows that are compared with each other."""
-    teams: int = 0
-    at: datetime | None = None
 
 
 def frozen_since(competition: Competition) -> datetime | None:
@@ -107,6 +75,8 @@ def board(
     """
     if at is None and view.whole and not _is_frozen(track, frozen):
         return _live_page(track, page, page_rows, basis)
+    if at is not None and view.whole and _is_before_freeze(track, frozen, at):
+        return _past_page(track, page, page_rows, at)
     freeze, rows, at = whole_board(track, frozen=frozen, basis=basis, at=at)
     paginator = Paginator(seen_through(view, rows), page_rows)
     chosen = paginator.get_page(page)
@@ -130,9 +100,9 @@ def whole_board(
 
     The time is None for the current one. A frozen board is the same at all times after its freeze.
     """
+    if at is not None and _is_before_freeze(track, frozen, at):
+        return None, board_at(track, at).rows(), at
     freeze, kept = _frozen(track, frozen)
-    if at is not None and (freeze is None or at < freeze.since):
-        return None, rows_at(track, at), at
     if freeze is not None:
         return freeze, list(map(kept_row, kept)), None
     return None, list(map(standing_row, standings_of(track, basis))), None
@@ -148,6 +118,16 @@ def _live_page(track: Track, page: int | str, page_rows: int, basis: EvaluationB
     chosen = paginator.get_page(page)
     rows = list(map(standing_row, chosen.object_list))
     return BoardPage(rows, chosen.number, paginator.num_pages, count, highest=known["highest"] or 0.0, teams=count)
+
+
+def _past_page(track: Track, page: int | str, page_rows: int, at: datetime) -> BoardPage:
+    """Return a page of the leaderboard as of `at`. Of the other rows only scores are read."""
+    past = board_at(track, at)
+    paginator = Paginator(past.places, page_rows)
+    chosen = paginator.get_page(page)
+    rows = past.rows((chosen.number - 1) * page_rows, chosen.number * page_rows)
+    count = paginator.count
+    return BoardPage(rows, chosen.number, paginator.num_pages, count, highest=past.highest, teams=count, at=at)
 
 
 def tops(tracks: Sequence[Track], count: int, *, live: Container[int]) -> dict[int, BoardPage]:
@@ -282,6 +262,12 @@ def _newest(submission: Submission, shown: Q) -> Evaluation | None:
 
 def _is_frozen(track: Track, frozen: bool | None) -> bool:
     return frozen_since(track.competition) is not None and frozen is not False
+
+
+def _is_before_freeze(track: Track, frozen: bool | None, at: datetime) -> bool:
+    """Return whether the board as of `at` is not the frozen one."""
+    since = frozen_since(track.competition)
+    return since is None or not _is_frozen(track, frozen) or at < since
 
 
 def _frozen(track: Track, frozen: bool | None) -> tuple[BoardFreeze | None, list[dict[str, Any]]]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from django.core.cache import cache
+from django.db.models import QuerySet
 
 from competitions.models import RulesVersion
 from competitions.rules import query_rules
@@ -41,6 +42,7 @@ __all__ = [
     "distances_of",
     "distances_under",
     "rows_of",
+    "rows_of_samples",
     "successes_over",
     "summary",
     "within",
@@ -84,10 +86,19 @@ def rows_of(match: Match, samples: int | None = None) -> list[Row]:
     results = match.sample_results.order_by("sample")
     if samples is not None:
         results = results.filter(sample__lt=samples)
-    columns = ("sample", "outcome", "distance", "worst_case", "queries", "seconds", "reason", "found_label")
+    return [row for _, row in _rows(results)]
+
+
+def rows_of_samples(matches: Collection[int], samples: Collection[int]) -> list[tuple[int, Row]]:
+    """Return the rows of some samples in several matches, each with the key of its match; one query."""
+    return _rows(SampleResult.objects.filter(match__in=matches, sample__in=samples))
+
+
+def _rows(results: QuerySet[SampleResult]) -> list[tuple[int, Row]]:
+    columns = ("match", "sample", "outcome", "distance", "worst_case", "queries", "seconds", "reason", "found_label")
     return [
-        Row(sample, outcome, scored_distance(Outcome(outcome), distance, worst), *others)
-        for sample, outcome, distance, worst, *others in results.values_list(*columns)
+        (match, Row(sample, outcome, scored_distance(Outcome(outcome), distance, worst), *others))
+        for match, sample, outcome, distance, worst, *others in results.values_list(*columns)
     ]
 
 

@@ -67,7 +67,7 @@ def newest(track: Track, submissions: Sequence[int], user: User | AnonymousUser)
         "rules",
         "pool",
         "worst_opponent",
-    ).order_by("pool", "rules", "sample_set", "pk")
+    ).order_by("pool_id", "rules_id", "sample_set_id", "pk")
     found = {evaluation.submission_id: evaluation for evaluation in oldest_first}
     return {pk: found[pk] for pk in submissions if pk in found}
 

@@ -53,7 +53,7 @@ def gallery(match: Match, rows: Sequence[Row], factor: str, page: str) -> Galler
     found = sorted((row for row in rows if row.outcome == Outcome.ADVERSARIAL), key=lambda row: row.distance)
     if not found:
         return None
-    chosen = next((each for each in AMPLIFICATIONS if str(each) == factor), USUAL_AMPLIFICATION)
+    chosen = amplification(factor)
     shown = Paginator(found, PER_PAGE).get_page(page)
     samples, names = samples_of(match.sample_set), match.sample_set.class_names
     targeted = match.attack.track_name == Track.Name.TARGETED
@@ -64,8 +64,8 @@ def gallery(match: Match, rows: Sequence[Row], factor: str, page: str) -> Galler
             reverse("pages:match_image", args=[match.pk, row.sample, name])
             for name in (CLEAN, PERTURBED, difference_name(chosen))
         )
-        target = _name(names, sample.target) if targeted else ""
-        return Exhibit(row, _name(names, sample.label), _name(names, row.found_label), target, *pictures)
+        target = class_name(names, sample.target) if targeted else ""
+        return Exhibit(row, class_name(names, sample.label), class_name(names, row.found_label), target, *pictures)
 
     return Gallery([exhibit(row) for row in shown], shown, chosen)
 
@@ -95,10 +95,16 @@ def examples(competition: Competition) -> Sequence[Example]:
         return ()
     first = {sample.label: sample for sample in reversed(samples)}
     shown = [first[label] for label in sorted(first)][:EXAMPLES]
-    return [Example(sample.number, _name(sample_set.class_names, sample.label)) for sample in shown]
+    return [Example(sample.number, class_name(sample_set.class_names, sample.label)) for sample in shown]
 
 
-def _name(names: Sequence[str], label: int | None) -> str:
+def amplification(factor: str) -> int:
+    """Return the amplification that a reader has chosen, the usual one for anything else."""
+    return next((each for each in AMPLIFICATIONS if str(each) == factor), USUAL_AMPLIFICATION)
+
+
+def class_name(names: Sequence[str], label: int | None) -> str:
+    """Return the name of a class for people."""
     if label is None or label < 0:
         return gettext("no label")
     return names[label] if label < len(names) else str(label)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 
 from django.urls import reverse
 from django.utils.formats import get_format
@@ -53,6 +55,11 @@ class HeatMap:
         """The colours of the cells."""
         return colours_for(self.cells.values())
 
+    @cached_property
+    def _classes(self) -> Mapping[tuple[int, int], str]:
+        """The colour of each pair."""
+        return {pair: self.colours.of(cell) for pair, cell in self.cells.items()}
+
     @property
     def end(self) -> float:
         """The largest distance of the colours."""
@@ -95,13 +102,15 @@ class HeatMap:
         ]
 
     def areas(self) -> Sequence[tuple[str, str]]:
-        """Return the picture of the whole: for each colour an SVG path of its cells, each 1 x 1."""
+        """Return the picture of the whole: for each colour an SVG path of its cells, each of height 1."""
         paths: dict[str, list[str]] = {}
         for y, model in enumerate(self.models):
-            for x, attack in enumerate(self.attacks):
-                cell = self.cells.get((model.player, attack.player))
-                if cell is not None:
-                    paths.setdefault(self.colours.of(cell), []).append(f"M{x} {y}h1v1h-1z")
+            row = enumerate(self._classes.get((model.player, attack.player)) for attack in self.attacks)
+            for colour, run in groupby(row, key=itemgetter(1)):
+                (x, _), *others = run
+                if colour is not None:
+                    width = 1 + len(others)
+                    paths.setdefault(colour, []).append(f"M{x} {y}h{width}v1h-{width}z")
         return sorted((colour, "".join(path)) for colour, path in paths.items())
 
     def _cell(self, model: int, attack: int, address: str, point: str) -> str:
@@ -111,4 +120,4 @@ class HeatMap:
         text = f"{rounding.distance(cell.median):.2f}".replace(".", point)
         if cell.match is not None:
             text = f'<a href="{address}{cell.match}">{text}</a>'
-        return f'<td class="{self.colours.of(cell)}">{text}</td>'
+        return f'<td class="{self._classes[model, attack]}">{text}</td>'

@@ -108,9 +108,9 @@ def _ranks(history: TrackHistory, steps: Steps, x: TimeScale, csv: str) -> LineC
     )
 
 
-def best_scores(tracks: Sequence[Track], until: datetime | None, csv: str) -> LineChart | None:
+def best_scores(histories: Sequence[TrackHistory], until: datetime | None, csv: str) -> LineChart | None:
     """Return the best score of each track over time up to `until`, with the events that change their meaning."""
-    histories = [history_of(track, until) for track in tracks]
+    tracks = [history.track for history in histories]
     starts = [history.start for history in histories if history.start]
     if not starts:
         return None
@@ -166,9 +166,9 @@ def _named(of: Shown) -> Text:
     return Text("%(title)s by %(team)s", title=of.title, team=of.team)
 
 
-def best_teams(track: Track, until: datetime | None, csv: str) -> BumpChart | None:
+def best_teams(history: TrackHistory, until: datetime | None, csv: str) -> BumpChart | None:
     """Return the ranks over time of the teams that are the best ones at the end; None without any."""
-    history = history_of(track, until)
+    track = history.track
     end = until or clock.now()
     if history.start is None:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
 from django.urls import reverse
@@ -25,6 +26,9 @@ from submissions.models import Submission
 
 ATTACK_TRACKS = (Track.Name.UNTARGETED, Track.Name.TARGETED)
 
+MOST = 100
+"""At most this many rows of each leaderboard are in the matrix of a competition."""
+
 
 def of_competition(models: Track, attacks: Track, user: User | AnonymousUser) -> HeatMap:
     """Return the pairs behind the leaderboards that the person sees: the best hundred of each, and the pools.
@@ -33,7 +37,7 @@ def of_competition(models: Track, attacks: Track, user: User | AnonymousUser) ->
     """
     competition = attacks.competition
     frozen = not sees_live(user, competition)
-    shown = {track: board(track, frozen=frozen).rows for track in (models, attacks)}
+    shown = {track: board(track, frozen=frozen, page_rows=MOST).rows for track in (models, attacks)}
     submissions = [row.submission for rows in shown.values() for row in rows]
     played = Submission.objects.filter(pk__in=submissions, player__isnull=False)
     players: dict[int, int] = dict(played.values_list("pk", "player"))
@@ -65,24 +69,24 @@ def _newest(
     """Return the newest score of each submission that the person sees, by key of the evaluation."""
     seen = Evaluation.objects.filter(scores_seen(competition, user), submission__in=submissions)
     columns = ("pk", "submission_id", "samples", "per_opponent")
-    oldest_first = seen.order_by("pool", "rules", "sample_set", "pk").only(*columns)
+    oldest_first = seen.order_by("pool_id", "rules_id", "sample_set_id", "pk").only(*columns)
     newest = {evaluation.submission_id: evaluation for evaluation in oldest_first}
     return {evaluation.pk: evaluation for evaluation in newest.values()}
 
 
 def _cells(evaluations: Mapping[int, Evaluation]) -> dict[tuple[int, int], Cell]:
-    medians = {
-        (pk, row["player"]): (row["median"], row["failures"], evaluation.samples or 0)
-        for pk, evaluation in evaluations.items()
-        for row in evaluation.per_opponent
-    }
-    matches = Match.objects.filter(evaluations__in=list(evaluations)).order_by("pk")
-    found: dict[tuple[int, int], Cell] = {}
+    opponents = {pk: {row["player"]: row for row in each.per_opponent} for pk, each in evaluations.items()}
+    matches = Match.objects.filter(evaluations__in=list(evaluations)).order_by()
+    newest: dict[tuple[int, int], tuple[int, int, dict[str, Any]]] = {}  # both sides of a pair have its match
     for pk, match, model, attack in matches.values_list("evaluations", "pk", "model", "attack"):
-        known = medians.get((pk, model)) or medians.get((pk, attack))
-        if known is not None:
-            found[model, attack] = Cell(*known, match)
-    return found
+        known = opponents[pk].get(model) or opponents[pk].get(attack)
+        before = newest.get((model, attack))
+        if known is not None and (before is None or before[0] < match):
+            newest[model, attack] = match, pk, known
+    return {
+        pair: Cell(known["median"], known["failures"], evaluations[pk].samples or 0, match)
+        for pair, (match, pk, known) in newest.items()
+    }
 
 
 def _pool_players(competition: Competition) -> dict[int, list[int]]:

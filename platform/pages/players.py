@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from django.urls import reverse
 from django.utils.translation import gettext
@@ -25,7 +26,7 @@ class PlayerName:
     team: str = ""
     submission: int | None = None
 
-    @property
+    @cached_property
     def url(self) -> str:
         """The address of its submission, "" for a baseline."""
         return reverse("pages:submission", args=[self.submission]) if self.submission else ""

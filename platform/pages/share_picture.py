@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
+from django.core.cache import cache
 from PIL import Image, ImageDraw, ImageFont
 
 from competitions.models import Competition, Track
@@ -19,6 +22,7 @@ from rounds.selectors import StandingRow, standings
 
 SIZE = (1200, 630)
 MOST = 5
+_KEPT_SECONDS = 86_400
 
 _GROUND, _INK, _QUIET, _LINE = "#fbfaf6", "#151b29", "#565d6d", "#d9d7cf"
 _COLOURS = {
@@ -56,7 +60,15 @@ class SharePicture:
     columns: Sequence[SharedColumn]
 
     def png(self) -> bytes:
-        """Draw it as PNG."""
+        """Return it as PNG: drawn once for what it says, then kept."""
+        key = f"share-picture:{hashlib.sha256(repr(self).encode()).hexdigest()}"
+        kept: str | None = cache.get(key)
+        if kept is None:
+            kept = base64.b64encode(self._drawn()).decode()  # the cache keeps JSON
+            cache.set(key, kept, _KEPT_SECONDS)
+        return base64.b64decode(kept)
+
+    def _drawn(self) -> bytes:
         picture = Image.new("RGB", SIZE, _GROUND)
         draw = ImageDraw.Draw(picture)
         draw.rectangle((0, 0, SIZE[0], 12), fill=_COLOURS[Track.Name.MODEL.value])

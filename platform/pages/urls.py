@@ -10,6 +10,7 @@ from pages.views import (
     competitions,
     curves,
     directory,
+    galleries,
     history,
     home,
     invitations,
@@ -68,6 +69,11 @@ urlpatterns = [
         "competitions/<slug:slug>/rounds/<int:number>/matrix/<slug:track_name>.csv",
         matrices.round_matrix_csv,
         name="round_matrix_csv",
+    ),
+    path(
+        "competitions/<slug:slug>/rounds/<int:number>/gallery/<slug:track_name>",
+        galleries.round_gallery,
+        name="round_gallery",
     ),
     path(
         "competitions/<slug:slug>/rounds/<int:number>/bracket/<slug:track_name>.csv",

@@ -14,6 +14,7 @@ into its queries, seconds and distances. So rows and images of secret samples fo
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from django.contrib.auth.models import AnonymousUser
@@ -70,6 +71,18 @@ def sight_of(match: Match, user: User | AnonymousUser) -> Sight | None:
     return _NUMBERS if match.sample_set.secret else _EVERYTHING
 
 
+def images_seen(round_: Round, user: User | AnonymousUser, parts: Collection[str] | None = None) -> bool:
+    """Return whether the person sees rows, clean and perturbed images of every pair of a published round.
+
+    As on the pages of its matches: after their release, and organisers always. `parts`: those released, if known.
+    """
+    if round_.state != Round.State.PUBLISHED or not pairs_public(round_, user):
+        return False
+    known = _released_parts(round_) if parts is None else parts
+    needed = (Release.Part.BUNDLE, Release.Part.IMAGES, Release.Part.PERTURBED)
+    return all(part in known for part in needed) or may_organise(user, round_.competition)
+
+
 def scores_seen(competition: Competition, user: User | AnonymousUser) -> Q:
     """Return the condition that the person sees the score of an evaluation of the competition."""
     scored = Q(state=Evaluation.State.SCORED)
@@ -91,7 +104,11 @@ def pairs_public(round_: Round, user: User | AnonymousUser) -> bool:
 
 
 def _released(round_: Round, samples: int) -> Sight:
-    parts = set(round_.releases.filter(withdrawn_at=None).values_list("part", flat=True))
+    parts = _released_parts(round_)
     rows, clean = Release.Part.BUNDLE in parts, Release.Part.IMAGES in parts
     perturbed = Release.Part.PERTURBED in parts
     return Sight(rows=rows, perturbed=perturbed, clean=clean, samples=samples, replayable=rows and clean)
+
+
+def _released_parts(round_: Round) -> set[str]:
+    return set(round_.releases.filter(withdrawn_at=None).values_list("part", flat=True))

@@ -39,12 +39,24 @@ def make_site(root: Path, tmp_path: Path, slot: Slot) -> Iterator[MakeSite]:
 
 
 @pytest.fixture(scope="session")
-def undisturbed(
-    root: Path, tmp_path_factory: pytest.TempPathFactory, slot: Slot, worker_id: str
-) -> Iterator[Undisturbed]:
-    """The demo of the small competition, played undisturbed; all processes of this run share it."""
+def shared_folder(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A folder that all processes of this run share."""
     own = tmp_path_factory.getbasetemp()
-    shared = Undisturbed((own if worker_id == "master" else own.parent) / "undisturbed", root, slot)
+    return own if worker_id == "master" else own.parent
+
+
+@pytest.fixture(scope="session")
+def undisturbed(root: Path, shared_folder: Path, slot: Slot) -> Iterator[Undisturbed]:
+    """The demo of the small competition, played undisturbed; all processes of this run share it."""
+    shared = Undisturbed(shared_folder / "undisturbed", root, slot)
+    yield shared
+    shared.close()
+
+
+@pytest.fixture(scope="session")
+def season(root: Path, shared_folder: Path, slot: Slot, undisturbed: Undisturbed) -> Iterator[Undisturbed]:
+    """The same demo with a top-five round and a released final; all processes of this run share it."""
+    shared = Undisturbed(shared_folder / "season", root, slot, "--full", like=undisturbed, seconds=500)
     yield shared
     shared.close()
 

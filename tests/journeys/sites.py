@@ -106,9 +106,23 @@ class MakeSite:
 
 
 class Undisturbed:
-    """The demo played to its end undisturbed: by the first process that asks for it, once in a run of the tests."""
+    """A demo played to its end undisturbed: by the first process that asks for it, once in a run of the tests.
 
-    def __init__(self, folder: Path, root: Path, slot: Slot) -> None:
+    `like`: another one that it continues, and `arguments` those of its command.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        root: Path,
+        slot: Slot,
+        *arguments: str,
+        like: Undisturbed | None = None,
+        seconds: float = 280,
+    ) -> None:
+        self._arguments = arguments
+        self._like = like
+        self._seconds = seconds
         self._folder = folder
         self._user = folder / f"user-{os.getpid()}"
         self._root = root
@@ -145,9 +159,10 @@ class Undisturbed:
         with self._lock():
             if not self._record.exists():
                 make_site = MakeSite(self._root, self._folder, self._slot)
-                site = make_site()
+                site = make_site(like=self._like.site if self._like else None)
                 try:
-                    played = {"output": site.run(), "DATABASE_URL": site.environment["DATABASE_URL"]}
+                    output = site.run(*self._arguments, seconds=self._seconds)
+                    played = {"output": output, "DATABASE_URL": site.environment["DATABASE_URL"]}
                 except BaseException:
                     make_site.close()
                     shutil.rmtree(site.state, ignore_errors=True)

@@ -95,9 +95,8 @@ def test_the_printed_command_makes_a_first_submission(
 
 @pytest.mark.slow(150)
 @pytest.mark.timeout(900)
-def test_a_season_is_played_published_released_and_verified(make_site: MakeSite, undisturbed: Undisturbed) -> None:
-    site = make_site(like=undisturbed.site)
-    output = site.run("--full", seconds=500)
+def test_a_season_is_played_published_released_and_verified(make_site: MakeSite, season: Undisturbed) -> None:
+    output = season.output
     before, after = (re.search(rf"^  model pool {number}: (.*)$", output, re.MULTILINE) for number in (1, 2))
     assert before is not None
     assert after is not None
@@ -110,7 +109,7 @@ def test_a_season_is_played_published_released_and_verified(make_site: MakeSite,
     assert f"line {forged[1]}: it is not the line that was signed" in output
     assert "The final, untargeted" in output
 
-    again = site.run("--full")
+    again = make_site(like=season.site).run("--full")
     assert "planned" not in again
     assert "released:" not in again
     assert "the signature is valid" in again

@@ -32,7 +32,7 @@ _VIEW = {"sort": "sort", "text": "q", "show": "show"}
 
 @require_safe
 def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
-    """Show the leaderboard of a track, 100 rows on a page.
+    """Show the leaderboard of a track, 50 rows on a page.
 
     It can be sorted (`?sort=-score`), searched (`?q=`), filtered (`?show=`), and shown as of a past time (`?at=`).
     """

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from competitions.models import Competition, Entry, Track
 from evaluation.charts.lines import LineChart
-from leaderboards.selectors import known_until
+from leaderboards.selectors import history_of, known_until
 from pages import history
 from pages.access import competition_of, entry_of
 from pages.csv_download import csv_file
@@ -20,13 +20,20 @@ def show(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
     """Show the best scores of all tracks over time, and the ranks of the best teams of one."""
     competition = competition_of(request, slug)
     track = _track(competition, track_name)
-    charts = [chart for name in (history.BEST, history.TOP) if (chart := _chart(request, competition, track, name))]
+    until = known_until(request.user, competition)
+    tracks = list(competition.tracks.select_related("competition"))
+    histories = [history_of(each, until) for each in tracks]
+    own = next(each for each in histories if each.track == track)
+    charts = [
+        history.best_scores(histories, until, _address(track, history.BEST)),
+        history.best_teams(own, until, _address(track, history.TOP)),
+    ]
     context = {
         "competition": competition,
-        "tracks": competition.tracks.all(),
+        "tracks": tracks,
         "track": track,
-        "charts": charts,
-        "frozen_since": known_until(request.user, competition),
+        "charts": [chart for chart in charts if chart],
+        "frozen_since": until,
     }
     return render(request, "pages/history.html", context)
 
@@ -63,11 +70,14 @@ def team_charts(request: HttpRequest, entry: Entry, track: Track) -> list[LineCh
 
 def _chart(request: HttpRequest, competition: Competition, track: Track, name: str) -> LineChart | None:
     until = known_until(request.user, competition)
-    csv = reverse("pages:history_table", args=[competition.slug, track.name, name])
     if name == history.BEST:
-        tracks = list(competition.tracks.select_related("competition"))
-        return history.best_scores(tracks, until, csv)
-    return history.best_teams(track, until, csv) if name == history.TOP else None
+        tracks = competition.tracks.select_related("competition")
+        return history.best_scores([history_of(each, until) for each in tracks], until, _address(track, name))
+    return history.best_teams(history_of(track, until), until, _address(track, name)) if name == history.TOP else None
+
+
+def _address(track: Track, name: str) -> str:
+    return reverse("pages:history_table", args=[track.competition.slug, track.name, name])
 
 
 def _track(competition: Competition, name: str) -> Track:

@@ -25,7 +25,7 @@ from pages.match_links import pairs_of
 from pages.rounds import files, progress_of, released_pairs, results
 from pages.rules_table import scale
 from repositories.http.limits import RETRY_SECONDS, LimitReachedError
-from rounds.match_visibility import pairs_public
+from rounds.match_visibility import images_seen, pairs_public
 from rounds.models import Release, Round
 from rounds.release import open_part, released, released_entries
 from rounds.signing_keys import all_keys, key_id, public_key
@@ -83,6 +83,7 @@ def _published(request: HttpRequest, shown: Round, tracks: list[Track]) -> dict[
         "picture": BracketPicture(found.bracket, csv) if found.bracket.rows else None,
         "matches": matches,
         "attack_track": attack_track,
+        "images": images_seen(shown, request.user, public),
         "scale": scale(shown.rules) if shown.rules else "",
         "own": {team.slug for team in teams_of(request.user)},
         "releases": public,

@@ -19,7 +19,7 @@ from evaluation.charts.scales import RankScale, TimeScale
 from leaderboards.board_freeze import take_snapshot
 from leaderboards.history import history_of
 from leaderboards.models import Evaluation, FrozenLeaderboards, Pool
-from leaderboards.past_boards import rows_at
+from leaderboards.past_boards import board_at
 from leaderboards.services import recompute
 from repositories.models import Repository
 from submissions.models import Submission
@@ -88,7 +88,7 @@ def test_the_replayed_leaderboard_equals_the_past_one_at_every_time(season: Trac
     times = [NOON - timedelta(hours=6 * number) for number in range(40, 0, -1)]
     for when, rows in zip(times, history_of(season, None).at(times, 100), strict=True):
         found = {row.evaluation: rank for row, rank in rows}
-        past = [(row.submission, row.rank) for row in rows_at(season, when) if row.rank is not None]
+        past = [(row.submission, row.rank) for row in board_at(season, when).rows() if row.rank is not None]
         submissions = dict(Evaluation.objects.filter(pk__in=found).values_list("pk", "submission"))
         assert {submissions[key]: rank for key, rank in found.items()} == dict(past), when
 

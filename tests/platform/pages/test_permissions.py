@@ -78,6 +78,8 @@ TABLE = [
     Row("round_matrix", ("digits", "2", "untargeted"), "get", (404, 404, 404, 404)),
     Row("round_matrix_csv", ("digits", "1", "targeted"), "get", EVERYONE),
     Row("round_matrix_csv", ("digits", "2", "targeted"), "get", (404, 404, 404, 404)),
+    Row("round_gallery", ("digits", "1", "untargeted"), "get", (404, 404, 404, 200)),  # its images are not released
+    Row("round_gallery", ("digits", "2", "untargeted"), "get", (404, 404, 404, 404)),
     Row("development_image", ("digits", "0"), "get", EVERYONE),
     Row("development_image", ("digits", "99"), "get", (404, 404, 404, 404)),
     Row("curves", ("digits", "model"), "get", EVERYONE),

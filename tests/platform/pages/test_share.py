@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 from django.test import Client
-from PIL import Image
+from PIL import Image, ImageDraw
 
-from accounts.models import User
+from accounts.models import Team, User
 from competitions.models import Competition, Track
 from leaderboards.models import FrozenLeaderboards
 from pages.share_picture import SharedRow, of_board, of_competition, of_round
@@ -54,3 +54,22 @@ def test_it_shows_nothing_that_a_freeze_hides_even_to_organisers(
 
 def test_a_round_that_is_not_published_names_nobody(planned: Round) -> None:
     assert of_round(planned).columns == []
+
+
+def test_a_picture_is_drawn_once_for_what_it_says(
+    client: Client, shown: dict[str, Submission], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[object] = []
+    draw = ImageDraw.Draw
+
+    def count(image: Image.Image) -> object:
+        drawn.append(image)
+        return draw(image)
+
+    monkeypatch.setattr(ImageDraw, "Draw", count)
+    first = client.get(f"{BOARD}/share.png").content
+    assert client.get(f"{BOARD}/share.png").content == first
+    assert len(drawn) == 1
+    Team.objects.update(name="The Eagles")
+    assert client.get(f"{BOARD}/share.png").content != first
+    assert len(drawn) == 2

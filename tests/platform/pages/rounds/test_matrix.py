@@ -14,7 +14,7 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import User
 from competitions.models import Competition
 from evaluation.charts.heat_colours import STEPS
-from leaderboards.models import Evaluation, FrozenLeaderboards, Snapshot
+from leaderboards.models import Evaluation, FrozenLeaderboards, Pool, Snapshot
 from leaderboards.selectors import rows_now
 from matches.models import Match
 from pages.heat_map import SMALL, Cell, HeatMap, Side
@@ -81,6 +81,19 @@ def test_a_pair_that_was_not_broken_has_no_colour(client: Client, played_match: 
     evaluation.per_opponent[0]["failures"] = 4
     evaluation.save()
     assert CELL.findall(client.get(MATRIX).content.decode())[0][0] == "hx"
+
+
+def test_a_pair_comes_from_the_newest_pool(client: Client, played_match: Match, pool: Pool) -> None:
+    newer = Evaluation.objects.get()
+    row = newer.per_opponent[0]
+    pool.places.all().delete()
+    pool.pk, pool.number = None, 2
+    pool.save()
+    pool.places.create(place=1, player=played_match.attack)
+    newer.pk, newer.pool, newer.per_opponent = None, pool, [row | {"median": 0.5}]
+    newer.save()
+    newer.matches.add(played_match)
+    assert [value for _, _, value in CELL.findall(client.get(MATRIX).content.decode())] == ["0.50"]
 
 
 def test_a_round_shows_the_pairs_that_its_outcome_uses(client: Client, play: Play) -> None:
@@ -150,7 +163,11 @@ def test_a_large_one_has_a_picture_with_every_cell_in_its_colour() -> None:
     drawn = heat_map(SMALL + 1, 2)
     assert drawn.is_large
     squares = {
-        (int(x), int(y)): colour for colour, path in drawn.areas() for x, y in re.findall(r"M(\d+) (\d+)h1v1h-1z", path)
+        (int(x) + step, int(y)): colour
+        for colour, path in drawn.areas()
+        for x, y, width, back in re.findall(r"M(\d+) (\d+)h(\d+)v1h-(\d+)z", path)
+        for step in range(int(width))
+        if width == back
     }
     assert len(squares) == 2 * (SMALL + 1)
     for y, (_, cells) in enumerate(drawn.rows()):

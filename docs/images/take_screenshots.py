@@ -1,0 +1,87 @@
+"""Take the pictures of the documentation from a running demo with a finished season (`make demo ARGS=--full`).
+
+.venv/bin/python docs/images/take_screenshots.py http://127.0.0.1:8000
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from PIL import Image
+from playwright.sync_api import Browser, FloatRect, sync_playwright
+
+HERE = Path(__file__).resolve().parent
+COMPETITION = "/competitions/digits"
+MARGIN = 24
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A page, and the part of it that the picture shows: from an element on."""
+
+    name: str
+    address: str
+    width: int = 1280
+    height: int = 800
+    scheme: Literal["light", "dark"] = "light"
+    start: str = "body"
+
+
+PICTURES = (
+    Picture("home", "/", height=1060, start="h1"),
+    Picture("leaderboard", f"{COMPETITION}/leaderboards/model", height=760, start="h1"),
+    Picture("matrix", f"{COMPETITION}/rounds/2/matrix/untargeted", height=690, scheme="dark", start="h1"),
+    Picture("round", f"{COMPETITION}/rounds/2", height=900, start="#first"),
+    Picture("gallery", f"{COMPETITION}/rounds/2/gallery/untargeted", height=860, start="#gallery"),
+    Picture("history", f"{COMPETITION}/history/model", height=830, scheme="dark", start="h1"),
+    Picture("phone", f"{COMPETITION}/leaderboards/untargeted", width=390, height=844, start=".board-frame"),
+)
+
+
+def main() -> int:
+    """Take all pictures, or those that are named."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("site", help="address of the demo")
+    parser.add_argument("names", nargs="*", help=f"which pictures: {', '.join(each.name for each in PICTURES)}")
+    given = parser.parse_args()
+    program = shutil.which("chromium")
+    if program is None:
+        parser.error("it needs Chromium: apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        for each in PICTURES:
+            if not given.names or each.name in given.names:
+                print(f"{each.name}.webp: {_take(browser, given.site, each):,} bytes")
+        browser.close()
+    return 0
+
+
+def _take(browser: Browser, site: str, picture: Picture) -> int:
+    context = browser.new_context(
+        base_url=site,
+        viewport={"width": picture.width, "height": picture.height},
+        color_scheme=picture.scheme,
+        device_scale_factor=1.5 if picture.width < 600 else 1.0,
+    )
+    page = context.new_page()
+    page.goto(picture.address)
+    page.evaluate("document.querySelectorAll('img').forEach(each => { each.loading = 'eager' })")
+    page.wait_for_load_state("networkidle")
+    box = page.locator(picture.start).first.bounding_box()
+    top = max(0.0, box["y"] - MARGIN) if box else 0.0
+    part: FloatRect = {"x": 0, "y": top, "width": picture.width, "height": picture.height}
+    taken = Image.open(io.BytesIO(page.screenshot(full_page=True, clip=part)))
+    context.close()
+    file = HERE / f"{picture.name}.webp"
+    taken.save(file, "webp", quality=82, method=6)
+    return file.stat().st_size
+
+
+if __name__ == "__main__":
+    sys.exit(main())

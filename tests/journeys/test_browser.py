@@ -1,0 +1,204 @@
+"""The public pages in a real browser: a reader's ways through a finished season, and what axe-core says of them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import pytest
+import requests
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+
+from tests.journeys.sites import MakeSite, Site, Undisturbed
+
+pytestmark = pytest.mark.timeout(600)  # the first one waits until the season is played
+
+SEEN = ("critical", "serious")
+"""The impacts of what axe-core finds that no page may have."""
+
+Scheme: TypeAlias = Literal["light", "dark"]
+
+LOOKS: tuple[tuple[int, Scheme], ...] = ((1440, "light"), (360, "dark"))
+"""Widths in pixels and colour schemes that pages are checked in."""
+
+HOME, BOARD = "/", "/competitions/small/leaderboards/untargeted"
+
+
+@pytest.fixture
+def site(make_site: MakeSite, season: Undisturbed, root: Path) -> Iterator[Site]:
+    """A copy of the finished season, with its web server alone."""
+    copy = make_site(like=season.site)
+    options = ["--bind", f"127.0.0.1:{copy.port}", "--workers", "1", "--no-control-socket"]
+    command = [sys.executable, "-m", "gunicorn", "--config", "python:config.web_server", *options]
+    with subprocess.Popen(
+        command, cwd=root, env=copy.environment, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT
+    ) as server:
+        try:
+            _wait_for(f"{copy.url}/healthz", server)
+            yield copy
+        finally:
+            server.terminate()
+
+
+def _wait_for(address: str, server: subprocess.Popen[bytes]) -> None:
+    for _ in range(600):
+        assert server.poll() is None, "the web server has ended"
+        try:
+            if requests.get(address, timeout=5).ok:
+                return
+        except requests.RequestException:
+            time.sleep(0.1)
+    raise AssertionError("the web server did not answer within a minute")
+
+
+@pytest.fixture
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium, or the one on the PATH."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    assert program is not None, "these tests need Chromium: apt-get install chromium"
+    with sync_playwright() as playwright:
+        # containers give no user namespaces to its own sandbox; the pages are the site's
+        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@contextmanager
+def opened(browser: Browser, site: Site, *, width: int = 1440, scheme: Scheme = "light") -> Iterator[Page]:
+    """A page of the site, on which no script fails and nothing breaks its policies."""
+    size: ViewportSize = {"width": width, "height": 900}
+    context = browser.new_context(base_url=site.url, viewport=size, color_scheme=scheme)
+    page = context.new_page()
+    page.set_default_timeout(30_000)
+    problems: list[str] = []
+    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    yield page
+    context.close()
+    assert not problems, problems
+
+
+def test_it_works(site: Site, browser: Browser) -> None:
+    """Read a board, compare two attacks, open the matrix and a match, follow the final to its winners and images."""
+    with opened(browser, site) as page:
+        page.goto(HOME)
+        page.get_by_role("link", name="Leaderboards").first.click()
+        page.get_by_role("link", name="Untargeted attacks").first.click()
+        rows = page.locator("table.board tbody tr:has(th[scope=row])")
+        assert rows.count() >= 2
+        for number in (0, 1):
+            rows.nth(number).get_by_role("checkbox").check()
+        page.get_by_role("button", name="Compare selected").click()
+        assert page.get_by_role("heading", name="Scores side by side").is_visible()
+        assert page.locator(".compared thead th").count() == 2
+        assert page.locator("svg[role=img]").count() >= 1
+
+        page.goto(BOARD)
+        page.get_by_role("link", name="Matrix", exact=True).click()
+        page.locator("table.heat td a").first.click()
+        assert page.get_by_role("heading", name="Result").is_visible()
+        assert "/matches/" in page.url
+
+        page.goto(HOME)
+        page.get_by_role("link", name="A small competition").first.click()
+        page.get_by_role("link", name="The final").first.click()
+        assert page.get_by_role("heading", name="Top five").is_visible()
+        assert page.locator("#bracket").is_visible()
+        page.get_by_role("link", name="Images", exact=True).click()
+        page.get_by_role("link", name="By attack").click()
+        page.locator("a[href*='amplify=25']").click()
+        shown = page.locator(".side-by-side img")
+        assert shown.count() >= 2
+        shown.first.scroll_into_view_if_needed()
+        page.wait_for_function("document.querySelector('.side-by-side img').naturalWidth > 0")
+
+
+def test_the_keyboard_is_enough(site: Site, browser: Browser) -> None:
+    with opened(browser, site) as page:
+        page.goto(HOME)
+        page.keyboard.press("Tab")
+        assert focused(page) == "Skip to the content"
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.activeElement.id") == "content"
+        page.goto(BOARD)
+        for _ in range(2):
+            tab_to(page, "input[type=checkbox]")
+            page.keyboard.press("Space")
+        assert page.locator("table.board input:checked").count() == 2
+        tab_to(page, "form.compare button")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/curves/**")
+        page.goto("/competitions/small")
+        tab_to(page, "a[href$='/leaderboards/model']")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/leaderboards/model")
+
+
+def focused(page: Page) -> str:
+    return str(page.evaluate("document.activeElement.textContent.trim()"))
+
+
+def tab_to(page: Page, selector: str) -> None:
+    """Press Tab until an element has the focus that fits, and see that a focus is visible on the way."""
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+        if page.evaluate("selector => document.activeElement.matches(selector)", selector):
+            return
+    raise AssertionError(f"the Tab key does not reach {selector}")
+
+
+def addresses(page: Page) -> list[str]:
+    """One address of each kind of public page, from the sitemap and from links."""
+    found = ["/search?q=small", "/accounts/login/"]
+    found += ["/competitions/small/matrix/untargeted", "/competitions/small/history/model"]
+    found += [f"{BOARD}?at=2026-01-02", "/competitions/small/rounds/2/gallery/untargeted"]
+    found += ["/competitions/small/rounds/2/matrix/untargeted"]
+    sitemap = page.request.get("/sitemap.xml").text()
+    kinds = set()
+    for address in re.findall(r"<loc>https?://[^/]+([^<]*)</loc>", sitemap):
+        kind = re.sub(r"^/teams/.+", "/teams/TEAM", address)
+        if kind not in kinds:
+            kinds.add(kind)
+            found.append(address)
+    for name, start in (("submissions", BOARD), ("matches", "/competitions/small/rounds/2/matrix/untargeted")):
+        page.goto(start)
+        link = page.locator(f"main a[href^='/{name}/']").first.get_attribute("href")
+        assert link
+        found.append(link)
+    return found
+
+
+def test_axe_finds_nothing_serious_and_no_page_is_wider_than_the_screen(site: Site, browser: Browser) -> None:
+    found: dict[str, list[str]] = {}
+    with opened(browser, site) as page:
+        pages = addresses(page)
+    assert len(pages) > 15
+    for width, scheme in LOOKS:
+        with opened(browser, site, width=width, scheme=scheme) as page:
+            for address in pages:
+                page.goto(address)
+                if problems := problems_of(page):
+                    found[f"{address} at {width}, {scheme}"] = problems
+    assert not found
+
+
+def problems_of(page: Page) -> list[str]:
+    """What axe-core finds on a page, and whether it is wider than the screen."""
+    problems = [
+        f"{each['id']}: {node['html']}"
+        for each in Axe().run(page).response["violations"]
+        if each["impact"] in SEEN
+        for node in each["nodes"]
+    ]
+    if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+        problems.append("it is wider than the screen")
+    return problems
