@@ -9,7 +9,7 @@ from django.test import Client
 
 from accounts.models import Team
 from competitions.models import Entry, RulesVersion
-from leaderboards.models import Evaluation, FrozenLeaderboards
+from leaderboards.models import Evaluation, FrozenLeaderboards, Pool
 from leaderboards.services import recompute
 from repositories.models import Repository
 from submissions.models import Submission
@@ -60,6 +60,17 @@ def test_scores_stand_side_by_side_in_the_order_of_the_address(
     assert row_of(page, "Rank") == ["1", "2"]
     assert row_of(page, "Score")[0] == "3.00"
     assert "not comparable" not in page
+
+
+def test_the_score_against_the_newest_pool_counts(
+    client: Client, two: tuple[Submission, Submission], pool: Pool
+) -> None:
+    newer = two[1].evaluations.get()
+    pool.pk, pool.number = None, 2
+    pool.save()
+    newer.pk, newer.pool, newer.value = None, pool, 4.0
+    newer.save()
+    assert row_of(page_of(client, *two), "Score")[1] == "4.00"
 
 
 def test_the_better_median_against_an_opponent_is_marked(client: Client, two: tuple[Submission, Submission]) -> None:
