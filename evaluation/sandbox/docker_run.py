@@ -47,6 +47,13 @@ class DockerRun(Run):
     def ended(self) -> bool:
         return self._gone.is_set()
 
+    def processor_seconds(self) -> float | None:
+        try:
+            seen: Any = self._container.stats(stream=False, one_shot=True)  # of its control group
+            return int(seen["cpu_stats"]["cpu_usage"]["total_usage"]) / 1e9
+        except (DockerException, OSError, KeyError):
+            return None
+
     def follow(self, on_output: Callable[[bytes], None]) -> None:
         self._reader = threading.Thread(target=self._read, args=(on_output,), name="player log", daemon=True)
         self._reader.start()
