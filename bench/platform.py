@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -146,13 +146,13 @@ def _bare_rate() -> float:
     return float(done.stdout)
 
 
-def _seconds(start: Any, end: Any) -> float:
+def _seconds(start: datetime, end: datetime) -> float:
     return (end - start) / timedelta(seconds=1)
 
 
 def _rate(pieces: list[Any]) -> float:
     """Images per second from the first claim to the last commit."""
-    images = sum(piece.images for piece in pieces)
+    images = sum(int(piece.images) for piece in pieces)
     return images / _seconds(pieces[0].claimed_at, pieces[-1].played_at)
 
 

@@ -10,7 +10,7 @@ from django.db.models import Sum
 from competitions.models import Competition, RulesVersion
 from competitions.services import import_competition
 from core import clock
-from matches.models import Match, Piece
+from matches.models import Match
 from matches.services import ensure_match
 from submissions.player_builds import baseline_player
 
@@ -56,10 +56,10 @@ def new_match(competition: Competition, model: str, attack: str) -> Match:
     )
 
 
-def played(match: Match) -> list[Piece]:
+def played(match: Match) -> list[Any]:
     """Return the pieces of a played match with the number of `images` that their models classified in play."""
     match.refresh_from_db()
-    pieces = list(match.pieces.annotate(images=Sum("sample_results__queries")))
+    pieces: list[Any] = list(match.pieces.annotate(images=Sum("sample_results__queries")))
     failures = [failure for piece in pieces for failure in piece.failures]
     if match.state != Match.State.PLAYED or failures:
         raise RuntimeError(f"the match was not played: {match.state} {match.fault} {failures}")

@@ -1,10 +1,12 @@
-"""Processor time of a process and of those that it started, from Linux's /proc."""
+"""Processor time of the processes of a player, from Linux's /proc and its control groups."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
+_PROC = Path("/proc")
+_GROUPS = Path("/sys/fs/cgroup")
 _FIRST, _LAST = 11, 15  # after the name: user, system, and both of the children that were waited for
 
 
@@ -48,3 +50,32 @@ def _children(pid: int) -> list[int]:
         except OSError:  # it has just ended
             continue
     return found
+
+
+def control_group_file(pid: int, container_id: str) -> Path | None:
+    """Return the file with the processor time of a container whose first process is `pid`; None if it is not in sight.
+
+    It is not where this process runs in a container itself.
+    """
+    try:
+        lines = (_PROC / str(pid) / "cgroup").read_text().splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        name = "cpuacct.usage" if "cpuacct" in controllers.split(",") else "" if controllers else "cpu.stat"
+        file = _GROUPS / controllers / path.lstrip("/") / name
+        if name and container_id in path and file.is_file():
+            return file
+    return None
+
+
+def control_group_seconds(file: Path) -> float | None:
+    """Return the processor seconds in a file of `control_group_file`; None where its control group is gone."""
+    try:
+        text = file.read_text()
+    except OSError:
+        return None
+    if file.name == "cpuacct.usage":
+        return int(text) / 1e9
+    return next((int(line.split()[1]) / 1e6 for line in text.splitlines() if line.startswith("usage_usec ")), None)

@@ -58,18 +58,22 @@ def sandbox(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.fixture
-def make(tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Model]:
-    monkeypatch.setattr(players, "MODEL_GRACE_SECONDS", 0.25)
-
-    def build(seconds: float, helper: str = "", wait: str = "") -> Model:
+def connect(tmp_path: Path, sandbox: Sandbox) -> Callable[..., SandboxedPlayer]:
+    def build(seconds: float, helper: str = "", wait: str = "", *, gpu: bool = False) -> SandboxedPlayer:
         source = textwrap.dedent(COMPUTING).format(seconds=seconds, helper=helper, wait=wait)
         image = sandbox.base_image if isinstance(sandbox, DockerSandbox) else None
         directory = None if image else tmp_path
-        player = Player("computing", Track.MODEL, ("python3", "-c", source), "digest", directory=directory, image=image)
-        connection = SandboxedPlayer(sandbox, player, Resources(memory_bytes=512 << 20))
-        return Model(connection, Track.UNTARGETED, RULES, 1.0)
+        command = ("python3", "-c", source)
+        player = Player("computing", Track.MODEL, command, "digest", directory=directory, image=image, gpu=gpu)
+        return SandboxedPlayer(sandbox, player, Resources(memory_bytes=512 << 20))
 
     return build
+
+
+@pytest.fixture
+def make(connect: Callable[..., SandboxedPlayer], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Model]:
+    monkeypatch.setattr(players, "MODEL_GRACE_SECONDS", 0.25)
+    return lambda *computing: Model(connect(*computing), Track.UNTARGETED, RULES, 1.0)
 
 
 @contextlib.contextmanager
@@ -115,3 +119,17 @@ def test_a_model_that_computes_too_long_is_too_slow(make: Callable[..., Model], 
         assert raised.value.failure.reason is Reason.TOO_SLOW
     finally:
         model.close()
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+def test_the_work_of_a_gpu_is_no_processor_time(connect: Callable[..., SandboxedPlayer], gpu: bool) -> None:
+    """A player that waits for its GPU works: it is timed by the clock."""
+    connection = connect(0.0, gpu=gpu)
+    connected, _ = connection.open(60.0)
+    try:
+        assert (connection.processor_seconds() is None) == gpu
+    finally:
+        connected.close()
+        connection.give_up()
+        connection.dismiss()
+    assert connection.processor_seconds() is None
