@@ -17,7 +17,7 @@ from evaluation.protocol import handshake
 from evaluation.protocol.channel import Channel, ChannelError, Frame, Layout
 from evaluation.referee.early_start import BackgroundEnd, EarlyStart
 from evaluation.referee.player_connection import PlayerConnection
-from evaluation.referee.processor_time import WALL_FACTOR, WaitingTime
+from evaluation.referee.processor_time import WALL_FACTOR, WALL_GRACE_FACTOR, WaitingTime
 from evaluation.referee.time_limits import MODEL_GRACE_SECONDS, TimeBank
 from gauntlet import frames
 
@@ -182,7 +182,7 @@ class Model(ConnectedPlayer):
         channel = super().channel()
         if fresh:
             self._bank = TimeBank(MODEL_GRACE_SECONDS * self.calibration)
-            self._wall = TimeBank(WALL_FACTOR * MODEL_GRACE_SECONDS * self.calibration)
+            self._wall = TimeBank(WALL_GRACE_FACTOR * MODEL_GRACE_SECONDS * self.calibration)
             self._waiting = WaitingTime(self._connection.processor_seconds)
             self._sequence = 0
             self._answered_at = None
@@ -198,7 +198,7 @@ class Model(ConnectedPlayer):
         grace = MODEL_GRACE_SECONDS * self.calibration
         granted = count * self.rules.model_seconds_per_image * self.calibration
         self._bank = TimeBank(min(self._bank.left, grace) + granted)
-        self._wall = TimeBank(min(self._wall.left, WALL_FACTOR * grace) + WALL_FACTOR * granted)
+        self._wall = TimeBank(min(self._wall.left, WALL_GRACE_FACTOR * grace) + WALL_FACTOR * granted)
         self._most = grace + granted
         self._asked_at = self._counted_until = time.monotonic()
         deadline = self._asked_at + self._bank.left

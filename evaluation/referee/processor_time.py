@@ -12,6 +12,9 @@ A host with a dozen other busy processes on two cores slows a player down seven 
 without computing, and would hold a worker.
 """
 
+WALL_GRACE_FACTOR = 3.0
+"""The same for the grace of a model: one that hangs is stopped after three times as long."""
+
 
 class WaitingTime:
     """The time in which one running player was asked and did not compute, because the host was busy or it slept."""

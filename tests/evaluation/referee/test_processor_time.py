@@ -70,6 +70,7 @@ def test_a_model_that_computes_all_the_time_is_slow_by_the_clock(make: Any, mete
 
 def test_a_model_that_sleeps_is_stopped_by_the_clock(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(players, "WALL_FACTOR", 2.0)
+    monkeypatch.setattr(players, "WALL_GRACE_FACTOR", 1.0)
     model = make(lambda: 0.0)
     with pytest.raises(PlayerFailedError) as raised:
         model.classify(PIXELS, 1)
