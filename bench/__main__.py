@@ -11,7 +11,7 @@ from bench.interleaved import say
 from bench.programs import NotAvailableError
 from bench.report import Section, machine, write_generated, write_sections
 
-NAMES = ("chain", "lockstep", "sandboxes", "memory", "leaderboard", "pages", "pushes", "rounds")
+NAMES = ("chain", "lockstep", "sandboxes", "memory", "leaderboard", "pages", "pushes", "rounds", "platform")
 
 
 def main() -> int:

@@ -63,6 +63,9 @@ class ProgramPlayer(PlayerConnection):
     def give_up(self) -> None:
         """Do nothing: no instance is started early here."""
 
+    def processor_seconds(self) -> float | None:
+        return None
+
     def another(self) -> ProgramPlayer:
         return ProgramPlayer(self._program, self._stdin, self._cpu)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import socket
 import struct
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -61,50 +61,68 @@ class Channel:
         # blocking calls with a kernel time-out: one system call per frame instead of two with a Python time-out
         connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, tick)
         connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, tick)
+        # room for a whole frame: the sender need not wait for the reader
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, frames.SEND_BUFFER)
         self._buffer = bytearray(frames.HEADER.size + max_payload)
         self._view = memoryview(self._buffer)
 
-    def receive(self, due: Mapping[int, Layout], deadline: float) -> Frame:
+    def receive(
+        self, due: Mapping[int, Layout], deadline: float, *, extend: Callable[[], float] | None = None
+    ) -> Frame:
         """Return the next whole frame before `deadline` (`time.monotonic()`). Raise `ChannelError`.
 
-        One call reads up to a full buffer: peers only answer, so bytes after the frame break the protocol.
+        `extend` returns a later deadline, if there is one; it is called when the last one has passed.
+        The first call reads up to a full buffer: peers only answer, so bytes after the frame break the protocol.
         """
         head = frames.HEADER.size
         got = 0
-        need = head
-        while got < need:
-            got += self._read(got, deadline)
-            if need == head and got >= head:
-                length, kind, count, sequence = frames.HEADER.unpack_from(self._buffer)
-                layout = due.get(kind)
-                if layout is None:
-                    raise ChannelError(Reason.BAD_TYPE, f"type {kind}, expected {' or '.join(map(str, sorted(due)))}")
-                low, high, fixed, each = layout
-                if not low <= count <= high:
-                    raise ChannelError(Reason.BAD_COUNT, f"count {count}, allowed: {low} to {high}")
-                if length != fixed + count * each:
-                    raise ChannelError(Reason.BAD_LENGTH, f"payload of {length} bytes, {fixed + count * each} expected")
-                need = head + length
+        while got < head:
+            got += self._read(self._view[got:], got)
+            if time.monotonic() > deadline:
+                deadline = _extended(extend, f"{got} bytes of a frame arrived in time")
+        length, kind, count, sequence = frames.HEADER.unpack_from(self._buffer)
+        layout = due.get(kind)
+        if layout is None:
+            raise ChannelError(Reason.BAD_TYPE, f"type {kind}, expected {' or '.join(map(str, sorted(due)))}")
+        low, high, fixed, each = layout
+        if not low <= count <= high:
+            raise ChannelError(Reason.BAD_COUNT, f"count {count}, allowed: {low} to {high}")
+        if length != fixed + count * each:
+            raise ChannelError(Reason.BAD_LENGTH, f"payload of {length} bytes, {fixed + count * each} expected")
+        need = head + length
+        while got < need:  # the kernel waits for the rest: Python would wake up for every few kilobytes
+            got += self._read(self._view[got:need], got, socket.MSG_WAITALL)
+            if time.monotonic() > deadline:
+                deadline = _extended(extend, f"{got} bytes of a frame arrived in time")
         if got > need:
             raise ChannelError(Reason.UNEXPECTED_BYTES, f"{got - need} bytes after the frame")
         return Frame(kind, count, sequence, self._view[head:need])
 
-    def _read(self, got: int, deadline: float) -> int:
-        """Read some bytes after the first `got`. Return their number."""
+    def _read(self, into: memoryview, got: int, flags: int = 0) -> int:
+        """Read some bytes of a frame of which `got` have arrived. Return their number."""
         try:
-            count = self._socket.recv_into(self._view[got:])
+            count = self._socket.recv_into(into, 0, flags)
         except BlockingIOError:
             count = -1
         except OSError as error:
             raise ChannelError(Reason.DISCONNECTED, error.strerror or "") from None
         if count == 0:
             raise ChannelError(Reason.DISCONNECTED, "within a frame" if got else "")
-        if time.monotonic() > deadline:
-            raise ChannelError(Reason.TOO_SLOW, f"{got + max(count, 0)} bytes of a frame arrived in time")
         return max(count, 0)
 
-    def send(self, kind: int, count: int, sequence: int, *parts: memoryview | bytes, deadline: float) -> None:
-        """Send one whole frame with the payload `parts`, views of bytes, before `deadline`. Raise `ChannelError`."""
+    def send(
+        self,
+        kind: int,
+        count: int,
+        sequence: int,
+        *parts: memoryview | bytes,
+        deadline: float,
+        extend: Callable[[], float] | None = None,
+    ) -> None:
+        """Send one whole frame with the payload `parts`, views of bytes, before `deadline`. Raise `ChannelError`.
+
+        `extend` as in `receive`.
+        """
         size = sum(map(len, parts))
         pending: list[memoryview | bytes] = [frames.HEADER.pack(size, kind, count, sequence), *parts]
         while pending:
@@ -121,7 +139,7 @@ class Channel:
             if pending:
                 pending[0] = memoryview(pending[0])[sent:]
                 if time.monotonic() > deadline:
-                    raise ChannelError(Reason.TOO_SLOW, "it did not read the frame sent to it")
+                    deadline = _extended(extend, "it did not read the frame sent to it")
 
     def reject(self, text: str) -> None:
         """Send the peer the reason for the rejection, if it still reads, and close."""
@@ -138,3 +156,11 @@ class Channel:
     def close(self) -> None:
         """Close the connection. Safe to call twice."""
         self._socket.close()
+
+
+def _extended(extend: Callable[[], float] | None, seen: str) -> float:
+    """Return the later deadline, or raise `ChannelError` where there is none."""
+    deadline = extend() if extend is not None else 0.0
+    if time.monotonic() > deadline:
+        raise ChannelError(Reason.TOO_SLOW, seen)
+    return deadline

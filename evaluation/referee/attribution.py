@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evaluation.domain.images import Image, Images, grey_image
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.domain.images import GREY, Image, Images
 from evaluation.domain.samples import Sample
 from evaluation.referee.pixel_differences import PixelDifferences
 
@@ -30,18 +33,16 @@ class Attribution:
 
     def __init__(self, samples: Sequence[Sample], differences: PixelDifferences) -> None:
         self._differences = differences
-        self._reach: dict[int, float] = {}
+        numbers = [sample.number for sample in samples]
+        grey = np.full_like(differences.clean, GREY)
+        self._reaches = REACH**2 * differences.squared(numbers, grey)
+        self._reach = dict(zip(numbers, self._reaches.tolist(), strict=True))
         self._others: dict[int, list[tuple[float, int]]] = {}
         for sample in samples:
-            grey = grey_image(differences.shape)
-            self._reach[sample.number] = REACH**2 * differences.squared(sample.number, grey.reshape(-1))
-        for sample in samples:
-            gaps = [
-                (differences.squared(other.number, sample.image.reshape(-1)), other.number)
-                for other in samples
-                if other is not sample
-            ]
-            self._others[sample.number] = sorted(gaps)
+            image = np.tile(sample.image.reshape(-1), (len(numbers), 1))
+            gaps = zip(differences.squared(numbers, image).tolist(), numbers, strict=True)
+            self._others[sample.number] = sorted((gap, number) for gap, number in gaps if number != sample.number)
+        self._nearest_gap = {number: others[0][0] for number, others in self._others.items() if others}
 
     def owners(self, numbers: Sequence[int], images: Images, squared: Sequence[float]) -> list[int]:
         """Return for each image the number of the sample that pays for it.
@@ -49,14 +50,36 @@ class Attribution:
         `images` is uint8 (n, bytes of an image), `numbers` are the samples that the attack named, and `squared` the
         squared distances to their clean images. Where several samples are equally near, the named one pays.
         """
-        return [self._owner(number, images[index], squared[index]) for index, number in enumerate(numbers)]
+        owners = list(numbers)
+        # 1. by the triangle inequality, no other sample is near enough to an image that is this near to its own
+        nearest_gap = self._nearest_gap
+        unclear = [
+            index
+            for index, number in enumerate(numbers)
+            if number in nearest_gap and nearest_gap[number] < (1 + CLOSER) ** 2 * squared[index]
+        ]
+        if not unclear:
+            return owners
+        # 2. a lower bound of its distance tells that most samples are too far away
+        named = [numbers[index] for index in unclear]
+        nearer = CLOSER**2 * np.array([squared[index] for index in unclear])
+        limits = np.minimum(nearer[:, np.newaxis], self._reaches)
+        limits[range(len(named)), [self._differences.columns[number] for number in named]] = 0.0
+        possible = self._differences.bounds(images if len(unclear) == len(images) else images[unclear], limits) < limits
+        # 3. exact distances decide about the others
+        for place in np.flatnonzero(possible.any(axis=1)).tolist():
+            index = unclear[place]
+            owners[index] = self._owner(named[place], images[index], squared[index], possible[place])
+        return owners
 
-    def _owner(self, named: int, image: Image, squared: float) -> int:
+    def _owner(self, named: int, image: Image, squared: float, possible: NDArray[np.bool_]) -> int:
         owner, least = named, CLOSER**2 * squared
         for gap, other in self._others[named]:
             if gap >= (1 + CLOSER) ** 2 * squared:
-                break  # by the triangle inequality neither this sample nor a later one is near enough
-            distance = self._differences.squared(other, image)
+                break  # neither this sample nor a later one is near enough
+            if not possible[self._differences.columns[other]]:
+                continue
+            distance = float(self._differences.squared([other], image[np.newaxis])[0])
             if distance < least and distance < self._reach[other]:
                 owner, least = other, distance
         return owner

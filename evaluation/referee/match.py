@@ -9,7 +9,8 @@ from evaluation.domain.players import Side, Track
 from evaluation.domain.results import AuditReport, Failure, PieceResult, Reason, sum_reports
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
-from evaluation.referee.piece import MatchContext, Piece
+from evaluation.referee.exchange import MatchContext
+from evaluation.referee.piece import Piece
 from evaluation.referee.player_connection import PlayerConnection
 from evaluation.referee.players import ConnectedPlayer, Model
 from evaluation.referee.seeds import derive_seed
@@ -91,9 +92,8 @@ class Match:
 
     @property
     def model_seconds_per_image(self) -> float:
-        """The model's mean seconds for an image, transport included; 0 where it was never asked."""
-        model = self._table.model
-        return model.seconds / model.images if model.images else 0.0
+        """The model's mean processor seconds for an image, by the clock on a GPU; 0 where it was never asked."""
+        return self._table.model.seconds_per_image
 
     @property
     def failures(self) -> tuple[Failure, ...]:

@@ -1,37 +1,40 @@
-"""Exact squared distances between images and the clean images of a piece."""
+"""Exact squared distances between images and the clean images of a piece, and lower bounds of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evaluation.domain.images import Image, Images, ImageShape
+from evaluation.domain.images import Images, ImageShape
 from evaluation.domain.samples import Sample
+from evaluation.referee.compiled_distances import CompiledDistances, load
+from evaluation.referee.numpy_distances import NumpyDistances
 
-_STRETCH = 256
-"""Number of bytes whose squared differences sum up to less than 2^24, which single precision holds exactly."""
+_LIBRARY = load()
 
 
 class PixelDifferences:
-    """The clean images of a piece, with the memory needed to compare images with them."""
+    """The clean images of a piece, by the numbers of their samples."""
 
     def __init__(self, samples: Sequence[Sample], shape: ImageShape) -> None:
-        self.shape = shape
-        self._clean = {sample.number: sample.image.ravel().astype(np.float32) for sample in samples}
-        size = shape.size
-        self._stretches = np.zeros((-(-size // _STRETCH), _STRETCH), np.float32)
-        self._difference = self._stretches.reshape(-1)[:size]
+        self.columns = {sample.number: column for column, sample in enumerate(samples)}
+        self.clean: Images = np.array([s.image for s in samples], np.uint8).reshape(len(samples), shape.size)
+        self._distances = CompiledDistances(self.clean, _LIBRARY) if _LIBRARY else NumpyDistances(self.clean)
 
-    def squared(self, number: int, image: Image) -> float:
-        """Return the squared L2 distance of `image` (bytes of an image,) to a sample's clean image, in (1/255)^2.
+    def squared(self, numbers: Sequence[int], images: Images) -> NDArray[np.float64]:
+        """Return the squared L2 distances of `images` to clean images, in (1/255)^2: float64 (n,).
 
-        The result is exact: all sums are of integers.
+        `images` is uint8 (n, bytes of an image), each compared with the sample at its place in `numbers`. The results
+        are exact: all sums are of integers.
         """
-        np.subtract(image, self._clean[number], out=self._difference)
-        sums = np.vecdot(self._stretches, self._stretches)
-        return float(sums.sum(dtype=np.float64))
+        columns = self.columns
+        return self._distances.squared(images, [columns[number] for number in numbers])
 
-    def squared_of(self, numbers: Sequence[int], images: Images) -> list[float]:
-        """Return the same for `images` (n, bytes of an image), each against the sample at its place in `numbers`."""
-        return [self.squared(number, image) for number, image in zip(numbers, images, strict=True)]
+    def bounds(self, images: Images, limits: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return for each of `images` a lower bound of its squared distance to each clean image: (images, samples).
+
+        `limits` has the same shape: bounds of this size and more need not be exact.
+        """
+        return self._distances.bounds(images, limits)

@@ -50,5 +50,12 @@ class PlayerConnection(ABC):
         """
 
     @abstractmethod
+    def processor_seconds(self) -> float | None:
+        """Return the processor seconds of all processes of the running player so far.
+
+        It is None where the host cannot tell, or where they do not measure its work: on a GPU.
+        """
+
+    @abstractmethod
     def another(self) -> PlayerConnection:
         """Return another connection for the same player, which starts instances that are just as fresh."""

@@ -17,6 +17,7 @@ from evaluation.protocol import handshake
 from evaluation.protocol.channel import Channel, ChannelError, Frame, Layout
 from evaluation.referee.early_start import BackgroundEnd, EarlyStart
 from evaluation.referee.player_connection import PlayerConnection
+from evaluation.referee.processor_time import WALL_FACTOR, WALL_GRACE_FACTOR, WaitingTime
 from evaluation.referee.time_limits import MODEL_GRACE_SECONDS, TimeBank
 from gauntlet import frames
 
@@ -168,7 +169,11 @@ class Model(ConnectedPlayer):
         self.images = 0
         self._sequence = 0
         self._bank = TimeBank(0.0)
+        self._wall = TimeBank(0.0)
+        self._waiting = WaitingTime(connection.processor_seconds)
         self._asked_at = 0.0
+        self._counted_until = 0.0
+        self._most = 0.0
         self._answered_at: float | None = None
         self._pauses: deque[float] = deque(maxlen=_PAUSES)
 
@@ -177,6 +182,8 @@ class Model(ConnectedPlayer):
         channel = super().channel()
         if fresh:
             self._bank = TimeBank(MODEL_GRACE_SECONDS * self.calibration)
+            self._wall = TimeBank(WALL_GRACE_FACTOR * MODEL_GRACE_SECONDS * self.calibration)
+            self._waiting = WaitingTime(self._connection.processor_seconds)
             self._sequence = 0
             self._answered_at = None
         return channel
@@ -188,13 +195,15 @@ class Model(ConnectedPlayer):
             self._pauses.append(time.monotonic() - self._answered_at)
         self._sequence += 1
         # unused time is not saved up: a fast model that hangs must not hold a worker for hours
-        self._bank = TimeBank(
-            min(self._bank.left, MODEL_GRACE_SECONDS * self.calibration)
-            + count * self.rules.model_seconds_per_image * self.calibration
-        )
-        self._asked_at = time.monotonic()
+        grace = MODEL_GRACE_SECONDS * self.calibration
+        granted = count * self.rules.model_seconds_per_image * self.calibration
+        self._bank = TimeBank(min(self._bank.left, grace) + granted)
+        self._wall = TimeBank(min(self._wall.left, WALL_GRACE_FACTOR * grace) + WALL_FACTOR * granted)
+        self._most = grace + granted
+        self._asked_at = self._counted_until = time.monotonic()
+        deadline = self._asked_at + self._bank.left
         try:
-            channel.send(frames.PREDICT, count, self._sequence, pixels, deadline=self._asked_at + self._bank.left)
+            channel.send(frames.PREDICT, count, self._sequence, pixels, deadline=deadline, extend=self._extend)
         except ChannelError as error:
             raise self.fail(error) from None
 
@@ -203,7 +212,8 @@ class Model(ConnectedPlayer):
         if self._channel is None:
             raise Fault("labels were read from a model that was not asked")
         try:
-            reply = self._channel.receive(_LABELS_DUE, self._asked_at + self._bank.left)
+            deadline = self._asked_at + min(self._bank.left, self._wall.left)
+            reply = self._channel.receive(_LABELS_DUE, deadline, extend=self._extend)
             self._check(reply, count)
         except ChannelError as error:
             raise self.fail(error) from None
@@ -211,12 +221,37 @@ class Model(ConnectedPlayer):
             self._answered_at = time.monotonic()
             spent = self._answered_at - self._asked_at
             self._bank.used += spent
+            self._wall.used += spent
+            self._waiting.add(self._answered_at - self._counted_until)
             self.seconds += spent
             self.images += count
         labels = list(struct.unpack(f"<{count}h", reply.payload))
         if min(labels) < 0 or max(labels) >= self.rules.classes:
             return [label if 0 <= label < self.rules.classes else frames.UNCLASSIFIED for label in labels]
         return labels
+
+    def _extend(self) -> float:
+        """Return the deadline of the current question without the time in which the model did not compute."""
+        self._return_waiting_time(self._counted_until)
+        self._counted_until = now = time.monotonic()
+        return min(self._asked_at + min(self._bank.left, self._wall.left), now + self._most)
+
+    def _return_waiting_time(self, asked_since: float | None = None) -> None:
+        waited = self._waiting.take(asked_since)
+        self._bank.allowed += waited
+        self.seconds -= waited
+
+    def renew(self) -> None:
+        if self._channel is not None:
+            self._return_waiting_time()
+        super().renew()
+
+    @property
+    def seconds_per_image(self) -> float:
+        """The mean processor seconds of an image; by the clock where the host cannot tell. 0 if it was never asked."""
+        if self._channel is not None:
+            self._return_waiting_time()
+        return self.seconds / self.images if self.images else 0.0
 
     def _check(self, reply: Frame, count: int) -> None:
         if reply.count != count:

@@ -54,5 +54,8 @@ class InProcessPlayer(PlayerConnection):
     def give_up(self) -> None:
         """Do nothing: `open` never waits."""
 
+    def processor_seconds(self) -> float | None:
+        return None  # its threads are those of the referee
+
     def another(self) -> InProcessPlayer:
         return type(self)(self._serve, self._openings)

@@ -83,6 +83,10 @@ class SandboxedPlayer(PlayerConnection):
     def give_up(self) -> None:
         self._given_up.set()
 
+    def processor_seconds(self) -> float | None:
+        run = self._run
+        return None if run is None or self._player.gpu else run.processor_seconds()
+
     def another(self) -> SandboxedPlayer:
         connection = SandboxedPlayer(self._sandbox, self._player, self._resources, self._on_log)
         connection.logs = self.logs

@@ -70,6 +70,10 @@ class Run(ABC):
         """Return True if its main process is gone. Cheap; never blocks."""
 
     @abstractmethod
+    def processor_seconds(self) -> float | None:
+        """Return the processor seconds of all its processes so far, also ended ones; None if the host cannot tell."""
+
+    @abstractmethod
     def follow(self, on_output: Callable[[bytes], None]) -> None:
         """Pass all of its output to `on_output` from the start, as it appears, on a separate thread.
 

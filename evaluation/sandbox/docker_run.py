@@ -6,6 +6,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docker.errors import APIError, DockerException, NotFound
@@ -13,6 +14,7 @@ from docker.errors import APIError, DockerException, NotFound
 from evaluation.domain.errors import Fault
 from evaluation.sandbox.base import Ending, Run
 from evaluation.sandbox.host_memory import HostMemory
+from evaluation.sandbox.processor_time import control_group_file, control_group_seconds
 
 if TYPE_CHECKING:
     from docker.models.containers import Container
@@ -33,6 +35,8 @@ class DockerRun(Run):
         self._memory = memory
         self._left = left
         self._lost = False
+        self._group: Path | None = None
+        self._looked_for_group = False
         self._gone = threading.Event()
         self._ending: Ending | None = None
         self._watcher = threading.Thread(target=self._watch, name="player watch", daemon=True)
@@ -46,6 +50,19 @@ class DockerRun(Run):
 
     def ended(self) -> bool:
         return self._gone.is_set()
+
+    def processor_seconds(self) -> float | None:
+        try:
+            if not self._looked_for_group:
+                self._looked_for_group = True
+                self._container.reload()
+                self._group = control_group_file(self._container.attrs["State"]["Pid"], self.container_id)
+            if self._group is not None:
+                return control_group_seconds(self._group)
+            seen: Any = self._container.stats(stream=False, one_shot=True)  # the same figure, up to a second later
+            return int(seen["cpu_stats"]["cpu_usage"]["total_usage"]) / 1e9
+        except (DockerException, OSError, KeyError):
+            return None
 
     def follow(self, on_output: Callable[[bytes], None]) -> None:
         self._reader = threading.Thread(target=self._read, args=(on_output,), name="player log", daemon=True)

@@ -33,6 +33,7 @@ from evaluation.sandbox.log_tail import LogTail
 from evaluation.sandbox.player_environment import player_environment
 from evaluation.sandbox.process_guards import examine_process
 from evaluation.sandbox.process_register import MARK, Entry, sweep_register
+from evaluation.sandbox.processor_time import processor_seconds
 from evaluation.sandbox.sdk_tree import sdk_digest, write_sdk_tree
 from evaluation.sandbox.state_directory import state_directory
 
@@ -178,6 +179,9 @@ class ProcessRun(Run):
 
     def ended(self) -> bool:
         return self._process.poll() is not None
+
+    def processor_seconds(self) -> float | None:
+        return processor_seconds(self._process.pid)
 
     def follow(self, on_output: Callable[[bytes], None]) -> None:
         self._log.follow(on_output)

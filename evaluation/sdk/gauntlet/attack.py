@@ -1,24 +1,25 @@
 """Serve an attack: one function per sample, all samples of a piece in lock-step.
 
-Each sample's function runs in a thread of its own, but strictly one at a time and in the order of the samples. When
-every one of them waits for labels, the questions of all travel to the referee as one frame. So a network sees
-batches although the attack is written for one image, and a run gives the same result every time.
+When the function of every sample waits for labels (`gauntlet.lanes`), the questions of all travel to the referee as
+one frame. So a network sees batches although the attack is written for one image, and a run gives the same result
+every time.
 """
 
 from __future__ import annotations
 
 import random
 import socket
+import struct
 import sys
-import threading
-import traceback
-from typing import Any, Callable, List, Optional, Tuple
+from functools import partial
+from typing import Any, Callable, List, Optional
 
 import numpy as np
 
 from gauntlet import frames
 from gauntlet.connection import Connection, Frame
-from gauntlet.handle import BudgetExhausted, Clock, ModelHandle
+from gauntlet.handle import Clock, ModelHandle
+from gauntlet.lanes import Lane, Lanes
 
 Attack = Callable[..., Any]
 
@@ -40,53 +41,6 @@ def serve_attack(attack: Attack, *, connected: Optional[socket.socket] = None) -
     connection.close()
 
 
-class _Lane:
-    """One sample's function in its thread; `resume` runs it until it asks something or is done."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.question: Any = None
-        self.labels: List[int] = []
-        self.left = 0
-        self.status = frames.STATUS_DONE
-        self.stopped_by: Optional[BaseException] = None
-        self._go = threading.Lock()
-        self._parked = threading.Lock()
-        self._go.acquire()
-        self._parked.acquire()
-        self._thread: Optional[threading.Thread] = None
-
-    def start(self, work: Callable[[], None]) -> None:
-        def body() -> None:
-            self._go.acquire()
-            try:
-                work()
-            except BudgetExhausted:
-                pass
-            except Exception:
-                traceback.print_exc()
-                self.status = frames.STATUS_RAISED
-            except BaseException as stop:
-                self.stopped_by = stop
-            self.question = None
-            self._parked.release()
-
-        self._thread = threading.Thread(target=body, daemon=True)
-        self._thread.start()
-
-    def resume(self) -> None:
-        self._go.release()
-        self._parked.acquire()
-        if self.stopped_by is not None:
-            raise self.stopped_by
-
-    def ask(self, images: Any) -> Tuple[List[int], int]:
-        self.question, self.labels = images, []
-        self._parked.release()
-        self._go.acquire()
-        return self.labels, self.left
-
-
 class _Piece:
     """The samples of one PIECE frame."""
 
@@ -96,37 +50,33 @@ class _Piece:
         self._sequence = sequence
         self._seed, milliseconds, _ = frames.PIECE_PAYLOAD.unpack_from(frame.payload)
         self._clock = Clock(milliseconds / 1000)
+        self._lanes = Lanes(self._ask)
         offset = frames.PIECE_PAYLOAD.size
         self._samples = [
             frames.PIECE_SAMPLE.unpack_from(frame.payload, offset + i * frames.PIECE_SAMPLE.size)
             for i in range(frame.count)
         ]
         offset += frame.count * frames.PIECE_SAMPLE.size
-        self._images = np.frombuffer(frame.payload, np.uint8, offset=offset).reshape((frame.count, *welcome.shape))
+        images = np.frombuffer(frame.payload, np.uint8, offset=offset)
+        self._images = images.reshape((frame.count, *welcome.shape)).copy()
 
     def play(self, attack: Attack) -> int:
         """Run `attack` on every sample, send FINISH, and give the last sequence number used."""
         self._seed_libraries()
         lanes = [self._lane(attack, index) for index in range(len(self._samples))]
-        waiting = lanes
-        while waiting:
-            for lane in waiting:
-                lane.resume()
-            waiting = [lane for lane in waiting if lane.question is not None]
-            if waiting:
-                self._ask(waiting)
+        self._lanes.run()
         statuses = b"".join(frames.FINISH_SAMPLE.pack(lane.number, lane.status) for lane in lanes)
         self._sequence += 1
         self._connection.send(frames.FINISH, len(lanes), self._sequence, statuses)
         return self._sequence
 
-    def _lane(self, attack: Attack, index: int) -> _Lane:
+    def _lane(self, attack: Attack, index: int) -> Lane:
         number, label, target, _ = self._samples[index]
         welcome = self._connection.welcome
-        lane = _Lane(number)
+        lane = Lane(number)
         image = self._images[index]
         handle = ModelHandle(
-            lane.ask,
+            partial(self._lanes.ask, lane),
             image=image,
             label=label if label >= 0 else None,
             target=target if target >= 0 else None,
@@ -141,24 +91,32 @@ class _Piece:
             if answer is not None and not handle.knows(answer):
                 handle(answer)
 
-        lane.start(work)
+        self._lanes.add(lane, work)
         return lane
 
-    def _ask(self, lanes: List[_Lane]) -> None:
+    def _ask(self, lanes: List[Lane]) -> None:
         """Send the questions of all lanes, at most `max_count` images a frame, and hand the labels back."""
-        numbers = np.concatenate([np.full(len(lane.question), lane.number, "<u2") for lane in lanes])
-        images = np.concatenate([lane.question for lane in lanes])
+        numbers: List[int] = []
+        images: List[Any] = []
+        for lane in lanes:
+            numbers += [lane.number] * len(lane.question)
+            images += lane.question
         labels: List[int] = []
         left: List[int] = []
         self._clock.stop()
         step = self._connection.welcome.max_count
         for start in range(0, len(images), step):
             part = images[start : start + step]
+            count = len(part)
             self._sequence += 1
-            self._connection.send(frames.QUERY, len(part), self._sequence, numbers[start : start + step], part)
-            reply = self._connection.receive()
-            labels += np.frombuffer(reply.payload, "<i2", reply.count).tolist()
-            left += np.frombuffer(reply.payload, "<u4", reply.count, offset=2 * reply.count).tolist()
+            named = struct.pack("<{}H".format(count), *numbers[start : start + step])
+            self._connection.send(frames.QUERY, count, self._sequence, named, *part)
+            frame = self._connection.receive()
+            if frame.type == frames.BYE:
+                raise SystemExit(0)
+            answer = frame.payload
+            labels += struct.unpack_from("<{}h".format(count), answer)
+            left += struct.unpack_from("<{}I".format(count), answer, 2 * count)
         self._clock.go_on()
         position = 0
         for lane in lanes:

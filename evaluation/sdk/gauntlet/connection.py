@@ -10,6 +10,9 @@ from typing import Any, List, NamedTuple, Optional, Tuple
 
 from gauntlet import frames
 
+_FIRST_BUFFER = 1 << 16
+"""Bytes of the buffer for frames at the start; it grows to the longest frame."""
+
 
 class Welcome(NamedTuple):
     """What the referee says of the match. `shape` is (height, width, channels); `budget` queries for each sample."""
@@ -23,12 +26,12 @@ class Welcome(NamedTuple):
 
 @dataclass
 class Frame:
-    """One frame that arrived."""
+    """One frame that arrived. `payload` is a view of the connection's buffer, valid until the next `receive`."""
 
     type: int
     count: int
     sequence: int
-    payload: bytearray
+    payload: memoryview
 
 
 class Connection:
@@ -37,6 +40,9 @@ class Connection:
     def __init__(self, role: int, connected: Optional[socket.socket] = None) -> None:
         """Connect to the referee at $GAUNTLET_SOCKET, or use a socket that is `connected` already."""
         self._socket = connected if connected is not None else _dial()
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, frames.SEND_BUFFER)
+        self._view = memoryview(bytearray(_FIRST_BUFFER))
+        self._begin = self._end = 0  # bytes of the next frame in the buffer
         self.send(frames.HELLO, 0, 0, frames.HELLO_PAYLOAD.pack(frames.MAGIC, frames.VERSION, role))
         frame = self.receive()
         if frame.type != frames.WELCOME:
@@ -50,45 +56,55 @@ class Connection:
 
         Ends the process when the referee is gone, with its last words where it left some.
         """
-        views = [memoryview(part).cast("B") for part in parts if len(part)]
-        header = frames.HEADER.pack(sum(map(len, views)), kind, count, sequence)
+        views = [memoryview(part) for part in parts if len(part)]
+        size = sum([view.nbytes for view in views])
+        header = frames.HEADER.pack(size, kind, count, sequence)
         try:
-            self._send_all([memoryview(header), *views])
+            sent = self._socket.sendmsg([header, *views])
+            if sent < len(header) + size:
+                self._send_rest([memoryview(header), *views], sent)
         except (BrokenPipeError, ConnectionResetError):
             while True:
                 self.receive()
 
-    def _send_all(self, views: List[memoryview]) -> None:
-        sent = self._socket.sendmsg(views)
+    def _send_rest(self, views: List[memoryview], sent: int) -> None:
         for view in views:
-            if sent >= len(view):
-                sent -= len(view)
-                continue
-            self._socket.sendall(view[sent:])
-            sent = 0
+            if sent < view.nbytes:
+                self._socket.sendall(view.cast("B")[sent:])
+            sent = max(0, sent - view.nbytes)
 
     def receive(self) -> Frame:
         """Wait for the next frame. Ends the process quietly when the referee is gone: the match is over then."""
-        length, kind, count, sequence = frames.HEADER.unpack(self._exactly(frames.HEADER.size))
-        payload = self._exactly(length)
+        # what arrived of this frame together with the last one
+        got = self._end - self._begin
+        self._view[:got] = self._view[self._begin : self._end]
+        self._begin, self._end = 0, got
+        head = frames.HEADER.size
+        while got < head:
+            got += self._read(self._view[got:])
+        length, kind, count, sequence = frames.HEADER.unpack_from(self._view)
+        need = head + length
+        if need > len(self._view):
+            longer = memoryview(bytearray(need))
+            longer[:got] = self._view[:got]
+            self._view = longer
+        while got < need:
+            got += self._read(self._view[got:need], socket.MSG_WAITALL)
+        self._begin, self._end = need, got
+        payload = self._view[head:need]
         if kind == frames.REJECTED:
-            raise SystemExit("the referee closed the connection: " + payload.decode("ascii", "replace"))
+            raise SystemExit("the referee closed the connection: " + bytes(payload).decode("ascii", "replace"))
         return Frame(kind, count, sequence, payload)
 
-    def _exactly(self, size: int) -> bytearray:
-        buffer = bytearray(size)
-        view = memoryview(buffer)
-        got = 0
-        while got < size:
-            try:
-                count = self._socket.recv_into(view[got:], size - got, socket.MSG_WAITALL)
-            except ConnectionResetError:
-                count = 0
-            if count == 0:
-                print("gauntlet: the referee has gone; ending", file=sys.stderr)
-                raise SystemExit(0)
-            got += count
-        return buffer
+    def _read(self, into: memoryview, flags: int = 0) -> int:
+        try:
+            count = self._socket.recv_into(into, 0, flags)
+        except ConnectionResetError:
+            count = 0
+        if count == 0:
+            print("gauntlet: the referee has gone; ending", file=sys.stderr)
+            raise SystemExit(0)
+        return count
 
     def close(self) -> None:
         """Close the connection."""

@@ -17,6 +17,9 @@ HEADER = struct.Struct("<IHHQ")
 MAX_COUNT = 64
 """The most images of one frame."""
 
+SEND_BUFFER = 1 << 20
+"""Bytes that both ends ask the kernel to keep for the reader; it may keep fewer."""
+
 # player -> referee
 HELLO = 1
 """The player is set up. Payload: `HELLO_PAYLOAD`; count 0, sequence 0."""

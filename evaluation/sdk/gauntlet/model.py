@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import struct
-from typing import Any, Callable, Optional
+from typing import Any, Callable, List, Optional
 
 import numpy as np
 
@@ -17,6 +17,7 @@ def serve_model(predict: Callable[[Any], Any], *, connected: Optional[socket.soc
 
     `predict` takes uint8 (n, height, width, 3), n from 1 to 64, and returns n integer labels. It must be a pure
     function of each image by itself: no state, no randomness, no look at the rest of the batch; this is audited.
+    The array is valid during the call: the next images are written into the same memory.
     Load weights before calling: set-up time counts until then. An exception from `predict` ends the process.
     """
     connection = Connection(frames.ROLE_MODEL, connected)
@@ -33,8 +34,14 @@ def serve_model(predict: Callable[[Any], Any], *, connected: Optional[socket.soc
                     labels.dtype, labels.shape, frame.count
                 )
             )
-        # what int16 cannot hold is no valid label either way; clipping keeps it invalid instead of wrapping round
-        clipped = [min(max(label, -1), 32767) for label in labels.tolist()]
-        encoded = struct.pack("<{}h".format(frame.count), *clipped)
-        connection.send(frames.LABELS, frame.count, frame.sequence, encoded)
+        connection.send(frames.LABELS, frame.count, frame.sequence, _encode(labels.tolist()))
     connection.close()
+
+
+def _encode(labels: List[int]) -> bytes:
+    layout = "<{}h".format(len(labels))
+    try:
+        return struct.pack(layout, *labels)
+    except struct.error:
+        # what int16 cannot hold is no valid label either way; clipping keeps it invalid instead of wrapping round
+        return struct.pack(layout, *[min(max(label, -1), 32767) for label in labels])

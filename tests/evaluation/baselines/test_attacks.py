@@ -39,11 +39,11 @@ def attack_one(
     target = None if label is not None else (sample.label + 1) % 10
     left = BUDGET
 
-    def ask(images: NDArray[np.uint8]) -> tuple[list[int], int]:
+    def ask(images: list[NDArray[np.uint8]]) -> tuple[list[int], int]:
         nonlocal left
         left -= len(images)
         assert left >= 0
-        return [int(found) for found in predict(images)], left
+        return [int(found) for found in predict(np.stack(images))], left
 
     handle = ModelHandle(
         ask, image=sample.image, label=label, target=target, classes=10, budget=BUDGET, clock=Clock(600.0)
@@ -83,9 +83,9 @@ def test_gaussian_noise_is_foolboxs(load_main: Callable[[str], ModuleType]) -> N
     label = int(predict(image[np.newaxis])[0])
     asked: list[NDArray[np.uint8]] = []
 
-    def ask(images: NDArray[np.uint8]) -> tuple[list[int], int]:
+    def ask(images: list[NDArray[np.uint8]]) -> tuple[list[int], int]:
         asked.extend(images)
-        return [int(found) for found in predict(images)], BUDGET - len(asked)
+        return [int(found) for found in predict(np.stack(images))], BUDGET - len(asked)
 
     def handle() -> ModelHandle:
         np.random.seed(0)

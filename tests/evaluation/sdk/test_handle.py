@@ -20,7 +20,7 @@ class Referee:
         self.left = budget
         self.asked: list[list[int]] = []
 
-    def ask(self, images: np.ndarray) -> tuple[list[int], int]:
+    def ask(self, images: list[np.ndarray]) -> tuple[list[int], int]:
         values = [int(image[0, 0, 0]) for image in images]
         self.asked.append(values)
         labels = []

@@ -174,3 +174,39 @@ def test_it_hides_the_label_in_the_targeted_track(game: Any) -> None:
 
     game.play(attack=attack, samples=game.samples(2, target=6), track=Track.TARGETED)
     assert seen == [(None, 6, None)] * 2
+
+
+def test_samples_may_share_an_array(game: Any) -> None:
+    """Each image is what it was when its function asked, although the next function changes the array."""
+    shared = np.zeros(game.rules.shape, np.uint8)
+    labels: list[int] = []
+
+    def attack(model: Any, image: Any, *_: Any, **__: Any) -> Any:
+        shared[:] = 26 * (len(starts) + 1)
+        starts.append(1)
+        labels.append(model(shared))
+
+    starts: list[int] = []
+    game.play(attack=attack)
+    assert sorted(labels) == [1, 2, 3]
+
+
+def test_functions_that_catch_everything_do_not_outlive_the_match(game: Any) -> None:
+    """The end of the match stops the process, not the functions: a function cannot catch it and go on."""
+    after: list[int] = []
+
+    def attack(model: Any, image: Any, *_: Any, **__: Any) -> Any:
+        try:
+            model(image)
+        except BaseException:
+            after.append(1)
+
+    def model(images: np.ndarray) -> Any:
+        asked.append(1)
+        if len(asked) > 1:
+            raise SystemExit
+        return game.brightness(images)
+
+    asked: list[int] = []
+    game.play(attack=attack, model=model)
+    assert after == []

@@ -1,0 +1,36 @@
+"""A bundled model by itself: frames of random images, one after the other, on one thread.
+
+usage: python -m bench.bare_model NAME IMAGES_OF_A_FRAME FRAMES; prints images per second
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import time
+
+import numpy as np
+
+from evaluation.baselines.catalogue import find_baseline
+from evaluation.domain.rules import QueryRules
+
+
+def main() -> None:
+    name, count, frames = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    directory = find_baseline(name).repository()
+    sys.path.insert(0, str(directory))
+    spec = importlib.util.spec_from_file_location("main", directory / "main.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    images = np.random.default_rng(0).integers(0, 256, (count, *QueryRules().shape), np.uint8)
+    module.predict(images)
+    start = time.perf_counter()
+    for _ in range(frames):
+        module.predict(images)
+    print(count * frames / (time.perf_counter() - start))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""Processor time of the processes of a player, from Linux's /proc and its control groups."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_PROC = Path("/proc")
+_GROUPS = Path("/sys/fs/cgroup")
+_FIRST, _LAST = 11, 15  # after the name: user, system, and both of the children that were waited for
+
+
+def processor_seconds(pid: int) -> float | None:
+    """Return the processor seconds of process `pid` and all that descend from it; None if it is gone, or without /proc.
+
+    Ended processes count where their parent waited for them.
+    """
+    ticks = _ticks(pid)
+    if ticks is None:
+        return None
+    waiting = _children(pid)
+    seen = {pid}
+    while waiting:
+        child = waiting.pop()
+        if child not in seen:
+            seen.add(child)
+            ticks += _ticks(child) or 0
+            waiting += _children(child)
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _ticks(pid: int) -> int | None:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return sum(map(int, fields[_FIRST:_LAST]))
+
+
+def _children(pid: int) -> list[int]:
+    """Return the children of all threads of a process."""
+    found: list[int] = []
+    try:
+        threads = list(Path(f"/proc/{pid}/task").iterdir())
+    except OSError:
+        return found
+    for thread in threads:
+        try:
+            found += map(int, Path(thread, "children").read_text().split())
+        except OSError:  # it has just ended
+            continue
+    return found
+
+
+def control_group_file(pid: int, container_id: str) -> Path | None:
+    """Return the file with the processor time of a container whose first process is `pid`; None if it is not in sight.
+
+    It is not where this process runs in a container itself.
+    """
+    try:
+        lines = (_PROC / str(pid) / "cgroup").read_text().splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        name = "cpuacct.usage" if "cpuacct" in controllers.split(",") else "" if controllers else "cpu.stat"
+        file = _GROUPS / controllers / path.lstrip("/") / name
+        if name and container_id in path and file.is_file():
+            return file
+    return None
+
+
+def control_group_seconds(file: Path) -> float | None:
+    """Return the processor seconds in a file of `control_group_file`; None where its control group is gone."""
+    try:
+        text = file.read_text()
+    except OSError:
+        return None
+    if file.name == "cpuacct.usage":
+        return int(text) / 1e9
+    return next((int(line.split()[1]) / 1e6 for line in text.splitlines() if line.startswith("usage_usec ")), None)

@@ -1,0 +1,135 @@
+"""A busy host makes no player slow: its processor time counts, in both sandboxes."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from evaluation.domain.players import Player, Track
+from evaluation.domain.results import Reason
+from evaluation.domain.rules import QueryRules
+from evaluation.referee import players
+from evaluation.referee.players import Model, PlayerFailedError
+from evaluation.runner.sandboxed_player import SandboxedPlayer
+from evaluation.sandbox.base import Resources, Sandbox
+from evaluation.sandbox.docker import DockerSandbox
+from evaluation.sandbox.process import ProcessSandbox
+
+RULES = QueryRules(classes=10, setup_seconds=60.0, model_seconds_per_image=0.040)
+BUSY = 12
+PIXELS = bytes(RULES.shape.size)
+
+COMPUTING = """
+    import os, socket, struct, time
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(os.environ["GAUNTLET_SOCKET"])
+    header = struct.Struct("<IHHQ")
+    connection.sendall(header.pack(8, 1, 0, 0) + struct.pack("<4sHH", b"GNTL", 1, 1))
+    kind = None
+    while kind != 21:
+        length, kind, count, sequence = header.unpack(connection.recv(16, socket.MSG_WAITALL))
+        connection.recv(length, socket.MSG_WAITALL)
+        if kind != 19:
+            continue
+        {helper}
+        end = time.process_time() + {seconds} * count
+        while time.process_time() < end:
+            pass
+        {wait}
+        connection.sendall(header.pack(2 * count, 4, count, sequence) + bytes(2 * count))
+"""
+FORK = "child = os.fork()"
+WAIT = "os._exit(0) if child == 0 else os.waitpid(child, 0)"
+
+
+@pytest.fixture(params=["process", pytest.param("docker", marks=pytest.mark.docker)])
+def sandbox(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sandbox:
+    if request.param == "docker":
+        return DockerSandbox()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return ProcessSandbox()
+
+
+@pytest.fixture
+def connect(tmp_path: Path, sandbox: Sandbox) -> Callable[..., SandboxedPlayer]:
+    def build(seconds: float, helper: str = "", wait: str = "", *, gpu: bool = False) -> SandboxedPlayer:
+        source = textwrap.dedent(COMPUTING).format(seconds=seconds, helper=helper, wait=wait)
+        image = sandbox.base_image if isinstance(sandbox, DockerSandbox) else None
+        directory = None if image else tmp_path
+        command = ("python3", "-c", source)
+        player = Player("computing", Track.MODEL, command, "digest", directory=directory, image=image, gpu=gpu)
+        return SandboxedPlayer(sandbox, player, Resources(memory_bytes=512 << 20))
+
+    return build
+
+
+@pytest.fixture
+def make(connect: Callable[..., SandboxedPlayer], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Model]:
+    monkeypatch.setattr(players, "MODEL_GRACE_SECONDS", 0.25)
+    return lambda *computing: Model(connect(*computing), Track.UNTARGETED, RULES, 1.0)
+
+
+@contextlib.contextmanager
+def busy(count: int) -> Iterator[None]:
+    """Keep `count` processes computing."""
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
+def test_it_works(make: Callable[..., Model]) -> None:
+    """A model near its limit, on a host with a dozen other busy processes: slow by the clock, and not by its own."""
+    model = make(0.030)
+    try:
+        model.channel()
+        with busy(BUSY):
+            began = time.monotonic()
+            for _ in range(12):
+                assert model.classify(PIXELS, 1) == [0]
+            taken = time.monotonic() - began
+        assert model.seconds_per_image <= min(0.040, taken / 12)
+    finally:
+        model.close()
+
+
+@pytest.mark.parametrize(("helper", "wait"), [("", ""), (FORK, WAIT)], ids=["alone", "with a helper"])
+def test_a_model_that_computes_too_long_is_too_slow(make: Callable[..., Model], helper: str, wait: str) -> None:
+    """On a busy host as well, and when it leaves the work to a process of its own."""
+    model = make(0.100 if helper else 0.200, helper, wait)
+
+    def ask_often() -> None:
+        for _ in range(12):
+            model.classify(PIXELS, 1)
+
+    try:
+        model.channel()
+        with busy(BUSY), pytest.raises(PlayerFailedError) as raised:
+            ask_often()
+        assert raised.value.failure.reason is Reason.TOO_SLOW
+    finally:
+        model.close()
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+def test_the_work_of_a_gpu_is_no_processor_time(connect: Callable[..., SandboxedPlayer], gpu: bool) -> None:
+    """A player that waits for its GPU works: it is timed by the clock."""
+    connection = connect(0.0, gpu=gpu)
+    connected, _ = connection.open(60.0)
+    try:
+        assert (connection.processor_seconds() is None) == gpu
+    finally:
+        connected.close()
+        connection.give_up()
+        connection.dismiss()
+    assert connection.processor_seconds() is None
