@@ -22,11 +22,20 @@ from competitions.models import (
     Track,
     new_seed_salt,
 )
+from competitions.organiser_pages import (
+    announce,
+    change_announcement,
+    remove_announcement,
+    remove_page,
+    write_page,
+)
+from competitions.page_import import save_pages, written_pages
 from competitions.rules import query_rules
 from competitions.sample_draw import commitment_of, draw_samples, keep_draw
 from competitions.sample_store import keep_samples
 from competitions.selectors import described_sets, effective_windows, other_team, overlapping
 from competitions.smoke_opponents import keep_opponent
+from competitions.terms import accept_terms, publish_terms
 from competitions.validation_renewal import draw_validation_set, keep_validation_set
 from competitions.windows import (
     call_off_window,
@@ -44,8 +53,11 @@ from core.times import in_words
 
 __all__ = [
     "accept",
+    "accept_terms",
+    "announce",
     "appoint_organiser",
     "call_off_window",
+    "change_announcement",
     "change_window",
     "commitment_of",
     "decline",
@@ -62,8 +74,12 @@ __all__ = [
     "make_team",
     "open_window",
     "plan_window",
+    "publish_terms",
+    "remove_announcement",
+    "remove_page",
     "require_fitting_rules",
     "withdraw_invitation",
+    "write_page",
 ]
 
 
@@ -72,9 +88,9 @@ def import_competition(
 ) -> Competition:
     """Create or update the competition that a parsed file describes, in one transaction. Safe to repeat.
 
-    Changed rules become the next version. Sample sets never change. Freeze windows are only added; a window that an
-    organiser changed since stays as it is. `new_salt` makes the secret salt of a new competition. Raise `Refusal`
-    naming the place in the file and the fix.
+    Changed rules and terms become the next version. Sample sets never change. Freeze windows are only added; a window
+    that an organiser changed since stays as it is. Pages that the file does not name stay. `new_salt` makes the secret
+    salt of a new competition. Raise `Refusal` naming the place in the file and the fix.
     """
     read = file.read(document)
     _require_free_slug(read.slug)
@@ -100,6 +116,7 @@ def import_competition(
                 )
                 _require_secret_images(row)
         _save_windows(competition, read)
+        save_pages(competition, read.pages, by)
         events.record("import", competition, by=by, slug=read.slug)
     return competition
 
@@ -118,6 +135,8 @@ def export_competition(competition: Competition) -> dict[str, Any]:
     }
     if windows := [_values(window, file.WINDOW) for window in effective_windows(competition)]:
         written["freeze_windows"] = windows
+    if pages := written_pages(competition):
+        written["pages"] = pages
     return written
 
 
@@ -138,11 +157,16 @@ def enter(*, team: Team, competition: Competition) -> Entry:
     return entry
 
 
-def make_team(*, slug: str, name: str, captain: User, competition: Competition) -> Entry:
-    """Create a team and enter it, in one transaction. Raise `Refusal` as `create_team` and `enter` do."""
+def make_team(*, slug: str, name: str, captain: User, competition: Competition, terms: str = "") -> Entry:
+    """Create a team and enter it, in one transaction; `terms` is the digest of the terms that the captain accepts.
+
+    Raise `Refusal` as `create_team`, `enter` and `accept_terms` do.
+    """
     with transaction.atomic():
         team = accounts.create_team(slug=slug, name=name, captain=captain)
-        return enter(team=team, competition=competition)
+        entry = enter(team=team, competition=competition)
+        accept_terms(entry=entry, digest=terms, by=captain)
+    return entry
 
 
 def appoint_organiser(*, competition: Competition, user: User, by: User | None = None) -> Organiser:
