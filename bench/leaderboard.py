@@ -55,20 +55,20 @@ def _address(kind: str) -> str:
 
 def _measure(addresses: dict[str, str]) -> Section:
     # modules that import models wait until Django is set up
-    crowd, services, selectors = map(
-        importlib.import_module, ("bench.synthetic_competition", "leaderboards.services", "leaderboards.selectors")
+    crowd, scoring, visibility = map(
+        importlib.import_module, ("bench.synthetic_competition", "leaderboards.scoring", "leaderboards.visibility")
     )
     competition = crowd.make_competition(SLUG)
     track = competition.tracks.get(name=CROWDED)
     pool = crowd.make_pool(competition)
     crowd.fill(competition, pool, TEAMS)
-    filled = _seconds(partial(services.recompute, track))
-    moved = _all_ranks_move(crowd, services, track, pool)
+    filled = _seconds(partial(scoring.recompute, track))
+    moved = _all_ranks_move(crowd, scoring, track, pool)
 
     client = Client(headers={"host": "localhost"})
     contenders = {kind: partial(_seconds, partial(_get, client, address)) for kind, address in addresses.items()}
     contenders["processor"] = partial(_processor_seconds, partial(_get, client, addresses[CROWDED]))
-    contenders["selector"] = partial(_seconds, partial(selectors.board, track))
+    contenders["selector"] = partial(_seconds, partial(visibility.board, track))
     seen = take_turns("leaderboard", contenders, ROUNDS)
     queries = {kind: _queries(client, address) for kind, address in addresses.items()}
     rows = [
@@ -94,11 +94,11 @@ def _measure(addresses: dict[str, str]) -> Section:
     )
 
 
-def _all_ranks_move(crowd: Any, services: Any, track: Any, pool: Any) -> float:
+def _all_ranks_move(crowd: Any, scoring: Any, track: Any, pool: Any) -> float:
     """Return the seconds of a recompute after the last team became the first."""
     last = track.standings.order_by("-rank").first()
     crowd.score([last.evaluation.submission], pool, first=2 * TEAMS)
-    return _seconds(partial(services.recompute, track))
+    return _seconds(partial(scoring.recompute, track))
 
 
 def _get(client: Client, address: str) -> None:

@@ -22,9 +22,13 @@ from core import clock
 from matches.models import Match, Piece, SampleResult
 from repositories.models import Repository
 from rounds import services
+from rounds.cost_estimate import estimate
 from rounds.engine_adapter import facts_of
+from rounds.freeze import freeze
 from rounds.models import Decision, Round, RoundEntry, RoundMatch, RoundStage
-from rounds.selectors import estimate
+from rounds.planning import plan_round
+from rounds.progression import advance_round
+from rounds.publication import publish
 from submissions.models import Player, Submission
 
 SLUG = "bench"
@@ -52,7 +56,7 @@ def begin() -> Round:
     appoint_organiser(competition=competition, user=organiser)
     for kind, count in SIDES.items():
         _enter(competition, kind, count, organiser)
-    round_ = services.plan_round(
+    round_ = plan_round(
         competition=competition,
         title="The final",
         kind=Round.Kind.FINAL,
@@ -64,7 +68,7 @@ def begin() -> Round:
         ends_at=now + timedelta(days=1),
         by=organiser,
     )
-    services.freeze(round_=round_, by=organiser)
+    freeze(round_=round_, by=organiser)
     services.start(round_=round_, by=organiser)
     return round_
 
@@ -80,12 +84,12 @@ def play_to_the_end(round_: Round) -> list[Step]:
         queries: list[str] = []
         with connection.execute_wrapper(partial(_note, queries)):
             begun = time.perf_counter()
-            services.advance_round(round_)
+            advance_round(round_)
             seconds = time.perf_counter() - begun
         triples = sum(map(len, facts.results.values()))
         steps.append(Step(triples, _fill(round_), seconds, reading, len(queries)))
         round_.refresh_from_db()
-    services.publish(round_=round_, by=User.objects.get(), reason="measured")
+    publish(round_=round_, by=User.objects.get(), reason="measured")
     # a live database analyses its tables while it grows
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from io import FileIO
@@ -188,7 +188,8 @@ class DockerBuilder(Builder):
         self._guards(base).require()
         on_log(f"building with the {recipe.pack} pack")
         with contextlib.ExitStack() as stack:
-            sdk = stack.enter_context(_sdk_directory())
+            sdk = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gauntlet-sdk-")))
+            write_sdk_tree(sdk)
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gauntlet-layers-")))
             exported = self._build(recipe, base, sdk, folder, on_log)
             image = self._composed(recipe, base, sdk, folder, exported)
@@ -308,10 +309,3 @@ def builder_image_name(base_id: str) -> str:
 
 def _hexadecimal(digest: str) -> str:
     return digest.removeprefix("sha256:")
-
-
-@contextlib.contextmanager
-def _sdk_directory() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="gauntlet-sdk-") as directory:
-        write_sdk_tree(Path(directory))
-        yield Path(directory)

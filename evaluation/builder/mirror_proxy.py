@@ -187,7 +187,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._ask_mirror(mirror)
             return
         parts = urlsplit(self.path)
-        if parts.scheme != "http" or parts.port not in (None, 80) or not self._allows(parts.hostname):
+        allowed = parts.hostname is not None and self.server.proxy.reach.allows(parts.hostname)
+        if parts.scheme != "http" or parts.port not in (None, 80) or not allowed:
             self._refuse(parts.hostname or self.path)
             return
         self._forward(f"http://{parts.hostname}{parts.path}{'?' if parts.query else ''}{parts.query}", {})
@@ -199,9 +200,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def address_string(self) -> str:
         return "build"
-
-    def _allows(self, host: str | None) -> bool:
-        return host is not None and self.server.proxy.reach.allows(host)
 
     def _ask_mirror(self, mirror: Mirror) -> None:
         path = self.path.removeprefix(mirror.prefix)
@@ -249,7 +247,7 @@ class _Handler(BaseHTTPRequestHandler):
         if "Content-Length" in answer.headers:
             self.send_header("Content-Length", answer.headers["Content-Length"])
         self.end_headers()
-        for chunk in _raw(answer):
+        for chunk in answer.raw.stream(_CHUNK_BYTES, decode_content=False):
             self.wfile.write(chunk)
 
     def _send_headers(self, answer: requests.Response, mirror: Mirror | None, *, rewritten: bool = False) -> None:
@@ -288,7 +286,3 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(body)
-
-
-def _raw(answer: requests.Response) -> Iterator[bytes]:
-    yield from answer.raw.stream(_CHUNK_BYTES, decode_content=False)

@@ -7,9 +7,9 @@ import io
 import json
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 from PIL import Image as Picture
@@ -64,7 +64,11 @@ def _check(archive: zipfile.ZipFile, bundle: Bundle, pair: tuple[str, str]) -> I
             names |= {image_name(sample) for sample in images}
             yield from _other_pictures(archive, images)
         first = piece.end
-    if _rows(archive) != _expected(bundle, pair):
+    table = csv.DictReader(io.StringIO(_read(archive, ROWS).decode()))
+    results = bundle.record.facts.results[pair].items()
+    if [[row[column] for column in _COLUMNS] for row in table] != [
+        [str(number), str(row.outcome), str(row.distance), str(row.queries)] for number, row in results
+    ]:
         yield f"{ROWS} differs from the rows of the results"
     if unknown := sorted(set(archive.namelist()) - names):
         yield f"it holds files that were not signed: {quoted(unknown)}"
@@ -89,16 +93,6 @@ def _other_pictures(archive: zipfile.ZipFile, images: Mapping[int, Image]) -> It
         # check the size first: it determines how much memory is allocated
         if picture.size != wanted.shape[1::-1] or not np.array_equal(np.asarray(picture), wanted):
             yield f"{image_name(sample)} is not the image of the piece"
-
-
-def _rows(archive: zipfile.ZipFile) -> Sequence[Sequence[str]]:
-    rows = csv.DictReader(io.StringIO(_read(archive, ROWS).decode()))
-    return [[row[column] for column in _COLUMNS] for row in rows]
-
-
-def _expected(bundle: Bundle, pair: tuple[str, str]) -> Sequence[Sequence[Any]]:
-    rows = bundle.record.facts.results[pair]
-    return [[str(number), str(row.outcome), str(row.distance), str(row.queries)] for number, row in rows.items()]
 
 
 def _read(archive: zipfile.ZipFile, name: str) -> bytes:

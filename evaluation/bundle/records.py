@@ -14,8 +14,9 @@ from typing import Any
 from evaluation.bundle.canonical_json import MOST_BYTES, MOST_LINE_BYTES, MOST_LINES, canonical, encode
 from evaluation.domain.players import Track
 from evaluation.tournament.final_ranking import Place
-from evaluation.tournament.rounds import Bracket, RoundFacts, RoundState, SampleRow, Warned, advance, demanded
+from evaluation.tournament.rounds import Bracket, RoundFacts, RoundState, SampleRow, advance, demanded
 from evaluation.tournament.schedule import Decision, Stage
+from evaluation.tournament.warning_sweep import Warned
 
 FORMAT = 2
 """The version of this format."""

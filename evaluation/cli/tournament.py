@@ -63,7 +63,10 @@ def run(given: argparse.Namespace) -> int:
 
 def play_tournament(players: list[Player], chosen: Chosen, given: argparse.Namespace) -> list[MatchResult]:
     """Play all pairs with a progress bar; write the matches below `given.out` if that is set."""
-    _require_distinct(players)
+    names = [player.name for player in players]
+    for name in names:
+        if names.count(name) > 1:
+            raise Refusal(f"two players have the name {name}", fix="rename one of the directories")
     models = [player for player in players if player.track is Track.MODEL]
     attacks = [player for player in players if player.track is not Track.MODEL]
     if not models or not attacks:
@@ -95,10 +98,3 @@ def play_tournament(players: list[Player], chosen: Chosen, given: argparse.Names
     for failure in failures:
         print_error(failure)
     return results
-
-
-def _require_distinct(players: list[Player]) -> None:
-    names = [player.name for player in players]
-    for name in names:
-        if names.count(name) > 1:
-            raise Refusal(f"two players have the name {name}", fix="rename one of the directories")

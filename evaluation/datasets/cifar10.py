@@ -43,7 +43,7 @@ def cifar10(root: Path) -> Dataset:
             f"{root}: neither data_batch_1.bin nor data_batch_1 exists",
             fix="name the folder cifar-10-batches-bin or cifar-10-batches-py of the published archives",
         )
-    names = _binary_names(root) if binary else _python_names(root)
+    names = tuple(required_text(root / "batches.meta.txt", root).split()) if binary else _python_names(root)
     if len(names) != _CLASSES:
         raise DatasetRefusal(f"{root} names {len(names)} classes, not {_CLASSES}", fix="restore its batches.meta")
     return Dataset(
@@ -74,10 +74,6 @@ def _samples(root: Path, batches: Sequence[str], binary: bool, size: int) -> Ite
             yield Sample(number, image, int(label))
             number += 1
     refuse_if_any(problems, root)
-
-
-def _binary_names(root: Path) -> tuple[str, ...]:
-    return tuple(required_text(root / "batches.meta.txt", root).split())
 
 
 def _binary_batch(root: Path, batch: str) -> tuple[Images, Sequence[int]]:

@@ -56,7 +56,7 @@ def budgets(shape: ImageShape) -> tuple[float, ...]:
     """Return the distances of every curve of images of this shape, up to the largest possible worst case."""
     largest = GREY / 255 * math.sqrt(shape.size)
     power = math.floor(math.log10(largest)) + 1
-    values = [_round(step, exponent) for exponent in range(power - 4, power + 1) for step in _STEPS]
+    values = [float(f"{step}e{exponent}") for exponent in range(power - 4, power + 1) for step in _STEPS]
     end = next(index for index, value in enumerate(values) if value >= largest) + 1
     return tuple(values[end - _DISTANCES : end])
 
@@ -112,7 +112,3 @@ def answered(
         paid = np.cumsum(trace.charged == number)[own]
         result[number] = Answered(np.maximum(paid, 1), found[own], worst)
     return result
-
-
-def _round(step: float, exponent: int) -> float:
-    return float(f"{step}e{exponent}")

@@ -11,28 +11,11 @@ from numpy.typing import NDArray
 
 from evaluation.domain.players import Track
 from evaluation.domain.results import Outcome
-from evaluation.tournament.audits import NobodyLeftError
 from evaluation.tournament.entrants import TOP, Entrant, Field, Played
 from evaluation.tournament.final_ranking import Place, places
 from evaluation.tournament.schedule import Plan
 from evaluation.tournament.schedule_names import schedule_named
 from evaluation.tournament.warning_sweep import Warned, sweep_samples, swept, warnings
-
-__all__ = [
-    "Bracket",
-    "NobodyLeftError",
-    "Place",
-    "Request",
-    "RoundEntrant",
-    "RoundFacts",
-    "RoundState",
-    "SampleRow",
-    "Warned",
-    "advance",
-    "ceiling",
-    "demanded",
-    "piece_ends",
-]
 
 
 @dataclass(frozen=True)

@@ -116,13 +116,14 @@ def _play(task: _Task) -> list[Finding]:
     """Play one tournament under all schedules. `halving` pays each of its rounds in full, as the paper counts."""
     world = tournament_world(task.regime, task.seed, task.number)
     distances = world.draw(EVERYBODY, EVERYBODY, max(samples for _, samples in _SCHEDULES.values()))
-    priors = world.prior()
+    entrants, priors = tuple(Entrant(str(number)) for number in EVERYBODY), world.prior()
     everybody = _all_against_all(distances[:, :, :SAMPLES], EVERYBODY, EVERYBODY)[0]
     found: dict[str, tuple[int, Five]] = {"everybody": (PLAYERS * PLAYERS * SAMPLES, everybody)}
     for name, (schedule, samples) in _SCHEDULES.items():
-        plan = _planned(schedule, priors, distances[:, :, :samples])
+        plan = schedule.plan(Field(entrants, entrants, *priors, samples), distances[:, :, :samples])
         if name == "halving":
-            found["halving-in-full"] = _triples_in_full(plan.demands), _five(plan)
+            in_full = sum(len(each.models) * len(each.attacks) * each.samples for each in plan.demands)
+            found["halving-in-full"] = in_full, _five(plan)
         found[name] = _triples_reused(plan.demands), _five(plan)
     looked_at = {
         side: sorted({*everybody[side][:CANDIDATES], *(one for _, five in found.values() for one in five[side][:TOP])})
@@ -134,13 +135,6 @@ def _play(task: _Task) -> list[Finding]:
         Finding(task.regime, name, _measures(triples, five, truth, everybody))
         for name, (triples, five) in found.items()
     ]
-
-
-def _planned(
-    schedule: Schedule, priors: tuple[tuple[int, ...], tuple[int, ...]], distances: NDArray[np.float64]
-) -> Plan:
-    entrants = tuple(Entrant(str(number)) for number in EVERYBODY)
-    return schedule.plan(Field(entrants, entrants, *priors, distances.shape[2]), distances)
 
 
 def _five(plan: Plan) -> Five:
@@ -188,10 +182,6 @@ def _measures(triples: int, found: Five, truth: _Truth, everybody: Five) -> Mapp
     values += [_loss(truth, found, side) for side in sides]
     values += [_shared(everybody[side], found[side]) for side in sides]
     return dict(zip(MEASURES, values, strict=True))
-
-
-def _triples_in_full(demands: Sequence[Demand]) -> int:
-    return sum(len(demand.models) * len(demand.attacks) * demand.samples for demand in demands)
 
 
 def _triples_reused(demands: Sequence[Demand]) -> int:

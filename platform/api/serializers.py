@@ -11,7 +11,7 @@ from competitions.models import Competition, FreezeWindow, RulesVersion, SampleS
 from competitions.selectors import effective_windows, imported_sets
 from core import rounding
 from leaderboards.models import Evaluation
-from leaderboards.selectors import evaluation_of, public_evaluation_of
+from leaderboards.visibility import evaluation_of, public_evaluation_of
 from submissions.models import Build, Submission
 
 

@@ -19,7 +19,7 @@ from api.serializers import (
     WholeSubmissionSerializer,
 )
 from competitions.selectors import visible_competitions
-from leaderboards.selectors import board, sees_live
+from leaderboards.visibility import board, sees_live
 from submissions import services
 from submissions.models import Submission
 from submissions.quota import allowance_of

@@ -16,15 +16,8 @@ from competitions.extension_points import owns_window, sets_in_use
 from competitions.forms import ChangeWindowForm, ExtendForm, RulesForm, SampleSetForm, WindowForm
 from competitions.models import Competition, Entry, FreezeWindow, Organiser, RulesVersion, SampleSet, Track
 from competitions.page_admin import OF_COMPETITION
-from competitions.services import (
-    appoint_organiser,
-    call_off_window,
-    change_window,
-    end_window,
-    extend_window,
-    open_window,
-    plan_window,
-)
+from competitions.services import appoint_organiser
+from competitions.windows import call_off_window, change_window, end_window, extend_window, open_window, plan_window
 from core import clock
 from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import linked
@@ -233,11 +226,9 @@ class FreezeWindowAdmin(EditableAdmin):
         return self._may(request)
 
     def has_change_permission(self, request: HttpRequest, obj: FreezeWindow | None = None) -> bool:
-        return self._may(request) and (obj is None or _can_change(obj))
-
-
-def _can_change(window: FreezeWindow) -> bool:
-    return window.called_off_at is None and window.starts_at > clock.now() and not _belongs_to_round(window)
+        return self._may(request) and (
+            obj is None or (obj.called_off_at is None and obj.starts_at > clock.now() and not _belongs_to_round(obj))
+        )
 
 
 def _belongs_to_round(window: FreezeWindow) -> bool:

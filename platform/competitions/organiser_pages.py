@@ -26,7 +26,7 @@ def keep_page(*, competition: Competition | None, name: str, text: str, by: User
     """Create or replace a page without a check of `by`: for an import. A text that is the same changes nothing."""
     text = text.replace("\r\n", "\n")
     with transaction.atomic():
-        page = Page.objects.select_for_update().filter(competition=competition, name=name).first()
+        page = Page.objects.filter(competition=competition, name=name).first()
         if page is None:
             page = Page.objects.create(competition=competition, name=name, text=text, changed_at=clock.now())
         elif page.text == text:

@@ -12,8 +12,9 @@ from django.forms import ModelForm
 from django.http import HttpRequest
 
 from accounts.models import User
-from competitions import services
+from competitions import organiser_pages
 from competitions.models import Announcement, Page, TermsAcceptance, TermsVersion
+from competitions.terms import publish_terms
 from core.administration.columns import linked
 from core.administration.permissions import EditableAdmin, ReadOnlyAdmin, is_superuser
 
@@ -73,12 +74,14 @@ class PageAdmin(WrittenAdmin):
 
     def save_model(self, request: HttpRequest, obj: Page, form: ModelForm[Any], change: bool) -> None:
         """Write the page."""
-        saved = services.write_page(competition=obj.competition, name=obj.name, text=obj.text, by=_writer(request))
+        saved = organiser_pages.write_page(
+            competition=obj.competition, name=obj.name, text=obj.text, by=_writer(request)
+        )
         obj.pk = saved.pk
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         """Remove the page."""
-        services.remove_page(page=obj, by=_writer(request))
+        organiser_pages.remove_page(page=obj, by=_writer(request))
 
 
 @admin.register(Announcement)
@@ -98,13 +101,13 @@ class AnnouncementAdmin(WrittenAdmin):
         by = _writer(request)
         values: dict[str, Any] = {"title": obj.title, "text": obj.text, "published_at": obj.published_at}
         if change:
-            services.change_announcement(announcement=obj, **values, by=by)
+            organiser_pages.change_announcement(announcement=obj, **values, by=by)
         else:
-            obj.pk = services.announce(competition=obj.competition, **values, by=by).pk
+            obj.pk = organiser_pages.announce(competition=obj.competition, **values, by=by).pk
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         """Remove the announcement."""
-        services.remove_announcement(announcement=obj, by=_writer(request))
+        organiser_pages.remove_announcement(announcement=obj, by=_writer(request))
 
 
 @admin.register(TermsVersion)
@@ -130,7 +133,7 @@ class TermsVersionAdmin(ReadOnlyAdmin):
 
     def save_model(self, request: HttpRequest, obj: TermsVersion, form: ModelForm[Any], change: bool) -> None:
         """Publish the next version; the text in force makes none."""
-        saved = services.publish_terms(competition=obj.competition, text=obj.text, by=_writer(request))
+        saved = publish_terms(competition=obj.competition, text=obj.text, by=_writer(request))
         obj.pk, obj.version = saved.pk, saved.version
 
 

@@ -37,7 +37,12 @@ class Page(models.Model):
         ordering = ["competition", "name"]
         constraints = [
             UniqueConstraint(fields=["competition", "name"], name="page_once_per_competition"),
-            UniqueConstraint(fields=["name"], condition=Q(competition=None), name="page_once_per_site"),
+            UniqueConstraint(
+                fields=["name"],
+                condition=Q(competition=None),
+                name="page_once_per_site",
+                violation_error_message="The site has this page. Change it.",
+            ),
             models.CheckConstraint(
                 condition=Q(competition__isnull=False) | ~Q(name="prizes"),
                 name="prizes_of_a_competition",

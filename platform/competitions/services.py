@@ -22,64 +22,28 @@ from competitions.models import (
     Track,
     new_seed_salt,
 )
-from competitions.organiser_pages import (
-    announce,
-    change_announcement,
-    remove_announcement,
-    remove_page,
-    write_page,
-)
 from competitions.page_import import save_pages, written_pages
 from competitions.rules import query_rules
-from competitions.sample_draw import commitment_of, draw_samples, keep_draw
 from competitions.sample_store import keep_samples
 from competitions.selectors import described_sets, effective_windows, other_team, overlapping
 from competitions.smoke_opponents import keep_opponent
-from competitions.terms import accept_terms, publish_terms
-from competitions.validation_renewal import draw_validation_set, keep_validation_set
-from competitions.windows import (
-    call_off_window,
-    change_window,
-    check_free,
-    end_window,
-    extend_window,
-    is_known,
-    open_window,
-    plan_window,
-)
+from competitions.terms import accept_terms
+from competitions.windows import check_free, is_known
 from core import clock, events
 from core.errors import Refusal
 from core.times import in_words
 
 __all__ = [
     "accept",
-    "accept_terms",
-    "announce",
     "appoint_organiser",
-    "call_off_window",
-    "change_announcement",
-    "change_window",
-    "commitment_of",
     "decline",
-    "draw_samples",
-    "draw_validation_set",
-    "end_window",
     "enter",
     "export_competition",
-    "extend_window",
     "import_competition",
     "invite",
-    "keep_draw",
-    "keep_validation_set",
     "make_team",
-    "open_window",
-    "plan_window",
-    "publish_terms",
-    "remove_announcement",
-    "remove_page",
     "require_fitting_rules",
     "withdraw_invitation",
-    "write_page",
 ]
 
 
@@ -93,7 +57,8 @@ def import_competition(
     salt of a new competition. Raise `Refusal` naming the place in the file and the fix.
     """
     read = file.read(document)
-    _require_free_slug(read.slug)
+    if read.slug in RESERVED_SLUGS and not Competition.objects.filter(slug=read.slug).exists():
+        raise Refusal(f"[competition] slug: {read.slug!r} is reserved", fix="choose another slug")
     known = Competition.objects.filter(slug=read.slug).values_list("seed_salt", flat=True).first()
     salt = known or new_salt()
     kept = _keep_new_samples(read, salt)  # outside the transaction, since reading images is slow
@@ -193,11 +158,6 @@ def require_fitting_rules(competition: Competition, values: Mapping[str, Any]) -
             "shape and classes of the rules differ from those of the imported sample sets",
             fix=f"use the values of version {newest.version}, or create another competition",
         )
-
-
-def _require_free_slug(slug: str) -> None:
-    if slug in RESERVED_SLUGS and not Competition.objects.filter(slug=slug).exists():
-        raise Refusal(f"[competition] slug: {slug!r} is reserved", fix="choose another slug")
 
 
 def _require_no_other_team(user: User, entry: Entry) -> None:

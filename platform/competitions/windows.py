@@ -50,8 +50,10 @@ def check_plan(window: FreezeWindow) -> None:
     A start within `START_TOLERANCE` becomes now. The result is valid until the current transaction ends.
     """
     _lock(window.competition)
-    _check_unbegun(window)
     now = clock.database_now()
+    saved = FreezeWindow.objects.filter(pk=window.pk).first()
+    if saved is not None and saved.starts_at <= now:
+        raise Refusal(f"{saved} has begun", fix="extend or end it instead")
     if window.starts_at < now - START_TOLERANCE:
         raise Refusal(
             f"the freeze window would begin in the past, at {in_words(window.starts_at)}",
@@ -176,12 +178,6 @@ def _checked_reason(reason: str) -> str:
             fix="give a reason for the teams",
         )
     return reason
-
-
-def _check_unbegun(window: FreezeWindow) -> None:
-    saved = FreezeWindow.objects.filter(pk=window.pk).first()
-    if saved is not None and saved.starts_at <= clock.database_now():
-        raise Refusal(f"{saved} has begun", fix="extend or end it instead")
 
 
 def _lock(competition: Competition) -> None:

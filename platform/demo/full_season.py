@@ -21,10 +21,12 @@ from core.times import duration
 from demo.demo_site import ORGANISER, DemoSite, Say, boards
 from demo.print_boards import print_boards, print_preview, print_standings
 from demo.web_client import WebClient
+from leaderboards.evaluation_basis import unevaluated
 from leaderboards.models import Evaluation
-from leaderboards.selectors import unevaluated
+from rounds.cost_estimate import estimate
 from rounds.models import Release, Round
-from rounds.selectors import estimate, preview, progress, standings
+from rounds.preview import preview
+from rounds.selectors import progress, standings
 
 State = Round.State
 

@@ -37,7 +37,10 @@ class Supervisor:
         """Start all and wait until the site answers; raise `Refusal` if the port is in use."""
         self._require_port()
         self._logs.mkdir(parents=True, exist_ok=True)
-        self._launch("web", self._web_command())
+        server = [sys.executable, "-m", "gunicorn", "--config", "python:config.web_server"]
+        # one process: SQLite has one writer anyway, and threads can wait
+        options = ["--workers", "1", "--graceful-timeout", "5", "--no-control-socket"]
+        self._launch("web", [*server, "--bind", f"127.0.0.1:{self._port}", *options])
         self._wait_for_an_answer()
         self._launch("scorer", _worker_command("default", 1, "--beat"))
         self._launch("builder", _worker_command("build", 2))
@@ -62,12 +65,6 @@ class Supervisor:
                 except subprocess.TimeoutExpired:
                     continue
         self._running.clear()
-
-    def _web_command(self) -> list[str]:
-        server = [sys.executable, "-m", "gunicorn", "--config", "python:config.web_server"]
-        # one process: SQLite has one writer anyway, and threads can wait
-        options = ["--workers", "1", "--graceful-timeout", "5", "--no-control-socket"]
-        return [*server, "--bind", f"127.0.0.1:{self._port}", *options]
 
     def _launch(self, name: str, command: list[str]) -> None:
         with self._log_of(name).open("ab") as log:

@@ -14,7 +14,7 @@ from competitions.models import Competition
 from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import labelled, link_to, linked
 from core.administration.permissions import ReadOnlyAdmin
-from leaderboards import services
+from leaderboards import board_freeze, services
 from leaderboards.models import (
     Evaluation,
     FrozenLeaderboards,
@@ -25,7 +25,9 @@ from leaderboards.models import (
     Snapshot,
     Standing,
 )
-from leaderboards.selectors import Compared, comparison, frozen_since, scored_again
+from leaderboards.rejudging import begin_rejudging, discard_rejudging, publish_rejudging, replay_rejudging
+from leaderboards.rejudging_changes import Compared, comparison, scored_again
+from leaderboards.visibility import frozen_since
 from matches.admin import MatchAdmin
 from submissions.admin import PlayerAdmin, SubmissionAdmin
 from submissions.models import Submission
@@ -64,7 +66,7 @@ class CompetitionWithBoardsAdmin(CompetitionAdmin):
             "Everyone sees the leaderboards as they are now, with your reason, until you unfreeze them. Later scores "
             "are visible only to the submitting team and to organisers.",
             "frozen",
-            lambda row, by, reason: services.freeze_leaderboards(competition=row, by=by, reason=reason),
+            lambda row, by, reason: board_freeze.freeze_leaderboards(competition=row, by=by, reason=reason),
         )
     )
     unfreeze_leaderboards = confirmed_action(
@@ -72,7 +74,7 @@ class CompetitionWithBoardsAdmin(CompetitionAdmin):
             "Unfreeze leaderboards",
             "Everyone sees the current leaderboards and all scores.",
             "unfrozen",
-            lambda row, by, reason: services.unfreeze_leaderboards(competition=row, by=by, reason=reason),
+            lambda row, by, reason: board_freeze.unfreeze_leaderboards(competition=row, by=by, reason=reason),
         )
     )
 
@@ -166,7 +168,7 @@ class EvaluationAdmin(ReadOnlyAdmin):
 def _rejudge(rows: list[Evaluation], by: User, reason: str) -> Rejudging:
     submissions = [row.submission for row in rows]
     competition = submissions[0].repository.entry.competition
-    return services.begin_rejudging(competition=competition, submissions=submissions, reason=reason, by=by)
+    return begin_rejudging(competition=competition, submissions=submissions, reason=reason, by=by)
 
 
 @admin.register(Resamples)
@@ -208,7 +210,7 @@ class RejudgingAdmin(ReadOnlyAdmin):
             "Publish",
             "All new scores of the set count from now on, and the leaderboards update. The old results are kept.",
             "published",
-            lambda row, by, reason: services.publish_rejudging(rejudging=row, by=by, reason=reason),
+            lambda row, by, reason: publish_rejudging(rejudging=row, by=by, reason=reason),
         )
     )
     discard = confirmed_action(
@@ -216,7 +218,7 @@ class RejudgingAdmin(ReadOnlyAdmin):
             "Discard",
             "No score and no leaderboard changes. Played matches are kept, and open ones are cancelled.",
             "discarded",
-            lambda row, by, reason: services.discard_rejudging(rejudging=row, by=by, reason=reason),
+            lambda row, by, reason: discard_rejudging(rejudging=row, by=by, reason=reason),
         )
     )
     replay = confirmed_action(
@@ -224,7 +226,7 @@ class RejudgingAdmin(ReadOnlyAdmin):
             "Replay",
             "The matches of the set that failed by a platform error are replayed.",
             "queued again",
-            lambda row, by, reason: services.replay_rejudging(rejudging=row, by=by, reason=reason),
+            lambda row, by, reason: replay_rejudging(rejudging=row, by=by, reason=reason),
         )
     )
 

@@ -13,7 +13,7 @@ from competitions.selectors import require_organiser
 from core import clock, events
 from core.errors import Refusal
 from leaderboards.models import Evaluation, FrozenLeaderboards, Rejudging, Snapshot
-from leaderboards.selectors import frozen_since, rows_now
+from leaderboards.visibility import frozen_since, rows_now
 
 if TYPE_CHECKING:
     from accounts.models import User

@@ -124,12 +124,9 @@ def standing_values(rows: QuerySet[Standing], in_force: Q, *columns: str) -> Que
     """Return standings as values for `standing_row`, with further `columns`; `in_force` marks those with a rank."""
     provisional = Case(When(in_force, then=Value(False)), default=Value(True))
     ranks = ("rank", "previous_rank", "rank_low", "rank_high", "separated")
-    values: QuerySet[Standing, Any] = rows.values(*columns, *ranks, provisional=provisional, **_columns())
+    paths = {name: F(path) for name, path in _PATHS.items()} | _derived("evaluation__")
+    values: QuerySet[Standing, Any] = rows.values(*columns, *ranks, provisional=provisional, **paths)
     return values.order_by("place", "entry__team__slug")
-
-
-def _columns() -> dict[str, Any]:
-    return {name: F(path) for name, path in _PATHS.items()} | _derived("evaluation__")
 
 
 def evaluation_columns(evaluations: QuerySet[Evaluation]) -> dict[int, dict[str, Any]]:

@@ -8,11 +8,11 @@ from collections.abc import Container, Iterator
 from django.db.models import Q, QuerySet
 
 from competitions.models import Competition
-from core import clock, events
+from core import clock
 from core.difference import Difference
-from core.models import Event
+from leaderboards.evaluation_basis import COUNTED
 from leaderboards.models import Evaluation
-from leaderboards.selectors import COUNTED
+from submissions import build_queue
 from submissions.models import QuotaSlot, Submission
 from submissions.quota import WINDOW
 from submissions.quota_ledger import AWAITS_ORGANISER, BUILD_REFUSED, FAULT, OVERDUE, WITHDRAWN
@@ -68,13 +68,15 @@ def _missing_refund(submission: Submission, slot: QuotaSlot, void: Container[int
 def _refund_was_due(submission: Submission, slot: QuotaSlot, void: Container[int]) -> bool:
     if slot.reason == WITHDRAWN:
         return submission.state == Submission.State.WITHDRAWN
-    history = Event.objects.filter(subject=events.name_of(submission))
-    if slot.reason == OVERDUE and history.filter(verb="overdue").exists():
+    if slot.reason == OVERDUE and (
+        submission.overdue_at or submission.evaluations.filter(overdue_at__isnull=False).exists()
+    ):
         return True
-    refused = history.filter(verb="refuse")
     if slot.reason == BUILD_REFUSED:
-        return refused.exists()
-    return submission.pk in void or refused.filter(data__cause=Submission.Cause.PLATFORM).exists()
+        not_refused = [build_queue.READY, build_queue.WITHDRAWN, build_queue.HOST, *build_queue.PLATFORM_FAULTS]
+        return submission.builds.exclude(finished_at=None).exclude(outcome__in=not_refused).exists()
+    faults = submission.builds.filter(outcome__in=build_queue.PLATFORM_FAULTS)
+    return submission.pk in void or faults.count() >= build_queue.MAX_FAULTS
 
 
 def _overused(slots: QuerySet[QuotaSlot]) -> Iterator[Difference]:

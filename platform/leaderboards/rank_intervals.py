@@ -25,12 +25,11 @@ def with_intervals(board: Mapping[int, Place], standing: Mapping[int, Place], tr
     if known.keys() != compared.keys() or any(row.rank_high is None for row in known.values()) != more:
         known = _derived(compared, track_name, more=more)
     return {
-        entry: _given(row, known[row.evaluation]) if row.evaluation in known else row for entry, row in board.items()
+        entry: row._replace(rank_low=same.rank_low, rank_high=same.rank_high, separated=same.separated)
+        if (same := known.get(row.evaluation))
+        else row
+        for entry, row in board.items()
     }
-
-
-def _given(row: Place, known: Place) -> Place:
-    return row._replace(rank_low=known.rank_low, rank_high=known.rank_high, separated=known.separated)
 
 
 def _derived(compared: Mapping[int, Place], track_name: str, *, more: bool) -> dict[int, Place]:

@@ -19,12 +19,13 @@ from core import clock, events
 from core.errors import Fault, Refusal
 from core.notify import notify
 from leaderboards.board_freeze import time_of_a_result
+from leaderboards.evaluation_basis import COUNTED, NEWEST
 from leaderboards.models import Evaluation, Rejudging
 from leaderboards.scoring import recompute
-from leaderboards.selectors import COUNTED, NEWEST
 from leaderboards.superseding import supersede_in
 from matches.models import Match
-from matches.services import cancel, replay_failed, request_matches
+from matches.scheduling import request_matches
+from matches.services import cancel, replay_failed
 from submissions.models import Player, Submission
 
 if TYPE_CHECKING:

@@ -17,12 +17,12 @@ from core.errors import Fault
 from core.models import Event
 from evaluation.domain.results import AuditReport
 from leaderboards.board_freeze import time_of_a_result
+from leaderboards.evaluation_basis import COUNTED, OWN_OPPONENTS, finished_evaluations, key_in_force, scored_rows
 from leaderboards.models import Evaluation, Resamples, Standing
 from leaderboards.player_owners import left_out
 from leaderboards.rank_intervals import with_intervals
 from leaderboards.ranking import Place, places
 from leaderboards.scoring_adapter import Opponent, PlayedSample, Scores, score_columns
-from leaderboards.selectors import COUNTED, OWN_OPPONENTS, finished_evaluations, key_in_force, scored_rows
 from matches.models import Match, SampleResult
 from submissions import quota_ledger
 from submissions.models import Submission
@@ -250,7 +250,12 @@ def recompute(track: Track, *, again: bool = False) -> int:
         changed, gone = difference_of(track, again=again)
         Standing.objects.bulk_create(
             (
-                Standing(track=track, entry_id=place.entry, evaluation_id=place.evaluation, **_ranks_of(place))
+                Standing(
+                    track=track,
+                    entry_id=place.entry,
+                    evaluation_id=place.evaluation,
+                    **{name: getattr(place, name) for name in RANKS},
+                )
                 for place in changed
             ),
             update_conflicts=True,
@@ -259,10 +264,6 @@ def recompute(track: Track, *, again: bool = False) -> int:
         )
         Standing.objects.filter(track=track, entry__in=gone).delete()
     return len(changed) + len(gone)
-
-
-def _ranks_of(place: Place) -> dict[str, Any]:
-    return {name: getattr(place, name) for name in RANKS}
 
 
 def difference_of(track: Track, *, again: bool = False) -> tuple[list[Place], list[int]]:

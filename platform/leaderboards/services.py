@@ -20,25 +20,17 @@ from competitions.selectors import require_organiser, rules_in_force
 from core import clock, events, faults
 from core.errors import Fault, GauntletError, Refusal
 from core.notify import notify
-from leaderboards.board_freeze import freeze_leaderboards, take_snapshot, unfreeze_leaderboards
+from leaderboards.evaluation_basis import BASIS, COUNTED, EvaluationBasis, basis_in_force, unresolved
+from leaderboards.initial_pool import first_players
 from leaderboards.models import Evaluation, Pool, PoolPlace
-from leaderboards.quota_check import differing_slots
 from leaderboards.rejudging import (
     OPEN,
-    begin_rejudging,
-    discard_rejudging,
-    publish_rejudging,
-    replay_rejudging,
-    settle_rejudgings,
 )
 from leaderboards.replaced_matches import published_matches
-from leaderboards.scoring import mark_overdue, recompute, refresh_boards, score_finished
-from leaderboards.selectors import BASIS, COUNTED, EvaluationBasis, basis_in_force, first_players, unresolved
-from leaderboards.superseding import supersede_replaced
-from leaderboards.verification import Verified, verify_boards
-from leaderboards.withdrawal import end_withdrawn
+from leaderboards.scoring import recompute
 from matches.models import Match
-from matches.services import ensure_match, replay_failed
+from matches.scheduling import ensure_match
+from matches.services import replay_failed
 from submissions.models import Submission
 from submissions.player_builds import baseline_player
 
@@ -48,30 +40,14 @@ if TYPE_CHECKING:
     from submissions.models import Player
 
 __all__ = [
-    "Verified",
-    "begin_rejudging",
-    "differing_slots",
-    "discard_rejudging",
-    "end_withdrawn",
     "evaluate",
     "fill_first_pool",
     "fill_first_pools",
-    "freeze_leaderboards",
     "make_first_pools",
-    "mark_overdue",
-    "publish_rejudging",
     "re_evaluate",
     "recompute",
-    "refresh_boards",
-    "replay_rejudging",
     "retry_evaluation",
-    "score_finished",
     "set_pool",
-    "settle_rejudgings",
-    "supersede_replaced",
-    "take_snapshot",
-    "unfreeze_leaderboards",
-    "verify_boards",
 ]
 
 LOW_PRIORITY = timedelta(hours=1)

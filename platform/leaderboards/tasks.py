@@ -11,8 +11,12 @@ from django.conf import settings
 from competitions.models import Track
 from core import faults
 from core.errors import GauntletError
-from leaderboards import services
-from leaderboards.selectors import unevaluated, unrefined
+from leaderboards import scoring, services
+from leaderboards.evaluation_basis import unevaluated, unrefined
+from leaderboards.rejudging import settle_rejudgings
+from leaderboards.scoring import mark_overdue, recompute, score_finished
+from leaderboards.superseding import supersede_replaced
+from leaderboards.withdrawal import end_withdrawn
 from submissions.models import Submission
 
 log = logging.getLogger(__name__)
@@ -29,26 +33,26 @@ def evaluate(submission: int) -> None:
 @shared_task(name="leaderboards.score")  # type: ignore[untyped-decorator]
 def score(track: int | None = None) -> None:
     """End withdrawn evaluations, score finished ones, settle rejudgings, and update the leaderboard of `track`."""
-    services.end_withdrawn()
-    services.score_finished()
-    services.settle_rejudgings()
+    end_withdrawn()
+    score_finished()
+    settle_rejudgings()
     if track is not None:
-        services.recompute(Track.objects.get(pk=track))
+        recompute(Track.objects.get(pk=track))
 
 
 @shared_task(name="leaderboards.refresh_boards")  # type: ignore[untyped-decorator]
 def refresh_boards() -> None:
     """Update all leaderboards, in case a `score` notification was lost."""
-    services.refresh_boards()
+    scoring.refresh_boards()
 
 
 @shared_task(name="leaderboards.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> None:
     """Score, start and end all due evaluations; first pools come last, since they may need builds."""
-    services.end_withdrawn()
-    services.score_finished()
-    services.settle_rejudgings()
-    services.supersede_replaced()
+    end_withdrawn()
+    score_finished()
+    settle_rejudgings()
+    supersede_replaced()
     services.retry_evaluation()
     services.fill_first_pools()
     for submission in list(unevaluated()):
@@ -56,7 +60,7 @@ def sweep() -> None:
     # after the others were started: their pieces go first
     if (refined := unrefined()) is not None:
         _try_to_evaluate(refined)
-    services.mark_overdue()
+    mark_overdue()
     _make_first_pools()
 
 

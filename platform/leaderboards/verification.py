@@ -16,11 +16,10 @@ from competitions.models import Competition, Track
 from core import faults
 from core.difference import Difference
 from core.errors import Fault
+from leaderboards.evaluation_basis import COUNTED, unresolved
 from leaderboards.models import Evaluation, Resamples, Standing
 from leaderboards.replaced_matches import evaluations_using, replaced_matches
 from leaderboards.scoring import difference_of, keep_resamples, recompute, score_finished, scores_of
-from leaderboards.scoring_adapter import Scores
-from leaderboards.selectors import COUNTED, unresolved
 from leaderboards.superseding import supersede_in
 
 log = logging.getLogger(__name__)
@@ -72,7 +71,8 @@ def _of_score(evaluation: Evaluation, *, repair: bool) -> Iterator[Difference]:
         for name, value in scores.columns.items()
         if getattr(evaluation, name) != value
     ]
-    if not _same_resamples(evaluation, scores):
+    kept = Resamples.objects.filter(evaluation=evaluation).values_list("medians", flat=True).first()
+    if kept is None or bytes(kept) != scores.resampled:
         changed.append("its resamples are missing or different")
     if not changed:
         return
@@ -81,11 +81,6 @@ def _of_score(evaluation: Evaluation, *, repair: bool) -> Iterator[Difference]:
             Evaluation.objects.filter(pk=evaluation.pk).update(**scores.columns)
             keep_resamples(evaluation, scores.resampled)
     yield Difference(f"{evaluation} of {evaluation.submission}", "; ".join(changed), repaired=repair)
-
-
-def _same_resamples(evaluation: Evaluation, scores: Scores) -> bool:
-    kept = Resamples.objects.filter(evaluation=evaluation).values_list("medians", flat=True).first()
-    return kept is not None and bytes(kept) == scores.resampled
 
 
 def _of_pairs(competition: Competition, *, repair: bool) -> Iterator[Difference]:

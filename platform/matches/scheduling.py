@@ -108,10 +108,11 @@ def _locked_matches(
     Locked: otherwise a call that finishes a match misses the pieces that it gets concurrently. Created and locked in
     one order, so that concurrent callers wait for each other.
     """
-    players = {(model.pk, attack.pk): (model, attack) for model, attack in sorted(pairs, key=_keys)}
+    by_keys = {(model.pk, attack.pk): (model, attack) for model, attack in pairs}
+    players = {keys: by_keys[keys] for keys in sorted(by_keys)}
     known = _known(request, players)
     if missing := players.keys() - known.keys():
-        played = _seeds(request._replace(repetition=0), missing) if request.repetition else {}
+        played = _of_pairs(request._replace(repetition=0), missing, "seed") if request.repetition else {}
         Match.objects.bulk_create(
             (_new(request, *pair, played.get(keys), now) for keys, pair in players.items() if keys in missing),
             ignore_conflicts=True,
@@ -128,10 +129,6 @@ def _locked_matches(
 
 def _known(request: _Request, keys: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
     return _of_pairs(request, keys, "pk")
-
-
-def _seeds(request: _Request, keys: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
-    return _of_pairs(request, keys, "seed")
 
 
 def _of_pairs(request: _Request, keys: Iterable[tuple[int, int]], column: str) -> dict[tuple[int, int], int]:
@@ -211,10 +208,6 @@ def _finish_if_played(matches: Sequence[Match]) -> None:
     if matches and finish_played(among=[match.pk for match in matches]):
         for match in matches:
             match.refresh_from_db(fields=["state", "audit", "finished_at"])
-
-
-def _keys(pair: tuple[Player, Player]) -> tuple[int, int]:
-    return pair[0].pk, pair[1].pk
 
 
 def _check_sides(rules: RulesVersion, sample_set: SampleSet, model: Player, attack: Player) -> None:

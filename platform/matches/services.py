@@ -12,20 +12,6 @@ from core import clock, events, notify
 from core.errors import Refusal
 from matches.models import Match, Piece, Worker
 from matches.queue import OPEN_MATCH, finish_played
-from matches.scheduling import ensure_match, request_matches
-from matches.seeds import match_seed
-
-__all__ = [
-    "cancel",
-    "ensure_match",
-    "match_seed",
-    "record_heartbeat",
-    "record_worker",
-    "replay_failed",
-    "request_matches",
-    "resume",
-    "suspend",
-]
 
 
 def suspend(matches: QuerySet[Match]) -> int:

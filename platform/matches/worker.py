@@ -44,7 +44,9 @@ def _play_match(claim: Claim, heartbeat: Heartbeat, ends: float) -> Claim | None
                 with log_ids(piece=claim.piece.pk):
                     queue.commit(claim, session.settle(session.play(claim.piece)))
                 heartbeat.drop(claim.piece)
-                following = _next(claim, heartbeat, ends)
+                if time.monotonic() >= ends:
+                    return None
+                following = heartbeat.hold_claim(queue.claim(claim.worker, prefer=match))
                 if following is None or following.piece.match_id != match.pk:
                     return following
                 claim, following = following, None
@@ -62,12 +64,6 @@ def _play_match(claim: Claim, heartbeat: Heartbeat, ends: float) -> Claim | None
         _release_claim(claim, following, heartbeat)
         raise
     return None
-
-
-def _next(claim: Claim, heartbeat: Heartbeat, ends: float) -> Claim | None:
-    if time.monotonic() >= ends:
-        return None
-    return heartbeat.hold_claim(queue.claim(claim.worker, prefer=claim.piece.match))
 
 
 def _release_claim(claim: Claim, following: Claim | None, heartbeat: Heartbeat, fault: str = "") -> None:

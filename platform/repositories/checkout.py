@@ -27,7 +27,12 @@ def check_out(path: Path, commit: str, target: Path) -> None:
         git(path, "read-tree", commit, extra=apart)
         git(path, "checkout-index", "--all", extra=apart)
         _remove_bytecode(fresh)
-        _put(fresh, target)
+        try:
+            fresh.rename(target)
+        except OSError:
+            if not target.is_dir():
+                raise
+            shutil.rmtree(fresh)  # another call was faster, and its files are identical
 
 
 def _remove_bytecode(fresh: Path) -> None:
@@ -39,12 +44,3 @@ def _remove_bytecode(fresh: Path) -> None:
                 directories.remove(name)
             else:
                 path.unlink()
-
-
-def _put(fresh: Path, target: Path) -> None:
-    try:
-        fresh.rename(target)
-    except OSError:
-        if not target.is_dir():
-            raise
-        shutil.rmtree(fresh)  # another call was faster, and its files are identical

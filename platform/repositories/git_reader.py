@@ -136,7 +136,13 @@ class GitReader:
         output = self._text("log", "-z", "--encoding=UTF-8", "--no-show-signature", shape, *which, seconds=seconds)
         parts = output.split("\0")
         return [
-            CommitInfo(sha=sha, subject=subject.rstrip(), author=author.rstrip(), at=_moment(at))
+            CommitInfo(
+                sha=sha,
+                subject=subject.rstrip(),
+                author=author.rstrip(),
+                # clamped: the time of a commit may be any number
+                at=datetime.fromtimestamp(min(max(int(at), 0), LAST_MOMENT), UTC),
+            )
             for sha, subject, author, at in zip(parts[::5], parts[1::5], parts[2::5], parts[3::5], strict=False)
         ]
 
@@ -220,8 +226,3 @@ def _tree_file(line: bytes) -> TreeFile:
         size=0 if size == b"-" else int(size),
         object=found["object"].decode(),
     )
-
-
-def _moment(seconds: str) -> datetime:
-    """Clamp the time of a commit, which may be any number."""
-    return datetime.fromtimestamp(min(max(int(seconds), 0), LAST_MOMENT), UTC)

@@ -18,7 +18,7 @@ from core.administration.actions import confirmed_action
 from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin, model_field_names
 from core.errors import Fault, Refusal
-from rounds import admin_actions, services
+from rounds import admin_actions
 from rounds.admin_dashboard import dashboard
 from rounds.decision_text import why
 from rounds.forms import PlanForm
@@ -32,6 +32,7 @@ from rounds.models import (
     RoundWarning,
     SigningKey,
 )
+from rounds.planning import plan_round
 
 log = logging.getLogger(__name__)
 
@@ -122,7 +123,7 @@ class RoundAdmin(ReadOnlyAdmin):
         form = PlanForm(request.POST or None, competitions=competitions, initial={"competition": first})
         if form.is_valid():
             try:
-                planned = services.plan_round(**form.cleaned_data | {"by": request.user})
+                planned = plan_round(**form.cleaned_data | {"by": request.user})
             except Refusal as refusal:
                 form.add_error(None, f"{refusal.problem}: {refusal.fix}" if refusal.fix else refusal.problem)
             except Fault as fault:

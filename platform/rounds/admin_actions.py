@@ -8,9 +8,13 @@ from core.administration.actions import AdminAction
 from core.errors import Refusal
 from rounds import release as releasing
 from rounds import services
+from rounds.audit_overrides import override_audit
 from rounds.forms import PartForm
+from rounds.freeze import freeze
+from rounds.licence_review import confirm_licence, refuse_licence
 from rounds.models import Release, Round
 from rounds.preview import audit_notes, pool_sentences, preview, preview_digest
+from rounds.publication import publish
 from rounds.transitions import offered
 
 if TYPE_CHECKING:
@@ -29,7 +33,7 @@ FREEZE = AdminAction(
     "For each team and track, the newest submission that was ready when the window began is frozen for the round, "
     "with the current rules. The site also does this automatically when the window begins.",
     "frozen",
-    lambda row, by, reason: services.freeze(round_=row, by=by, reason=reason),
+    lambda row, by, reason: freeze(round_=row, by=by, reason=reason),
 )
 START = AdminAction(
     "Start",
@@ -74,7 +78,7 @@ PUBLISH = AdminAction(
     "validation set is drawn from further images of its split. If the list below changes before you confirm, nothing "
     "is published.",
     "published",
-    lambda row, by, reason, seen: services.publish(round_=row, by=by, reason=reason, previewed=seen),
+    lambda row, by, reason, seen: publish(round_=row, by=by, reason=reason, previewed=seen),
     notes=_before_publishing,
     digest=_preview_digest,
 )
@@ -106,19 +110,19 @@ OVERRIDE_AUDIT = AdminAction(
     "The model stays in the round although its audits failed. If it was eliminated already, the later stages are "
     "decided again, and missing matches are played. The reason becomes public with the result.",
     "overridden",
-    lambda row, by, reason: services.override_audit(entry=row, by=by, reason=reason),
+    lambda row, by, reason: override_audit(entry=row, by=by, reason=reason),
 )
 CONFIRM_LICENCE = AdminAction(
     "Confirm licence",
     "Each entry may win prizes: you confirm that its licence is open source.",
     "confirmed",
-    lambda rows, by, reason: services.confirm_licence(entries=rows, by=by, reason=reason),
+    lambda rows, by, reason: confirm_licence(entries=rows, by=by, reason=reason),
     together=True,
 )
 REFUSE_LICENCE = AdminAction(
     "Refuse licence",
     "Each entry is ranked but cannot win a prize, because of its licence. The reason is public.",
     "refused prizes",
-    lambda rows, by, reason: services.refuse_licence(entries=rows, by=by, reason=reason),
+    lambda rows, by, reason: refuse_licence(entries=rows, by=by, reason=reason),
     together=True,
 )

@@ -18,23 +18,10 @@ from core.times import duration
 from matches.models import Match
 from matches.selectors import WorkerStatus, workers
 from rounds.audit_overrides import OVERRIDABLE
+from rounds.cost_estimate import Estimate, estimate
 from rounds.models import Release, Round
-from rounds.preview import audit_notes
-from rounds.selectors import (
-    BracketView,
-    Estimate,
-    Line,
-    Name,
-    Preview,
-    Progress,
-    StageView,
-    StandingRow,
-    estimate,
-    preview,
-    progress,
-    stages,
-    standings,
-)
+from rounds.preview import Preview, audit_notes, preview
+from rounds.selectors import BracketView, Line, Name, Progress, StageView, StandingRow, progress, stages, standings
 from rounds.suspicious_models import suspicious_models
 
 State = Round.State
@@ -202,15 +189,18 @@ def _field(round_: Round, titles: Mapping[str, str], brackets: Iterable[BracketV
     made = []
     for track_name, rows in standings(round_).items():
         lines = [
-            (row.prior, row.team, _title(row), _state(cut.get((track_name, row.player))), _prizes(row), row.gone)
+            (
+                row.prior,
+                row.team,
+                _title(row),
+                f"cut in stage {stage}" if (stage := cut.get((track_name, row.player))) else "in",
+                _prizes(row),
+                row.gone,
+            )
             for row in sorted(rows, key=lambda row: row.prior)
         ]
         made.append(Table(titles[track_name], headers, lines))
     return [table for table in made if table.rows]
-
-
-def _state(cut_in: int | None) -> str:
-    return "in" if cut_in is None else f"cut in stage {cut_in}"
 
 
 def _title(row: StandingRow) -> str:
@@ -224,10 +214,6 @@ def _prizes(row: StandingRow) -> str:
     return "yes" if row.prize_place in (None, row.place) else f"yes, as place {row.prize_place}"
 
 
-def _met(row: StandingRow) -> str:
-    return f"scored by {row.met} of {row.opponents}" if row.met != row.opponents else ""
-
-
 def _standings(round_: Round, titles: Mapping[str, str]) -> list[Table]:
     headers = ("place", "ranks", "team", "title", "score", "95 % interval", "failures", "cut in stage", "prizes", "")
     return [
@@ -238,7 +224,8 @@ def _standings(round_: Round, titles: Mapping[str, str]) -> list[Table]:
 
 
 def _standing(row: StandingRow) -> tuple[object, ...]:
-    marks = [row.gone, "not broken" if row.not_broken else "", _met(row)]
+    met = f"scored by {row.met} of {row.opponents}" if row.met != row.opponents else ""
+    marks = [row.gone, "not broken" if row.not_broken else "", met]
     return (
         "" if row.place is None else row.place,
         "" if row.rank_low is None else f"{row.rank_low} to {row.rank_high}",

@@ -26,8 +26,8 @@ from evaluation.bundle.size import check_size
 from evaluation.domain.players import Track
 from evaluation.domain.results import Outcome
 from evaluation.scoring.distances import scored_distance
+from evaluation.tournament.audits import NobodyLeftError
 from evaluation.tournament.rounds import (
-    NobodyLeftError,
     RoundEntrant,
     RoundFacts,
     RoundState,

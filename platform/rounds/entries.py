@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from competitions.models import Competition, Track
 from core.errors import Fault
-from leaderboards.selectors import counted_at, counting, places_at
+from leaderboards.evaluation_basis import counted_at, counting, places_at
 from rounds.models import Round, RoundEntry
 from rounds.open_source import is_open_source
 

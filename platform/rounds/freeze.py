@@ -43,7 +43,9 @@ def freeze(*, round_: Round, by: User | None = None, reason: str = "") -> None:
         lock_competition(round_)
         current = locked(round_)
         require_possible(current, "freeze")
-        _wait_for_results(current)
+        # scoring locks the tracks, too: everything that ended before this moment is committed now
+        tracks = Track.objects.select_for_update(no_key=True).filter(competition=current.competition_id)
+        list(tracks.order_by("pk").values_list("pk"))
         _check_window(current.window, by)
         _check_no_other(current)
         entries = eligible_entries(current, current.window.starts_at)
@@ -59,12 +61,6 @@ def freeze(*, round_: Round, by: User | None = None, reason: str = "") -> None:
             field_commitment=current.field_commitment,
         )  # fmt: skip
     round_.refresh_from_db()
-
-
-def _wait_for_results(round_: Round) -> None:
-    """Lock the tracks, as scoring does: everything that ended before this moment is committed now."""
-    tracks = Track.objects.select_for_update(no_key=True).filter(competition=round_.competition_id)
-    list(tracks.order_by("pk").values_list("pk"))
 
 
 def freeze_due() -> None:

@@ -23,8 +23,9 @@ from accounts.models import User
 from accounts.selectors import teams_of
 from competitions.models import Competition
 from competitions.selectors import may_organise
+from leaderboards.evaluation_basis import COUNTED, counted_at
 from leaderboards.models import Evaluation
-from leaderboards.selectors import COUNTED, counted_at, frozen_since
+from leaderboards.visibility import frozen_since
 from matches.models import Match
 from rounds.models import Release, Round
 

@@ -65,6 +65,8 @@ class Round(models.Model):
     """Digest in the object store of all facts and everything that follows from them, once the round is scored."""
     pools = models.ManyToManyField(Pool, related_name="rounds", editable=False)
     """The pools that its publication made, at most one of each track."""
+    gone = models.ManyToManyField(Player, related_name="+", editable=False)
+    """The players that were withdrawn or disqualified when its publication made these pools."""
 
     class Meta:
         ordering = ["-pk"]

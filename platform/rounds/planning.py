@@ -10,8 +10,9 @@ from django.db import transaction
 from django.db.models import Max
 
 from competitions.models import Competition, SampleSet
+from competitions.sample_draw import commitment_of, draw_samples, keep_draw
 from competitions.selectors import require_organiser, rules_in_force
-from competitions.services import commitment_of, draw_samples, keep_draw, plan_window
+from competitions.windows import plan_window
 from core import clock, events
 from core.errors import Refusal
 from matches.selectors import ever_played

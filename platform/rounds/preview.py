@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from competitions.models import Track
 from competitions.rules import query_rules
 from competitions.selectors import rules_in_force
+from leaderboards.evaluation_basis import pool_in_force
 from leaderboards.models import PoolPlace, Standing
-from leaderboards.selectors import pool_in_force
 from matches.models import Match
 from rounds.audit_state import failed_audits
 from rounds.decision_text import why
@@ -67,10 +67,11 @@ def preview(round_: Round) -> list[Preview]:
     )
     standing = Standing.objects.filter(track__competition=round_.competition_id)
     ranks = {(track, entry): rank for track, entry, rank in standing.values_list("track", "entry", "rank") if rank}
-    (words, unmet), failed = reasons_of(round_), _failed_audits(round_)
+    words, unmet = reasons_of(round_)
+    failed = Counter(match.model_id for match in failed_audits(Match.objects.filter(round_match__round=round_)))
     tracks = list(round_.competition.tracks.all())
     pools = {track.pk: _pool(track) for track in tracks}
-    left = _left([player for pool in pools.values() for player in pool])
+    left = players_gone([player for pool in pools.values() for player in pool])
     views = []
     for track in tracks:
         own = [entry for entry in entries if entry.track_id == track.pk]
@@ -128,7 +129,7 @@ def _pool(track: Track) -> list[Player]:
     return [place.player for place in PoolPlace.objects.filter(pool=pool).select_related("player")] if pool else []
 
 
-def _left(players: Sequence[Player]) -> set[int]:
+def players_gone(players: Sequence[Player]) -> set[int]:
     """Return the keys of the submitted players whose submissions are all disqualified or withdrawn."""
     standing = Submission.objects.filter(disqualified_at=None).exclude(state=Submission.State.WITHDRAWN)
     sent = Player.objects.filter(pk__in=[player.pk for player in players], baseline="", submissions__isnull=False)
@@ -179,10 +180,6 @@ def _gone(entry: RoundEntry) -> str:
     if entry.submission.state == Submission.State.WITHDRAWN:
         return "withdrawn"
     return "inconsistent" if entry.inconsistent else ""
-
-
-def _failed_audits(round_: Round) -> dict[int, int]:
-    return Counter(match.model_id for match in failed_audits(Match.objects.filter(round_match__round=round_)))
 
 
 def reasons_of(round_: Round) -> tuple[dict[tuple[int, int], str], set[tuple[int, int]]]:

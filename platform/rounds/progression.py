@@ -20,8 +20,8 @@ from evaluation.domain.players import Side
 from evaluation.domain.results import Outcome
 from matches.models import Match, Piece
 from matches.queue import OPEN_MATCH
+from matches.scheduling import request_matches
 from matches.selectors import worker_is_missing
-from matches.services import request_matches
 from rounds.audit_state import open_audits
 from rounds.engine_adapter import (
     NobodyLeftError,
@@ -91,19 +91,22 @@ def _is_due(round_: Round) -> bool:
     matches = Match.objects.filter(round_match__round=round_)
     failed = list(matches.filter(state=Match.State.FAILED).select_related("model", "attack").order_by("pk"))
     if failed:
-        record_problem(round_, _failure(failed))
+        record_problem(
+            round_,
+            f"A platform error occurred in {_listed(failed)}. The first: {failed[0].fault}. "
+            "Fix the host, then replay them in the list of matches.",
+        )
         return False
     if matches.filter(state__in=_OPEN).exists():
         record_problem(round_, _missing(matches))
         return False
     if unfinished := open_audits(matches.select_related("model", "attack").order_by("pk")):
-        record_problem(round_, _open(unfinished))
+        record_problem(
+            round_,
+            f"The model's audit is open in {_listed(unfinished)}. The round continues when these are finished.",
+        )
         return False
     return True
-
-
-def _open(unfinished: Sequence[Match]) -> str:
-    return f"The model's audit is open in {_listed(unfinished)}. The round continues when these are finished."
 
 
 def _missing(matches: QuerySet[Match]) -> str:
@@ -114,13 +117,6 @@ def _missing(matches: QuerySet[Match]) -> str:
         return ""
     missing = "worker with a GPU" if neediest[0].needs_gpu else "worker that plays"
     return f"No {missing} was seen recently, and matches wait for one. Start one; the round then continues by itself."
-
-
-def _failure(failed: Sequence[Match]) -> str:
-    return (
-        f"A platform error occurred in {_listed(failed)}. The first: {failed[0].fault}. "
-        "Fix the host, then replay them in the list of matches."
-    )
 
 
 def _listed(matches: Sequence[Match]) -> str:

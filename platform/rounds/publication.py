@@ -7,16 +7,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from django.db import transaction
+from django.db.models import Q, QuerySet
 
 from competitions.selectors import require_organiser
-from competitions.services import draw_validation_set, keep_validation_set
-from competitions.validation_renewal import Renewal
+from competitions.validation_renewal import Renewal, draw_validation_set, keep_validation_set
 from core import events, faults
 from core.errors import Refusal
-from leaderboards.services import set_pool, take_snapshot
+from leaderboards.board_freeze import take_snapshot
+from leaderboards.models import PoolPlace
+from leaderboards.services import set_pool
 from rounds.freeze import words
-from rounds.models import Round
-from rounds.preview import Preview, preview, preview_digest
+from rounds.models import Round, RoundEntry
+from rounds.preview import Preview, players_gone, preview, preview_digest
 from rounds.transitions import lock_competition, locked, move, require_possible
 from submissions.models import Submission
 
@@ -41,10 +43,13 @@ def publish(*, round_: Round, by: User, reason: str = "", previewed: str | None 
         current = locked(round_)
         require_possible(current, "publish")
         # a later withdrawal or disqualification takes effect after these pools are in force
-        placed = current.entries.filter(place__isnull=False).values("submission")
-        list(Submission.objects.select_for_update(no_key=True).filter(pk__in=placed).order_by("pk").values_list("pk"))
+        placed = current.entries.filter(place__isnull=False)
+        members = PoolPlace.objects.filter(pool__track__competition=current.competition)
+        concerned = Q(pk__in=placed.values("submission")) | Q(player__in=members.values("player"))
+        list(Submission.objects.select_for_update(no_key=True).filter(concerned).order_by("pk").values_list("pk"))
         views = preview(current)
         _check_seen(current, views, previewed)
+        current.gone.set(_gone(placed, views))
         for view in views:
             take_snapshot(track=view.track, reason=f"before {current.title} was published")
             if not view.rows:
@@ -67,6 +72,13 @@ def _check_seen(current: Round, views: Sequence[Preview], previewed: str | None)
             "audit was overridden, or a pool was changed",
             fix="check the preview again, then publish",
         )
+
+
+def _gone(placed: QuerySet[RoundEntry], views: Sequence[Preview]) -> set[int]:
+    """Return the keys of the players that may join no pool now. Their submissions may be reinstated later."""
+    standing = placed.filter(submission__disqualified_at=None).exclude(submission__state=Submission.State.WITHDRAWN)
+    entrants = placed.exclude(player__in=standing.values("player")).values_list("player", flat=True)
+    return {*entrants, *players_gone([player for view in views for player in view.pool_before])}
 
 
 def _drawn(round_: Round) -> Renewal | Exception | None:

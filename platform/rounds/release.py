@@ -16,7 +16,7 @@ from competitions.selectors import require_organiser
 from core import clock, events, object_store
 from core.errors import Refusal
 from core.times import in_words
-from leaderboards.selectors import frozen_since
+from leaderboards.visibility import frozen_since
 from matches.models import Match
 from repositories.http.limits import ANYBODY, LIMITER
 from repositories.models import Repository
@@ -26,7 +26,7 @@ from rounds.embargo import embargo_reason
 from rounds.models import Release, Round, RoundEntry
 from rounds.open_source import is_open_source
 from rounds.signing_keys import public_key
-from rounds.transitions import require_reason, require_state
+from rounds.transitions import lock_competition, require_reason, require_state
 from submissions.models import Submission
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def release(*, round_: Round, part: str, by: User, reason: str) -> Release:
     key = public_key() if part == Release.Part.BUNDLE else ""
     content = _made(round_, part)
     with transaction.atomic():
-        _lock(round_)
+        lock_competition(round_)  # not the round alone: a repository can be public by several
         # checked again under the lock: leaderboards may be frozen by now, or the images be in use again
         _check_may_be_public(round_, part)
         row = Release.objects.create(
@@ -90,7 +90,7 @@ def withdraw(*, release: Release, by: User, reason: str) -> None:
     reason = require_reason(reason, "a withdrawal")
     is_code = release.part == Release.Part.CODE
     with transaction.atomic():
-        _lock(release.round)
+        lock_competition(release.round)
         if not Release.objects.filter(pk=release.pk, withdrawn_at=None).update(withdrawn_at=clock.now()):
             raise Refusal(f"the {release} is already withdrawn", fix="no action needed")
         events.record(
@@ -150,7 +150,8 @@ def open_part(round_: Round, part: str) -> Download:
 
 def _check_may_be_public(round_: Round, part: str) -> None:
     require_state(Round.objects.get(pk=round_.pk), Round.State.PUBLISHED, act="released")
-    _check_is_not_public(round_, part)
+    if part in released(round_):
+        raise Refusal(f"the {Release.Part(part).label} of {round_} is already released", fix="no action needed")
     # the bundle too: a sample's worst case identifies its image to anyone who has the data set
     if part != Release.Part.CODE and (why := embargo_reason(round_)):
         raise Refusal(f"the images of {round_} must stay secret: {why}", fix="release it when that ends")
@@ -174,16 +175,6 @@ def _check_code(round_: Round) -> None:
             f"no entry of {round_} is eligible with an open-source licence",
             fix="confirm a licence, or do not release code",
         )
-
-
-def _check_is_not_public(round_: Round, part: str) -> None:
-    if part in released(round_):
-        raise Refusal(f"the {Release.Part(part).label} of {round_} is already released", fix="no action needed")
-
-
-def _lock(round_: Round) -> None:
-    # not the round alone: a repository can be public by several
-    Competition.objects.select_for_update(no_key=True).get(pk=round_.competition_id)
 
 
 def _made(round_: Round, part: str) -> str:

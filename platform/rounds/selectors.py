@@ -14,30 +14,8 @@ from django.db.models import Count, F, Q, QuerySet, Sum
 
 from competitions.models import Track
 from matches.models import Match, Piece
-from rounds.cost_estimate import Estimate, estimate
 from rounds.models import Decision, Round, RoundEntry
-from rounds.preview import Moved, Preview, preview, preview_digest
 from submissions.models import Submission
-
-__all__ = [
-    "BracketView",
-    "Estimate",
-    "Line",
-    "Moved",
-    "Name",
-    "Preview",
-    "Progress",
-    "StageView",
-    "StandingRow",
-    "decisions",
-    "estimate",
-    "preview",
-    "preview_digest",
-    "progress",
-    "stages",
-    "standings",
-    "standings_and_stages",
-]
 
 
 @dataclass(frozen=True)

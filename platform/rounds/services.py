@@ -1,4 +1,4 @@
-"""Services of rounds. Those with a theme of their own are in other modules and exported here."""
+"""Start, pause, resume and cancel a round. Each other act has a module of its own."""
 
 from __future__ import annotations
 
@@ -7,48 +7,23 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 
 from competitions.selectors import require_organiser
-from competitions.services import call_off_window
+from competitions.windows import call_off_window
 from core import clock, notify
 from matches import services as matches
 from matches.models import Match
-from rounds.audit_overrides import override_audit
-from rounds.freeze import freeze, freeze_due
-from rounds.licence_review import confirm_licence, refuse_licence
 from rounds.models import Round
-from rounds.planning import plan_round
-from rounds.progression import advance_round
-from rounds.publication import publish
 from rounds.transitions import (
     lock_competition,
     locked,
     move,
-    record_problem,
     require_possible,
     require_reason,
 )
-from rounds.verification import verify
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from accounts.models import User
-
-__all__ = [
-    "advance_round",
-    "cancel",
-    "confirm_licence",
-    "freeze",
-    "freeze_due",
-    "override_audit",
-    "pause",
-    "plan_round",
-    "publish",
-    "record_problem",
-    "refuse_licence",
-    "resume",
-    "start",
-    "verify",
-]
 
 
 def start(*, round_: Round, by: User, reason: str = "") -> None:

@@ -8,9 +8,10 @@ from celery import shared_task
 
 from core import faults
 from core.logs import log_ids
-from rounds import services
-from rounds.freeze import words
+from rounds import progression, verification
+from rounds.freeze import freeze_due, words
 from rounds.models import Round
+from rounds.transitions import record_problem
 
 CONFIRM_SECONDS = 180
 """Time until a difference is checked again: leaderboards follow changes within a minute."""
@@ -24,10 +25,10 @@ def advance_round() -> None:
     for round_ in Round.objects.filter(state=Round.State.PLAYING).select_related("competition").order_by("pk"):
         with log_ids(round=round_.pk):
             try:
-                services.advance_round(round_)
+                progression.advance_round(round_)
             except Exception as error:
                 faults.report(log, error, "%s cannot continue", round_)
-                services.record_problem(round_, words(error))
+                record_problem(round_, words(error))
 
 
 @shared_task(name="rounds.verify")  # type: ignore[untyped-decorator]
@@ -36,7 +37,7 @@ def verify(*, confirm: bool = True) -> None:
 
     With `confirm`, differences are checked again some minutes later: leaderboards need a moment to follow a new pool.
     """
-    differences = [each for each in services.verify().differences if not each.repaired]
+    differences = [each for each in verification.verify().differences if not each.repaired]
     if differences and confirm:
         verify.apply_async(kwargs={"confirm": False}, countdown=CONFIRM_SECONDS)
         return
@@ -49,5 +50,5 @@ def verify(*, confirm: bool = True) -> None:
 @shared_task(name="rounds.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> None:
     """Freeze the rounds whose window has begun, and advance the running ones."""
-    services.freeze_due()
+    freeze_due()
     advance_round()

@@ -9,14 +9,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from competitions.models import Competition, Track
-from core import events
 from core.difference import Difference
-from core.models import Event
 from leaderboards.models import Pool
-from leaderboards.services import Verified, differing_slots, verify_boards
+from leaderboards.quota_check import differing_slots
+from leaderboards.verification import Verified, verify_boards
 from rounds.models import Round
 from rounds.preview import pool_after, reasons_of
-from submissions.models import Player, Submission
+from submissions.models import Player
 
 
 def verify(competition: Competition | None = None, *, repair: bool = False) -> Verified:
@@ -30,7 +29,7 @@ def verify(competition: Competition | None = None, *, repair: bool = False) -> V
 
 
 def differing_pools(competition: Competition | None = None) -> Iterator[Difference]:
-    """Compare the pools that rounds made with the places, by the state of submissions at the publication."""
+    """Compare the pools that rounds made with the places, by the players that were gone at the publication."""
     rounds = Round.objects.filter(state=Round.State.PUBLISHED).select_related("competition").order_by("pk")
     for round_ in rounds if competition is None else rounds.filter(competition=competition):
         for track in round_.competition.tracks.filter(round_entries__in=round_.entries.exclude(place=None)).distinct():
@@ -43,15 +42,11 @@ def _of_pool(round_: Round, track: Track) -> Iterator[Difference]:
         yield Difference(f"{round_}", f"the pool of {track} that it made is missing")
         return
     before = track.pools.filter(number__lt=pool.number).first()
-    # the event log has the order of acts that concurrent hosts cannot tell by their clocks
-    published = Event.objects.get(verb="publish", subject=events.name_of(round_))
-    entries = list(
-        round_.entries.filter(track=track, place__isnull=False)
-        .select_related("player", "submission")
-        .order_by("place", "order")
-    )
-    gone = {entry.pk for entry in entries if entry.inconsistent or _was_gone(entry.submission, published)}
-    stays = [player for player in _players(before) if not _had_left(player, published)]
+    left = set(round_.gone.values_list("pk", flat=True))
+    placed = round_.entries.filter(track=track, place__isnull=False)
+    entries = list(placed.select_related("player").order_by("place", "order"))
+    gone = {entry.pk for entry in entries if entry.inconsistent or entry.player_id in left}
+    stays = [player for player in _players(before) if player.pk not in left]
     expected = pool_after(entries, stays, gone, reasons_of(round_)[1])
     actual = _players(pool)
     if actual != expected[: len(actual)]:
@@ -61,15 +56,3 @@ def _of_pool(round_: Round, track: Track) -> Iterator[Difference]:
 
 def _players(pool: Pool | None) -> list[Player]:
     return [place.player for place in pool.places.select_related("player")] if pool else []
-
-
-def _had_left(player: Player, at: Event) -> bool:
-    sent = list(player.submissions.all())
-    return not player.baseline and bool(sent) and all(_was_gone(submission, at) for submission in sent)
-
-
-def _was_gone(submission: Submission, at: Event) -> bool:
-    """Return whether the submission was withdrawn or disqualified before the event `at`."""
-    acts = Event.objects.filter(subject=events.name_of(submission), pk__lt=at.pk).order_by("-pk")
-    judged = acts.filter(verb__in=["disqualify", "reinstate"]).first()
-    return acts.filter(verb="withdraw").exists() or (judged is not None and judged.verb == "disqualify")

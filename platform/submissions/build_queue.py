@@ -162,7 +162,7 @@ def _overdue(submission: Submission, now: datetime) -> None:
         quota_ledger.lock(submission.repository)
         waiting = Submission.objects.filter(pk=submission.pk, state=Submission.State.RECEIVED, deadline__lt=now)
         # it stays in the queue: refused, it would have to wait again from the end
-        if not waiting.update(deadline=now + timeouts.RECEIVED):
+        if not waiting.update(deadline=now + timeouts.RECEIVED, overdue_at=now):
             return
         quota_ledger.refund(submission=submission, reason=quota_ledger.OVERDUE)
         events.record("overdue", submission, since=submission.state_since.isoformat())

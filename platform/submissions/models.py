@@ -72,6 +72,8 @@ class Submission(models.Model):
     state_since = models.DateTimeField()
     deadline = models.DateTimeField(null=True, blank=True)
     """Deadline of a state that is not final; None in final states."""
+    overdue_at = models.DateTimeField(null=True, blank=True)
+    """Time at which it last had waited too long for a builder; None for most."""
     player = models.ForeignKey(Player, null=True, blank=True, on_delete=models.PROTECT, related_name="submissions")
 
     cause = models.CharField(max_length=10, choices=Cause.choices, blank=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from django.db import transaction
 
@@ -18,21 +17,8 @@ from submissions import build_queue, quota_ledger, timeouts
 from submissions.admission import check_commit_is_new, check_may_submit
 from submissions.models import QuotaSlot, Submission
 from submissions.preflight import check_content
-from submissions.quota_ledger import settle_late_tags, settle_refusal, settle_reservations
+from submissions.quota_ledger import settle_late_tags, settle_reservations
 from submissions.signals import eligibility_changed
-
-__all__ = [
-    "disqualify",
-    "refund",
-    "refund_fault",
-    "reinstate",
-    "retry",
-    "settle_late_tags",
-    "settle_refusal",
-    "settle_reservations",
-    "submit",
-    "withdraw",
-]
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _WEB_TAG = re.compile(r"submission-web-(\d{1,9})")
@@ -56,10 +42,11 @@ def submit(*, repository: Repository, commit: str, by: User) -> Submission:
             quota_ledger.lock(repository)
             slots = QuotaSlot.objects.filter(repository=repository, tag__startswith="submission-web-")
             names = [*slots.values_list("tag", flat=True), *(ref.removeprefix("refs/tags/") for ref in reader.refs())]
+            numbers = (int(found[1]) for name in names if (found := _WEB_TAG.fullmatch(name)))
             slot = quota_ledger.reserve(
                 repository=repository,
                 commit=whole,
-                tag=f"submission-web-{_highest(names) + 1}",
+                tag=f"submission-web-{max(numbers, default=0) + 1}",
                 by=by,
                 title=checked.title,
                 licence=checked.licence,
@@ -67,10 +54,6 @@ def submit(*, repository: Repository, commit: str, by: User) -> Submission:
         if not reader.make_tag(slot.tag, whole):
             raise Fault(f"the tag {slot.tag} in {repository} was set by someone else")
     return quota_ledger.bind(slot=slot, by=by)
-
-
-def _highest(names: Iterable[str]) -> int:
-    return max((int(found[1]) for name in names if (found := _WEB_TAG.fullmatch(name))), default=0)
 
 
 def withdraw(*, submission: Submission, by: User) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from submissions import build_queue, image_collection, pipeline, services
+from submissions import build_queue, image_collection, pipeline, quota_ledger
+from submissions.quota_ledger import settle_reservations
 
 
 @shared_task(name="submissions.build")  # type: ignore[untyped-decorator]
@@ -17,13 +18,13 @@ def build(submission: int) -> None:
 def sweep() -> None:
     """Handle everything that is due, from the database alone."""
     build_queue.sweep()
-    services.settle_reservations()
+    settle_reservations()
 
 
 @shared_task(name="submissions.settle_late_tags")  # type: ignore[untyped-decorator]
 def settle_late_tags() -> None:
     """Settle tags that arrived after their push was given up."""
-    services.settle_late_tags()
+    quota_ledger.settle_late_tags()
 
 
 @shared_task(name="submissions.collect_images")  # type: ignore[untyped-decorator]

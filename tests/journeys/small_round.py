@@ -1,4 +1,4 @@
-"""Sets up a site at which a round of six models and four attacks has begun.
+"""Sets up a site at which a round of six models and three attacks has begun.
 
 Run with the settings of that site, Django set up.
 
@@ -24,10 +24,12 @@ from evaluation.baselines.catalogue import find_baseline
 from repositories.git_reader import GitReader
 from repositories.services import repository_of
 from rounds import salts, services
+from rounds.freeze import freeze
+from rounds.planning import plan_round
 from submissions.models import Submission
 from submissions.player_builds import build
 
-MODELS, ATTACKS = 6, 4
+MODELS, ATTACKS = 6, 3
 SAMPLES = 3
 WEIGHTS = 'WEIGHTS = dict(np.load(Path(__file__).with_name("weights.npz"), allow_pickle=False))'
 SHAKEN = """
@@ -51,7 +53,7 @@ serve_attack(attack)
 
 
 def begin() -> None:
-    """Make the tables, the competition, ten teams with a submission each, and the round."""
+    """Make the tables, the competition, nine teams with a submission each, and the round."""
     call_command("migrate", verbosity=0)
     competition = import_competition(
         tomllib.loads(Path(__file__).with_name("small_round.toml").read_text(encoding="utf-8"))
@@ -95,9 +97,9 @@ def start_round(competition: Competition, by: User) -> None:
     """Plan, freeze and start it, on samples in the order of one salt."""
     vars(salts)["new_salt"] = lambda: "0123456789abcdef"
     now = clock.now()
-    planned = services.plan_round(
+    planned = plan_round(
         competition=competition,
-        title="Six models, four attacks",
+        title="Six models, three attacks",
         kind="top-five",
         schedule="ladder",
         guard=False,
@@ -107,7 +109,7 @@ def start_round(competition: Competition, by: User) -> None:
         ends_at=now + timedelta(days=3),
         by=by,
     )
-    services.freeze(round_=planned, by=by, reason="It is time.")
+    freeze(round_=planned, by=by, reason="It is time.")
     services.start(round_=planned, by=by, reason="It is time.")
 
 

@@ -129,7 +129,7 @@ def play_round(
         database = Database(site, environment["DATABASE_URL"])
         programs = Programs(site, root, environment)
         running.append(programs)
-        for number, moment in enumerate(sorted(random.Random(4).sample(range(2, 40), MOMENTS))):
+        for number, moment in enumerate(sorted(random.Random(4).sample(range(2, 30), MOMENTS))):
             wait(f"{moment} pieces played", lambda moment=moment: database.played() >= moment)
             disturb(programs, database, number)
         wait("the end of the round", database.outcome, seconds=240.0)
@@ -151,7 +151,7 @@ def disturb(programs: Programs, database: Database, number: int) -> None:
     programs.start(name)
 
 
-@pytest.mark.slow(180)
+@pytest.mark.slow(140)
 @pytest.mark.timeout(600)
 def test_a_round_killed_at_five_moments_has_the_outcome_of_an_undisturbed_one(
     play_round: Callable[[Callable[[Programs, Database, int], None]], Outcome],

@@ -482,7 +482,10 @@ class Migration(migrations.Migration):
                 "constraints": [
                     models.UniqueConstraint(fields=("competition", "name"), name="page_once_per_competition"),
                     models.UniqueConstraint(
-                        condition=models.Q(("competition", None)), fields=("name",), name="page_once_per_site"
+                        condition=models.Q(("competition", None)),
+                        fields=("name",),
+                        name="page_once_per_site",
+                        violation_error_message="The site has this page. Change it.",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(

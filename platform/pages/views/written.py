@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.selectors import is_captain
-from competitions import services as competitions
 from competitions.models import Page
 from competitions.selectors import acceptance_of, terms_in_force
+from competitions.terms import accept_terms as record_acceptance
 from core.errors import Refusal
 from pages import flash_messages
 from pages.access import competition_of, signed_in_user
@@ -69,7 +69,7 @@ def accept_terms(request: HttpRequest, slug: str) -> HttpResponse:
     if own is None:
         raise Http404("no team in this competition")
     try:
-        competitions.accept_terms(entry=own, digest=request.POST.get("terms", ""), by=signed_in_user(request))
+        record_acceptance(entry=own, digest=request.POST.get("terms", ""), by=signed_in_user(request))
     except Refusal as refusal:
         flash_messages.show_refusal(request, refusal)
     else:

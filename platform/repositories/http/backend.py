@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from itertools import chain
 
 from django.conf import settings
 
@@ -75,7 +76,7 @@ class BackendProcess:
             raise RequestCutOffError("the request was interrupted") if self._broken else Fault("git gave no answer")
         headers = dict(line.split(": ", 1) for line in lines.decode("latin-1").split("\r\n"))
         status = int(headers.pop("Status", "200").split()[0])
-        self._blocks = _after(rest, self._blocks)
+        self._blocks = chain([rest] if rest else [], self._blocks)
         return status, headers
 
     def close(self) -> None:
@@ -185,9 +186,3 @@ def _ended_within(number: int, seconds: float) -> bool:
             return False
         time.sleep(0.005)
     return True
-
-
-def _after(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    if first:
-        yield first
-    yield from rest

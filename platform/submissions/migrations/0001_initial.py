@@ -101,6 +101,7 @@ class Migration(migrations.Migration):
                 ),
                 ("state_since", models.DateTimeField()),
                 ("deadline", models.DateTimeField(blank=True, null=True)),
+                ("overdue_at", models.DateTimeField(blank=True, null=True)),
                 (
                     "cause",
                     models.CharField(

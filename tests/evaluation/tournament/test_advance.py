@@ -13,19 +13,19 @@ from evaluation.domain.players import Side, Track
 from evaluation.domain.results import Outcome
 from evaluation.tournament import rounds
 from evaluation.tournament.entrants import Field, Played
+from evaluation.tournament.final_ranking import Place
 from evaluation.tournament.rounds import (
-    Place,
     Request,
     RoundEntrant,
     RoundFacts,
     RoundState,
     SampleRow,
-    Warned,
     advance,
     ceiling,
     piece_ends,
 )
 from evaluation.tournament.schedule import Decision, Demand, OrderedBy, Plan, Result, Schedule, Stage, Wanted
+from evaluation.tournament.warning_sweep import Warned
 
 WORST = 100.0
 TEAMS = {"strong": ("owls",), "dull": ("owls", "larks")}

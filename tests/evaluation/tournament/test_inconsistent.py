@@ -9,17 +9,8 @@ import pytest
 
 from evaluation.domain.players import Side, Track
 from evaluation.domain.results import Outcome
-from evaluation.tournament.audits import distrusted
-from evaluation.tournament.rounds import (
-    NobodyLeftError,
-    RoundEntrant,
-    RoundFacts,
-    RoundState,
-    SampleRow,
-    advance,
-    ceiling,
-    demanded,
-)
+from evaluation.tournament.audits import NobodyLeftError, distrusted
+from evaluation.tournament.rounds import RoundEntrant, RoundFacts, RoundState, SampleRow, advance, ceiling, demanded
 from evaluation.tournament.schedule import Stage
 
 SAMPLES = 16

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from competitions.models import Competition, SampleSet
+from competitions.sample_draw import commitment_of, draw_samples, keep_draw
 from competitions.sample_store import draw, sample_hashes, samples_of, worst_cases
 from competitions.selectors import imported_sets, sample_set_for
-from competitions.services import commitment_of, draw_samples, export_competition, import_competition, keep_draw
+from competitions.services import export_competition, import_competition
 from core.errors import Refusal
 
 SALT = "5a1t" * 16

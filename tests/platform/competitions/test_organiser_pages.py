@@ -10,16 +10,15 @@ from django.db import IntegrityError, transaction
 
 from accounts.models import User
 from competitions.models import Competition, Page
-from competitions.selectors import announcements_of, terms_in_force
-from competitions.services import (
+from competitions.organiser_pages import (
     announce,
     change_announcement,
-    export_competition,
-    import_competition,
     remove_announcement,
     remove_page,
     write_page,
 )
+from competitions.selectors import announcements_of, terms_in_force
+from competitions.services import export_competition, import_competition
 from core.errors import Refusal
 from core.models import Event
 from tests.platform.competitions.test_import import DIGITS

@@ -12,15 +12,11 @@ from PIL import Image
 
 from competitions.models import Competition, RulesVersion, SampleSet
 from competitions.rules import query_rules
+from competitions.sample_draw import draw_samples
 from competitions.sample_store import image_hashes, keep_samples, samples_of
 from competitions.selectors import described_sets, sample_set_for
-from competitions.services import (
-    draw_samples,
-    draw_validation_set,
-    export_competition,
-    import_competition,
-    keep_validation_set,
-)
+from competitions.services import export_competition, import_competition
+from competitions.validation_renewal import draw_validation_set, keep_validation_set
 from core.errors import Refusal
 from core.models import Event
 

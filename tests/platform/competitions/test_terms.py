@@ -9,8 +9,8 @@ import pytest
 from accounts.models import User
 from competitions.models import Competition, Entry, TermsAcceptance
 from competitions.selectors import terms_in_force
-from competitions.services import accept_terms, make_team, publish_terms
-from competitions.terms import require_accepted_terms
+from competitions.services import make_team
+from competitions.terms import accept_terms, publish_terms, require_accepted_terms
 from core.errors import Refusal
 from core.models import Event
 

@@ -10,7 +10,7 @@ import pytest
 
 from accounts.models import User
 from competitions.models import Competition, FreezeWindow
-from competitions.services import extend_window
+from competitions.windows import extend_window
 from core.errors import Refusal
 from core.times import in_words
 from pages.templatetags.gauntlet import moment

@@ -13,6 +13,7 @@ from competitions.models import Competition, Entry, SampleSet, Track
 from core import clock
 from leaderboards import services
 from leaderboards.models import Evaluation, Pool
+from leaderboards.scoring import score_finished
 from matches.models import Match, SampleResult
 from repositories.models import Repository
 from submissions.models import Player, QuotaSlot, Submission
@@ -105,7 +106,7 @@ class BoardFixture:
         assert evaluation is not None
         for match in evaluation.matches.filter(state=Match.State.WAITING):
             self.play(match, [distance] * self.sample_set.count)
-        services.score_finished()
+        score_finished()
         evaluation.refresh_from_db()
         return evaluation
 

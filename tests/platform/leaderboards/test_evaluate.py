@@ -13,6 +13,7 @@ from competitions.models import Entry
 from core import clock
 from leaderboards import services
 from leaderboards.models import Evaluation, Pool
+from leaderboards.scoring import score_finished
 from leaderboards.tasks import evaluate
 from matches.models import Match, Piece
 from submissions.models import Submission
@@ -61,7 +62,7 @@ def test_a_player_that_was_played_is_not_played_again(
     evaluation = services.evaluate(same)
     assert evaluation is not None
     assert Match.objects.count() == 2
-    assert services.score_finished() == 1
+    assert score_finished() == 1
     evaluation.refresh_from_db()
     assert evaluation.value == 1.0
 

@@ -10,8 +10,8 @@ import pytest
 from accounts.models import User
 from core import clock
 from leaderboards import services
+from leaderboards.evaluation_basis import pool_in_force
 from leaderboards.models import Pool
-from leaderboards.selectors import pool_in_force
 from leaderboards.tasks import evaluate, sweep
 from submissions.models import Submission
 

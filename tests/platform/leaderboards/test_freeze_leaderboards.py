@@ -15,8 +15,10 @@ from competitions.models import Entry, Track
 from core.errors import Refusal
 from core.models import Event
 from leaderboards import services
+from leaderboards.board_freeze import freeze_leaderboards, take_snapshot, unfreeze_leaderboards
 from leaderboards.models import FrozenLeaderboards, Pool, Snapshot
-from leaderboards.selectors import board, public_evaluation_of
+from leaderboards.visibility import board, public_evaluation_of
+from leaderboards.withdrawal import end_withdrawn
 from submissions.models import Submission
 
 if TYPE_CHECKING:
@@ -50,7 +52,7 @@ def scenario(
     theirs = env.submission(doves, "model", dora)
     env.score(theirs, 2.125)
     the_clock.forward(hours=1)
-    services.freeze_leaderboards(competition=env.competition, by=olga, reason="The final is near")
+    freeze_leaderboards(competition=env.competition, by=olga, reason="The final is near")
     the_clock.forward(hours=1)
     new = env.submission(entry, "model", alice)
     env.score(new, 3.875)
@@ -128,7 +130,7 @@ def test_it_works(scenario: Scenario, client: Client, olga: User) -> None:
     answer = client.get("/api/competitions/digits/leaderboards/model").json()
     assert (answer["still_since"], answer["still_reason"]) == ("2026-11-21T13:00:00Z", "The final is near")
 
-    services.unfreeze_leaderboards(competition=scenario.env.competition, by=olga, reason="It is over")
+    unfreeze_leaderboards(competition=scenario.env.competition, by=olga, reason="It is over")
     track = type(track).objects.get(pk=track.pk)
     assert board(track) == live
     assert "3.87" in look(client, scenario, "/submissions/{new}")
@@ -158,7 +160,7 @@ def test_a_score_does_not_vanish_when_its_submission_is_withdrawn_while_it_is_me
     services.re_evaluate(submission=scenario.old, by=olga, reason="a test")
     Submission.objects.filter(pk=scenario.old.pk).update(state="withdrawn")
     the_clock.at = since - timedelta(seconds=2)  # on a host whose clock is slow
-    assert services.end_withdrawn() == 1
+    assert end_withdrawn() == 1
     known = public_evaluation_of(Submission.objects.get(pk=scenario.old.pk))
     assert known is not None
     assert known.value == 1.25
@@ -179,7 +181,7 @@ def test_clocks_of_hosts_that_differ_leak_and_hide_nothing(
     old = env.submission(entry, "model", alice)
     env.score(old, 1.25)
     the_clock.forward(seconds=skew if skew < 0 else 0)
-    services.freeze_leaderboards(competition=env.competition, by=olga, reason="The final is near")
+    freeze_leaderboards(competition=env.competition, by=olga, reason="The final is near")
     the_clock.forward(seconds=-2)
     new = env.submission(entry, "model", alice)
     env.score(new, 3.875)
@@ -192,8 +194,8 @@ def test_a_snapshot_is_the_board_to_the_last_bit_and_never_changes(
 ) -> None:
     env.score(env.submission(entry, "model", alice), 1.0 / 3.0)
     before = board(env.tracks["model"])
-    snapshot = services.take_snapshot(track=env.tracks["model"], reason="round 1 " * 50)
-    services.freeze_leaderboards(competition=env.competition, by=olga, reason="now")
+    snapshot = take_snapshot(track=env.tracks["model"], reason="round 1 " * 50)
+    freeze_leaderboards(competition=env.competition, by=olga, reason="now")
     track = type(snapshot.track).objects.get(pk=snapshot.track_id)
     assert board(track).rows == before.rows
     snapshot.rows = []
@@ -205,7 +207,7 @@ def test_a_later_snapshot_is_not_what_the_public_sees(scenario: Scenario, the_cl
     track = type(scenario.env.tracks["model"]).objects.get(name="model")
     before = board(track)
     the_clock.forward(hours=1)
-    later = services.take_snapshot(track=track, reason="round 2")
+    later = take_snapshot(track=track, reason="round 2")
     assert json.loads(json.dumps(later.rows))[0]["value"] == 4.625
     assert board(track) == before
 
@@ -216,7 +218,7 @@ def test_a_snapshot_by_a_host_whose_clock_is_behind_is_not_what_the_public_sees(
     track = Track.objects.select_related("competition").get(name="model")
     before = board(track)
     the_clock.forward(hours=-2)
-    services.take_snapshot(track=track, reason="before a round was published")
+    take_snapshot(track=track, reason="before a round was published")
     assert board(track) == before
 
 
@@ -232,12 +234,12 @@ def test_it_rejects_others_than_organisers_and_repetitions(
     env: BoardFixture, alice: User, olga: User, owls: Team
 ) -> None:
     competition = env.competition
-    for act in (services.freeze_leaderboards, services.unfreeze_leaderboards):
+    for act in (freeze_leaderboards, unfreeze_leaderboards):
         with pytest.raises(Refusal, match="only organisers"):
             act(competition=competition, by=alice, reason="please")
     with pytest.raises(Refusal, match="are not frozen"):
-        services.unfreeze_leaderboards(competition=competition, by=olga, reason="again")
-    services.freeze_leaderboards(competition=competition, by=olga, reason="now")
+        unfreeze_leaderboards(competition=competition, by=olga, reason="again")
+    freeze_leaderboards(competition=competition, by=olga, reason="now")
     with pytest.raises(Refusal, match="already frozen"):
-        services.freeze_leaderboards(competition=competition, by=olga, reason="again")
+        freeze_leaderboards(competition=competition, by=olga, reason="again")
     assert Snapshot.objects.count() == 3

@@ -17,7 +17,8 @@ from accounts.models import Membership, User
 from competitions.models import SampleSet
 from leaderboards import services
 from leaderboards.models import Evaluation, FrozenLeaderboards, Pool
-from leaderboards.selectors import luck_of, luck_on
+from leaderboards.scoring import score_finished
+from leaderboards.selection_effect import luck_of, luck_on
 from matches.models import Match
 from submissions.models import Submission
 
@@ -34,7 +35,7 @@ def scored(env: BoardFixture, submission: Submission, distances: Sequence[float]
     assert evaluation is not None
     for match in evaluation.matches.filter(state=Match.State.WAITING):
         env.play(match, distances)
-    services.score_finished()
+    score_finished()
     evaluation.refresh_from_db()
     return evaluation
 
@@ -139,7 +140,7 @@ def test_an_opponent_that_the_score_leaves_out_decides_nothing(env: BoardFixture
         assert evaluation is not None
         for match in evaluation.matches.all():
             env.play(match, [on_own] * 6 if match.model_id == own_model.pk else STEADY)
-        services.score_finished()
+        score_finished()
     (own,) = [each for each in luck_of(owls, inside=True) if each.track.name == "untargeted"]
     assert own.compared is not None
     assert own.compared.difference.value == 0

@@ -10,9 +10,12 @@ from django.test import Client
 from accounts.models import User
 from competitions.models import Entry
 from leaderboards import services
+from leaderboards.evaluation_basis import unevaluated
 from leaderboards.models import Evaluation, Resamples
-from leaderboards.selectors import board, unevaluated
+from leaderboards.scoring import score_finished
 from leaderboards.tasks import sweep
+from leaderboards.verification import verify_boards
+from leaderboards.visibility import board
 from submissions.models import Player, QuotaSlot, Submission
 
 if TYPE_CHECKING:
@@ -43,7 +46,7 @@ def played(env: BoardFixture, submission: Submission, distances: dict[str, list[
     is_model = submission.repository.track.name == "model"
     for match in evaluation.matches.select_related("model", "attack"):
         env.play(match, distances[(match.attack if is_model else match.model).title])
-    services.score_finished()
+    score_finished()
     evaluation.refresh_from_db()
     return evaluation
 
@@ -110,7 +113,7 @@ def test_an_attack_that_meets_only_its_own_team_gets_no_score_until_the_next_poo
     sweep()
     again = attack.evaluations.get(state="playing")
     env.play(again.matches.get(model__title="plain"), EASY)
-    services.score_finished()
+    score_finished()
     again.refresh_from_db()
     assert (again.value, again.met) == (1.5, 1)
 
@@ -121,6 +124,6 @@ def test_a_verification_gives_the_same(env: BoardFixture, entry: Entry, alice: U
     played(env, attack, {"plain": EASY, player_of(own_model).title: HARD})
     before = list(Evaluation.objects.values()), [bytes(row.medians) for row in Resamples.objects.all()]
     Evaluation.objects.update(met=None, value_all=None, value=9.0)
-    (difference,) = services.verify_boards(repair=True).differences
+    (difference,) = verify_boards(repair=True).differences
     assert "value is 9.0 and should be" in difference.problem
     assert (list(Evaluation.objects.values()), [bytes(row.medians) for row in Resamples.objects.all()]) == before

@@ -10,10 +10,12 @@ import pytest
 from accounts.models import User
 from competitions.models import Competition
 from core import clock
-from leaderboards import evaluation_basis, services
+from leaderboards import evaluation_basis
+from leaderboards.evaluation_basis import places_at, unevaluated, unrefined
 from leaderboards.models import Evaluation, Pool
-from leaderboards.selectors import board, places_at, unevaluated, unrefined
+from leaderboards.scoring import refresh_boards
 from leaderboards.tasks import sweep
+from leaderboards.visibility import board
 from matches.models import Match, Piece, Worker
 from submissions.models import Player, Submission
 
@@ -106,7 +108,7 @@ def test_a_score_on_an_earlier_basis_has_no_rank(env: BoardFixture, ranked: list
 
 def test_boards_follow_a_new_basis_without_a_score(env: BoardFixture, ranked: list[Submission]) -> None:
     assert None not in [rank for rank, *_ in env.table("model")]
-    services.refresh_boards()
+    refresh_boards()
     assert [row[:2] for row in env.table("model")] == [(None, f"team-{n}") for n in range(1, 6)]
 
 

@@ -11,8 +11,9 @@ from accounts.models import User
 from leaderboards import rank_intervals, services
 from leaderboards import ranking as boards
 from leaderboards.models import Pool, Resamples, Standing
-from leaderboards.selectors import board, rows_now
-from leaderboards.services import Verified
+from leaderboards.scoring import recompute, refresh_boards, score_finished
+from leaderboards.verification import Verified, verify_boards
+from leaderboards.visibility import board, rows_now
 from submissions.models import Submission
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def model(env: BoardFixture, alice: User, slug: str, distances: list[float]) -> 
     assert evaluation is not None
     for match in evaluation.matches.filter(state="waiting"):
         env.play(match, distances)
-    services.score_finished()
+    score_finished()
     return submission
 
 
@@ -62,7 +63,7 @@ def test_each_score_keeps_its_resamples_and_a_recomputation_reads_no_rows(
     assert {len(bytes(row.medians)) for row in Resamples.objects.all()} == {2000 * 8}
     Standing.objects.update(rank_low=None)
     with django_assert_max_num_queries(15) as seen:  # type: ignore[operator]
-        services.recompute(three.tracks["model"])
+        recompute(three.tracks["model"])
     assert not [query for query in seen.captured_queries if "sampleresult" in query["sql"]]
     assert fits(three)[1] == ("b", 2, 2, 3, False)
 
@@ -72,28 +73,28 @@ def test_they_are_kept_while_the_same_scores_are_compared(three: BoardFixture, m
         raise AssertionError("computed again")
 
     monkeypatch.setattr(rank_intervals, "rank_columns", computed)
-    assert services.recompute(three.tracks["model"]) == 0
+    assert recompute(three.tracks["model"]) == 0
 
 
 def test_a_verification_finds_and_repairs_them(three: BoardFixture) -> None:
     before = fits(three)
     Standing.objects.update(rank_low=1, rank_high=3, separated=True)
     Resamples.objects.all().delete()
-    assert len(services.verify_boards(repair=True).differences) == 3 + 3
+    assert len(verify_boards(repair=True).differences) == 3 + 3
     assert fits(three) == before
-    assert services.verify_boards() == Verified(3, 3, ())
+    assert verify_boards() == Verified(3, 3, ())
 
 
 def test_there_are_none_while_resamples_are_missing(three: BoardFixture) -> None:
     Resamples.objects.filter(evaluation__value=5.5).delete()
-    services.recompute(three.tracks["model"])
+    recompute(three.tracks["model"])
     assert {row[2:] for row in fits(three)} == {(None, None, None)}
 
 
 def test_scores_on_earlier_bases_have_none(three: BoardFixture, client: Client) -> None:
     three.pool("untargeted", "stronger")
     assert {(row["rank"], row["rank_low"]) for row in rows_now(three.tracks["model"])} == {(None, None)}
-    services.refresh_boards()
+    refresh_boards()
     assert {row[1:] for row in fits(three)} == {(None, None, None, None)}
 
 
@@ -102,7 +103,7 @@ def test_rows_beyond_those_compared_have_none_and_intervals_may_reach_below(
 ) -> None:
     for module in (boards, rank_intervals):
         monkeypatch.setattr(module, "COMPARED", 2)
-    services.recompute(three.tracks["model"])
+    recompute(three.tracks["model"])
     assert fits(three) == [("a", 1, 1, 1, True), ("b", 2, 2, None, None), ("c", 3, None, None, None)]
     assert "(from 2)" in client.get(BOARD).content.decode()
 

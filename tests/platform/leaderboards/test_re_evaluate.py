@@ -13,7 +13,8 @@ from core.errors import Refusal
 from core.models import Event
 from leaderboards import services
 from leaderboards.models import Evaluation, Pool
-from leaderboards.selectors import evaluation_of
+from leaderboards.scoring import score_finished
+from leaderboards.visibility import evaluation_of
 from matches.models import Match, SampleResult
 from submissions.models import Submission
 
@@ -29,7 +30,7 @@ def voided(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> E
     first, second = evaluation.matches.all()
     env.play(first, [1.0] * 6)
     env.end(second, Match.State.FAILED, {})
-    services.score_finished()
+    score_finished()
     evaluation.refresh_from_db()
     return evaluation
 
@@ -41,7 +42,7 @@ def test_it_works(env: BoardFixture, voided: Evaluation, olga: User) -> None:
     assert set(SampleResult.objects.values_list("pk", flat=True)) == played
     waiting = again.matches.get(state=Match.State.WAITING)
     env.play(waiting, [0.5] * 6)
-    services.score_finished()
+    score_finished()
     voided.refresh_from_db()
     assert voided.state == "void"
     newest = evaluation_of(voided.submission)

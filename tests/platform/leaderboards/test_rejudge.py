@@ -14,9 +14,15 @@ from core import clock
 from core.errors import Refusal
 from core.models import Event
 from leaderboards import services
+from leaderboards.board_freeze import freeze_leaderboards
+from leaderboards.evaluation_basis import unevaluated
 from leaderboards.models import Evaluation, Pool, Rejudging, Standing
-from leaderboards.selectors import comparison, evaluation_of, public_evaluation_of, unevaluated
+from leaderboards.rejudging import begin_rejudging, discard_rejudging, publish_rejudging, replay_rejudging
+from leaderboards.rejudging_changes import comparison
+from leaderboards.scoring import refresh_boards
 from leaderboards.tasks import sweep
+from leaderboards.verification import verify_boards
+from leaderboards.visibility import evaluation_of, public_evaluation_of
 from matches.models import Match, Piece, SampleResult
 from submissions.models import QuotaSlot, Submission
 
@@ -57,9 +63,7 @@ def scenario(
     doves = env.submission(env.entry("doves"), "model", alice)
     env.score(doves, 2.0)
     the_clock.forward(hours=1)
-    rejudging = services.begin_rejudging(
-        competition=env.competition, submissions=[owls], reason="a worker was broken", by=olga
-    )
+    rejudging = begin_rejudging(competition=env.competition, submissions=[owls], reason="a worker was broken", by=olga)
     return Scenario(env, owls, doves, old, rejudging)
 
 
@@ -82,13 +86,13 @@ def test_it_works(scenario: Scenario, olga: User) -> None:
     assert (row.submission, row.team.slug, row.changed) == (scenario.owls, "owls", 2 * 5)
     assert (row.value_before, row.value_after, row.rank_before, row.rank_after) == (1.0, 3.0, 2, 1)
 
-    services.publish_rejudging(rejudging=scenario.rejudging, by=olga, reason="it is correct now")
+    publish_rejudging(rejudging=scenario.rejudging, by=olga, reason="it is correct now")
     assert scenario.rejudging.state == "published"
     assert [row[1] for row in scenario.env.table("model")] == ["owls", "doves"]
     assert evaluation_of(scenario.owls) == new
     scenario.old.refresh_from_db()
     assert (scenario.old.value, scenario.old.counts) == (1.0, True), "the old result is kept"
-    assert services.verify_boards().differences == ()
+    assert verify_boards().differences == ()
     (row,) = comparison(scenario.rejudging)
     assert (row.rank_before, row.rank_after) == (2, 1)
     events = Event.objects.filter(subject=f"rejudging:{scenario.rejudging.pk}").order_by("pk")
@@ -100,7 +104,7 @@ def test_a_rank_changes_when_a_set_is_published_and_not_when_it_was_played(
 ) -> None:
     scenario.play([3.0] * 6)
     the_clock.forward(hours=30)
-    services.publish_rejudging(rejudging=scenario.rejudging, by=olga, reason="it is correct now")
+    publish_rejudging(rejudging=scenario.rejudging, by=olga, reason="it is correct now")
     ranks = Standing.objects.order_by("rank").values_list("entry__team__slug", "rank", "previous_rank")
     assert list(ranks) == [("owls", 1, 2), ("doves", 2, 1)]
 
@@ -109,12 +113,12 @@ def test_a_discarded_one_changes_nothing_and_keeps_its_rows(scenario: Scenario, 
     before = list(Standing.objects.order_by("pk").values())
     first, second = scenario.new().matches.all()
     scenario.env.play(first, [9.0] * 6)
-    services.discard_rejudging(rejudging=scenario.rejudging, by=olga, reason="not needed")
+    discard_rejudging(rejudging=scenario.rejudging, by=olga, reason="not needed")
     second.refresh_from_db()
     assert (scenario.rejudging.state, second.state) == ("discarded", "cancelled")
     assert SampleResult.objects.filter(match=first).count() == 6
     sweep()
-    services.refresh_boards()
+    refresh_boards()
     assert list(Standing.objects.order_by("pk").values()) == before
     new = scenario.new()
     assert (new.state, new.counts, new.reason) == ("void", False, "discarded")
@@ -127,14 +131,14 @@ def test_it_starts_nothing_and_ends_nothing_else(scenario: Scenario) -> None:
     assert set(unevaluated()) == {scenario.owls, scenario.doves}
     scenario.play([3.0] * 6)
     assert evaluation_of(scenario.owls) != scenario.new()
-    assert services.verify_boards().scores == 2
+    assert verify_boards().scores == 2
 
 
 def test_a_new_basis_supersedes_it(scenario: Scenario, olga: User) -> None:
     scenario.env.pool("untargeted", "stronger")
     sweep()
     scenario.play([3.0] * 6)
-    services.publish_rejudging(rejudging=scenario.rejudging, by=olga, reason="right")
+    publish_rejudging(rejudging=scenario.rejudging, by=olga, reason="right")
     assert Standing.objects.get(entry__team__slug="owls").evaluation == scenario.new()
     newest = evaluation_of(scenario.owls)
     assert newest is not None
@@ -145,7 +149,7 @@ def test_a_new_basis_supersedes_it(scenario: Scenario, olga: User) -> None:
 
 def test_later_evaluations_reuse_published_matches(scenario: Scenario, olga: User) -> None:
     scenario.play([3.0] * 6)
-    services.publish_rejudging(rejudging=scenario.rejudging, by=olga, reason="right")
+    publish_rejudging(rejudging=scenario.rejudging, by=olga, reason="right")
     again = services.re_evaluate(submission=scenario.owls, by=olga, reason="look")
     assert set(again.matches.all()) == set(scenario.new().matches.all())
 
@@ -159,15 +163,15 @@ def test_a_platform_error_blocks_it_until_it_is_replayed(scenario: Scenario, olg
     assert (scenario.rejudging.state, scenario.new().cause) == ("compared", "platform")
     assert QuotaSlot.objects.get(submission=scenario.owls).state == "used", "no slot is refunded"
     with pytest.raises(Refusal, match="a platform error ended") as caught:
-        services.publish_rejudging(rejudging=scenario.rejudging, by=olga, reason="now")
+        publish_rejudging(rejudging=scenario.rejudging, by=olga, reason="now")
     assert "Replay" in caught.value.fix
-    services.replay_rejudging(rejudging=scenario.rejudging, by=olga, reason="fixed")
+    replay_rejudging(rejudging=scenario.rejudging, by=olga, reason="fixed")
     assert scenario.rejudging.state == "playing"
     scenario.play([3.0] * 6)
-    services.publish_rejudging(rejudging=scenario.rejudging, by=olga, reason="now")
+    publish_rejudging(rejudging=scenario.rejudging, by=olga, reason="now")
     assert scenario.new().value == 3.0
     with pytest.raises(Refusal, match="is published"):
-        services.replay_rejudging(rejudging=scenario.rejudging, by=olga, reason="again")
+        replay_rejudging(rejudging=scenario.rejudging, by=olga, reason="again")
 
 
 def test_one_that_is_void_by_its_team_leaves_the_board_when_it_is_published(scenario: Scenario, olga: User) -> None:
@@ -178,7 +182,7 @@ def test_one_that_is_void_by_its_team_leaves_the_board_when_it_is_published(scen
     assert (row.value_after, row.rank_before, row.rank_after) == (None, 2, None)
     assert "not a stateless" in row.problem
     assert len(scenario.env.table("model")) == 2
-    services.publish_rejudging(rejudging=scenario.rejudging, by=olga, reason="so it is")
+    publish_rejudging(rejudging=scenario.rejudging, by=olga, reason="so it is")
     assert [row[1] for row in scenario.env.table("model")] == ["doves"]
 
 
@@ -192,7 +196,7 @@ def test_an_attack_is_rejudged_too_and_matches_are_shared(
     Submission.objects.filter(pk=attacks[1].pk).update(player=attacks[0].player)
     for attack in attacks:
         env.score(attack, 2.0)
-    rejudging = services.begin_rejudging(competition=env.competition, submissions=attacks, reason="all", by=olga)
+    rejudging = begin_rejudging(competition=env.competition, submissions=attacks, reason="all", by=olga)
     assert Match.objects.filter(repetition=rejudging.pk).count() == 2
     for match in Match.objects.filter(repetition=rejudging.pk):
         env.play(match, [1.0] * 6)
@@ -203,9 +207,9 @@ def test_an_attack_is_rejudged_too_and_matches_are_shared(
 def test_publication_during_frozen_leaderboards_is_hidden(scenario: Scenario, olga: User, the_clock: FakeClock) -> None:
     scenario.play([3.0] * 6)
     the_clock.forward(hours=1)
-    services.freeze_leaderboards(competition=scenario.env.competition, by=olga, reason="the final")
+    freeze_leaderboards(competition=scenario.env.competition, by=olga, reason="the final")
     the_clock.forward(hours=1)
-    services.publish_rejudging(rejudging=scenario.rejudging, by=olga, reason="right")
+    publish_rejudging(rejudging=scenario.rejudging, by=olga, reason="right")
     owls = Submission.objects.get(pk=scenario.owls.pk)
     assert public_evaluation_of(owls) == scenario.old
     assert evaluation_of(owls) == scenario.new()
@@ -219,14 +223,14 @@ def test_leaderboards_frozen_during_the_publication_hide_it(
 
     def publish() -> None:
         try:
-            services.publish_rejudging(rejudging=Rejudging.objects.get(), by=olga, reason="right")
+            publish_rejudging(rejudging=Rejudging.objects.get(), by=olga, reason="right")
         finally:
             connection.close()
 
     with ThreadPoolExecutor(1) as threads:
         with transaction.atomic():
             the_clock.forward(hours=1)
-            services.freeze_leaderboards(competition=scenario.env.competition, by=olga, reason="the final")
+            freeze_leaderboards(competition=scenario.env.competition, by=olga, reason="the final")
             published = threads.submit(publish)
             wait([published], timeout=1.0)  # it reaches the locked tracks meanwhile
             the_clock.forward(minutes=1)
@@ -265,7 +269,7 @@ def test_it_rejects_what_cannot_be_rejudged(scenario: Scenario, olga: User, alic
         "playing": "is being evaluated",
     }
     with pytest.raises(Refusal, match=says[flaw]):
-        services.begin_rejudging(competition=scenario.env.competition, submissions=chosen, reason="no", by=by)
+        begin_rejudging(competition=scenario.env.competition, submissions=chosen, reason="no", by=by)
     assert Rejudging.objects.count() == 1, "all or nothing"
 
 
@@ -275,7 +279,7 @@ def test_concurrent_publications_publish_it_once(scenario: Scenario, olga: User)
 
     def publish(_: int) -> bool:
         try:
-            services.publish_rejudging(rejudging=Rejudging.objects.get(), by=olga, reason="now")
+            publish_rejudging(rejudging=Rejudging.objects.get(), by=olga, reason="now")
         except Refusal:
             return False
         finally:
@@ -291,9 +295,9 @@ def test_it_rejects_publication_before_its_end_and_actions_of_others(
     scenario: Scenario, alice: User, olga: User
 ) -> None:
     with pytest.raises(Refusal, match="is playing"):
-        services.publish_rejudging(rejudging=scenario.rejudging, by=olga, reason="now")
-    for act in (services.publish_rejudging, services.discard_rejudging, services.replay_rejudging):
+        publish_rejudging(rejudging=scenario.rejudging, by=olga, reason="now")
+    for act in (publish_rejudging, discard_rejudging, replay_rejudging):
         with pytest.raises(Refusal, match="only organisers"):
             act(rejudging=scenario.rejudging, by=alice, reason="please")
     with pytest.raises(Refusal, match="no match of it failed"):
-        services.replay_rejudging(rejudging=scenario.rejudging, by=olga, reason="now")
+        replay_rejudging(rejudging=scenario.rejudging, by=olga, reason="now")

@@ -14,8 +14,12 @@ from core.errors import Refusal
 from core.models import Event
 from leaderboards import scoring, services
 from leaderboards.models import Evaluation, Pool, PoolPlace, Rejudging, Resamples, Standing
-from leaderboards.selectors import comparison, evaluation_of, scored_again
+from leaderboards.rejudging import begin_rejudging, publish_rejudging, settle_rejudgings
+from leaderboards.rejudging_changes import comparison, scored_again
+from leaderboards.scoring import recompute, refresh_boards, score_finished
 from leaderboards.tasks import sweep
+from leaderboards.verification import verify_boards
+from leaderboards.visibility import evaluation_of
 from matches.models import Match
 from submissions.models import Submission
 from submissions.services import disqualify, reinstate
@@ -39,11 +43,11 @@ def owl(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> Subm
 
 def begin(env: BoardFixture, by: User, *submissions: Submission, distance: float = 3.0) -> Rejudging:
     """Start a rejudging and play it to its end, with the same distance everywhere."""
-    rejudging = services.begin_rejudging(
+    rejudging = begin_rejudging(
         competition=env.competition, submissions=submissions, reason="a worker was broken", by=by
     )
     play(env, Match.objects.filter(repetition=rejudging.pk), distance)
-    services.settle_rejudgings()
+    settle_rejudgings()
     rejudging.refresh_from_db()
     assert rejudging.state == "compared"
     return rejudging
@@ -53,7 +57,7 @@ def play(env: BoardFixture, matches: Iterable[Match], distance: float) -> None:
     for match in matches:
         if match.state == "waiting":
             env.play(match, [distance] * 6)
-    services.score_finished()
+    score_finished()
 
 
 def renew_pool(env: BoardFixture, kind: str, *more: str, without: int = 0) -> Pool:
@@ -64,8 +68,8 @@ def renew_pool(env: BoardFixture, kind: str, *more: str, without: int = 0) -> Po
 
 
 def publish(rejudging: Rejudging, by: User) -> None:
-    services.publish_rejudging(rejudging=rejudging, by=by, reason="it is correct now")
-    services.score_finished()
+    publish_rejudging(rejudging=rejudging, by=by, reason="it is correct now")
+    score_finished()
 
 
 def shown(submission: Submission) -> tuple[float | None, int | None]:
@@ -83,7 +87,7 @@ def test_nothing_is_measured_again_while_a_set_that_holds_it_is_open(
     assert "publish or discard" in caught.value.fix
     publish(rejudging, olga)
     services.re_evaluate(submission=owl, by=olga, reason="look")
-    services.score_finished()
+    score_finished()
     assert shown(owl) == (3.0, 1)
 
 
@@ -93,7 +97,7 @@ def test_a_pool_that_keeps_its_opponents_does_not_bring_back_what_was_replaced(
     rejudging = begin(env, olga, owl)
     renewed = renew_pool(env, "untargeted")
     sweep()
-    services.score_finished()
+    score_finished()
     assert shown(owl) == (1.0, 1)
     publish(rejudging, olga)
     assert shown(owl) == (3.0, 1)
@@ -128,12 +132,12 @@ def test_a_score_that_was_computed_of_replaced_matches_is_not_written(
     def interrupted(evaluation: Evaluation) -> scoring._Ending:
         ending = compute(evaluation)
         if rejudging.state == "compared":
-            services.publish_rejudging(rejudging=rejudging, by=olga, reason="between computing and writing")
+            publish_rejudging(rejudging=rejudging, by=olga, reason="between computing and writing")
         return ending
 
     monkeypatch.setattr(scoring, "_ending", interrupted)
-    assert services.score_finished() == 0
-    assert services.score_finished() == 1
+    assert score_finished() == 0
+    assert score_finished() == 1
     assert shown(owl) == (3.0, 1)
 
 
@@ -152,11 +156,11 @@ def test_an_evaluation_that_starts_while_the_set_is_published_waits_for_it(
 
     with ThreadPoolExecutor(1) as threads:
         with transaction.atomic():
-            services.publish_rejudging(rejudging=rejudging, by=olga, reason="now")
+            publish_rejudging(rejudging=rejudging, by=olga, reason="now")
             begun = threads.submit(evaluate)
             wait([begun], timeout=1.0)  # it reaches the locked competition meanwhile
         begun.result()
-    services.score_finished()
+    score_finished()
     assert shown(owl) == (3.0, 1)
 
 
@@ -226,7 +230,7 @@ def test_a_model_found_inconsistent_by_a_replaced_match_counts_again(
     assert evaluation is not None
     for match in evaluation.matches.all():
         env.end(match, "played", FICKLE)
-    services.score_finished()
+    score_finished()
     assert not Standing.objects.exists()
     publish(begin(env, olga, owl), olga)
     assert shown(owl) == (3.0, 1)
@@ -236,11 +240,11 @@ def test_a_reinstated_submission_has_the_new_score(env: BoardFixture, owl: Submi
     rejudging = begin(env, olga, owl)
     renew_pool(env, "untargeted")
     sweep()
-    services.score_finished()
+    score_finished()
     disqualify(submission=owl, by=olga, reason="we look into it")
     publish(rejudging, olga)
     reinstate(submission=owl, by=olga, reason="all is well")
-    services.refresh_boards()
+    refresh_boards()
     assert shown(owl) == (3.0, 1)
 
 
@@ -248,7 +252,7 @@ def test_the_sweep_finds_what_was_missed_and_does_it_once(env: BoardFixture, owl
     rejudging = begin(env, olga, owl)
     renew_pool(env, "untargeted")
     sweep()
-    services.score_finished()
+    score_finished()
     rejudging.evaluations.update(counts=True)
     Rejudging.objects.update(state="published", settled_at=rejudging.made_at)  # as before it was done in one step
     assert shown(owl) == (1.0, 1)
@@ -266,21 +270,21 @@ def test_a_verification_finds_an_evaluation_that_brings_back_what_was_replaced(
 ) -> None:
     old = owl.evaluations.get()
     publish(begin(env, olga, owl), olga)
-    assert services.verify_boards().differences == ()
+    assert verify_boards().differences == ()
     # planted: an evaluation that started before the set was published and was numbered later
     later = Evaluation.objects.get(pk=old.pk)
     later.pk = None
     later.save()
     later.matches.set(old.matches.all())
     Resamples.objects.create(evaluation=later, medians=old.resamples.medians)
-    services.recompute(env.tracks["model"])
+    recompute(env.tracks["model"])
     assert shown(owl) == (1.0, 1)
-    (difference,) = services.verify_boards().differences
+    (difference,) = verify_boards().differences
     assert difference.subject == f"{later} of {owl}"
     assert "it uses matches that a rejudging replaced" in difference.problem
-    services.verify_boards(repair=True)
+    verify_boards(repair=True)
     assert shown(owl) == (3.0, 1)
-    assert services.verify_boards().differences == ()
+    assert verify_boards().differences == ()
 
 
 def test_a_verification_finds_a_pair_with_two_results(
@@ -290,9 +294,9 @@ def test_a_verification_finds_a_pair_with_two_results(
     publish(begin(env, olga, model), olga)
     Standing.objects.filter(entry=attack.repository.entry).delete()
     attack.evaluations.filter(replaces__isnull=False).delete()  # as the other leaderboard was left before
-    services.recompute(env.tracks["untargeted"])
+    recompute(env.tracks["untargeted"])
     assert (shown(model), shown(attack)) == ((3.0, 1), (1.0, 1))
-    (difference,) = services.verify_boards(repair=True).differences
+    (difference,) = verify_boards(repair=True).differences
     assert f"of {attack}" in difference.subject
     assert (shown(model), shown(attack)) == ((3.0, 1), (3.0, 1))
 

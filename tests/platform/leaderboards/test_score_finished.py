@@ -13,9 +13,11 @@ from competitions.models import Entry
 from core import clock
 from core.models import Event
 from leaderboards import services
+from leaderboards.evaluation_basis import unevaluated
 from leaderboards.models import Evaluation, Pool, Standing
-from leaderboards.selectors import unevaluated
+from leaderboards.scoring import score_finished
 from leaderboards.tasks import refresh_boards, score
+from leaderboards.verification import verify_boards
 from matches.models import Match, SampleResult
 from submissions.models import QuotaSlot, Submission
 
@@ -49,13 +51,13 @@ def attack(env: BoardFixture, entry: Entry, alice: User, model_pool: Pool) -> Ev
 def play_both(env: BoardFixture, evaluation: Evaluation) -> None:
     first, second = evaluation.matches.all()
     env.play(second, MIXED, seconds=0.3, queries=20)
-    assert services.score_finished() == 0, "one match is still to be played"
+    assert score_finished() == 0, "one match is still to be played"
     env.play(first, RISING, seconds=0.1, queries=10)
 
 
 def test_it_works(env: BoardFixture, model: Evaluation) -> None:
     play_both(env, model)
-    assert services.score_finished() == 1
+    assert score_finished() == 1
     model.refresh_from_db()
     # the smaller distance of both attacks: 1 2 2 4 0 6, in order 0 1 2 2 4 6
     assert (model.state, model.value, model.samples, model.failures) == ("scored", 2.0, 6, 1)
@@ -78,7 +80,7 @@ def test_a_model_shows_held_and_clean_wrong_samples(env: BoardFixture, model: Ev
     # the fifth sample is misclassified in one match only: the model failed in it
     env.play(first, [-1, -1, 0, 0, 5, 6])
     env.play(second, [-1, 2, 0, 0, 0, -1])
-    services.score_finished()
+    score_finished()
     model.refresh_from_db()
     assert (model.held, model.clean_wrong, model.clean_accuracy, model.met) == (1, 2, 1 - 2 / 6, 2)
     assert not model.not_broken
@@ -87,7 +89,7 @@ def test_a_model_shows_held_and_clean_wrong_samples(env: BoardFixture, model: Ev
 
 def test_an_attack_is_scored_over_all_samples_and_models(env: BoardFixture, attack: Evaluation) -> None:
     play_both(env, attack)
-    services.score_finished()
+    score_finished()
     attack.refresh_from_db()
     # all twelve in order: 0 1 2 2 2 2 3 4 5 6 7 9
     assert (attack.value, attack.failures) == (2.5, 1)
@@ -110,7 +112,7 @@ def test_a_failed_match_voids_the_evaluation_and_refunds_the_slot(env: BoardFixt
     first, second = model.matches.all()
     env.play(first, RISING)
     env.end(second, Match.State.FAILED, {})
-    services.score_finished()
+    score_finished()
     model.refresh_from_db()
     assert (model.state, model.cause, model.reason, model.value) == ("void", "platform", "fault", None)
     assert "A platform error occurred in the match against boundary" in model.problem
@@ -129,16 +131,16 @@ def test_one_that_cannot_be_read_does_not_stop_others(
     assert other is not None
     for match in other.matches.all():
         env.play(match, RISING)
-    assert services.score_finished() == 1
+    assert score_finished() == 1
     assert env.table("model") == [(1, "doves", None)]
     assert f"{model} cannot be ended" in caplog.text
 
 
 def test_a_lost_notification_leaves_no_outdated_board(env: BoardFixture, model: Evaluation) -> None:
     play_both(env, model)
-    services.score_finished()
+    score_finished()
     Submission.objects.update(disqualified_at=clock.now())
-    services.score_finished()
+    score_finished()
     assert env.table("model") != []
     refresh_boards()
     assert env.table("model") == []
@@ -147,7 +149,7 @@ def test_a_lost_notification_leaves_no_outdated_board(env: BoardFixture, model: 
 def test_missing_rows_are_a_platform_error(env: BoardFixture, model: Evaluation) -> None:
     play_both(env, model)
     SampleResult.objects.filter(sample=5).delete()
-    services.score_finished()
+    score_finished()
     model.refresh_from_db()
     assert (model.state, model.cause, model.reason) == ("void", "platform", "fault")
     assert "the match against noise lacks some of its 6 samples" in model.problem
@@ -156,7 +158,7 @@ def test_missing_rows_are_a_platform_error(env: BoardFixture, model: Evaluation)
 def test_a_model_that_is_inconsistent_voids_its_own_evaluation(env: BoardFixture, model: Evaluation) -> None:
     play_both(env, model)
     Match.objects.filter(pk=model.matches.all()[0].pk).update(audit=STATEFUL)
-    services.score_finished()
+    score_finished()
     model.refresh_from_db()
     assert (model.state, model.cause, model.reason) == ("void", "team", "inconsistent")
     assert "In 1 of 2 matches, first against noise: 0 of 20 replayed images got another label" in model.problem
@@ -169,7 +171,7 @@ def test_one_attack_cannot_have_a_model_voided_with_images_that_rounding_decides
     play_both(env, model)
     match = model.matches.all()[0]
     Match.objects.filter(pk=match.pk).update(audit=FICKLE)
-    services.score_finished()
+    score_finished()
     model.refresh_from_db()
     assert model.state == "scored"
     assert Event.objects.get(verb="inconsistent").subject == f"match:{match.pk}"
@@ -178,7 +180,7 @@ def test_one_attack_cannot_have_a_model_voided_with_images_that_rounding_decides
 def test_a_model_whose_labels_depend_on_the_batch_in_most_matches_is_void(env: BoardFixture, model: Evaluation) -> None:
     play_both(env, model)
     model.matches.update(audit=FICKLE)
-    services.score_finished()
+    score_finished()
     model.refresh_from_db()
     assert (model.state, model.cause, model.reason) == ("void", "team", "inconsistent")
 
@@ -186,7 +188,7 @@ def test_a_model_whose_labels_depend_on_the_batch_in_most_matches_is_void(env: B
 def test_an_open_audit_makes_no_score(env: BoardFixture, model: Evaluation) -> None:
     play_both(env, model)
     Match.objects.filter(pk=model.matches.all()[0].pk).update(audit={"fresh_due": 9, "passed": True, "open": True})
-    services.score_finished()
+    score_finished()
     model.refresh_from_db()
     assert (model.state, model.cause) == ("void", "platform")
     assert "was not completed" in model.problem
@@ -206,7 +208,7 @@ def test_a_model_found_inconsistent_later_leaves_the_board(
     score()
     assert Standing.objects.get().evaluation.submission == before
     assert list(unevaluated()) == [before], "it is what counts now"
-    assert services.verify_boards().differences == ()
+    assert verify_boards().differences == ()
     env.play(found.matches.get(), [8.0] * 6)
     services.re_evaluate(submission=best, by=olga, reason="the audit was wrong")
     score()
@@ -219,7 +221,7 @@ def test_an_inconsistent_model_of_the_pool_is_reported_and_the_rows_count(
     play_both(env, attack)
     match = attack.matches.all()[0]
     Match.objects.filter(pk=match.pk).update(audit=FICKLE)
-    services.score_finished()
+    score_finished()
     attack.refresh_from_db()
     assert (attack.state, attack.value) == ("scored", 2.5)
     assert Event.objects.get(verb="inconsistent").subject == f"match:{match.pk}"
@@ -252,7 +254,7 @@ def test_concurrent_calls_give_one_result(env: BoardFixture, model: Evaluation) 
 
     def work(_: int) -> int:
         try:
-            return services.score_finished()
+            return score_finished()
         finally:
             connection.close()
 

@@ -12,7 +12,7 @@ from core import clock
 from core.errors import Fault, Refusal
 from core.models import Event
 from leaderboards import services
-from leaderboards.selectors import opposing_pool, pool_in_force
+from leaderboards.evaluation_basis import opposing_pool, pool_in_force
 from submissions.models import Player
 
 if TYPE_CHECKING:

@@ -12,8 +12,10 @@ from core import clock
 from core.models import Event
 from leaderboards import services
 from leaderboards.models import Evaluation, Pool
-from leaderboards.selectors import board
+from leaderboards.quota_check import differing_slots
 from leaderboards.tasks import sweep
+from leaderboards.verification import verify_boards
+from leaderboards.visibility import board
 from submissions.models import QuotaSlot
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ def test_new_rules_measure_again_and_the_old_score_stays_until_then(
         env.play(match, [1.0] * 6)
     sweep()
     assert [(row.value, row.rules) for row in board(env.tracks["model"]).rows] == [(1.0, 2)]
-    assert services.verify_boards().differences == ()
+    assert verify_boards().differences == ()
 
 
 def test_a_new_validation_set_measures_again(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> None:
@@ -112,5 +114,5 @@ def test_one_that_plays_for_more_than_a_week_is_refunded_and_continues(
     sweep()
     evaluation = Evaluation.objects.get()
     assert (evaluation.state, evaluation.cause, evaluation.value) == ("scored", "", 2.0)
-    assert services.verify_boards().differences == ()
-    assert list(services.differing_slots()) == []
+    assert verify_boards().differences == ()
+    assert list(differing_slots()) == []

@@ -9,9 +9,11 @@ import pytest
 from accounts.models import User
 from competitions.models import Entry
 from leaderboards import services
+from leaderboards.evaluation_basis import unresolved
 from leaderboards.models import Evaluation, Pool, Standing
-from leaderboards.selectors import evaluation_of, unresolved
+from leaderboards.scoring import score_finished
 from leaderboards.tasks import sweep
+from leaderboards.visibility import evaluation_of
 from submissions.models import Submission
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ def failed(env: BoardFixture, the_clock: FakeClock, entry: Entry, alice: User, a
 def fail(env: BoardFixture, evaluation: Evaluation) -> None:
     for match in evaluation.matches.exclude(state="played"):
         env.end(match, "failed", {})
-    services.score_finished()
+    score_finished()
     evaluation.refresh_from_db()
     assert (evaluation.state, evaluation.cause) == ("void", "platform")
 

@@ -15,7 +15,9 @@ from competitions.models import Entry
 from core import clock
 from leaderboards import services
 from leaderboards.models import Evaluation, Pool, Standing
+from leaderboards.scoring import score_finished
 from leaderboards.tasks import score
+from leaderboards.verification import verify_boards
 from matches.models import SampleResult
 from rounds.tasks import verify as nightly
 from submissions.models import QuotaSlot, Submission
@@ -113,7 +115,7 @@ def test_it_names_what_waits_for_an_organiser_after_a_platform_error(
     evaluation = services.evaluate(newest)
     assert evaluation is not None
     filled.end(evaluation.matches.get(), "failed", {})
-    services.score_finished()
+    score_finished()
     assert any(f"{newest}: it is not measured on the current basis" in line for line in verify("--repair"))
 
 
@@ -176,7 +178,7 @@ def test_boards_always_match_their_rows(
             disqualified = clock.now() if act == "disqualify" else None
             Submission.objects.filter(pk=chosen.pk).update(disqualified_at=disqualified)
         score(track=chosen.repository.track_id)
-        assert services.verify_boards().differences == ()
+        assert verify_boards().differences == ()
 
 
 def test_it_names_scores_whose_rows_or_matches_are_gone(filled: BoardFixture) -> None:

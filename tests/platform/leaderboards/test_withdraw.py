@@ -13,6 +13,9 @@ from competitions.models import Entry
 from core.models import Event
 from leaderboards import services, tasks
 from leaderboards.models import Evaluation, Pool
+from leaderboards.rejudging import begin_rejudging, publish_rejudging
+from leaderboards.scoring import score_finished
+from leaderboards.withdrawal import end_withdrawn
 from matches.models import Match, Piece
 from matches.selectors import OPEN_PIECES
 from submissions.models import QuotaSlot, Submission
@@ -72,7 +75,7 @@ def test_finished_matches_give_no_score(env: BoardFixture, playing: Evaluation, 
     for match in playing.matches.all():
         env.play(match, [1.0] * 6)
     withdraw(submission=playing.submission, by=alice)
-    assert services.score_finished() == 0
+    assert score_finished() == 0
     tasks.score()
     playing.refresh_from_db()
     assert (playing.state, playing.reason, playing.value) == ("void", "withdrawn", None)
@@ -123,9 +126,7 @@ def test_a_rejudging_continues_without_it(
     gone = env.score(env.submission(entry, "model", alice), 3.0)
     stays = env.score(env.submission(env.entry("doves"), "model", alice), 2.0)
     submissions = [gone.submission, stays.submission]
-    rejudging = services.begin_rejudging(
-        competition=env.competition, submissions=submissions, reason="a faulty host", by=olga
-    )
+    rejudging = begin_rejudging(competition=env.competition, submissions=submissions, reason="a faulty host", by=olga)
     withdraw(submission=gone.submission, by=alice)
     tasks.score(track=env.tracks["model"].pk)
     assert match_states() == ["played"] * 4 + ["cancelled"] * 2 + ["waiting"] * 2
@@ -133,7 +134,7 @@ def test_a_rejudging_continues_without_it(
         env.play(match, [4.0] * 6)
     tasks.score()
     rejudging.refresh_from_db()
-    services.publish_rejudging(rejudging=rejudging, by=olga, reason="it is correct")
+    publish_rejudging(rejudging=rejudging, by=olga, reason="it is correct")
     assert env.table("model") == [(1, "doves", None)]
 
 
@@ -181,7 +182,7 @@ def test_matches_that_a_concurrent_evaluation_needs_are_played(
     def act(copy: Submission | None) -> None:
         try:
             if copy is None:
-                services.end_withdrawn()
+                end_withdrawn()
             else:
                 services.evaluate(copy)
         finally:
@@ -189,7 +190,7 @@ def test_matches_that_a_concurrent_evaluation_needs_are_played(
 
     with ThreadPoolExecutor(2 * PAIRS) as threads:
         list(threads.map(act, [act for copy in copies for act in (copy, None)]))
-    services.end_withdrawn()
+    end_withdrawn()
     assert match_states() == ["waiting"] * 2 * PAIRS
     assert set(Evaluation.objects.filter(state="playing").values_list("submission", flat=True)) == {
         copy.pk for copy in copies

@@ -15,7 +15,7 @@ from evaluation.domain.results import AuditReport, Outcome, SampleResult
 from matches.heartbeat import Heartbeat
 from matches.models import Match, Piece, Worker
 from matches.piece_result import PlayedPiece
-from matches.services import ensure_match
+from matches.scheduling import ensure_match
 from matches.worker import play_pieces
 from repositories.models import Repository
 from submissions import player_builds

@@ -22,7 +22,7 @@ from evaluation.sandbox.docker import RUNNER_LABEL, DockerSandbox
 from evaluation.sandbox.host_process import runner_label
 from matches import tasks
 from matches.models import Match, Piece, SampleResult, Worker
-from matches.services import ensure_match
+from matches.scheduling import ensure_match
 from submissions import host_health, sandboxes
 from submissions.models import Host, Player
 

@@ -19,8 +19,8 @@ from matches import queue
 from matches.models import Match, Piece, SampleResult, Worker
 from matches.piece_result import PlayedPiece
 from matches.queue import Claim
+from matches.scheduling import ensure_match
 from matches.selectors import queue_of
-from matches.services import ensure_match
 
 HOUR = timedelta(hours=1)
 

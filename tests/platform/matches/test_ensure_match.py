@@ -12,7 +12,8 @@ from competitions.models import RulesVersion, SampleSet
 from core.errors import Refusal
 from core.models import Event
 from matches.models import Match, Piece
-from matches.services import ensure_match, replay_failed
+from matches.scheduling import ensure_match
+from matches.services import replay_failed
 from submissions.models import Player
 
 

@@ -18,8 +18,8 @@ from core import clock
 from matches import queue
 from matches.models import Match, Piece, Worker, WorkerTime
 from matches.piece_result import PlayedPiece
+from matches.scheduling import request_matches
 from matches.selectors import queue_of
-from matches.services import request_matches
 from submissions.models import Player
 
 HOUR = 3600.0

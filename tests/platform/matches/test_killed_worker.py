@@ -17,7 +17,7 @@ from competitions.models import RulesVersion, SampleSet
 from core import clock
 from evaluation.sandbox.process_register import MARK
 from matches.models import Match, Piece, SampleResult, Worker
-from matches.services import ensure_match
+from matches.scheduling import ensure_match
 from submissions.models import Player
 from submissions.sandboxes import open_sandbox
 

@@ -20,7 +20,7 @@ from core.models import Event
 from evaluation.runner.play import Played, play
 from matches import tasks
 from matches.models import Match, Piece, Worker
-from matches.services import ensure_match
+from matches.scheduling import ensure_match
 from submissions.models import Player
 from submissions.player_builds import ready_player
 from submissions.sandboxes import open_sandbox

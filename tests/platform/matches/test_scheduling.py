@@ -14,8 +14,9 @@ from competitions.models import Competition, RulesVersion, SampleSet
 from matches import queue
 from matches.models import Match, Piece, Worker
 from matches.piece_result import PlayedPiece
+from matches.scheduling import ensure_match, request_matches
 from matches.selectors import waiting
-from matches.services import cancel, ensure_match, request_matches, suspend
+from matches.services import cancel, suspend
 from submissions.models import Player
 
 ENDS = (3, 6, 10)

@@ -13,7 +13,8 @@ from accounts.models import Team, User
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from competitions.services import export_competition
 from matches.models import Match
-from matches.services import ensure_match, match_seed, request_matches
+from matches.scheduling import ensure_match, request_matches
+from matches.seeds import match_seed
 from repositories.models import Repository
 from submissions.models import Player
 

@@ -9,8 +9,8 @@ from competitions.models import SampleSet
 from matches import queue
 from matches.models import Match, Piece, Worker
 from matches.piece_result import PlayedPiece
+from matches.scheduling import ensure_match
 from matches.selectors import Progress, QueuePlace, progress, queue_of, worker_is_missing, workers
-from matches.services import ensure_match
 
 
 class Clock(Protocol):

@@ -10,7 +10,7 @@ import pytest
 from competitions.models import SampleSet
 from matches import queue, tasks
 from matches.models import Match, Worker
-from matches.services import ensure_match
+from matches.scheduling import ensure_match
 
 
 class Clock(Protocol):

@@ -9,7 +9,7 @@ from django.test import Client
 
 from accounts.models import User
 from competitions.models import Announcement, Competition
-from competitions.services import announce, change_announcement
+from competitions.organiser_pages import announce, change_announcement
 from tests.platform.conftest import FakeClock
 
 ATOM = "{http://www.w3.org/2005/Atom}"

@@ -11,7 +11,8 @@ from django.urls import reverse
 
 from accounts.models import AccessToken, Invitation, Team, User
 from competitions.models import Competition, Page, SampleSet
-from competitions.services import announce, publish_terms
+from competitions.organiser_pages import announce
+from competitions.terms import publish_terms
 from core import object_store
 from matches.models import Match
 from pages.urls import urlpatterns

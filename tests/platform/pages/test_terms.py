@@ -6,7 +6,7 @@ from django.test import Client
 
 from accounts.models import User
 from competitions.models import Competition, Entry
-from competitions.services import publish_terms
+from competitions.terms import publish_terms
 
 TERMS = "/competitions/digits/terms"
 

@@ -25,7 +25,10 @@ from matches.piece_result import PlayedPiece
 from matches.queue import Claim
 from repositories.models import Repository
 from rounds import salts, services
+from rounds.freeze import freeze
 from rounds.models import Round
+from rounds.planning import plan_round
+from rounds.progression import advance_round
 from submissions.models import Player, Submission
 
 if TYPE_CHECKING:
@@ -114,7 +117,7 @@ class RoundFixture:
         day: int = 0,
     ) -> Round:
         """Plan a round with a window of ten hours that begins in an hour, after `day` days."""
-        return services.plan_round(
+        return plan_round(
             competition=self.competition,
             title=title,
             kind=kind,
@@ -130,7 +133,7 @@ class RoundFixture:
     def begin(self, round_: Round) -> Round:
         """Freeze and start it, in its window."""
         self.clock.at = max(self.clock.at, round_.window.starts_at)
-        services.freeze(round_=round_, by=self.organiser)
+        freeze(round_=round_, by=self.organiser)
         services.start(round_=round_, by=self.organiser)
         return round_
 
@@ -172,9 +175,9 @@ class RoundFixture:
 
     def run(self, round_: Round) -> Round:
         """Advance and play the round until it ends or stops."""
-        services.advance_round(round_)
+        advance_round(round_)
         while self.play():
-            services.advance_round(round_)
+            advance_round(round_)
         round_.refresh_from_db()
         return round_
 

@@ -35,23 +35,37 @@ from hypothesis.stateful import (
 
 from accounts.models import Membership, User
 from competitions.models import Competition, FreezeWindow
-from competitions.services import plan_window
+from competitions.windows import plan_window
 from core import clock
 from core.errors import Refusal
 from core.models import Event
+from leaderboards import board_freeze
 from leaderboards import services as boards
+from leaderboards.board_freeze import freeze_leaderboards
+from leaderboards.evaluation_basis import NEWEST, unresolved
 from leaderboards.models import Evaluation, Rejudging, Standing
-from leaderboards.selectors import NEWEST, board, frozen_since, public_evaluation_of, unresolved
+from leaderboards.rejudging import (
+    begin_rejudging,
+    discard_rejudging,
+    publish_rejudging,
+    replay_rejudging,
+    settle_rejudgings,
+)
+from leaderboards.scoring import refresh_boards, score_finished
 from leaderboards.tasks import sweep
+from leaderboards.visibility import board, frozen_since, public_evaluation_of
 from matches import queue
 from matches.models import Match
 from matches.services import replay_failed
 from repositories.models import Repository
 from rounds import services as rounds
+from rounds.freeze import freeze_due
 from rounds.models import Release, Round
+from rounds.preview import preview
+from rounds.publication import publish
 from rounds.release import release
 from rounds.release import withdraw as take_back
-from rounds.selectors import preview
+from rounds.verification import verify
 from submissions import build_queue, quota_ledger
 from submissions import services as submissions
 from submissions.admission import check_may_submit
@@ -130,7 +144,7 @@ class Site(RuleBasedStateMachine):
         try:
             if not any(sys.exc_info()):
                 self.settle()
-                assert rounds.verify().differences == ()
+                assert verify().differences == ()
             Site.happened.update(Event.objects.values_list("verb", flat=True))
         finally:  # otherwise rows of a failure would stay for the next example
             transaction.set_rollback(True)
@@ -257,7 +271,7 @@ class Site(RuleBasedStateMachine):
     def sweep(self) -> None:
         quota_ledger.settle_reservations()
         sweep()
-        rounds.freeze_due()
+        freeze_due()
 
     @rule(minutes=st.sampled_from([1, 10, 60, 600, 1500]))
     def wait(self, minutes: int) -> None:
@@ -290,7 +304,7 @@ class Site(RuleBasedStateMachine):
         random.Random(which).shuffle(chosen)
         before = Rejudging.objects.count()
         try:
-            boards.begin_rejudging(
+            begin_rejudging(
                 competition=self.env.competition, submissions=chosen[:size], reason="a fault", by=self.env.organiser
             )
         except Refusal:
@@ -298,20 +312,20 @@ class Site(RuleBasedStateMachine):
 
     @rule(which=numbers, how=st.sampled_from(["publish", "publish", "discard", "replay"]))
     def end_rejudging(self, which: int, how: str) -> None:
-        boards.settle_rejudgings()
+        settle_rejudgings()
         rejudging = _one(Rejudging.objects.filter(state__in=["playing", "compared"]), which)
         if rejudging is None:
             return
         failed = rejudging.evaluations.filter(state="void", cause="platform").exists()
         by: dict[str, Any] = {"rejudging": rejudging, "by": self.env.organiser, "reason": "a test"}
         if how == "discard":
-            boards.discard_rejudging(**by)
+            discard_rejudging(**by)
         elif how == "replay":
             with _refused(unless=failed):
-                boards.replay_rejudging(**by)
+                replay_rejudging(**by)
         else:
             with _refused(unless=rejudging.state == "compared" and not failed):
-                boards.publish_rejudging(**by)
+                publish_rejudging(**by)
                 for match in Match.objects.filter(repetition=rejudging.pk, state="played"):
                     pair = match.model_id, match.attack_id
                     self.takes[pair] = max(match.repetition, self.takes.get(pair, 0))
@@ -321,20 +335,22 @@ class Site(RuleBasedStateMachine):
         """A complete rejudging."""
         self.rejudge(which, size)
         self.play(100)
-        boards.score_finished()
+        score_finished()
         self.end_rejudging(which, "publish")
 
     @rule()
     def stop_boards(self) -> None:
         with _refused(unless=self.frozen is None):
             seen = self._known()
-            boards.freeze_leaderboards(competition=self.env.competition, by=self.env.organiser, reason="the final")
+            freeze_leaderboards(competition=self.env.competition, by=self.env.organiser, reason="the final")
             self.frozen = seen
 
     @rule()
     def unfreeze_leaderboards(self) -> None:
         with _refused(unless=self.frozen is not None):
-            boards.unfreeze_leaderboards(competition=self.env.competition, by=self.env.organiser, reason="it is over")
+            board_freeze.unfreeze_leaderboards(
+                competition=self.env.competition, by=self.env.organiser, reason="it is over"
+            )
             self.frozen = None
 
     @rule(hours=st.integers(1, 20))
@@ -366,7 +382,7 @@ class Site(RuleBasedStateMachine):
         if round_ is None:
             if planned := Round.objects.filter(state="planned").last():
                 self.env.clock.at = max(self.env.clock.at, planned.window.starts_at)
-                rounds.freeze_due()
+                freeze_due()
             return
         by: dict[str, Any] = {"round_": round_, "by": self.env.organiser, "reason": "a test"}
         if how == "cancel":
@@ -397,7 +413,7 @@ class Site(RuleBasedStateMachine):
         assert not late, "what was ready after the start of the window is in the round"
         nobody = any(view.rows and not view.pool_after for view in preview(round_))
         with _refused(unless=not nobody):
-            rounds.publish(round_=round_, by=self.env.organiser)
+            publish(round_=round_, by=self.env.organiser)
         if nobody:
             return
         for track in {each.track for each in entries}:
@@ -455,7 +471,7 @@ class Site(RuleBasedStateMachine):
             quota_ledger.settle_reservations()
             sweep()
             self.env.play()
-            boards.score_finished()
+            score_finished()
             if failed := list(unresolved()):
                 self.env.clock.forward(hours=1)
                 for evaluation in failed:
@@ -467,7 +483,7 @@ class Site(RuleBasedStateMachine):
                 break
         else:
             raise AssertionError("it does not become idle")
-        boards.refresh_boards()
+        refresh_boards()
         for kind in KINDS:
             self._compare(kind)
 
@@ -477,7 +493,7 @@ class Site(RuleBasedStateMachine):
         for rejudging in Rejudging.objects.filter(
             state__in=["playing", "compared"], evaluations__submission=submission
         ).distinct():
-            boards.discard_rejudging(rejudging=rejudging, **by)
+            discard_rejudging(rejudging=rejudging, **by)
         boards.re_evaluate(submission=submission, **by)
 
     def _compare(self, kind: str) -> None:

@@ -18,6 +18,7 @@ from leaderboards.models import Evaluation, Pool, Standing
 from rounds import services, tasks
 from rounds.engine_adapter import facts_of, outcome_of
 from rounds.engine_adapter import frozen as frozen_entries
+from rounds.freeze import freeze
 from rounds.models import Round
 from submissions.models import Player, Submission
 
@@ -32,7 +33,7 @@ def in_window(env: RoundFixture, round_: Round) -> Round:
 
 def frozen(env: RoundFixture, kind: str = "top-five") -> Round:
     round_ = in_window(env, env.plan(kind))
-    services.freeze(round_=round_, by=env.organiser, reason="on time")
+    freeze(round_=round_, by=env.organiser, reason="on time")
     return round_
 
 
@@ -64,7 +65,7 @@ def test_the_entries_are_committed_to(env: RoundFixture) -> None:
     env.field(3, 3)
     round_ = env.plan()
     assert round_.field_commitment == ""
-    services.freeze(round_=in_window(env, round_), by=env.organiser)
+    freeze(round_=in_window(env, round_), by=env.organiser)
     entries = round_.entries.select_related("track", "player", "submission__repository__entry__team")
     field = [
         [
@@ -110,7 +111,7 @@ def test_what_counts_is_what_was_ready_when_the_window_began(env: RoundFixture) 
     env.submission("bats", "untargeted", 1)
     round_ = in_window(env, env.plan())
     env.submission("owls", "model", 2)  # was built in the first minute of the window
-    services.freeze(round_=round_, by=env.organiser)
+    freeze(round_=round_, by=env.organiser)
     assert titles(round_, "model") == ["owls 1"]
 
 
@@ -178,7 +179,7 @@ def test_scores_after_the_start_of_the_window_change_nothing(env: RoundFixture) 
     measured(env, ants, 9.0)
     measured(env, cats, 8.0)
     measured(env, bats, None)
-    services.freeze(round_=round_, by=env.organiser)
+    freeze(round_=round_, by=env.organiser)
     assert titles(round_, "model", "prior") == ["bats 4", "ants 4", "cats 4"]
 
 
@@ -221,7 +222,7 @@ def test_it_rejects_before_its_window_begins(env: RoundFixture) -> None:
     env.field(2, 2)
     round_ = env.plan()
     with pytest.raises(Refusal, match="window begins at") as refusal:
-        services.freeze(round_=round_, by=env.organiser)
+        freeze(round_=round_, by=env.organiser)
     assert refusal.value.fix == "open it now"
 
 
@@ -235,7 +236,7 @@ def test_a_missed_window_is_frozen_manually_as_it_began(env: RoundFixture) -> No
     assert round_.state == "planned"
     assert "window ended at" in round_.problem
     assert "freeze it manually" in round_.problem
-    services.freeze(round_=round_, by=env.organiser, reason="the site was down")
+    freeze(round_=round_, by=env.organiser, reason="the site was down")
     assert (round_.state, round_.problem) == ("frozen", "")
     assert titles(round_, "model") == ["mo-1 1", "mo-0 0"]
 
@@ -246,13 +247,13 @@ def test_it_rejects_while_another_round_is_under_way(env: RoundFixture) -> None:
     env.begin(env.plan(title="First"))
     in_window(env, second)
     with pytest.raises(Refusal, match="First is playing"):
-        services.freeze(round_=second, by=env.organiser)
+        freeze(round_=second, by=env.organiser)
 
 
 def test_it_rejects_others_than_organisers(env: RoundFixture, alice: User) -> None:
     env.field(2, 2)
     with pytest.raises(Refusal, match="only organisers"):
-        services.freeze(round_=in_window(env, env.plan()), by=alice)
+        freeze(round_=in_window(env, env.plan()), by=alice)
 
 
 def test_the_sweep_freezes_what_is_due(env: RoundFixture) -> None:

@@ -13,9 +13,10 @@ from django.db import connections, transaction
 from core import clock
 from leaderboards import services as leaderboards
 from leaderboards.models import Evaluation
+from leaderboards.scoring import score_finished
 from leaderboards.services import set_pool
-from rounds import services
 from rounds.entries import eligible_entries
+from rounds.freeze import freeze, freeze_due
 from rounds.models import Round
 from submissions import build_queue
 from submissions.models import Build, Submission
@@ -106,7 +107,7 @@ def test_what_was_ready_before_the_window_is_in_the_round_although_it_is_committ
     with transaction.atomic():
         builder.finish()
         env.clock.at = round_.window.starts_at
-        froze = meanwhile(services.freeze_due)
+        froze = meanwhile(freeze_due)
     froze.result()
     assert sorted(entered(round_)) == ["mo-0 7", "mo-1 1"]
     assert would_enter(round_) == entered(round_)
@@ -118,7 +119,7 @@ def test_what_becomes_ready_while_the_round_is_frozen_is_ready_after_the_window_
 ) -> None:
     env.clock.at = round_.window.starts_at
     with transaction.atomic():
-        services.freeze_due()
+        freeze_due()
         env.clock.at = round_.window.starts_at - MOMENT
         finished = meanwhile(builder.finish)
         env.clock.at = round_.window.starts_at + MOMENT
@@ -138,9 +139,9 @@ def test_a_score_from_before_the_window_orders_the_field_although_it_is_committe
     env.play()
     env.clock.at = round_.window.starts_at - MOMENT
     with transaction.atomic():
-        assert leaderboards.score_finished() == 2
+        assert score_finished() == 2
         env.clock.at = round_.window.starts_at
-        froze = meanwhile(services.freeze_due)
+        froze = meanwhile(freeze_due)
     froze.result()
     assert entered(round_) == ["mo-0 0", "mo-1 1"]  # mo-1 entered first
     assert would_enter(round_) == entered(round_)
@@ -161,7 +162,7 @@ def test_a_wrong_builder_clock_changes_no_entry(
         host.setattr(clock, "now", lambda: env.clock.at + off)
         builder.finish()
     env.clock.at += MINUTE
-    services.freeze(round_=round_, by=env.organiser)
+    freeze(round_=round_, by=env.organiser)
     assert ("mo-0 7" in entered(round_)) == (ready < timedelta(0))
 
 
@@ -170,7 +171,7 @@ def test_a_worker_whose_clock_is_fast_does_not_freeze_a_round_too_early(
 ) -> None:
     env.clock.at = round_.window.starts_at - MINUTE
     monkeypatch.setattr(clock, "now", lambda: round_.window.starts_at + MINUTE)
-    services.freeze_due()
+    freeze_due()
     round_.refresh_from_db()
     assert (round_.state, round_.problem) == ("planned", "")
 
@@ -184,5 +185,5 @@ def test_a_wrong_scorer_clock_changes_no_order(
     env.play()
     env.clock.at = round_.window.starts_at + MOMENT
     monkeypatch.setattr(clock, "now", lambda: env.clock.at - MINUTE)
-    leaderboards.score_finished()
+    score_finished()
     assert not Evaluation.objects.filter(finished_at__lte=round_.window.starts_at).exists()

@@ -18,8 +18,8 @@ from core.models import Event
 from evaluation.domain.results import AuditReport
 from matches import queue
 from matches.models import Match
-from rounds import services
 from rounds.models import Round, RoundEntry
+from rounds.progression import advance_round
 from submissions.models import Submission
 from submissions.services import disqualify, reinstate
 
@@ -112,7 +112,7 @@ def test_it_works(browser: Client, env: RoundFixture, olga: User) -> None:
     assert "Running. This page refreshes" in page
     assert "cut in stage" not in page
     while not round_.stages.exists():
-        services.advance_round(round_)
+        advance_round(round_)
         env.play()
     assert "cut in stage 1" in dashboard(browser, round_)
     env.run(round_)
@@ -133,7 +133,7 @@ def test_the_audit_of_an_inconsistent_model_is_overridden_from_the_dashboard(
 ) -> None:
     env.field(7, 5)
     round_ = env.begin(env.plan(samples=8))
-    services.advance_round(round_)
+    advance_round(round_)
     while claim := queue.claim(env.worker()):
         piece = env.played(claim)
         if claim.piece.match.model.title == "model 1":
@@ -233,10 +233,10 @@ def test_parts_are_released_and_withdrawn(browser: Client, env: RoundFixture) ->
 def test_a_failed_match_is_named_with_a_way_to_replay_it(browser: Client, env: RoundFixture) -> None:
     env.field(2, 2)
     round_ = env.begin(env.plan(samples=8))
-    services.advance_round(round_)
+    advance_round(round_)
     match = Match.objects.earliest("pk")
     Match.objects.filter(pk=match.pk).update(state="failed", fault="the disk is full")
-    services.advance_round(round_)
+    advance_round(round_)
     page = dashboard(browser, round_)
     assert "A platform error occurred in 1 of its matches" in page
     assert "the disk is full" in page

@@ -18,10 +18,12 @@ from evaluation.domain.results import AuditReport
 from matches import queue
 from matches.models import Match, Piece
 from rounds import services
+from rounds.audit_overrides import override_audit
 from rounds.audit_state import AuditState, PieceAudit, audit_state, failed_on
 from rounds.downloads import bundle_of
 from rounds.models import Decision, Round, RoundEntry
 from rounds.preview import preview
+from rounds.progression import advance_round
 from tests.platform.rounds.conftest import digest_of
 
 if TYPE_CHECKING:
@@ -42,10 +44,10 @@ def play(env: RoundFixture, model: str = "model 0", attacks: Iterable[int] = ran
 
 
 def run(env: RoundFixture, round_: Round, attacks: Iterable[int] = range(4)) -> Round:
-    services.advance_round(round_)
+    advance_round(round_)
     while Piece.objects.filter(match__round_match__round=round_, state=Piece.State.WAITING).exists():
         play(env, attacks=attacks)
-        services.advance_round(round_)
+        advance_round(round_)
     round_.refresh_from_db()
     return round_
 
@@ -111,24 +113,24 @@ def test_an_audit_counts_from_the_stage_in_which_it_fails() -> None:
 
 
 def test_a_stage_does_not_end_while_an_audit_is_open(env: RoundFixture, playing: Round) -> None:
-    services.advance_round(playing)
+    advance_round(playing)
     env.play()
     match = Match.objects.filter(round_match__round=playing).first()
     assert match is not None
     Match.objects.filter(pk=match.pk).update(audit={"passed": False, "open": True})
-    services.advance_round(playing)
+    advance_round(playing)
     assert not playing.stages.exists()
     assert "The model's audit is open in 1 of its matches" in Round.objects.get().problem
     Match.objects.filter(pk=match.pk).update(audit={"passed": True, "open": False})
-    services.advance_round(playing)
+    advance_round(playing)
     assert playing.stages.count() == 1
     assert Round.objects.get().problem == ""
 
 
 def test_an_organiser_overrides_it_before_the_stage_ends(env: RoundFixture, playing: Round) -> None:
-    services.advance_round(playing)
+    advance_round(playing)
     play(env)
-    services.override_audit(entry=entry_of(playing, "model 0"), by=env.organiser, reason=REASON)
+    override_audit(entry=entry_of(playing, "model 0"), by=env.organiser, reason=REASON)
     run(env, playing)
     kept = entry_of(playing, "model 0")
     assert (kept.place, kept.inconsistent, kept.audit_override_reason) == (1, False, REASON)
@@ -141,14 +143,14 @@ def test_an_organiser_overrides_it_after_it_left_and_the_rest_is_decided_again(e
     outcomes = []
     for source, when in (("test", "before"), ("test-2", "when it is scored")):
         round_ = env.begin(env.plan(samples=16, schedule="halving", source=source))
-        services.advance_round(round_)
+        advance_round(round_)
         play(env)
         if when == "before":
-            services.override_audit(entry=entry_of(round_, "model 0"), by=env.organiser, reason=REASON)
+            override_audit(entry=entry_of(round_, "model 0"), by=env.organiser, reason=REASON)
         run(env, round_)
         if when != "before":
             assert entry_of(round_, "model 0").inconsistent
-            services.override_audit(entry=entry_of(round_, "model 0"), by=env.organiser, reason=REASON)
+            override_audit(entry=entry_of(round_, "model 0"), by=env.organiser, reason=REASON)
             assert Event.objects.filter(verb="override_audit").order_by("-pk")[0].data["stages"] == [
                 "untargeted 1",
                 "untargeted 2",
@@ -166,7 +168,7 @@ def test_an_organiser_overrides_it_after_it_left_and_the_rest_is_decided_again(e
 def test_what_an_override_made_unnecessary_is_not_released(env: RoundFixture, long: Round) -> None:
     """The model that played instead was cut after all: those matches no longer count."""
     run(env, long)
-    services.override_audit(entry=entry_of(long, "model 0"), by=env.organiser, reason=REASON)
+    override_audit(entry=entry_of(long, "model 0"), by=env.organiser, reason=REASON)
     run(env, long)
     rows = long.round_matches.filter(match__model__title="model 10", match__pieces__count=6).distinct()
     assert rows.exists()
@@ -177,20 +179,20 @@ def test_what_an_override_made_unnecessary_is_not_released(env: RoundFixture, lo
 def test_a_stage_that_all_models_would_leave_waits_for_an_organiser(env: RoundFixture) -> None:
     env.field(2, 4)
     round_ = env.begin(env.plan(samples=8))
-    services.advance_round(round_)
+    advance_round(round_)
     while claim := queue.claim(env.worker()):
         queue.commit(claim, replace(env.played(claim), audit=FAILED))
-    services.advance_round(round_)
+    advance_round(round_)
     round_.refresh_from_db()
     assert (round_.state, "Every remaining model failed its audits" in round_.problem) == ("playing", True)
-    services.override_audit(entry=entry_of(round_, "model 1"), by=env.organiser, reason=REASON)
-    services.advance_round(round_)
+    override_audit(entry=entry_of(round_, "model 1"), by=env.organiser, reason=REASON)
+    advance_round(round_)
     round_.refresh_from_db()
     assert (round_.state, entry_of(round_, "model 1").place, entry_of(round_, "model 0").place) == ("scored", 1, 2)
 
 
 def test_it_rejects_overrides(env: RoundFixture, playing: Round, bob: User) -> None:
-    services.advance_round(playing)
+    advance_round(playing)
     suspect, honest = entry_of(playing, "model 0"), entry_of(playing, "model 1")
     play(env)
     for said, entry, by, reason in (
@@ -200,14 +202,14 @@ def test_it_rejects_overrides(env: RoundFixture, playing: Round, bob: User) -> N
         ("has not failed an audit in this round", honest, env.organiser, REASON),
     ):
         with pytest.raises(Refusal, match=said):
-            services.override_audit(entry=entry, by=by, reason=reason)
-    services.override_audit(entry=suspect, by=env.organiser, reason=REASON)
+            override_audit(entry=entry, by=by, reason=reason)
+    override_audit(entry=suspect, by=env.organiser, reason=REASON)
     with pytest.raises(Refusal, match="is already overridden"):
-        services.override_audit(entry=suspect, by=env.organiser, reason=REASON)
+        override_audit(entry=suspect, by=env.organiser, reason=REASON)
     services.cancel(round_=playing, by=env.organiser, reason="only tried")
     suspect.refresh_from_db()
     with pytest.raises(Refusal, match="is cancelled and cannot be changed"):
-        services.override_audit(entry=suspect, by=env.organiser, reason=REASON)
+        override_audit(entry=suspect, by=env.organiser, reason=REASON)
 
 
 def test_the_bundle_lists_failed_audits_and_the_digests_of_pieces(env: RoundFixture, playing: Round) -> None:

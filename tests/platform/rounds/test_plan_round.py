@@ -11,16 +11,19 @@ from django.db import connection
 from accounts.models import User
 from competitions import sample_store
 from competitions.models import SampleSet
+from competitions.sample_draw import commitment_of
 from competitions.sample_store import samples_of
-from competitions.services import commitment_of
 from core import clock
 from core.errors import Refusal
 from core.models import Event
 from evaluation.bundle import size
 from evaluation.domain.samples import Sample
-from matches.services import ensure_match
+from matches.scheduling import ensure_match
 from rounds import salts, services
+from rounds.freeze import freeze
 from rounds.models import Round
+from rounds.planning import plan_round
+from rounds.progression import advance_round
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +47,7 @@ def plan_arguments(env: RoundFixture, **others: Any) -> dict[str, Any]:
 
 
 def test_it_works(env: RoundFixture) -> None:
-    round_ = services.plan_round(**plan_arguments(env, reason="as announced"))
+    round_ = plan_round(**plan_arguments(env, reason="as announced"))
     assert (round_.number, round_.state, round_.sample_set.count) == (1, "planned", 16)
     assert round_.sample_set.drawn_from == env.sources["test"]
     assert round_.sample_set.digest != env.sources["test"].digest
@@ -62,7 +65,7 @@ def test_each_round_has_a_number_and_a_salt_of_its_own(
     env: RoundFixture, monkeypatch: pytest.MonkeyPatch, site_salts: Callable[[], str]
 ) -> None:
     monkeypatch.setattr(salts, "new_salt", site_salts)
-    first = services.plan_round(**plan_arguments(env))
+    first = plan_round(**plan_arguments(env))
     second = env.plan(source="test-2", day=9)
     assert (first.number, second.number) == (1, 2)
     assert len({first.salt, second.salt}) == 2
@@ -70,16 +73,16 @@ def test_each_round_has_a_number_and_a_salt_of_its_own(
 
 def test_the_salt_cannot_be_chosen_and_each_try_stays_listed(env: RoundFixture) -> None:
     with pytest.raises(TypeError, match="salt"):
-        services.plan_round(**plan_arguments(env, salt="7" * 64))
-    first = services.plan_round(**plan_arguments(env))
+        plan_round(**plan_arguments(env, salt="7" * 64))
+    first = plan_round(**plan_arguments(env))
     services.cancel(round_=first, by=env.organiser, reason="I do not like the order.")
-    services.plan_round(**plan_arguments(env))
+    plan_round(**plan_arguments(env))
     assert [(each.number, each.state) for each in Round.objects.order_by("pk")] == [(1, "cancelled"), (2, "planned")]
 
 
 def test_an_imported_set_may_be_called_as_a_round_would_call_its_own(env: RoundFixture) -> None:
     SampleSet.objects.filter(pk=env.sources["test-2"].pk).update(name="round-1")
-    assert services.plan_round(**plan_arguments(env)).sample_set.name == "round-1-2"
+    assert plan_round(**plan_arguments(env)).sample_set.name == "round-1-2"
 
 
 def test_a_cancelled_round_leaves_the_calendar_free(env: RoundFixture) -> None:
@@ -115,7 +118,7 @@ def test_an_equal_salt_draws_equal_samples(env: RoundFixture) -> None:
 )
 def test_it_rejects_invalid_plans(env: RoundFixture, others: dict[str, Any], problem: str) -> None:
     with pytest.raises(Refusal, match=problem) as refusal:
-        services.plan_round(**plan_arguments(env, **others))
+        plan_round(**plan_arguments(env, **others))
     assert refusal.value.fix
     assert not Round.objects.exists()
     assert not env.competition.freeze_windows.exists()
@@ -123,26 +126,26 @@ def test_it_rejects_invalid_plans(env: RoundFixture, others: dict[str, Any], pro
 
 def test_it_rejects_samples_of_another_purpose(env: RoundFixture) -> None:
     with pytest.raises(Refusal, match="plays on samples for test"):
-        services.plan_round(**plan_arguments(env, source=env.sources["final"]))
+        plan_round(**plan_arguments(env, source=env.sources["final"]))
 
 
 def test_it_rejects_a_draw_of_a_draw(env: RoundFixture) -> None:
     with pytest.raises(Refusal, match="is not an imported set"):
-        services.plan_round(**plan_arguments(env, source=env.plan().sample_set))
+        plan_round(**plan_arguments(env, source=env.plan().sample_set))
 
 
 def test_it_rejects_samples_of_another_round_until_that_is_cancelled(env: RoundFixture) -> None:
     first = env.plan(title="First")
     with pytest.raises(Refusal, match="already used by First"):
-        services.plan_round(**plan_arguments(env))
+        plan_round(**plan_arguments(env))
     services.cancel(round_=first, by=env.organiser, reason="a slip")
-    assert services.plan_round(**plan_arguments(env)).number == 2
+    assert plan_round(**plan_arguments(env)).number == 2
 
 
 def test_it_rejects_more_samples_than_a_bundle_holds(env: RoundFixture) -> None:
     env.sources["test"].count = 10_001
     with pytest.raises(Refusal, match="at most 10,000 samples, not 10,001"):
-        services.plan_round(**plan_arguments(env, samples=10_001))
+        plan_round(**plan_arguments(env, samples=10_001))
 
 
 def test_it_rejects_a_round_that_could_not_be_verified_afterwards(
@@ -151,17 +154,17 @@ def test_it_rejects_a_round_that_could_not_be_verified_afterwards(
     """With the players that there are when it is planned, and once more with those that it is frozen with."""
     monkeypatch.setattr(size, "MOST_TRIPLES", 4 * 4 * 16)
     env.field(4, 4)
-    round_ = services.plan_round(**plan_arguments(env))
+    round_ = plan_round(**plan_arguments(env))
     env.submission("late", "model", 4)
     services.cancel(round_=round_, by=env.organiser, reason="once more")
     with pytest.raises(Refusal, match="5 models, 4 attacks and 16 samples are more than the 256 results") as refusal:
-        services.plan_round(**plan_arguments(env))
+        plan_round(**plan_arguments(env))
     assert refusal.value.fix == "draw fewer samples"
-    small = services.plan_round(**plan_arguments(env, samples=12))
+    small = plan_round(**plan_arguments(env, samples=12))
     env.submission("later", "model", 5)
     env.clock.at = small.window.starts_at
     with pytest.raises(Refusal, match="6 models, 4 attacks and 12 samples"):
-        services.freeze(round_=small, by=env.organiser)
+        freeze(round_=small, by=env.organiser)
     small.refresh_from_db()
     assert (small.state, small.entries.count()) == ("planned", 0)
 
@@ -175,16 +178,16 @@ def test_it_rejects_samples_that_were_ever_played(env: RoundFixture) -> None:
         attack=env.player("untargeted", 0),
     )
     with pytest.raises(Refusal, match="no longer secret"):
-        services.plan_round(**plan_arguments(env))
+        plan_round(**plan_arguments(env))
 
 
 def test_it_rejects_the_samples_of_a_round_that_was_cancelled_after_it_played(env: RoundFixture) -> None:
     env.field(2, 2)
     round_ = env.begin(env.plan())
-    services.advance_round(round_)
+    advance_round(round_)
     services.cancel(round_=round_, by=env.organiser, reason="too late")
     with pytest.raises(Refusal, match="no longer secret"):
-        services.plan_round(**plan_arguments(env))
+        plan_round(**plan_arguments(env))
 
 
 @pytest.mark.django_db(transaction=True)
@@ -202,4 +205,4 @@ def test_images_are_read_outside_of_the_transaction(env: RoundFixture, monkeypat
 
 def test_it_rejects_others_than_organisers(env: RoundFixture, alice: User) -> None:
     with pytest.raises(Refusal, match="only organisers"):
-        services.plan_round(**plan_arguments(env, by=alice))
+        plan_round(**plan_arguments(env, by=alice))

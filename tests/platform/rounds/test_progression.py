@@ -21,6 +21,7 @@ from matches.services import replay_failed
 from rounds import services, tasks
 from rounds.engine_adapter import facts_of
 from rounds.models import Decision, Round, RoundEntry, RoundMatch
+from rounds.progression import advance_round
 
 if TYPE_CHECKING:
     from tests.platform.rounds.conftest import RoundFixture
@@ -41,7 +42,7 @@ def small(env: RoundFixture) -> Round:
 
 
 def test_it_works(env: RoundFixture, playing: Round) -> None:
-    services.advance_round(playing)
+    advance_round(playing)
     matches = Match.objects.filter(round_match__round=playing)
     assert matches.count() > 0
     assert set(matches.values_list("sample_set", "rules__version")) == {(playing.sample_set_id, 2)}
@@ -50,10 +51,10 @@ def test_it_works(env: RoundFixture, playing: Round) -> None:
 
 
 def test_it_waits_while_anything_is_open_and_may_be_repeated(env: RoundFixture, playing: Round) -> None:
-    services.advance_round(playing)
+    advance_round(playing)
     asked = set(Piece.objects.values_list("match", "first"))
     for _ in range(3):
-        services.advance_round(playing)
+        advance_round(playing)
     claim = queue.claim(env.worker())
     assert claim is not None
     queue.commit(claim, env.played(claim))
@@ -68,7 +69,7 @@ def test_a_step_takes_the_same_number_of_queries_however_many_play(env: RoundFix
     for samples in ("test", "test-2"):
         round_ = env.begin(env.plan(samples=8, source=samples))
         with CaptureQueriesContext(connection) as queries:
-            services.advance_round(round_)
+            advance_round(round_)
         taken.append(len(queries))
         services.cancel(round_=round_, by=env.organiser, reason="only counted")
         for number in range(4, 6):  # SQLite writes no more than 999 values at once
@@ -84,7 +85,7 @@ def test_concurrent_processes_take_one_step(env: RoundFixture) -> None:
 
     def step(_: int) -> None:
         try:
-            services.advance_round(round_)
+            advance_round(round_)
         finally:
             connections.close_all()
 
@@ -103,7 +104,7 @@ def test_results_that_arrive_between_two_reads_are_left_for_later(env: RoundFixt
     def meanwhile(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
         if 'FROM "matches_sampleresult"' in sql and not seen:
             seen.append(sql)
-            services.advance_round(small)
+            advance_round(small)
             env.play()
         return execute(sql, *rest)
 
@@ -153,7 +154,7 @@ def test_an_unexpected_error_at_the_freeze_does_not_stop_other_rounds(
 
 
 def test_a_failed_match_stops_it_until_it_is_replayed(env: RoundFixture, small: Round) -> None:
-    services.advance_round(small)
+    advance_round(small)
     worker = env.worker()
     claim = queue.claim(worker)
     while claim is not None and claim.piece.faults < 2:
@@ -203,13 +204,13 @@ def test_a_round_that_no_live_worker_can_play_says_so_until_one_comes(env: Round
 
 
 def test_a_stored_stage_that_does_not_follow_is_a_fault(env: RoundFixture, playing: Round) -> None:
-    services.advance_round(playing)
+    advance_round(playing)
     env.play()
-    services.advance_round(playing)
+    advance_round(playing)
     env.play()
     Decision.objects.filter(pk=Decision.objects.values("pk")[:1]).update(place=99)
     with pytest.raises(Fault, match="differs from what follows"):
-        services.advance_round(playing)
+        advance_round(playing)
     for _ in range(2):
         tasks.advance_round()
     playing.refresh_from_db()
@@ -219,13 +220,13 @@ def test_a_stored_stage_that_does_not_follow_is_a_fault(env: RoundFixture, playi
 
 
 def test_paused_no_piece_starts_and_running_ones_are_committed(env: RoundFixture, small: Round) -> None:
-    services.advance_round(small)
+    advance_round(small)
     claim = queue.claim(env.worker())
     assert claim is not None
     services.pause(round_=small, by=env.organiser, reason="a storm")
     assert queue.claim(env.worker("b/0")) is None
     queue.commit(claim, env.played(claim))
-    services.advance_round(small)
+    advance_round(small)
     assert small.state == "paused"
     assert Match.objects.filter(state=Match.State.SUSPENDED).exists()
 
@@ -235,7 +236,7 @@ def test_paused_no_piece_starts_and_running_ones_are_committed(env: RoundFixture
 
 
 def test_a_cancelled_round_is_not_played(env: RoundFixture, small: Round) -> None:
-    services.advance_round(small)
+    advance_round(small)
     services.cancel(round_=small, by=env.organiser, reason="wrong samples")
     assert queue.claim(env.worker()) is None
     assert set(Match.objects.values_list("state", flat=True)) == {"cancelled"}

@@ -19,14 +19,14 @@ from competitions.selectors import overlapping, rules_in_force, sample_set_for
 from core.errors import Refusal
 from core.models import Event
 from demo.print_boards import print_preview
+from leaderboards.evaluation_basis import basis_in_force
 from leaderboards.models import Evaluation, Snapshot, Standing
-from leaderboards.selectors import basis_in_force
 from leaderboards.services import set_pool
 from matches.models import Match
-from rounds import services
 from rounds.admin_dashboard import dashboard
 from rounds.models import Decision, Round
-from rounds.selectors import preview, preview_digest
+from rounds.preview import preview, preview_digest
+from rounds.publication import publish
 from submissions import services as submissions
 from submissions.models import Player, Submission
 
@@ -49,7 +49,7 @@ def test_it_works(env: RoundFixture) -> None:
         "untargeted": [f"untargeted {number}" for number in range(5)],
         "targeted": ["targeted 0", "targeted 1", "targeted 7", "targeted 8"],  # filled up from the pool in force
     }
-    services.publish(round_=round_, by=env.organiser, reason="as it should be")
+    publish(round_=round_, by=env.organiser, reason="as it should be")
     assert {kind: env.pool(kind) for kind in env.tracks} == expected
     assert [snapshot.track.name for snapshot in Snapshot.objects.order_by("pk")] == list(expected)
     assert Event.objects.filter(verb="make", by=env.organiser).count() == 3
@@ -67,7 +67,7 @@ def test_entries_gone_since_the_freeze_join_no_pool(env: RoundFixture) -> None:
     assert [player.title for player in models.pool_after] == [f"model {number}" for number in (2, 3, 4, 5, 6)]
     gone = {row.title: row.gone for row in models.rows if row.gone}
     assert gone == {"mo-0 0": "withdrawn", "mo-1 1": "disqualified", "mo-2 2": "withdrawn"}
-    services.publish(round_=round_, by=env.organiser)
+    publish(round_=round_, by=env.organiser)
     assert env.pool("model") == [player.title for player in models.pool_after]
 
 
@@ -119,7 +119,7 @@ def test_disqualifications_wait_while_the_pools_are_made(env: RoundFixture) -> N
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            services.publish(round_=round_, by=env.organiser)
+            publish(round_=round_, by=env.organiser)
             judged = pool.submit(disqualify)
             wait([judged], timeout=1.0)  # it ends in time only where it does not wait for the pools
             assert not judged.done()
@@ -162,11 +162,11 @@ def test_it_rejects_an_outdated_preview(env: RoundFixture) -> None:
         seen = preview_digest(round_, preview(round_))
         change()
         with pytest.raises(Refusal, match="is out of date") as refusal:
-            services.publish(round_=round_, by=env.organiser, previewed=seen)
+            publish(round_=round_, by=env.organiser, previewed=seen)
         assert "check the preview again" in refusal.value.fix
         round_.refresh_from_db()
         assert (round_.state, env.pool("model")) == ("scored", [])
-    services.publish(round_=round_, by=env.organiser, previewed=preview_digest(round_, preview(round_)))
+    publish(round_=round_, by=env.organiser, previewed=preview_digest(round_, preview(round_)))
     assert env.pool("model") == [f"model {number}" for number in (0, 1, 3, 4, 5)]
 
 
@@ -188,7 +188,7 @@ def test_leaderboard_changes_do_not_change_the_preview(env: RoundFixture) -> Non
     Standing.objects.create(track=env.tracks["model"], entry=entry, evaluation=evaluation, rank=1)
     Team.objects.filter(pk=entry.team_id).update(name="Renamed")
     assert next(row for view in preview(round_) for row in view.rows if row.rank_before == 1).team == "Renamed"
-    services.publish(round_=round_, by=env.organiser, previewed=seen)
+    publish(round_=round_, by=env.organiser, previewed=seen)
     assert env.pool("model") == [f"model {number}" for number in range(3)]
 
 
@@ -196,7 +196,7 @@ def test_a_track_where_nobody_played_keeps_its_pool(env: RoundFixture) -> None:
     env.field(3, 3)
     old = set_pool(track=env.tracks["targeted"], players=[env.player("targeted", 7)], reason="a test")
     round_ = env.scored(env.plan(samples=8))
-    services.publish(round_=round_, by=env.organiser)
+    publish(round_=round_, by=env.organiser)
     assert env.tracks["targeted"].pools.get() == old
 
 
@@ -206,7 +206,7 @@ def test_it_changes_nothing_where_one_pool_cannot_be_made(env: RoundFixture) -> 
     for entry in round_.entries.filter(track__name="untargeted"):
         Submission.objects.filter(pk=entry.submission_id).update(state="withdrawn")
     with pytest.raises(Refusal, match="the untargeted pool would be empty"):
-        services.publish(round_=round_, by=env.organiser)
+        publish(round_=round_, by=env.organiser)
     round_.refresh_from_db()
     assert round_.state == "scored"
     assert env.pool("model") == []
@@ -216,7 +216,7 @@ def test_with_the_pools_a_new_validation_set_comes_into_force(env: RoundFixture)
     env.field(3, 3)
     before = basis_in_force(env.tracks["model"])
     round_ = env.scored(env.plan(samples=8))
-    services.publish(round_=round_, by=env.organiser)
+    publish(round_=round_, by=env.organiser)
     assert before is None
     basis = basis_in_force(env.tracks["model"])
     assert basis is not None
@@ -238,7 +238,7 @@ def test_a_result_is_published_where_the_data_set_has_no_further_images(env: Rou
     )
     SampleSet.objects.filter(name="validation").update(digest=digest, count=200)
     round_ = env.scored(env.plan(samples=8))
-    services.publish(round_=round_, by=env.organiser)
+    publish(round_=round_, by=env.organiser)
     assert round_.state == "published"
     assert env.pool("model") != []
     assert sample_set_for(env.competition, "validation") == env.sources["validation"]
@@ -252,7 +252,7 @@ def test_a_competition_can_keep_its_validation_set(env: RoundFixture) -> None:
     env.field(3, 3)
     Competition.objects.update(new_validation_set=False)
     round_ = env.scored(env.plan(samples=8))
-    services.publish(round_=round_, by=env.organiser)
+    publish(round_=round_, by=env.organiser)
     assert sample_set_for(env.competition, "validation") == env.sources["validation"]
     assert (round_.state, round_.problem) == ("published", "")
 
@@ -263,5 +263,5 @@ def test_nothing_is_drawn_for_a_result_that_cannot_be_published(env: RoundFixtur
     for entry in round_.entries.filter(track__name="untargeted"):
         Submission.objects.filter(pk=entry.submission_id).update(state="withdrawn")
     with pytest.raises(Refusal, match="the untargeted pool would be empty"):
-        services.publish(round_=round_, by=env.organiser)
+        publish(round_=round_, by=env.organiser)
     assert sample_set_for(env.competition, "validation") == env.sources["validation"]

@@ -17,8 +17,9 @@ from matches.heartbeat import Heartbeat
 from matches.models import Match
 from matches.services import replay_failed
 from matches.worker import play_pieces
-from rounds import services, tasks
+from rounds import tasks
 from rounds.models import Round
+from rounds.progression import advance_round
 from submissions import player_builds
 from submissions.models import Player, Submission
 from submissions.sandboxes import open_sandbox
@@ -55,7 +56,7 @@ def begun(env: RoundFixture, root: Path, tmp_path: Path) -> Round:
     attack.player = player_builds.build(attack, lambda line: None)
     attack.save()
     round_ = env.begin(env.plan(samples=8))
-    services.advance_round(round_)
+    advance_round(round_)
     return round_
 
 

@@ -18,7 +18,11 @@ from matches.models import Match
 from matches.services import replay_failed
 from rounds import services
 from rounds.engine_adapter import facts_of, frozen, outcome_of
+from rounds.freeze import freeze
+from rounds.licence_review import confirm_licence, refuse_licence
 from rounds.models import Round, RoundEntry
+from rounds.progression import advance_round
+from rounds.publication import publish
 
 if TYPE_CHECKING:
     from tests.platform.rounds.conftest import RoundFixture
@@ -27,12 +31,12 @@ SEEDS = 'AS "match__seed"'
 """What the query for the seeds has, which only an outcome asks for."""
 
 ACTS: dict[str, Callable[..., None]] = {
-    "freeze": services.freeze,
+    "freeze": freeze,
     "start": services.start,
     "pause": services.pause,
     "resume": services.resume,
     "cancel": services.cancel,
-    "publish": services.publish,
+    "publish": publish,
 }
 TAKEN = {
     "planned": {"freeze": "frozen", "cancel": "cancelled"},
@@ -62,11 +66,11 @@ def brought_to(env: RoundFixture, state: str) -> Round:
     act: dict[str, Any] = {"round_": round_, "by": env.organiser}
     ways: dict[str, list[Callable[[], Any]]] = {
         "planned": [],
-        "frozen": [lambda: services.freeze(**act)],
+        "frozen": [lambda: freeze(**act)],
         "playing": [lambda: env.begin(round_)],
         "paused": [lambda: env.begin(round_), lambda: services.pause(**act)],
         "scored": [lambda: env.scored(round_)],
-        "published": [lambda: env.scored(round_), lambda: services.publish(**act)],
+        "published": [lambda: env.scored(round_), lambda: publish(**act)],
         "cancelled": [lambda: services.cancel(**act, reason="a test")],
     }
     for step in ways[state]:
@@ -113,7 +117,7 @@ def test_it_rejects_others_than_organisers(env: RoundFixture, alice: User, name:
 def test_a_match_replayed_while_the_round_is_paused_waits_for_it(env: RoundFixture) -> None:
     """Also if it is the only remaining one."""
     round_ = brought_to(env, "playing")
-    services.advance_round(round_)
+    advance_round(round_)
     Match.objects.update(state="played")
     failed = Match.objects.latest("pk")
     failed.pieces.update(state="failed")
@@ -140,12 +144,12 @@ def entry(env: RoundFixture) -> RoundEntry:
 
 
 def test_a_licence_is_confirmed_and_refused_by_organisers(env: RoundFixture, entry: RoundEntry) -> None:
-    services.confirm_licence(entries=[entry], by=env.organiser, reason="the text is the MIT licence")
+    confirm_licence(entries=[entry], by=env.organiser, reason="the text is the MIT licence")
     assert (entry.eligible, entry.ineligible_because) == (True, "")
     assert entry.licence_confirmed_at is not None
     with pytest.raises(Refusal, match="already eligible"):
-        services.confirm_licence(entries=[entry], by=env.organiser, reason="once more")
-    services.refuse_licence(entries=[entry], by=env.organiser, reason="weights are not free")
+        confirm_licence(entries=[entry], by=env.organiser, reason="once more")
+    refuse_licence(entries=[entry], by=env.organiser, reason="weights are not free")
     assert (entry.eligible, entry.ineligible_because) == (False, "its licence was refused: weights are not free")
     assert entry.licence_confirmed_at is None
     events = Event.objects.filter(verb__endswith="_licence").order_by("pk").values_list("verb", "by", "data__entry")
@@ -154,7 +158,7 @@ def test_a_licence_is_confirmed_and_refused_by_organisers(env: RoundFixture, ent
 
 def test_a_licence_judged_after_the_end_is_in_the_outcome(env: RoundFixture, entry: RoundEntry) -> None:
     before = env.run(entry.round).outcome
-    services.confirm_licence(entries=[entry], by=env.organiser, reason="the text is the MIT licence")
+    confirm_licence(entries=[entry], by=env.organiser, reason="the text is the MIT licence")
     entry.round.refresh_from_db()
     assert entry.round.outcome != before
     assert (
@@ -177,7 +181,7 @@ def test_licences_judged_together_after_the_end_make_one_outcome_before_the_lock
     round_ = env.run(entry.round)
     RoundEntry.objects.filter(round=round_).update(eligible=False)
     with CaptureQueriesContext(connection) as queries:
-        services.confirm_licence(entries=list(round_.entries.all()), by=env.organiser, reason="I have read them all")
+        confirm_licence(entries=list(round_.entries.all()), by=env.organiser, reason="I have read them all")
     said = [query["sql"] for query in queries]
     reads = [number for number, sql in enumerate(said) if 'FROM "matches_sampleresult"' in sql]
     assert len(reads) == 1
@@ -187,7 +191,7 @@ def test_licences_judged_together_after_the_end_make_one_outcome_before_the_lock
 
 
 def test_a_licence_judged_while_the_outcome_is_made_is_in_it(env: RoundFixture, entry: RoundEntry) -> None:
-    services.advance_round(entry.round)
+    advance_round(entry.round)
     env.play()
     judged: list[str] = []
 
@@ -195,14 +199,14 @@ def test_a_licence_judged_while_the_outcome_is_made_is_in_it(env: RoundFixture, 
         if SEEDS in sql and not judged:
             judged.append(sql)
             assert not any(sql.startswith("SAVEPOINT") for sql in said())  # nothing is locked meanwhile
-            services.confirm_licence(entries=[entry], by=env.organiser, reason="the text is the MIT licence")
+            confirm_licence(entries=[entry], by=env.organiser, reason="the text is the MIT licence")
         return execute(sql, *rest)
 
     def said() -> list[str]:
         return [query["sql"] for query in queries]
 
     with CaptureQueriesContext(connection) as queries, connection.execute_wrapper(meanwhile):
-        services.advance_round(entry.round)
+        advance_round(entry.round)
     entry.round.refresh_from_db()
     assert (len(judged), entry.round.state) == (1, "playing")
     round_ = env.run(entry.round)
@@ -217,23 +221,23 @@ def test_it_rejects_licences_of_several_rounds_and_judges_all_or_none(env: Round
     )
     for entries, words in (([entry, elsewhere], "to several rounds"), ([entry, known], "already eligible")):
         with pytest.raises(Refusal, match=words):
-            services.confirm_licence(entries=entries, by=env.organiser, reason="I have read them")
+            confirm_licence(entries=entries, by=env.organiser, reason="I have read them")
     assert not RoundEntry.objects.get(pk=entry.pk).eligible
 
 
 def test_it_rejects_invalid_licence_reviews(env: RoundFixture, entry: RoundEntry, alice: User) -> None:
     with pytest.raises(Refusal, match="only organisers"):
-        services.confirm_licence(entries=[entry], by=alice, reason="it is mine")
+        confirm_licence(entries=[entry], by=alice, reason="it is mine")
     with pytest.raises(Refusal, match="needs a reason"):
-        services.confirm_licence(entries=[entry], by=env.organiser, reason="")
+        confirm_licence(entries=[entry], by=env.organiser, reason="")
     Entry.objects.filter(team__slug="owls").update(ineligible_for_prizes=True)
     entry.refresh_from_db()
     with pytest.raises(Refusal, match="without prizes"):
-        services.confirm_licence(entries=[RoundEntry.objects.get(pk=entry.pk)], by=env.organiser, reason="it is free")
+        confirm_licence(entries=[RoundEntry.objects.get(pk=entry.pk)], by=env.organiser, reason="it is free")
 
 
 def test_it_rejects_a_licence_once_the_round_is_published(env: RoundFixture, entry: RoundEntry) -> None:
     env.run(entry.round)
-    services.publish(round_=entry.round, by=env.organiser)
+    publish(round_=entry.round, by=env.organiser)
     with pytest.raises(Refusal, match="is published and cannot be changed by a licence review"):
-        services.confirm_licence(entries=[entry], by=env.organiser, reason="too late")
+        confirm_licence(entries=[entry], by=env.organiser, reason="too late")

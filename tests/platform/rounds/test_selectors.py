@@ -10,7 +10,11 @@ from django.test.utils import CaptureQueriesContext
 
 from matches.models import Match
 from rounds import selectors, services
+from rounds.cost_estimate import estimate
+from rounds.freeze import freeze
 from rounds.models import Decision, Round, RoundEntry, RoundStage
+from rounds.preview import preview
+from rounds.progression import advance_round
 from submissions.models import Submission
 
 if TYPE_CHECKING:
@@ -57,25 +61,25 @@ def test_decisions_are_filtered(scored: Round) -> None:
 def test_progress_and_estimate(env: RoundFixture) -> None:
     env.field(4, 4)
     round_ = env.plan(samples=8)
-    before = selectors.estimate(round_)
+    before = estimate(round_)
     assert (before.triples_most, before.hours, before.disk_bytes, before.workers) == (4 * 4 * 8, None, None, 0)
     env.begin(round_)
-    services.advance_round(round_)
+    advance_round(round_)
     seen = selectors.progress(round_)
     assert (seen.done, seen.left, seen.matches, list(seen.faults)) == (0, 128, 16, [])
     env.play()
     seen = selectors.progress(round_)
     assert (seen.done, seen.left) == (128, 0)
-    measured = selectors.estimate(round_)
+    measured = estimate(round_)
     assert measured.hours == pytest.approx(128 * 0.5 / 3600)  # one worker, half a second for a sample
     assert measured.disk_bytes == 16 * len(b"the images of a piece")
     env.clock.forward(days=1)
-    assert selectors.estimate(round_).hours is None
+    assert estimate(round_).hours is None
 
 
 def test_an_estimate_without_a_side_is_nothing(env: RoundFixture) -> None:
     env.field(4, 0)
-    assert selectors.estimate(env.plan()).triples_most == 0
+    assert estimate(env.plan()).triples_most == 0
 
 
 def big(env: RoundFixture, side: int) -> Round:
@@ -83,7 +87,7 @@ def big(env: RoundFixture, side: int) -> Round:
     env.field(side, side)
     round_ = env.plan()
     env.clock.at = round_.window.starts_at
-    services.freeze(round_=round_)
+    freeze(round_=round_)
     entries = list(round_.entries.select_related("player", "track"))
     for entry in entries:
         entry.place, entry.stage = int(entry.player.digest[-8:]) + 1, 5
@@ -123,9 +127,9 @@ def test_queries_do_not_grow_with_the_field(env: RoundFixture) -> None:
             assert len(selectors.standings(round_)["model"]) == side
             assert len(selectors.stages(round_)[0].stages[0].models) == side
             assert len(selectors.decisions(round_)) == 10 * side
-            assert len(selectors.preview(round_)[0].rows) == side
+            assert len(preview(round_)[0].rows) == side
             selectors.progress(round_)
-            selectors.estimate(round_)
+            estimate(round_)
         taken.append(len(queries))
         services.cancel(round_=round_, by=env.organiser, reason="only counted")
         Submission.objects.all().update(state="withdrawn")

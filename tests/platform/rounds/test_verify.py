@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from accounts.models import Membership
+from core.models import Event
 from leaderboards.models import PoolPlace
 from leaderboards.services import set_pool
-from rounds import services
 from rounds.models import Round, RoundEntry
+from rounds.publication import publish
+from rounds.verification import verify
 from submissions import services as submissions
-from submissions.models import Submission
+from submissions.models import Player, Submission
 
 if TYPE_CHECKING:
     from core.difference import Difference
@@ -30,13 +32,19 @@ def published(env: RoundFixture) -> Round:
     Membership.objects.create(team=team, user=gone.submitted_by, role="captain", joined_at=team.created_at)
     submissions.withdraw(submission=gone, by=gone.submitted_by)
     submissions.disqualify(submission=Submission.objects.get(title="mo-1 1"), by=env.organiser, reason="it cheats")
-    services.publish(round_=round_, by=env.organiser)
+    before = env.tracks["model"].pools.first()
+    assert before is not None
+    old = env.submission("owls", "model", 9)
+    Player.objects.filter(submissions=old).update(repository=old.repository, baseline="")
+    PoolPlace.objects.create(pool=before, player=env.player("model", 9), place=2)
+    submissions.disqualify(submission=old, by=env.organiser, reason="it cheats")
+    publish(round_=round_, by=env.organiser)
     assert env.pool("model") == [f"model {number}" for number in (2, 3, 4, 5, 6)]
     return round_
 
 
 def of_pools() -> list[Difference]:
-    return [each for each in services.verify().differences if each.subject.startswith("pool")]
+    return [each for each in verify().differences if each.subject.startswith("pool")]
 
 
 def test_it_works(env: RoundFixture, published: Round) -> None:
@@ -44,6 +52,20 @@ def test_it_works(env: RoundFixture, published: Round) -> None:
     submissions.reinstate(submission=Submission.objects.get(title="mo-1 1"), by=env.organiser, reason="it does not")
     submissions.disqualify(submission=Submission.objects.get(title="mo-2 2"), by=env.organiser, reason="it does")
     assert of_pools() == [], "what happens after the publication changes no pool"
+
+
+def test_content_that_was_gone_may_be_submitted_again(env: RoundFixture, published: Round) -> None:
+    """After the publication: by another team, or with the same team reinstated."""
+    env.submission("bats", "model", 9)
+    assert of_pools() == []
+    submissions.reinstate(submission=Submission.objects.get(title="mo-1 1"), by=env.organiser, reason="it does not")
+    env.submission("bats", "model", 1)
+    assert of_pools() == []
+
+
+def test_it_does_not_read_the_event_log(published: Round) -> None:
+    Event.objects.filter(verb__in=["publish", "withdraw", "disqualify"])._raw_delete("default")
+    assert of_pools() == []
 
 
 def test_it_finds_a_pool_in_another_order(env: RoundFixture, published: Round) -> None:
@@ -64,6 +86,4 @@ def test_it_finds_places_that_were_changed_later(published: Round) -> None:
 
 def test_it_finds_a_pool_that_is_missing(env: RoundFixture, published: Round) -> None:
     env.tracks["model"].pools.filter(number=2).delete()
-    assert "the pool of digits/model that it made is missing" in [
-        each.problem for each in services.verify().differences
-    ]
+    assert "the pool of digits/model that it made is missing" in [each.problem for each in verify().differences]

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from competitions.models import Competition
-from rounds import services
+from rounds.verification import verify
 
 
 class Command(BaseCommand):
@@ -24,7 +24,7 @@ class Command(BaseCommand):
         parser.add_argument("--competition", metavar="SLUG", help="only this competition; default: all")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        seen = services.verify(_competition(options["competition"]), repair=options["repair"])
+        seen = verify(_competition(options["competition"]), repair=options["repair"])
         for difference in seen.differences:
             self.stdout.write(str(difference))
         left = sum(not difference.repaired for difference in seen.differences)

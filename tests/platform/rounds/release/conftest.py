@@ -12,8 +12,8 @@ import pytest
 from accounts.models import Team, User
 from competitions.models import Competition, Entry, FreezeWindow, RulesVersion, SampleSet, Track
 from competitions.rules import query_rules
+from competitions.sample_draw import commitment_of, draw_samples, keep_draw
 from competitions.sample_store import keep_samples
-from competitions.services import commitment_of, draw_samples, keep_draw
 from core import clock, object_store
 from evaluation.domain.results import Outcome, PieceResult, SampleResult, Trace
 from matches.engine_adapter import pack

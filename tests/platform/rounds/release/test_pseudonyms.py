@@ -25,8 +25,8 @@ from evaluation.domain.results import PieceResult, Trace
 from matches.engine_adapter import pack
 from matches.piece_result import PlayedPiece
 from matches.queue import Claim
-from rounds import services
 from rounds.models import Release, Round, RoundWarning
+from rounds.publication import publish
 from rounds.release import release
 from rounds.signing_keys import public_key
 from submissions.models import Player, Submission
@@ -58,7 +58,7 @@ def finished(env: RoundFixture) -> Round:
     # of equal content
     release_env.submission("copy", "model", 0, licence="LicenseRef-ours")
     round_ = release_env.scored(release_env.plan("final", samples=8))
-    services.publish(round_=round_, by=env.organiser, reason="looks right")
+    publish(round_=round_, by=env.organiser, reason="looks right")
     model, attack = env.player("model", 0), env.player("untargeted", 1)
     RoundWarning.objects.create(round=round_, model=model, attack=attack, nearer=6, samples=8)
     for part in PARTS:

@@ -16,8 +16,8 @@ from core import clock, object_store
 from core.errors import Refusal
 from core.models import Event
 from core.times import in_words
+from leaderboards.board_freeze import freeze_leaderboards
 from leaderboards.models import FrozenLeaderboards
-from leaderboards.services import freeze_leaderboards
 from matches.models import Match, SampleResult
 from repositories.http.limits import ANYBODY, LIMITER
 from rounds import release as releasing

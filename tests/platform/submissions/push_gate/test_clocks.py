@@ -14,7 +14,7 @@ from core import clock
 from core.errors import RefusedForNow
 from submissions import build_queue
 from submissions.models import QuotaSlot, Submission
-from submissions.services import settle_reservations
+from submissions.quota_ledger import settle_reservations
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock

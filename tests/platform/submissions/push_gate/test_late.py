@@ -19,8 +19,7 @@ from competitions.models import Competition, FreezeWindow
 from core.models import Event
 from submissions.models import QuotaSlot, Submission
 from submissions.quota import allowance_of
-from submissions.quota_ledger import reserve
-from submissions.services import settle_late_tags, settle_reservations
+from submissions.quota_ledger import reserve, settle_late_tags, settle_reservations
 from submissions.tasks import settle_late_tags as sweep
 
 if TYPE_CHECKING:
