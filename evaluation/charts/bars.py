@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from evaluation.charts.lines import BOTTOM, LEFT, RIGHT, TOP, Label
 from evaluation.charts.scales import LinearScale, linear_to
 from evaluation.charts.table import Table
+from evaluation.domain.text import Text
 
 BINS = 20
 
@@ -45,7 +46,7 @@ class Histogram:
             if isinstance(start, float) and isinstance(end, float) and isinstance(count, int) and count:
                 left, right = (LEFT + (RIGHT - LEFT) * self.x.at(value) for value in (start, end))
                 top = BOTTOM - (BOTTOM - TOP) * self.y.at(count)
-                words = f"{start:g} to {end:g}: {count}"
+                words = Text("%(start)s to %(end)s: %(count)s", start=start, end=end, count=count)
                 found.append(Bar(left + 0.75, top, right - left - 1.5, BOTTOM - top, words))
         return found
 
@@ -68,6 +69,6 @@ def histogram(key: str, title: str, description: str, values: Sequence[float], *
     for value in values:
         inside = (number for number in range(BINS) if value < ends[number + 1])
         counts[next(inside, BINS - 1)] += 1
-    table = Table(("from", "to", "samples"), list(zip(ends, ends[1:], counts, strict=False)))
+    table = Table((Text("from"), Text("to"), Text("samples")), list(zip(ends, ends[1:], counts, strict=False)))
     y = linear_to(max(counts, default=1))
-    return Histogram(key, title, description, table, x, y, x_name, "samples", csv)
+    return Histogram(key, title, description, table, x, y, x_name, Text("samples"), csv)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from decimal import ROUND_HALF_UP, Decimal
 from html import escape
 
@@ -12,52 +12,60 @@ from evaluation.charts.lines import Drawn, Label, LineChart
 _HUNDREDTH = Decimal("0.01")
 
 
-def svg(chart: LineChart | Histogram) -> str:
-    """Return the drawing with its title and description."""
+Say = Callable[[str], str]
+"""How a text is shown: in the language of a reader."""
+
+
+def svg(chart: LineChart | Histogram, words: Say = str, numbers: Say = str) -> str:
+    """Return the drawing with its title and description. `numbers` shows the labels of axes, `words` all else."""
     curves, key = isinstance(chart, LineChart), escape(chart.key)
     area = chart if isinstance(chart, LineChart) else LineChart
     axes = [
         f'<path class="chart-axis" d="M{area.left} {area.top}V{area.bottom}H{area.right}"/>',
-        f'<text class="chart-name" x="{area.left}" y="{area.top - 12}">{escape(chart.y_name)}</text>',
+        f'<text class="chart-name" x="{area.left}" y="{area.top - 12}">{escape(words(chart.y_name))}</text>',
         f'<text class="chart-name" x="{area.right}" y="{area.bottom + 38}" text-anchor="end">'
-        f"{escape(chart.x_name)}</text>",
+        f"{escape(words(chart.x_name))}</text>",
     ]
-    drawing = [_events(chart), *axes, *_curves(chart)] if isinstance(chart, LineChart) else [_bars(chart.bars), *axes]
+    drawing = (
+        [_events(chart, words), *axes, *_curves(chart)]
+        if isinstance(chart, LineChart)
+        else [_bars(chart.bars, words), *axes]
+    )
     lines = [
         f'<svg viewBox="0 0 {area.width} {area.height}" role="img" '
         f'aria-labelledby="{key}-title {key}-text" focusable="false">',
-        f'  <title id="{key}-title">{escape(chart.title)}</title>',
-        f'  <desc id="{key}-text">{escape(chart.description)}</desc>',
-        f"  {_up(chart.y_ticks, area)}",
-        f"  {_along(chart.x_ticks, area, area.top if curves else area.bottom)}",
+        f'  <title id="{key}-title">{escape(words(chart.title))}</title>',
+        f'  <desc id="{key}-text">{escape(words(chart.description))}</desc>',
+        f"  {_up(chart.y_ticks, area, numbers)}",
+        f"  {_along(chart.x_ticks, area, area.top if curves else area.bottom, numbers)}",
         *(f"  {line}" for line in drawing),
         "</svg>",
     ]
     return "\n  ".join(lines)
 
 
-def _up(ticks: Iterable[Label], area: LineChart | type[LineChart]) -> str:
+def _up(ticks: Iterable[Label], area: LineChart | type[LineChart], numbers: Say) -> str:
     return "".join(
         f'<path class="chart-grid" d="M{area.left} {_place(tick.at)}H{area.right}"/>'
         f'<text class="chart-tick" x="{area.left - 6}" y="{_place(tick.at)}" dy="4" text-anchor="end">'
-        f"{escape(tick.text)}</text>"
+        f"{escape(numbers(tick.text))}</text>"
         for tick in ticks
     )
 
 
-def _along(ticks: Iterable[Label], area: LineChart | type[LineChart], top: int) -> str:
+def _along(ticks: Iterable[Label], area: LineChart | type[LineChart], top: int, numbers: Say) -> str:
     return "".join(
         f'<path class="chart-grid" d="M{_place(tick.at)} {top}V{area.bottom + 5}"/>'
         f'<text class="chart-tick" x="{_place(tick.at)}" y="{area.bottom + 19}" text-anchor="middle">'
-        f"{escape(tick.text)}</text>"
+        f"{escape(numbers(tick.text))}</text>"
         for tick in ticks
     )
 
 
-def _events(chart: LineChart) -> str:
+def _events(chart: LineChart, words: Say) -> str:
     return "".join(
         f'<path class="chart-event" d="M{_place(event.at)} {chart.top}V{chart.bottom}">'
-        f"<title>{escape(event.text)}</title></path>"
+        f"<title>{escape(words(event.text))}</title></path>"
         for event in chart.events
     )
 
@@ -82,10 +90,10 @@ def _curve(drawn: Drawn, chart: LineChart) -> str:
     return "".join(parts)
 
 
-def _bars(bars: Iterable[Bar]) -> str:
+def _bars(bars: Iterable[Bar], words: Say) -> str:
     return "".join(
         f'<rect class="chart-bar" x="{_place(bar.x)}" y="{_place(bar.y)}" width="{_place(bar.width)}" '
-        f'height="{_place(bar.height)}"><title>{escape(bar.words)}</title></rect>'
+        f'height="{_place(bar.height)}"><title>{escape(words(bar.words))}</title></rect>'
         for bar in bars
     )
 

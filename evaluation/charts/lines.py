@@ -104,7 +104,8 @@ class LineChart:
         """The events, from left to right."""
         if self.marks is None:
             return []
-        return [Label(self._x(_number(row[0])), str(row[self.marks])) for row in self.table.rows if row[self.marks]]
+        marked = ((row[0], row[self.marks]) for row in self.table.rows)
+        return [Label(self._x(_number(at)), text) for at, text in marked if isinstance(text, str) and text]
 
     def _runs(self, column: int) -> list[list[tuple[float, float]]]:
         """Return the points of a curve, for each part that is not interrupted."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
@@ -83,12 +83,20 @@ _MAX_TIME_TICKS = 5
 _MONDAY = datetime(2024, 1, 1, tzinfo=UTC)
 
 
+def label(at: datetime, step: timedelta) -> str:
+    """Return the label of a time on an axis with a tick each `step`, in English."""
+    if step < timedelta(days=1):
+        return f"{at:%H:%M}"
+    return f"{at.day} {at:%b}" if step < timedelta(weeks=26) else f"{at:%b %Y}"
+
+
 @dataclass(frozen=True)
 class TimeScale:
-    """An axis of time; values are seconds since 1970."""
+    """An axis of time; values are seconds since 1970. `label` writes a time for ticks at each step."""
 
     start: datetime
     end: datetime
+    label: Callable[[datetime, timedelta], str] = label
 
     @property
     def ticks(self) -> Sequence[tuple[float, str]]:
@@ -98,7 +106,7 @@ class TimeScale:
         found = []
         while (at := _MONDAY + first * step) <= self.end:
             if at >= self.start:
-                found.append((at.timestamp(), _label(at, step)))
+                found.append((at.timestamp(), self.label(at, step)))
             first += 1
         return found
 
@@ -106,12 +114,6 @@ class TimeScale:
         """Return the position of a value, from 0 to 1."""
         start, end = self.start.timestamp(), self.end.timestamp()
         return min(1.0, max(0.0, (value - start) / ((end - start) or 1.0)))
-
-
-def _label(at: datetime, step: timedelta) -> str:
-    if step < timedelta(days=1):
-        return f"{at:%H:%M}"
-    return f"{at.day} {at:%b}" if step < timedelta(weeks=26) else f"{at:%b %Y}"
 
 
 @dataclass(frozen=True)

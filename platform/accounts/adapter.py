@@ -16,6 +16,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import get_language, gettext, gettext_lazy, override
 
 from accounts import sign_up
 from accounts.models import AccountRequest, User
@@ -38,7 +39,9 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth has
     """Sign-up by `GAUNTLET_SIGN_UP`, user names without look-alikes, login attempts counted by name and address."""
 
     error_messages = DefaultAccountAdapter.error_messages | {
-        "username_looks_taken": "This user name looks like another account's user name. Choose a different one."
+        "username_looks_taken": gettext_lazy(
+            "This user name looks like another account's user name. Choose a different one."
+        )
     }
 
     def clean_username(self, username: str, shallow: bool = False) -> str:
@@ -60,6 +63,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth has
         try:
             with transaction.atomic():
                 user.is_active = settings.SIGN_UP != sign_up.APPROVAL
+                user.language = get_language() or ""
                 super().save_user(request, user, form, commit=commit)
                 if settings.SIGN_UP == sign_up.INVITATION:
                     sign_up.use_link(key=_link_key(request), user=user)
@@ -91,7 +95,8 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth has
         """Send the approval e-mail to the account's owner. Raise `OSError` if the mail server fails."""
         user = account_request.user
         if user.email:
-            super().send_mail("account/email/account_approved", user.email, {"user": user})
+            with override(user.language or settings.LANGUAGE_CODE):
+                super().send_mail("account/email/account_approved", user.email, {"user": user})
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Send an e-mail that the visitor requested; show an error if the mail server fails."""
@@ -101,8 +106,11 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth has
             if self.request is None:
                 raise
             faults.report(log, error, "an e-mail that a visitor requested was not sent")
-            what = "The confirmation e-mail" if template_prefix in _CONFIRMATIONS else "The e-mail"
-            messages.error(self.request, f"{what} could not be sent. Try again later.")
+            if template_prefix in _CONFIRMATIONS:
+                text = gettext("The confirmation e-mail could not be sent. Try again later.")
+            else:
+                text = gettext("The e-mail could not be sent. Try again later.")
+            messages.error(self.request, text)
             raise ImmediateHttpResponse(redirect("account_login")) from error
 
     def _notify_organisers(self, user: User) -> None:
@@ -110,9 +118,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth has
         if waiting_requests().count() > 1:
             return
         recipients = User.objects.filter(is_active=True, is_staff=True).exclude(email="")
-        for email in recipients.values_list("email", flat=True):
+        for email, language in recipients.values_list("email", "language"):
             try:
-                super().send_mail("account/email/account_waiting", email, {"user": user})
+                with override(language or settings.LANGUAGE_CODE):
+                    super().send_mail("account/email/account_waiting", email, {"user": user})
             except OSError as error:
                 faults.report(log, error, "The e-mail about a waiting account was not sent.")
 

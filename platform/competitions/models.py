@@ -10,6 +10,7 @@ from typing import Self
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q, UniqueConstraint
+from django.utils.translation import gettext_noop
 
 from accounts.models import Team
 from competitions.page_models import Announcement, Page, TermsAcceptance, TermsVersion
@@ -39,8 +40,8 @@ class Competition(models.Model):
     """A competition. One TOML file describes it; it can be edited afterwards."""
 
     class LicencePolicy(models.TextChoices):
-        ANY = "any", "any licence"
-        OPEN_SOURCE = "open-source", "an open-source licence, for the final"
+        ANY = "any", gettext_noop("any licence")
+        OPEN_SOURCE = "open-source", gettext_noop("an open-source licence, for the final")
 
     slug = models.SlugField(max_length=60, unique=True)
     title = models.CharField(max_length=120)
@@ -105,9 +106,9 @@ class Track(models.Model):
     """A track: what is submitted and how it is scored. `name` is used in addresses and manifests."""
 
     class Name(models.TextChoices):
-        MODEL = "model", "model"
-        UNTARGETED = "untargeted", "untargeted attack"
-        TARGETED = "targeted", "targeted attack"
+        MODEL = "model", gettext_noop("model")
+        UNTARGETED = "untargeted", gettext_noop("untargeted attack")
+        TARGETED = "targeted", gettext_noop("targeted attack")
 
     competition = models.ForeignKey(Competition, on_delete=models.CASCADE, related_name="tracks")
     name = models.CharField(max_length=12, choices=Name.choices)
@@ -149,10 +150,10 @@ class SampleSet(models.Model):
     """Samples of one purpose, imported once. Images, labels and targets are in the object store under `digest`."""
 
     class Purpose(models.TextChoices):
-        DEVELOPMENT = "development", "development (public)"
-        VALIDATION = "validation", "validation (secret)"
-        TEST = "test", "test (secret)"
-        FINAL = "final", "final (secret)"
+        DEVELOPMENT = "development", gettext_noop("development (public)")
+        VALIDATION = "validation", gettext_noop("validation (secret)")
+        TEST = "test", gettext_noop("test (secret)")
+        FINAL = "final", gettext_noop("final (secret)")
 
     class Order(models.TextChoices):
         PUBLISHED = "published", "as in the data set"

@@ -32,6 +32,7 @@ from competitions.windows import check_free, is_known
 from core import clock, events
 from core.errors import Refusal
 from core.times import in_words
+from evaluation.domain.text import Text
 
 __all__ = [
     "accept",
@@ -108,14 +109,18 @@ def export_competition(competition: Competition) -> dict[str, Any]:
 def enter(*, team: Team, competition: Competition) -> Entry:
     """Enter the team. Raise `Refusal` after the end, for a second entry, and if a member is in another team."""
     if clock.now() >= competition.ends_at:
-        raise Refusal(f"{competition} has ended", fix="enter another competition")
+        raise Refusal(
+            Text("%(competition)s has ended", competition=str(competition)), fix=Text("enter another competition")
+        )
     with transaction.atomic():
         Team.objects.select_for_update(no_key=True).get(pk=team.pk)
         try:
             with transaction.atomic():
                 entry = Entry.objects.create(team=team, competition=competition, joined_at=clock.now())
         except IntegrityError as error:
-            raise Refusal(f"{team} already takes part in a competition", fix="create another team") from error
+            raise Refusal(
+                Text("%(team)s already takes part in a competition", team=str(team)), fix=Text("create another team")
+            ) from error
         for user in User.objects.filter(memberships__team=team).order_by("pk"):
             _require_no_other_team(user, entry)
         events.record("enter", entry, team=team.pk, competition=competition.pk)
@@ -165,8 +170,14 @@ def _require_no_other_team(user: User, entry: Entry) -> None:
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
     if other := other_team(user, entry):
         raise Refusal(
-            f"{user} is already in the team {other} ({other.slug}) of {entry.competition}",
-            fix="ask that team's captain to remove them; a person can be in one team per competition",
+            Text(
+                "%(user)s is already in the team %(other)s (%(slug)s) of %(competition)s",
+                user=str(user),
+                other=str(other),
+                slug=other.slug,
+                competition=str(entry.competition),
+            ),
+            fix=Text("ask that team's captain to remove them; a person can be in one team per competition"),
         )
 
 

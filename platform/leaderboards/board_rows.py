@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db.models import Case, Count, F, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce
+from django.utils.translation import gettext
 
 from competitions.models import Track
 from leaderboards.evaluation_basis import EvaluationBasis, key_in_force, measured_under
@@ -71,8 +72,10 @@ class BoardRow:
         if self.rank_low is None:
             return ""
         if self.rank_high is None:
-            return f"from {self.rank_low}"
-        return str(self.rank_low) if self.rank_low == self.rank_high else f"{self.rank_low} to {self.rank_high}"
+            return gettext("from %(rank)s") % {"rank": self.rank_low}
+        if self.rank_low == self.rank_high:
+            return str(self.rank_low)
+        return gettext("%(low)s to %(high)s") % {"low": self.rank_low, "high": self.rank_high}
 
     @property
     def clean_accuracy(self) -> float | None:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from competitions.models import Entry, SampleSet, Track
 from competitions.selectors import imported_sets
+from evaluation.domain.text import Text
 from leaderboards.evaluation_basis import COUNTED, counted_at, opposing_pools, scored_rows
 from leaderboards.models import Evaluation
 from leaderboards.ranking import BasisKey, Scored, is_newer
@@ -28,7 +29,7 @@ class BasisChange(NamedTuple):
 
     at: datetime
     key: BasisKey | None
-    what: str
+    what: Text
 
 
 class Leaderboard:
@@ -91,9 +92,12 @@ def basis_changes(track: Track, until: datetime | None) -> list[BasisChange]:
     versions = competition.rules_versions.values_list("created_at", "pk", "version")
     sets = imported_sets(competition).filter(purpose=SampleSet.Purpose.VALIDATION)
     events = [
-        *((at, 0, pk, f"pool {number} of {title}") for at, pk, number, title in pools),
-        *((at, 1, pk, f"version {version} of the rules") for at, pk, version in versions),
-        *((at, 2, pk, "new samples") for at, pk in sets.values_list("imported_at", "pk")),
+        *(
+            (at, 0, pk, Text("pool %(number)s of %(title)s", number=number, title=title))
+            for at, pk, number, title in pools
+        ),
+        *((at, 1, pk, Text("version %(version)s of the rules", version=version)) for at, pk, version in versions),
+        *((at, 2, pk, Text("new samples")) for at, pk in sets.values_list("imported_at", "pk")),
     ]
     found: list[BasisChange] = []
     known = [0, 0, 0]

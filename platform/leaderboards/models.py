@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import models
 from django.db.models import UniqueConstraint
+from django.utils.translation import gettext_noop
 
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from matches.models import Match
@@ -117,9 +118,9 @@ class Evaluation(models.Model):
     """
 
     class State(models.TextChoices):
-        PLAYING = "playing", "playing"
-        SCORED = "scored", "scored"
-        VOID = "void", "void"
+        PLAYING = "playing", gettext_noop("playing")
+        SCORED = "scored", gettext_noop("scored")
+        VOID = "void", gettext_noop("void")
 
     submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="evaluations")
     pool = models.ForeignKey(Pool, on_delete=models.PROTECT, related_name="evaluations")

@@ -6,6 +6,7 @@ from typing import Self
 
 from django.db import models
 from django.db.models import Q, QuerySet, UniqueConstraint
+from django.utils.translation import gettext_noop
 
 from competitions.models import Entry, RulesVersion, SampleSet
 from core import clock
@@ -46,12 +47,12 @@ class Match(models.Model):
     """
 
     class State(models.TextChoices):
-        WAITING = "waiting", "waiting"
-        PLAYING = "playing", "playing"
-        PLAYED = "played", "played"
-        FAILED = "failed", "failed"
-        SUSPENDED = "suspended", "suspended"
-        CANCELLED = "cancelled", "cancelled"
+        WAITING = "waiting", gettext_noop("waiting")
+        PLAYING = "playing", gettext_noop("playing")
+        PLAYED = "played", gettext_noop("played")
+        FAILED = "failed", gettext_noop("failed")
+        SUSPENDED = "suspended", gettext_noop("suspended")
+        CANCELLED = "cancelled", gettext_noop("cancelled")
 
     rules = models.ForeignKey(RulesVersion, on_delete=models.PROTECT, related_name="matches")
     sample_set = models.ForeignKey(SampleSet, on_delete=models.PROTECT, related_name="matches")

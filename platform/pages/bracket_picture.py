@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from django.utils.translation import gettext
+
 from evaluation.charts.table import Cell, Table
 from pages.bracket import Bracket
 from pages.bracket import Cell as StageCell
@@ -83,7 +85,7 @@ class BracketPicture:
         return found
 
     def _fate(self, player: int) -> str:
-        return self.bracket.cuts.get(player, "played every stage")
+        return self.bracket.cuts.get(player, gettext("played every stage"))
 
 
 def table_of(bracket: Bracket) -> Table:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.utils.translation import gettext_noop
+
 from competitions.models import Competition, FreezeWindow
 from core import clock
 from rounds.models import Round
@@ -20,12 +22,20 @@ class Item:
     phase: str
 
 
+FREEZE = gettext_noop("Submissions freeze")
+
+
 @dataclass(frozen=True)
 class NextDate:
     """The next date of the calendar: for example "Submissions freeze" at a time."""
 
     what: str
     at: datetime
+
+    @property
+    def is_freeze(self) -> bool:
+        """Whether submissions freeze then."""
+        return self.what == FREEZE
 
 
 @dataclass(frozen=True)
@@ -88,10 +98,10 @@ def next_date(competition: Competition, windows: Sequence[FreezeWindow], now: da
     """Return the next date of a competition with these freeze windows, None after its end."""
     reopens = reopening(windows, now)
     if reopens is not None:
-        return NextDate("Submissions open again", reopens)
+        return NextDate(gettext_noop("Submissions open again"), reopens)
     if now < competition.starts_at:
-        return NextDate("The competition starts", competition.starts_at)
+        return NextDate(gettext_noop("The competition starts"), competition.starts_at)
     starts = [window.starts_at for window in windows if window.starts_at > now and window.called_off_at is None]
     if starts:
-        return NextDate("Submissions freeze", min(starts))
-    return NextDate("The competition ends", competition.ends_at) if now < competition.ends_at else None
+        return NextDate(FREEZE, min(starts))
+    return NextDate(gettext_noop("The competition ends"), competition.ends_at) if now < competition.ends_at else None

@@ -13,6 +13,7 @@ from evaluation.charts.lines import Line, LineChart
 from evaluation.charts.of_match import BUDGETS, SUCCESS, share, success_table
 from evaluation.charts.scales import LogScale, shares
 from evaluation.charts.table import Table
+from evaluation.domain.text import Text
 from leaderboards.models import Evaluation
 from matches import curves
 from matches.models import Match
@@ -30,8 +31,12 @@ def of_submissions(track: Track, found: Mapping[int, Evaluation], csv: str) -> L
         return None
     distances = curves.distances_under(next(iter(found.values())).rules)
     counted = curves.successes_over(_counted(found), distances, of_models=track.name == Track.Name.MODEL)
-    names = {
-        pk: f"{pk}: {evaluation.submission.title} by {evaluation.submission.repository.entry.team.name}"
+    names: dict[int, str] = {
+        pk: Text(
+            "%(title)s by %(team)s",
+            title=f"{pk}: {evaluation.submission.title}",
+            team=evaluation.submission.repository.entry.team.name,
+        )
         for pk, evaluation in found.items()
     }
     columns = {names[pk]: counted[each.pk] for pk, each in found.items() if counted[each.pk].total}
@@ -40,15 +45,15 @@ def of_submissions(track: Track, found: Mapping[int, Evaluation], csv: str) -> L
     return _against_distance(columns, distances, csv, _MODELS if track.name == Track.Name.MODEL else _ATTACKS)
 
 
-_MODELS = (
+_MODELS = Text(
     "Share of samples on which any attack of the pool found an adversarial within a distance. "
     "A model is better the further its curve is to the right."
 )
-_ATTACKS = (
+_ATTACKS = Text(
     "Share of pairs of model and sample with an adversarial within a distance. "
     "An attack is better the further its curve is to the left."
 )
-_MATCHES = "Share of samples with an adversarial within a distance."
+_MATCHES = Text("Share of samples with an adversarial within a distance.")
 
 
 def newest(track: Track, submissions: Sequence[int], user: User | AnonymousUser) -> dict[int, Evaluation]:
@@ -86,14 +91,14 @@ def _against_distance(
     table = success_table({name: (each.counts, each.total) for name, each in columns.items()}, distances)
     return LineChart(
         key=SUCCESS,
-        title="Success against distance",
+        title=Text("Success against distance"),
         description=words,
         table=table,
         lines=[Line(name, number) for number, name in enumerate(columns, start=1)],
         x=LogScale(distances[0], distances[-1]),
         y=shares(),
-        x_name="distance",
-        y_name="share",
+        x_name=Text("distance"),
+        y_name=Text("share"),
         steps=True,
         csv=csv,
     )
@@ -117,8 +122,12 @@ def of_matches(shown: Sequence[tuple[Match, Sight]], wanted: float | None, csv: 
     if not shown:
         return MatchCurves({}, None, None, (), 0.0)
     players = names_of(player for match, _ in shown for player in (match.model_id, match.attack_id))
-    names = {
-        match.pk: f"{match.pk}: {players[match.attack_id].title} against {players[match.model_id].title}"
+    names: dict[int, str] = {
+        match.pk: Text(
+            "%(attack)s against %(model)s",
+            attack=f"{match.pk}: {players[match.attack_id].title}",
+            model=players[match.model_id].title,
+        )
         for match, _ in shown
     }
     distances = curves.distances_of(shown[0][0])
@@ -165,14 +174,16 @@ def _against_queries(found: Mapping[str, curves.ByQuery | None], distance: float
     ]
     return LineChart(
         key=BUDGETS,
-        title=f"Success against queries, within {distance:g}",
-        description=f"Share of samples with an adversarial within {distance:g}, after a number of queries.",
-        table=Table(("queries", *known), rows),
+        title=Text("Success against queries, within %(distance)s", distance=distance),
+        description=Text(
+            "Share of samples with an adversarial within %(distance)s, after a number of queries.", distance=distance
+        ),
+        table=Table((Text("queries"), *known), rows),
         lines=[Line(name, number) for number, name in enumerate(known, start=1)],
         x=LogScale(1.0, float(max(counts[-1], 2))),
         y=shares(),
-        x_name="queries",
-        y_name="share of samples",
+        x_name=Text("queries"),
+        y_name=Text("share of samples"),
         csv=csv,
     )
 

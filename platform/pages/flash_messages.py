@@ -5,19 +5,23 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpRequest
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language, gettext
 
 from core.errors import Refusal, RefusedForNow
+from evaluation.domain.text import Text
+from pages.language import translated
 from pages.templatetags.gauntlet import moment
 from pages.templatetags.refusals import capital, with_code
 
 
 def show_refusal(request: HttpRequest, refusal: Refusal) -> None:
     """Show a refusal with its fix and, for a `RefusedForNow`, the time from which it is accepted."""
-    text = format_html("<strong>{}</strong>", with_code(_sentence(refusal.problem)))
+    text = format_html("<strong>{}</strong>", _marked(refusal.problem))
     if refusal.fix:
-        text += format_html(" {}", with_code(_sentence(refusal.fix)))
+        text += format_html(" {}", _marked(refusal.fix))
     if isinstance(refusal, RefusedForNow):
-        text += format_html(" Accepted from {}.", moment(refusal.accepted_from))
+        text += SafeString(" ") + format_html(gettext("Accepted from {}."), moment(refusal.accepted_from))
     messages.error(request, text)
 
 
@@ -31,5 +35,14 @@ def show_success(request: HttpRequest, text: str) -> None:
     messages.success(request, text)
 
 
+def _marked(text: str) -> SafeString:
+    """Return a text as HTML. What has no translation is marked as English on pages in another language."""
+    shown = with_code(_sentence(text))
+    if isinstance(text, Text) or get_language() == "en":
+        return shown
+    return format_html('<span lang="en">{}</span>', shown)
+
+
 def _sentence(text: str) -> str:
+    text = translated(text)
     return f"{capital(text)}{'' if text.endswith(('.', '!', '?')) else '.'}"

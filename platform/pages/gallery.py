@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from django.core.paginator import Page, Paginator
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from competitions.models import Competition, SampleSet, Track
 from competitions.sample_store import samples_of
@@ -99,5 +100,5 @@ def examples(competition: Competition) -> Sequence[Example]:
 
 def _name(names: Sequence[str], label: int | None) -> str:
     if label is None or label < 0:
-        return "no label"
+        return gettext("no label")
     return names[label] if label < len(names) else str(label)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from django.urls import reverse
+from django.utils.formats import get_format
 from django.utils.safestring import SafeString
 
 from core import rounding
@@ -84,9 +85,12 @@ class HeatMap:
 
     def rows(self) -> Sequence[tuple[Side, SafeString]]:
         """Return each model with its cells as HTML."""
-        address = reverse("pages:match", args=[0])[:-1]
+        address, point = reverse("pages:match", args=[0])[:-1], get_format("DECIMAL_SEPARATOR")
         return [
-            (model, SafeString("".join(self._cell(model.player, attack.player, address) for attack in self.attacks)))
+            (
+                model,
+                SafeString("".join(self._cell(model.player, attack.player, address, point) for attack in self.attacks)),
+            )
             for model in self.models
         ]
 
@@ -100,11 +104,11 @@ class HeatMap:
                     paths.setdefault(self.colours.of(cell), []).append(f"M{x} {y}h1v1h-1z")
         return sorted((colour, "".join(path)) for colour, path in paths.items())
 
-    def _cell(self, model: int, attack: int, address: str) -> str:
+    def _cell(self, model: int, attack: int, address: str, point: str) -> str:
         cell = self.cells.get((model, attack))
         if cell is None:
             return "<td></td>"
-        text = f"{rounding.distance(cell.median):.2f}"
+        text = f"{rounding.distance(cell.median):.2f}".replace(".", point)
         if cell.match is not None:
             text = f'<a href="{address}{cell.match}">{text}</a>'
         return f'<td class="{self.colours.of(cell)}">{text}</td>'

@@ -7,10 +7,12 @@ from datetime import datetime
 
 from competitions.models import Entry, Track
 from core import clock, rounding
-from core.times import for_programs
+from core.times import for_programs, on_axis
 from evaluation.charts.lines import BumpChart, Line, LineChart
 from evaluation.charts.scales import RankScale, TimeScale, linear_to
 from evaluation.charts.table import Cell, Table
+from evaluation.domain.text import Text, listed
+from leaderboards.history import Shown
 from leaderboards.selectors import BoardRow, TrackHistory, history_of, scores_of, shown
 
 SCORE, RANK, BEST, TOP = "score", "rank", "best", "top"
@@ -31,9 +33,14 @@ def of_team(entry: Entry, track: Track, until: datetime | None, csv: Mapping[str
     steps = history.of(entry, end)
     if not steps:
         return ()
-    x = TimeScale(steps[0][0], max(end, steps[-1][0]))
+    x = TimeScale(steps[0][0], max(end, steps[-1][0]), on_axis)
     return _scores(history, steps, x, csv[SCORE]), _ranks(history, steps, x, csv[RANK])
 
+
+_SCORE_COLUMNS = (
+    *(Text("time"), Text("score"), Text("low"), Text("high")),
+    *(Text("not broken"), Text("submission"), Text("title")),
+)
 
 Steps = Sequence[tuple[datetime, int, int | None]]
 
@@ -50,20 +57,26 @@ def _scores(history: TrackHistory, steps: Steps, x: TimeScale, csv: str) -> Line
     for at, evaluation in [*changed, (x.end, changed[-1][1])]:
         of = details[evaluation]
         values = (None,) * 3 if of.not_broken else tuple(map(rounding.distance, (of.value, of.low, of.high)))
-        rows.append((for_programs(at), *values, "yes" if of.not_broken else None, of.submission, of.title))
+        rows.append((for_programs(at), *values, Text("yes") if of.not_broken else None, of.submission, of.title))
     highest = max((of.high for of in details.values() if not of.not_broken), default=1.0)
-    better = "Larger" if track.name == Track.Name.MODEL else "Smaller"
+    larger = Text(
+        "Score of the submission that counted, with its 95 % interval. Larger is better. Scores against different "
+        "pools are not comparable."
+    )
+    smaller = Text(
+        "Score of the submission that counted, with its 95 % interval. Smaller is better. Scores against different "
+        "pools are not comparable."
+    )
     return LineChart(
         key=f"{SCORE}-{track.name}",
-        title=f"{track.title}: score",
-        description=f"Score of the submission that counted, with its 95 % interval. {better} is better. Scores against "
-        "different pools are not comparable.",
-        table=Table(("time", "score", "low", "high", "not broken", "submission", "title"), rows),
-        lines=[Line("score", 1, band=(2, 3))],
+        title=Text("%(track)s: score", track=track.title),
+        description=larger if track.name == Track.Name.MODEL else smaller,
+        table=Table(_SCORE_COLUMNS, rows),
+        lines=[Line(Text("score"), 1, band=(2, 3))],
         x=x,
         y=linear_to(highest),
         x_name="UTC",
-        y_name="distance",
+        y_name=Text("distance"),
         steps=True,
         breaks=True,
         csv=csv,
@@ -73,18 +86,22 @@ def _scores(history: TrackHistory, steps: Steps, x: TimeScale, csv: str) -> Line
 def _ranks(history: TrackHistory, steps: Steps, x: TimeScale, csv: str) -> LineChart:
     track = history.track
     rows = [(at, rank) for number, (at, _, rank) in enumerate(steps) if not number or steps[number - 1][2] != rank]
-    table = Table(("time", "rank"), [(for_programs(at), rank) for at, rank in [*rows, (x.end, rows[-1][1])]])
+    table = Table(
+        (Text("time"), Text("rank")), [(for_programs(at), rank) for at, rank in [*rows, (x.end, rows[-1][1])]]
+    )
     return LineChart(
         key=f"{RANK}-{track.name}",
-        title=f"{track.title}: rank",
-        description="Rank on the leaderboard. It is interrupted while the score is of an earlier pool, earlier rules "
-        "or earlier samples.",
+        title=Text("%(track)s: rank", track=track.title),
+        description=Text(
+            "Rank on the leaderboard. It is interrupted while the score is of an earlier pool, earlier rules or "
+            "earlier samples."
+        ),
         table=table,
-        lines=[Line("rank", 1)],
+        lines=[Line(Text("rank"), 1)],
         x=x,
         y=RankScale(max((2, *(rank for _, rank in rows if rank)))),
         x_name="UTC",
-        y_name="rank",
+        y_name=Text("rank"),
         steps=True,
         breaks=True,
         csv=csv,
@@ -99,7 +116,7 @@ def best_scores(tracks: Sequence[Track], until: datetime | None, csv: str) -> Li
         return None
     best = [history.best() for history in histories]
     details = shown(key for changes in best for _, key in changes if key)
-    events: dict[datetime, dict[str, None]] = {}
+    events: dict[datetime, dict[Text, None]] = {}
     for change in (change for history in histories for change in history.changes if change.at > min(starts)):
         events.setdefault(change.at, {})[change.what] = None
     end = until or clock.now()
@@ -111,27 +128,42 @@ def best_scores(tracks: Sequence[Track], until: datetime | None, csv: str) -> Li
             key = next((key for since, key in reversed(changes) if since <= at), None)
             of = details.get(key) if key else None
             row += (None, None) if of is None or of.not_broken else (rounding.distance(of.value), of.submission)
-            row.append(None if of is None else f"{of.title} by {of.team}" + (" (not broken)" if of.not_broken else ""))
-        rows.append((*row, ", ".join(events.get(at, ())) or None))
-    names = [(track.title, f"submission to {track.title}", f"title in {track.title}") for track in tracks]
+            row.append(None if of is None else _named(of))
+        rows.append((*row, listed(list(events[at])) if at in events else None))
+    names = [
+        (
+            track.title,
+            Text("submission to %(track)s", track=track.title),
+            Text("title in %(track)s", track=track.title),
+        )
+        for track in tracks
+    ]
     return LineChart(
         key=BEST,
-        title="The best scores over time",
-        description="The distance of the best score of each track: models want it large, attacks want it small. "
-        "A vertical line marks a new pool, new rules or new samples, before and after which scores are not comparable.",
-        table=Table(("time", *(name for of in names for name in of), "event"), rows),
+        title=Text("The best scores over time"),
+        description=Text(
+            "The distance of the best score of each track: models want it large, attacks want it small. A vertical "
+            "line marks a new pool, new rules or new samples, before and after which scores are not comparable."
+        ),
+        table=Table((Text("time"), *(name for of in names for name in of), Text("event")), rows),
         lines=[
             Line(track.title, 1 + 3 * number, number=_COLOURS.get(track.name)) for number, track in enumerate(tracks)
         ],
-        x=TimeScale(min(starts), end),
+        x=TimeScale(min(starts), end, on_axis),
         y=linear_to(max((of.value for of in details.values() if not of.not_broken), default=1.0)),
         x_name="UTC",
-        y_name="distance",
+        y_name=Text("distance"),
         steps=True,
         breaks=True,
         marks=1 + 3 * len(tracks),
         csv=csv,
     )
+
+
+def _named(of: Shown) -> Text:
+    if of.not_broken:
+        return Text("%(title)s by %(team)s (not broken)", title=of.title, team=of.team)
+    return Text("%(title)s by %(team)s", title=of.title, team=of.team)
 
 
 def best_teams(track: Track, until: datetime | None, csv: str) -> BumpChart | None:
@@ -154,15 +186,20 @@ def best_teams(track: Track, until: datetime | None, csv: str) -> BumpChart | No
         rows.append((for_programs(at), *(ranks.get(entry) for entry in entries)))
     return BumpChart(
         key=TOP,
-        title=f"{track.title}: the first {len(entries)} over time" if len(entries) > 1 else f"{track.title}: the first",
-        description=f"Rank over time of the teams that lead now. A line is interrupted where a team had no rank or was "
-        f"not among the first {TOP_TEAMS}.",
-        table=Table(("time", *(names[entry] for entry in entries)), rows),
+        title=Text("%(track)s: the first %(count)s over time", track=track.title, count=len(entries))
+        if len(entries) > 1
+        else Text("%(track)s: the first", track=track.title),
+        description=Text(
+            "Rank over time of the teams that lead now. A line is interrupted where a team had no rank or was not "
+            "among the first %(count)s.",
+            count=TOP_TEAMS,
+        ),
+        table=Table((Text("time"), *(names[entry] for entry in entries)), rows),
         lines=[Line(names[entry], number) for number, entry in enumerate(entries, start=1)],
-        x=TimeScale(times[0], end),
+        x=TimeScale(times[0], end, on_axis),
         y=RankScale(max(len(entries), 2)),
         x_name="UTC",
-        y_name="rank",
+        y_name=Text("rank"),
         breaks=True,
         csv=csv,
     )

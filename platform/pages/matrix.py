@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from django.contrib.auth.models import AnonymousUser
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from accounts.models import User
 from competitions.models import Competition, Track
 from core import rounding
+from core.numbers import local
 from leaderboards.models import Evaluation, Pool
 from leaderboards.selectors import board, sees_live
 from matches.models import Match
@@ -49,7 +51,7 @@ def of_competition(models: Track, attacks: Track, user: User | AnonymousUser) ->
         others = [player for player in pools.get(track.pk, ()) if player not in ranked and player in met]
         sides[track] += [Side(player, names[player]) for player in others]
     return HeatMap(
-        f"{models.title} against {attacks.title}",
+        gettext("%(models)s against %(attacks)s") % {"models": models.title, "attacks": attacks.title},
         sides[models],
         sides[attacks],
         cells,
@@ -121,4 +123,4 @@ def of_round(played: Round, attack_track: str) -> HeatMap:
 
 
 def _score(value: float | None) -> str:
-    return "" if value is None else f"{rounding.distance(value):.3f}"
+    return "" if value is None else local(f"{rounding.distance(value):.3f}")

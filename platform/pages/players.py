@@ -6,9 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from rounds.models import Round, RoundEntry
 from submissions.models import Player, Submission
+
+
+def by(title: str, team: str) -> str:
+    """Return a title with its team: "Owl 3 by The Owls"."""
+    return gettext("%(title)s by %(team)s") % {"title": title, "team": team}
 
 
 @dataclass(frozen=True)
@@ -25,7 +31,7 @@ class PlayerName:
         return reverse("pages:submission", args=[self.submission]) if self.submission else ""
 
     def __str__(self) -> str:
-        return f"{self.title} by {self.team}" if self.team else self.title
+        return by(self.title, self.team) if self.team else self.title
 
 
 def names_in(played: Round, players: Iterable[int]) -> dict[int, PlayerName]:

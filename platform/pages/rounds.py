@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Prefetch, Q, QuerySet
+from django.utils.translation import gettext
 
 from competitions.models import Track
 from core import object_store
@@ -117,11 +118,11 @@ def _stage(played: Round, stages: Sequence[RoundStage]) -> str:
     over = {stage.bracket for stage in stages if _is_last(stage, played)}
     if Track.Name.UNTARGETED not in over:
         number = sum(stage.bracket == Track.Name.UNTARGETED for stage in stages) + 1
-        return f"Stage {number} of models and untargeted attacks"
+        return gettext("Stage %(number)s of models and untargeted attacks") % {"number": number}
     if Track.Name.TARGETED not in over:
         number = sum(stage.bracket == Track.Name.TARGETED for stage in stages) + 1
-        return f"Stage {number} of targeted attacks against the five best models"
-    return "Final check: attacks that were cut, against the five winning models"
+        return gettext("Stage %(number)s of targeted attacks against the five best models") % {"number": number}
+    return gettext("Final check: attacks that were cut, against the five winning models")
 
 
 def _is_last(stage: RoundStage, played: Round) -> bool:
@@ -168,7 +169,7 @@ def _warnings(played: Round, rows: Iterable[StandingRow]) -> Sequence[WarningRow
     titles: dict[int, str] = {}
     for row in rows:
         known = titles.get(row.player)
-        titles[row.player] = f"{known}, {row.team}" if known else f"{row.title} by {row.team}"
+        titles[row.player] = f"{known}, {row.team}" if known else str(PlayerName(row.title, row.team))
     return [
         WarningRow(titles[attack], titles[model], (attack, model), nearer, samples)
         for attack, model, nearer, samples in RoundWarning.objects.filter(round=played).values_list(

@@ -6,22 +6,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext, gettext_noop
+
 from competitions.models import RulesVersion
 from competitions.rules import LEAST_ACCURACY, least_accuracy, query_rules
+from core.numbers import local
 
 LABELS = {
-    "name": "Name of the rules",
-    "format": "Format",
-    "norm": "Distance",
-    "shape": "Images",
-    "classes": "Classes",
-    "query_budget": "Query budget for each sample",
-    "piece_samples": "Samples in a piece",
-    "setup_seconds": "Seconds to set up",
-    "model_seconds_per_image": "Seconds to label an image",
-    "attack_seconds_per_sample": "Seconds to attack a sample",
-    "opponents": "Opponents in a pool",
-    LEAST_ACCURACY: "Clean accuracy in the smoke test",
+    "name": gettext_noop("Name of the rules"),
+    "format": gettext_noop("Format"),
+    "norm": gettext_noop("Distance"),
+    "shape": gettext_noop("Images"),
+    "classes": gettext_noop("Classes"),
+    "query_budget": gettext_noop("Query budget for each sample"),
+    "piece_samples": gettext_noop("Samples in a piece"),
+    "setup_seconds": gettext_noop("Seconds to set up"),
+    "model_seconds_per_image": gettext_noop("Seconds to label an image"),
+    "attack_seconds_per_sample": gettext_noop("Seconds to attack a sample"),
+    "opponents": gettext_noop("Opponents in a pool"),
+    LEAST_ACCURACY: gettext_noop("Clean accuracy in the smoke test"),
 }
 
 
@@ -49,7 +52,7 @@ def differences(old: RulesVersion, new: RulesVersion) -> Sequence[Difference]:
         rows.append(
             Difference(
                 name=name,
-                label=LABELS.get(name, name.replace("_", " ")),
+                label=gettext(LABELS.get(name, name.replace("_", " "))),
                 kind=kind,
                 before=_words(before.get(name)),
                 after=_words(after.get(name)),
@@ -76,4 +79,4 @@ def _effective(version: RulesVersion) -> dict[str, Any]:
 def _words(value: Any) -> str:
     if isinstance(value, list):
         return " x ".join(str(each) for each in value)
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return local(f"{value:,}") if isinstance(value, int | float) else str(value)

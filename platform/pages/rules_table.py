@@ -5,8 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from django.contrib.humanize.templatetags.humanize import intcomma
+from django.utils.translation import gettext
+
 from competitions.models import RulesVersion
 from competitions.rules import least_accuracy, query_rules
+from core.numbers import local
 from core.times import duration
 
 
@@ -23,25 +27,51 @@ def scale(version: RulesVersion) -> str:
     """Return the unit and the range of distances under a version of the rules."""
     height, width, channels = query_rules(version.values, version.version).shape
     largest = math.sqrt(height * width * channels)
-    return f"L2 of pixels / 255, from 0 to {largest:.2f} for images of {height} x {width} x {channels}"
+    return gettext("L2 of pixels / 255, from 0 to %(largest)s for images of %(shape)s") % {
+        "largest": local(f"{largest:.2f}"),
+        "shape": f"{height} x {width} x {channels}",
+    }
 
 
 def rows(version: RulesVersion) -> list[RuleRow]:
     """Return every rule of a version as text. Values that it does not set are those of the 2018 challenge."""
     rules = query_rules(version.values, version.version)
     height, width, channels = rules.shape
+    machine = gettext("On the reference machine.")
     return [
-        RuleRow("Images", f"{height} x {width} x {channels}, {rules.classes} classes", "Integers from 0 to 255."),
-        RuleRow("Distance", "L2 over pixels / 255", "Measured by the referee on the bytes that it forwarded."),
-        RuleRow("Query budget", f"{rules.query_budget:,} for each sample", "Strict. Each sample has its own budget."),
         RuleRow(
-            "No adversarial found", "distance to the grey image", "Also after a crash. This is the largest distance."
+            gettext("Images"),
+            gettext("%(shape)s, %(classes)s classes")
+            % {"shape": f"{height} x {width} x {channels}", "classes": rules.classes},
+            gettext("Integers from 0 to 255."),
         ),
-        RuleRow("Model wrong on the clean image", "distance 0"),
-        RuleRow("Time to label an image", duration(rules.model_seconds_per_image), "On the reference machine."),
-        RuleRow("Time to attack a sample", duration(rules.attack_seconds_per_sample), "On the reference machine."),
-        RuleRow("Time to set up", duration(rules.setup_seconds)),
-        RuleRow("Opponents", f"the {rules.opponents} in the pool of the other side"),
-        RuleRow("Samples in a piece", f"{rules.piece_samples}"),
-        RuleRow("Clean accuracy in the smoke test", f"at least {least_accuracy(version.values):.0%}", "Models only."),
+        RuleRow(
+            gettext("Distance"),
+            gettext("L2 over pixels / 255"),
+            gettext("Measured by the referee on the bytes that it forwarded."),
+        ),
+        RuleRow(
+            gettext("Query budget"),
+            gettext("%(count)s for each sample") % {"count": intcomma(rules.query_budget)},
+            gettext("Strict. Each sample has its own budget."),
+        ),
+        RuleRow(
+            gettext("No adversarial found"),
+            gettext("distance to the grey image"),
+            gettext("Also after a crash. This is the largest distance."),
+        ),
+        RuleRow(gettext("Model wrong on the clean image"), gettext("distance 0")),
+        RuleRow(gettext("Time to label an image"), duration(rules.model_seconds_per_image), machine),
+        RuleRow(gettext("Time to attack a sample"), duration(rules.attack_seconds_per_sample), machine),
+        RuleRow(gettext("Time to set up"), duration(rules.setup_seconds)),
+        RuleRow(
+            gettext("Opponents"),
+            gettext("the %(count)s in the pool of the other side") % {"count": rules.opponents},
+        ),
+        RuleRow(gettext("Samples in a piece"), f"{rules.piece_samples}"),
+        RuleRow(
+            gettext("Clean accuracy in the smoke test"),
+            gettext("at least %(share)s") % {"share": f"{100 * least_accuracy(version.values):.0f}\u00a0%"},
+            gettext("Models only."),
+        ),
     ]

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Max, QuerySet
+from django.utils.translation import gettext, ngettext
 
 from core import clock
 from leaderboards.models import Evaluation
@@ -35,55 +37,80 @@ def incidents(workers: Sequence[WorkerStatus]) -> list[Incident]:
     found = []
     if not live:
         count = waiting.count()
-        text = f"{_pieces(count)} in the queue." if count else "New matches wait."
+        text = (
+            ngettext("%(count)s piece waits in the queue.", "%(count)s pieces wait in the queue.", count)
+            % {"count": intcomma(count)}
+            if count
+            else gettext("New matches wait.")
+        )
         found.append(
             Incident(
-                "No worker is online",
-                f"{text} Matches continue when a worker is online again. No result is lost.",
+                gettext("No worker is online"),
+                f"{text} {gettext('Matches continue when a worker is online again. No result is lost.')}",
                 grave=count > 0,
             )
         )
     elif Worker.Class.GPU not in live and (count := waiting.filter(match__needs_gpu=True).count()):
         found.append(
-            Incident("No worker with a GPU is online", f"{_pieces(count)} that need one. The others are played.")
+            Incident(
+                gettext("No worker with a GPU is online"),
+                ngettext(
+                    "%(count)s piece waits that need one. The others are played.",
+                    "%(count)s pieces wait that need one. The others are played.",
+                    count,
+                )
+                % {"count": intcomma(count)},
+            )
         )
     late = Submission.objects.filter(state__in=Submission.UNDER_WAY, received_at__lt=clock.now() - LONGEST_BUILD)
     if count := late.count():
         found.append(
             Incident(
-                "Builds are late",
-                f"{count:,} {'submission waits' if count == 1 else 'submissions wait'} for more than a day to be built "
-                "and checked. They stay in the queue.",
+                gettext("Builds are late"),
+                ngettext(
+                    "%(count)s submission waits for more than a day to be built and checked. They stay in the queue.",
+                    "%(count)s submissions wait for more than a day to be built and checked. They stay in the queue.",
+                    count,
+                )
+                % {"count": intcomma(count)},
             )
         )
     if count := Match.objects.filter(state=Match.State.FAILED, evaluations__in=_playing()).distinct().count():
         found.append(
             Incident(
-                "Some matches failed",
-                f"Platform errors ended {count} {'match' if count == 1 else 'matches'}. The scores that need them are "
-                "late until an organiser replays them. No team loses a slot.",
+                gettext("Some matches failed"),
+                ngettext(
+                    "Platform errors ended %(count)s match. The scores that need them are late until an organiser "
+                    "replays them. No team loses a slot.",
+                    "Platform errors ended %(count)s matches. The scores that need them are late until an organiser "
+                    "replays them. No team loses a slot.",
+                    count,
+                )
+                % {"count": intcomma(count)},
             )
         )
     if count := Match.objects.filter(state=Match.State.SUSPENDED, evaluations__in=_playing()).distinct().count():
         found.append(
             Incident(
-                "Some matches are suspended",
-                f"An organiser suspended {count} {'match' if count == 1 else 'matches'}. "
-                "The scores that need them are late until they are resumed.",
+                gettext("Some matches are suspended"),
+                ngettext(
+                    "An organiser suspended %(count)s match. The scores that need it are late until it is resumed.",
+                    "An organiser suspended %(count)s matches. The scores that need them are late until they are "
+                    "resumed.",
+                    count,
+                )
+                % {"count": intcomma(count)},
             )
         )
     if live and (count := workers_without_heartbeat()):
         found.append(
             Incident(
-                f"{count} {'worker has' if count == 1 else 'workers have'} stopped reporting",
-                "Other workers play their pieces again. No result is lost.",
+                ngettext("%(count)s worker has stopped reporting", "%(count)s workers have stopped reporting", count)
+                % {"count": count},
+                gettext("Other workers play their pieces again. No result is lost."),
             )
         )
     return found
-
-
-def _pieces(count: int) -> str:
-    return f"{count:,} {'piece waits' if count == 1 else 'pieces wait'}"
 
 
 def _playing() -> QuerySet[Evaluation]:

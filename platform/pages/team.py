@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Max, QuerySet
+from django.utils.translation import gettext_noop
 
 from competitions.models import Entry, Track
 from core import clock
@@ -26,10 +27,10 @@ SUBMISSIONS_PER_PAGE = 50
 RECENT_COMMITS = 5
 
 STATES: Mapping[str, tuple[str, Sequence[Submission.State]]] = {
-    "under-way": ("Being built", Submission.UNDER_WAY),
-    "ready": ("Ready", (Submission.State.READY,)),
-    "refused": ("Refused", (Submission.State.REFUSED,)),
-    "withdrawn": ("Withdrawn", (Submission.State.WITHDRAWN,)),
+    "under-way": (gettext_noop("Being built"), Submission.UNDER_WAY),
+    "ready": (gettext_noop("Ready"), (Submission.State.READY,)),
+    "refused": (gettext_noop("Refused"), (Submission.State.REFUSED,)),
+    "withdrawn": (gettext_noop("Withdrawn"), (Submission.State.WITHDRAWN,)),
 }
 """Filters of a list of submissions by name: a title, and the states that pass."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 from django.db.models import Q, UniqueConstraint
+from django.utils.translation import gettext_noop
 
 from competitions.models import Competition, FreezeWindow, RulesVersion, SampleSet, Track
 from leaderboards.models import Pool
@@ -16,21 +17,21 @@ class Round(models.Model):
     """Frozen tournament of all tracks of a competition on its own secret samples."""
 
     class Kind(models.TextChoices):
-        TOP_FIVE = "top-five", "top-five round"
-        FINAL = "final", "final"
+        TOP_FIVE = "top-five", gettext_noop("top-five round")
+        FINAL = "final", gettext_noop("final")
 
     class Schedule(models.TextChoices):
-        LADDER = "ladder", "panel ladder"
-        HALVING = "halving", "halving, as in 2018"
+        LADDER = "ladder", gettext_noop("panel ladder")
+        HALVING = "halving", gettext_noop("halving, as in 2018")
 
     class State(models.TextChoices):
-        PLANNED = "planned", "planned"
-        FROZEN = "frozen", "frozen"
-        PLAYING = "playing", "playing"
-        PAUSED = "paused", "paused"
-        SCORED = "scored", "scored"
-        PUBLISHED = "published", "published"
-        CANCELLED = "cancelled", "cancelled"
+        PLANNED = "planned", gettext_noop("planned")
+        FROZEN = "frozen", gettext_noop("frozen")
+        PLAYING = "playing", gettext_noop("playing")
+        PAUSED = "paused", gettext_noop("paused")
+        SCORED = "scored", gettext_noop("scored")
+        PUBLISHED = "published", gettext_noop("published")
+        CANCELLED = "cancelled", gettext_noop("cancelled")
 
     UNDER_WAY = (State.FROZEN, State.PLAYING, State.PAUSED, State.SCORED)
 
@@ -222,10 +223,10 @@ class Release(models.Model):
     """A part of a published round that organisers made public."""
 
     class Part(models.TextChoices):
-        BUNDLE = "bundle", "signed result bundle"
-        IMAGES = "images", "secret images"
-        PERTURBED = "perturbed", "perturbed images"
-        CODE = "code", "code of the eligible submissions"
+        BUNDLE = "bundle", gettext_noop("signed result bundle")
+        IMAGES = "images", gettext_noop("secret images")
+        PERTURBED = "perturbed", gettext_noop("perturbed images")
+        CODE = "code", gettext_noop("code of the eligible submissions")
 
     round = models.ForeignKey(Round, on_delete=models.PROTECT, related_name="releases")
     part = models.CharField(max_length=9, choices=Part.choices)

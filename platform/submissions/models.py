@@ -7,6 +7,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.db import models
 from django.db.models import Q, UniqueConstraint
+from django.utils.translation import gettext_noop
 
 from competitions.models import Competition, Track
 from core.lease import Leased
@@ -47,12 +48,12 @@ class Submission(models.Model):
     """One commit of a team's repository, submitted to its track. Never edited, only replaced by a newer one."""
 
     class State(models.TextChoices):
-        RECEIVED = "received", "received"
-        BUILDING = "building", "building"
-        CHECKING = "checking", "checking"
-        READY = "ready", "ready"
-        REFUSED = "refused", "refused"
-        WITHDRAWN = "withdrawn", "withdrawn"
+        RECEIVED = "received", gettext_noop("received")
+        BUILDING = "building", gettext_noop("building")
+        CHECKING = "checking", gettext_noop("checking")
+        READY = "ready", gettext_noop("ready")
+        REFUSED = "refused", gettext_noop("refused")
+        WITHDRAWN = "withdrawn", gettext_noop("withdrawn")
 
     class Cause(models.TextChoices):
         TEAM = "team", "user error"

@@ -71,8 +71,8 @@ def bind(*, slot: QuotaSlot, by: User) -> Submission:
         return _bound(slot, by)
     except Refusal as refusal:
         with transaction.atomic():
-            if QuotaSlot.objects.filter(pk=slot.pk, problem="").update(problem=refusal.problem):
-                events.record("leave_out", slot, reason=refusal.problem)
+            if QuotaSlot.objects.filter(pk=slot.pk, problem="").update(problem=str(refusal.problem)):
+                events.record("leave_out", slot, reason=str(refusal.problem))
         raise
 
 

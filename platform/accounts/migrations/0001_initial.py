@@ -65,6 +65,7 @@ class Migration(migrations.Migration):
                 ),
                 ("date_joined", models.DateTimeField(default=django.utils.timezone.now, verbose_name="date joined")),
                 ("username_skeleton", models.TextField(db_index=True, default="", editable=False)),
+                ("language", models.CharField(default="", editable=False, max_length=8)),
                 (
                     "groups",
                     models.ManyToManyField(

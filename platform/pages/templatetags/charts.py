@@ -8,26 +8,34 @@ from django import template
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 
+from core.numbers import local
 from evaluation.charts import drawing
 from evaluation.charts.bars import Histogram
 from evaluation.charts.lines import LineChart
 from leaderboards.selectors import BoardRow
 from pages.history import SPARK_HEIGHT, SPARK_WIDTH
+from pages.language import tick, translated
 
 register = template.Library()
 
 
 @register.filter
 def cell(value: str | float | None) -> str:
-    """Format a cell of a table: an empty cell as a dash, numbers as in the CSV file."""
-    return "\N{EN DASH}" if value is None else str(value)
+    """Format a cell of a table: an empty cell as a dash, numbers with the digits of the CSV file."""
+    if value is None:
+        return "\N{EN DASH}"
+    return translated(value) if isinstance(value, str) else local(str(value))
 
 
 @register.filter
 def svg(chart: LineChart | Histogram) -> SafeString:
     """Draw a chart; the drawing escapes its texts."""
-    return SafeString(drawing.svg(chart))
+    return SafeString(drawing.svg(chart, translated, tick))
+
+
+register.filter("translated", translated)
 
 
 @register.simple_tag
@@ -36,8 +44,9 @@ def sparkline(paths: Mapping[int, str], row: BoardRow) -> SafeString:
     path = paths.get(row.submission)
     if path is None:
         return SafeString()
+    words = gettext("Scores of %(team)s over time") % {"team": row.team}
     return format_html(
-        '<a href="{}#history" aria-label="Scores of {} over time"><svg class="spark" width="{}" height="{}" '
+        '<a href="{}#history" aria-label="{}"><svg class="spark" width="{}" height="{}" '
         'aria-hidden="true" focusable="false"><path d="{}"/></svg></a>',
-        *(reverse("pages:team", args=[row.team_slug]), row.team, SPARK_WIDTH, SPARK_HEIGHT, path),
+        *(reverse("pages:team", args=[row.team_slug]), words, SPARK_WIDTH, SPARK_HEIGHT, path),
     )

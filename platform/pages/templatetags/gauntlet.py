@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -15,11 +16,14 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.timezone import get_current_timezone_name
+from django.utils.translation import gettext, gettext_noop
 
 from accounts.models import Team, User
 from accounts.selectors import teams_of
 from competitions.models import Page, Track
 from core import clock, rounding, times
+from core.numbers import local
 from evaluation.charts.axis import Axis
 from evaluation.domain.score_decimals import decimals
 from pages.curve_page import MOST
@@ -41,14 +45,15 @@ def markdown(text: str) -> SafeString:
 
 @register.filter
 def moment(at: datetime | None) -> SafeString | str:
-    """Format a time in UTC as a `time` element."""
+    """Format a time in the reader's time zone as a `time` element. Its title has the time in UTC."""
     return "" if at is None else _time(at, SafeString())
 
 
 @register.filter
 def local_moment(at: datetime | None) -> SafeString | str:
-    """Format a time that a script converts to the reader's time zone; without scripts it is UTC."""
-    return "" if at is None else _time(at, SafeString(" data-local"))
+    """Format a time that a script converts to the zone of the device, unless the reader has chosen one."""
+    chosen = get_current_timezone_name() != "UTC"
+    return "" if at is None else _time(at, SafeString("" if chosen else " data-local"))
 
 
 @register.filter
@@ -85,7 +90,8 @@ def countdown(at: datetime) -> SafeString:
     """
     left = at - clock.now()
     if left > FAR:
-        return format_html('<time class="nowrap" datetime="{}">on {}</time>', times.for_programs(at), times.day(at))
+        words = gettext("on %(day)s") % {"day": times.day(at)}
+        return format_html('<time class="nowrap" datetime="{}">{}</time>', times.for_programs(at), words)
     return format_html(
         '<span class="nowrap" data-until="{}">{}</span>', times.for_programs(at), times.until(left.total_seconds())
     )
@@ -100,7 +106,7 @@ def duration(seconds: float | None) -> str:
 @register.filter
 def distance(value: float | None) -> str:
     """Format a distance with the number of decimals of scores."""
-    return "" if value is None else f"{rounding.distance(value):.{rounding.DECIMALS}f}"
+    return "" if value is None else local(f"{rounding.distance(value):.{rounding.DECIMALS}f}")
 
 
 @register.filter
@@ -108,19 +114,29 @@ def digits(value: float | None, scored: Any) -> str:
     """Format a distance with the precision of the interval of a score (`scored.low`, `scored.high`)."""
     if value is None or scored.low is None or scored.high is None:
         return distance(value)
-    return f"{rounding.distance(value):.{decimals(scored.low, scored.high)}f}"
+    return local(f"{rounding.distance(value):.{decimals(scored.low, scored.high)}f}")
+
+
+@register.filter(name="range")
+def range_of(scored: Any) -> str:
+    """Format the interval of a score with its precision: "1.12 to 1.50"."""
+    return _to(digits(scored.low, scored), digits(scored.high, scored))
+
+
+def _to(low: str, high: str) -> str:
+    return gettext("%(low)s to %(high)s") % {"low": low, "high": high}
 
 
 @register.filter
 def accuracy(share: float | None) -> str:
     """Format a share as an accuracy, for example "96.5 %"."""
-    return "" if share is None else f"{share:.1%}".replace("%", " %")
+    return "" if share is None else local(f"{share:.1%}".replace("%", " %"))
 
 
 @register.filter
 def queries(value: float | None) -> str:
     """Format a mean number of queries."""
-    return "" if value is None else f"{rounding.queries(value):,}"
+    return "" if value is None else local(f"{rounding.queries(value):,}")
 
 
 @register.filter
@@ -128,8 +144,9 @@ def skew(seconds: float) -> str:
     """Format the offset of a clock from the database's, in whole seconds: "31 s ahead", or "in sync" below one."""
     off = round(abs(seconds))
     if not off:
-        return "in sync"
-    return f"{f'{off} s' if off < 60 else times.duration(off)} {'ahead' if seconds > 0 else 'behind'}"
+        return gettext("in sync")
+    words = gettext("%(time)s ahead") if seconds > 0 else gettext("%(time)s behind")
+    return words % {"time": f"{off} s" if off < 60 else times.duration(off)}
 
 
 @register.filter
@@ -155,32 +172,47 @@ def interval(low: float, value: float, high: float, axis: Axis) -> Mapping[str, 
         "start": f"{start:.2f}",
         "width": f"{max(axis.at(high) - start, 0):.2f}",
         "point": f"{axis.at(value):.2f}",
-        "words": f"interval {low:.{written}f} to {high:.{written}f}",
+        "words": gettext("interval %(low)s to %(high)s")
+        % {"low": local(f"{low:.{written}f}"), "high": local(f"{high:.{written}f}")},
     }
 
 
 @register.inclusion_tag("pages/parts/axis.html")
 def ticks(axis: Axis) -> Mapping[str, Any]:
     """Draw the labels of an axis, for above or below its bars."""
-    return {"axis": axis, "words": f"axis from 0 to {axis.ticks[-1].text}"}
+    return {"axis": axis, "words": gettext("axis from 0 to %(end)s") % {"end": local(axis.ticks[-1].text)}}
 
 
 @register.simple_tag
 def hardest(track_name: str) -> str:
     """Return the column title for the opponent that costs a player of the track the most."""
-    return "Strongest opponent" if track_name == Track.Name.MODEL else "Hardest opponent"
+    return gettext("Strongest opponent") if track_name == Track.Name.MODEL else gettext("Hardest opponent")
 
 
 @register.simple_tag
 def withstood(track_name: str) -> str:
     """Return the column title for pairs of opponent and sample without an adversarial."""
-    return "Held" if track_name == Track.Name.MODEL else "Found nothing"
+    return gettext("Held") if track_name == Track.Name.MODEL else gettext("Found nothing")
 
 
 @register.filter
 def share(failures: int, tries: int | None) -> str:
     """Format a share, for example "8 of 80"; only the number if the total is unknown."""
-    return f"{intcomma(failures)} of {intcomma(tries)}" if tries else str(intcomma(failures))
+    if not tries:
+        return str(intcomma(failures))
+    return gettext("%(part)s of %(whole)s") % {"part": intcomma(failures), "whole": intcomma(tries)}
+
+
+@register.filter(name="local")
+def local_number(text: str) -> str:
+    """Format a number that is written with a point in the format of the reader."""
+    return local(text)
+
+
+@register.filter
+def in_brackets(text: str) -> SafeString:
+    """Put a text in brackets after another one; nothing for an empty text."""
+    return format_html(' <span class="quiet">({})</span>', text) if text else SafeString()
 
 
 @register.filter
@@ -238,12 +270,18 @@ def site_address(context: Mapping[str, Any]) -> str:
 
 
 _SITE_MENU = (
-    ("Competitions", "pages:competitions"),
-    ("Leaderboards", "pages:leaderboards"),
-    ("Teams", "pages:teams"),
-    ("Docs", "pages:docs"),
-    ("Status", "pages:status"),
+    (gettext_noop("Competitions"), "pages:competitions"),
+    (gettext_noop("Leaderboards"), "pages:leaderboards"),
+    (gettext_noop("Teams"), "pages:teams"),
+    (gettext_noop("Docs"), "pages:docs"),
+    (gettext_noop("Status"), "pages:status"),
 )
+
+
+@register.simple_tag
+def script_texts() -> str:
+    """Return the texts that the script of the pages needs, as JSON."""
+    return json.dumps({**times.for_script(), "copied": gettext("Copied")}, ensure_ascii=False)
 
 
 @register.simple_tag(takes_context=True)

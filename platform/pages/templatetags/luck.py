@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from django import template
 
 from core import rounding
+from core.numbers import local
 from leaderboards.selection_effect import Compared
 
 register = template.Library()
@@ -33,4 +34,4 @@ def signed(compared: Compared, column: str) -> str:
     decimals = 1 - math.floor(math.log10(half)) if half > 0 else rounding.DECIMALS
     digits = max(0, min(rounding.DECIMALS, decimals))
     value = round(getattr(difference, column), digits) + 0.0  # no -0.0
-    return f"{value:+.{digits}f}"
+    return local(f"{value:+.{digits}f}")

@@ -7,6 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import urlencode
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from competitions.rules import query_rules
@@ -82,7 +83,11 @@ def _others(match: Match, seen: QuerySet[Evaluation]) -> list[tuple[str, str]]:
     found: dict[str, list[int]] = {}
     for other, model, track in related.distinct().order_by("pk").values_list("pk", "model", "attack__track_name"):
         if track == match.attack.track_name:
-            name = "other attacks on this model" if model == match.model_id else "this attack on other models"
+            name = (
+                gettext("other attacks on this model")
+                if model == match.model_id
+                else gettext("this attack on other models")
+            )
             found.setdefault(name, [match.pk]).append(other)
     address = reverse("pages:match_curves", args=[match.rules.competition.slug])
     return [

@@ -22,7 +22,7 @@ from core import clock
 from core.times import for_programs
 from rounds.models import Round
 
-_CLOSED = ("/admin/", "/accounts/", "/account", "/api/", "/git/", "/submissions/*/log")
+_CLOSED = ("/admin/", "/accounts/", "/account", "/api/", "/git/", "/submissions/*/log", "/time-zone")
 """Paths that search engines should not read: forms, APIs and private pages."""
 
 _SITEMAP_LIMIT = 50_000

@@ -10,6 +10,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils.html import format_html
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
 from competitions.models import Track
@@ -131,7 +132,8 @@ def _poll_answer(request: HttpRequest, framed: polling.LivePart, known: dict[str
         return HttpResponse(headers={"HX-Refresh": "true"})
     if request.GET.get("state") != known["state"]:
         announcement = format_html(
-            '<div hx-swap-oob="innerHTML:#announcement">The submission is {}.</div>', known["state"]
+            '<div hx-swap-oob="innerHTML:#announcement">{}</div>',
+            gettext("The submission is %(state)s.") % {"state": gettext(known["state"])},
         )
         return polling.answer(request, framed, announcement)
     return polling.answer(request, framed)
@@ -221,5 +223,5 @@ def withdraw(request: HttpRequest, number: int) -> HttpResponse:
     except Refusal as refusal:
         flash_messages.show_refusal(request, refusal)
     else:
-        flash_messages.show_success(request, f"Submission {number} is withdrawn.")
+        flash_messages.show_success(request, gettext("Submission %(number)s is withdrawn.") % {"number": number})
     return redirect("pages:submission", number)
