@@ -15,7 +15,7 @@ from accounts.names import skeleton
 RESERVED_SLUGS = frozenset(
     {
         *("account", "accounts", "admin", "api", "competitions", "git", "healthz", "invitations", "static", "status"),
-        *("docs", "matches", "people", "search", "submissions", "teams"),
+        *("brand", "docs", "matches", "pages", "people", "search", "submissions", "teams"),
         *("baselines", "edit", "leaderboards", "login", "logout", "media", "new", "public", "rounds", "rules"),
         *("settings", "signup", "language", "time-zone"),
     }

@@ -14,6 +14,12 @@ def is_member(user: User | AnonymousUser, team: Team) -> bool:
     return user.is_active and Membership.objects.filter(team=team, user_id=user.pk).exists()
 
 
+def is_captain(user: User | AnonymousUser, team: Team) -> bool:
+    """Return whether the person is the team's captain."""
+    role = Membership.Role.CAPTAIN
+    return user.is_active and Membership.objects.filter(team=team, user_id=user.pk, role=role).exists()
+
+
 def teams_of(user: User | AnonymousUser) -> QuerySet[Team]:
     """Return the person's teams, by slug."""
     return Team.objects.filter(memberships__user_id=user.pk) if user.pk else Team.objects.none()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
-from django.contrib.admin import EmptyFieldListFilter, RelatedOnlyFieldListFilter
+from django.contrib.admin import EmptyFieldListFilter
 from django.core.exceptions import PermissionDenied
 from django.db.models import Max
 from django.forms import ModelForm
@@ -15,6 +15,7 @@ from accounts.admin import MembershipAdmin, PersonAdmin, TeamAdmin
 from competitions.extension_points import owns_window, sets_in_use
 from competitions.forms import ChangeWindowForm, ExtendForm, RulesForm, SampleSetForm, WindowForm
 from competitions.models import Competition, Entry, FreezeWindow, Organiser, RulesVersion, SampleSet, Track
+from competitions.page_admin import OF_COMPETITION
 from competitions.services import appoint_organiser
 from competitions.windows import call_off_window, change_window, end_window, extend_window, open_window, plan_window
 from core import clock
@@ -30,15 +31,16 @@ PersonAdmin.add_counts("organiser_roles")
 TeamAdmin.organised_by = "entry__competition__organisers"
 MembershipAdmin.organised_by = "team__entry__competition__organisers"
 
-OF_COMPETITION = ("competition", RelatedOnlyFieldListFilter)
-
 
 @admin.register(Competition)
 class CompetitionAdmin(EditableAdmin):
     """Competitions. The slug is part of addresses and never changes."""
 
     organised_by = "organisers"
-    counts = ("tracks", "rules_versions", "sample_sets", "freeze_windows", "organiser_roles", "entries")
+    counts = (
+        *("tracks", "rules_versions", "sample_sets", "freeze_windows", "organiser_roles", "entries"),
+        *("pages", "terms_versions", "announcements"),
+    )
     list_display = ("title", "slug", "starts_at", "ends_at", "public", "licence_policy")
     list_filter = ("public", "licence_policy")
     search_fields = ("slug", "title", "summary")

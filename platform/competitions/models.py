@@ -1,4 +1,4 @@
-"""Competitions, tracks, rules, sample sets, freeze windows and entries."""
+"""Competitions, tracks, rules, sample sets, freeze windows and entries; `page_models` has what organisers write."""
 
 from __future__ import annotations
 
@@ -13,6 +13,22 @@ from django.db.models import F, Q, UniqueConstraint
 from django.utils.translation import gettext_noop
 
 from accounts.models import Team
+from competitions.page_models import Announcement, Page, TermsAcceptance, TermsVersion
+
+__all__ = [
+    "Announcement",
+    "Competition",
+    "Entry",
+    "FreezeWindow",
+    "Organiser",
+    "Page",
+    "RulesVersion",
+    "SampleSet",
+    "TermsAcceptance",
+    "TermsVersion",
+    "Track",
+    "new_seed_salt",
+]
 
 
 def new_seed_salt() -> str:
@@ -31,6 +47,12 @@ class Competition(models.Model):
     title = models.CharField(max_length=120)
     summary = models.CharField(max_length=300, blank=True)
     description = models.TextField(blank=True, help_text="Markdown.")
+    data_source = models.TextField(
+        blank=True, help_text="Markdown. Source and licence of the images, for the page of the data set."
+    )
+    citation = models.TextField(
+        blank=True, help_text="BibTeX entry of the competition. If empty: made from title, dates and address."
+    )
     starts_at = models.DateTimeField()
     ends_at = models.DateTimeField()
     public = models.BooleanField(default=False, help_text="Visible to everyone, not only to organisers.")

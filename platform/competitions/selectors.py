@@ -10,7 +10,17 @@ from django.db.models import Q, QuerySet
 from accounts.models import Invitation, Team, User
 from accounts.selectors import is_member
 from competitions.extension_points import sets_in_use
-from competitions.models import Competition, Entry, FreezeWindow, Organiser, RulesVersion, SampleSet
+from competitions.models import (
+    Announcement,
+    Competition,
+    Entry,
+    FreezeWindow,
+    Organiser,
+    RulesVersion,
+    SampleSet,
+    TermsAcceptance,
+    TermsVersion,
+)
 from competitions.sample_store import image_hashes
 from core import clock
 from core.errors import Fault, Refusal
@@ -79,6 +89,24 @@ def rules_in_force(competition: Competition) -> RulesVersion:
     if version is None:
         raise Fault(f"{competition.slug} has no rules")
     return version
+
+
+def terms_in_force(competition: Competition) -> TermsVersion | None:
+    """Return the newest version of the terms, None if teams have nothing to accept."""
+    newest = competition.terms_versions.order_by("-version").first()
+    return newest if newest is not None and newest.text else None
+
+
+def acceptance_of(entry: Entry, terms: TermsVersion) -> TermsAcceptance | None:
+    """Return the team's acceptance of the text of a version, also if it accepted the same text as another version."""
+    accepted = TermsAcceptance.objects.filter(entry=entry, terms__digest=terms.digest)
+    return accepted.select_related("user", "terms").first()
+
+
+def announcements_of(competition: Competition, *, with_coming: bool = False) -> QuerySet[Announcement]:
+    """Return the published announcements, the newest first; for organisers `with_coming` ones."""
+    rows = competition.announcements.all()
+    return rows if with_coming else rows.filter(published_at__lte=clock.now())
 
 
 def sample_set_for(competition: Competition, purpose: str) -> SampleSet:

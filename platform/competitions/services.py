@@ -22,14 +22,13 @@ from competitions.models import (
     Track,
     new_seed_salt,
 )
+from competitions.page_import import save_pages, written_pages
 from competitions.rules import query_rules
 from competitions.sample_store import keep_samples
 from competitions.selectors import described_sets, effective_windows, other_team, overlapping
 from competitions.smoke_opponents import keep_opponent
-from competitions.windows import (
-    check_free,
-    is_known,
-)
+from competitions.terms import accept_terms
+from competitions.windows import check_free, is_known
 from core import clock, events
 from core.errors import Refusal
 from core.times import in_words
@@ -54,9 +53,9 @@ def import_competition(
 ) -> Competition:
     """Create or update the competition that a parsed file describes, in one transaction. Safe to repeat.
 
-    Changed rules become the next version. Sample sets never change. Freeze windows are only added; a window that an
-    organiser changed since stays as it is. `new_salt` makes the secret salt of a new competition. Raise `Refusal`
-    naming the place in the file and the fix.
+    Changed rules and terms become the next version. Sample sets never change. Freeze windows are only added; a window
+    that an organiser changed since stays as it is. Pages that the file does not name stay. `new_salt` makes the secret
+    salt of a new competition. Raise `Refusal` naming the place in the file and the fix.
     """
     read = file.read(document)
     if read.slug in RESERVED_SLUGS and not Competition.objects.filter(slug=read.slug).exists():
@@ -83,6 +82,7 @@ def import_competition(
                 )
                 _require_secret_images(row)
         _save_windows(competition, read)
+        save_pages(competition, read.pages, by)
         events.record("import", competition, by=by, slug=read.slug)
     return competition
 
@@ -101,6 +101,8 @@ def export_competition(competition: Competition) -> dict[str, Any]:
     }
     if windows := [_values(window, file.WINDOW) for window in effective_windows(competition)]:
         written["freeze_windows"] = windows
+    if pages := written_pages(competition):
+        written["pages"] = pages
     return written
 
 
@@ -125,11 +127,16 @@ def enter(*, team: Team, competition: Competition) -> Entry:
     return entry
 
 
-def make_team(*, slug: str, name: str, captain: User, competition: Competition) -> Entry:
-    """Create a team and enter it, in one transaction. Raise `Refusal` as `create_team` and `enter` do."""
+def make_team(*, slug: str, name: str, captain: User, competition: Competition, terms: str = "") -> Entry:
+    """Create a team and enter it, in one transaction; `terms` is the digest of the terms that the captain accepts.
+
+    Raise `Refusal` as `create_team`, `enter` and `accept_terms` do.
+    """
     with transaction.atomic():
         team = accounts.create_team(slug=slug, name=name, captain=captain)
-        return enter(team=team, competition=competition)
+        entry = enter(team=team, competition=competition)
+        accept_terms(entry=entry, digest=terms, by=captain)
+    return entry
 
 
 def appoint_organiser(*, competition: Competition, user: User, by: User | None = None) -> Organiser:

@@ -7,32 +7,44 @@ from dataclasses import dataclass
 from typing import Any
 
 from competitions.bundled_baselines import bundled
-from competitions.models import Competition, SampleSet, Track
+from competitions.models import Competition, Page, SampleSet, Track
+from competitions.page_models import MAX_TEXT
 from competitions.rules import KNOWN, least_accuracy, query_rules
 from competitions.toml_fields import Table
 from core.errors import Refusal
 from evaluation.domain.rules import QueryRules
 
-MAX_TEXT = 100_000
 MAX_SAMPLES = 65_536
 """Maximum number of samples: sample numbers have 16 bits in the protocol."""
 REQUIRED_PURPOSES = (SampleSet.Purpose.DEVELOPMENT, SampleSet.Purpose.VALIDATION)
 """Purposes without which a competition could not score submissions."""
-TOP = ("competition", "rules", "tracks", "sample_sets", "freeze_windows")
+TOP = ("competition", "rules", "tracks", "sample_sets", "freeze_windows", "pages")
 ABOUT = (
-    "slug", "title", "summary", "description", "starts_at", "ends_at", "public", "licence_policy", "smoke_opponent",
-    "new_validation_set",
+    "slug", "title", "summary", "description", "data_source", "citation", "starts_at", "ends_at", "public",
+    "licence_policy", "smoke_opponent", "new_validation_set",
 )  # fmt: skip
 TRACK = ("title", "text", "quota", "baselines")
 SAMPLE_SET = ("name", "purpose", "source", "split", "order", "skip", "count", "target_seed")
-OMITTED_DEFAULTS = {"smoke_opponent": "", "order": "published", "skip": 0, "new_validation_set": True}
+TERMS = "terms"
+PAGES = (*Page.Name.values, TERMS)
+OMITTED_DEFAULTS = {
+    "data_source": "",
+    "citation": "",
+    "smoke_opponent": "",
+    "order": "published",
+    "skip": 0,
+    "new_validation_set": True,
+}
 """Default values that an export omits."""
 WINDOW = ("starts_at", "ends_at", "reason")
 
 
 @dataclass(frozen=True)
 class Document:
-    """Column values for the rows; `tracks` by track name; `note` is None if the file has none."""
+    """Column values for the rows; `tracks` by track name; `note` is None if the file has none.
+
+    `pages` has the texts of the pages and of the terms that the file names, by name.
+    """
 
     slug: str
     about: dict[str, Any]
@@ -41,6 +53,7 @@ class Document:
     tracks: dict[str, dict[str, Any]]
     sample_sets: tuple[dict[str, Any], ...]
     freeze_windows: tuple[dict[str, Any], ...]
+    pages: dict[str, str]
 
     def query_rules(self, version: int) -> QueryRules:
         """Return the rules as the engine reads them."""
@@ -61,6 +74,7 @@ def read(content: Mapping[str, Any]) -> Document:
         tracks={track_name: _track(track_name, tracks.content.get(track_name)) for track_name in Track.Name.values},
         sample_sets=_sample_sets(top),
         freeze_windows=tuple(_window(table) for table in _tables(top, "freeze_windows", WINDOW)),
+        pages=_pages(Table("[pages]", content.get("pages", {}), PAGES)),
     )
 
 
@@ -72,6 +86,8 @@ def _about(table: Table) -> dict[str, Any]:
         "title": table.text("title", most=120),
         "summary": table.text("summary", most=300, default=""),
         "description": table.text("description", most=MAX_TEXT, default=""),
+        "data_source": table.text("data_source", most=MAX_TEXT, default=""),
+        "citation": table.text("citation", most=MAX_TEXT, default=""),
         "starts_at": starts_at,
         "ends_at": ends_at,
         "public": table.flag("public", default=False),
@@ -79,6 +95,10 @@ def _about(table: Table) -> dict[str, Any]:
         "smoke_opponent": table.text("smoke_opponent", most=300, default=""),
         "new_validation_set": table.flag("new_validation_set", default=True),
     }
+
+
+def _pages(table: Table) -> dict[str, str]:
+    return {name: table.text(name, most=MAX_TEXT, default="") for name in table.content}
 
 
 def _rules(table: Table) -> tuple[dict[str, Any], str | None]:

@@ -24,9 +24,7 @@ def _icon(request: object) -> str:
     return static("img/mark.svg")
 
 
-UNFOLD = {
-    "SITE_TITLE": "Gauntlet",
-    "SITE_HEADER": "Gauntlet",
+_UNFOLD = {
     "SITE_SYMBOL": "swords",
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": _icon}],
     "SHOW_BACK_BUTTON": True,
@@ -42,6 +40,10 @@ UNFOLD = {
                 _item("Sample sets", "photo_library", "competitions_sampleset"),
                 _item("Freeze windows", "ac_unit", "competitions_freezewindow"),
                 _item("Organisers", "badge", "competitions_organiser"),
+                _item("Pages", "article", "competitions_page"),
+                _item("Announcements", "campaign", "competitions_announcement"),
+                _item("Terms", "contract", "competitions_termsversion"),
+                _item("Accepted terms", "order_approve", "competitions_termsacceptance"),
             ),
             _group(
                 "Teams",
@@ -100,3 +102,8 @@ UNFOLD = {
         ],
     },
 }
+
+
+def unfold(site_name: str) -> dict[str, Any]:
+    """Return the settings of the admin for a site of this name."""
+    return _UNFOLD | {"SITE_TITLE": site_name, "SITE_HEADER": site_name}

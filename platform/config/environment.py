@@ -81,6 +81,24 @@ class Environment:
             ) from error
         return path
 
+    def name_of_site(self, name: str, default: str) -> str:
+        """Return a name for titles and e-mails. Raise `ImproperlyConfigured` if it is too long or not printable."""
+        value = self.text(name, default)
+        if len(value) > 40 or not value.isprintable():
+            raise ImproperlyConfigured(f"{name} is {value!r}. Set it to at most 40 printable characters.")
+        return value
+
+    def colours(self, name: str) -> tuple[str, str] | None:
+        """Return two colours, for light and for dark pages, or None. Raise `ImproperlyConfigured` for other values."""
+        found = [each.lower() for each in self.names(name, ())]
+        if not found:
+            return None
+        if len(found) != 2 or not all(re.fullmatch(r"#[0-9a-f]{6}", each) for each in found):
+            raise ImproperlyConfigured(
+                f"{name} is {', '.join(found)!r}. Set it to two colours, for light and for dark pages: #0b5c8a,#7cc4ef."
+            )
+        return found[0], found[1]
+
     def contact(self, name: str) -> str:
         """Return a contact address, `mailto:` or `https:`, or "". Raise `ImproperlyConfigured` for another value."""
         value = self.text(name, "").strip()

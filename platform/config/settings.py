@@ -15,7 +15,7 @@ from celery.schedules import crontab
 from csp.constants import NONCE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from config.admin_theme import UNFOLD as UNFOLD
+from config.admin_theme import unfold
 from config.environment import Environment
 from config.file_permissions import UMASK
 from config.log_settings import FORMATS, LEVELS, log_settings
@@ -33,6 +33,13 @@ STATE = env.folder("GAUNTLET_STATE", ROOT / ".gauntlet").resolve()
 DEBUG = env.flag("GAUNTLET_DEBUG", default=False)
 SECRET_KEY = env.secret("GAUNTLET_SECRET_KEY", kept_in=STATE / "secret-key")
 ALLOWED_HOSTS = env.names("GAUNTLET_HOSTS", ("localhost", "127.0.0.1", "[::1]"))
+
+# the brand; `manage.py check` looks at the logo and at the contrast of the colours
+SITE_NAME = env.name_of_site("GAUNTLET_NAME", "Gauntlet")
+SITE_LOGO = Path(_logo).resolve() if (_logo := env.text("GAUNTLET_LOGO", "")) else None
+SITE_ACCENT = env.colours("GAUNTLET_ACCENT")
+"""Colours of links and first buttons, for light and for dark pages, or None."""
+UNFOLD = unfold(SITE_NAME)
 
 INSTALLED_APPS = [
     "unfold",
@@ -68,6 +75,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "core.compression.CompressPages",
+    "core.cache_headers.private_pages",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -78,6 +86,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "csp.middleware.CSPMiddleware",
     "core.csp.admin_policy",
+    "pages.views.errors.explain_wrong_method",
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
@@ -93,6 +102,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "pages.brand.context",
             ]
         },
     }
@@ -151,6 +161,10 @@ SIGN_UP = env.choice("GAUNTLET_SIGN_UP", ("open", "email", "approval", "invitati
 """Who can sign up: everybody, people with a verified e-mail address, approved people, or invited people."""
 ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
 ACCOUNT_FORMS = {
+    "login": "accounts.labels.LoginForm",
+    "signup": "accounts.labels.SignupForm",
+    "add_email": "accounts.labels.AddEmailForm",
+    "reset_password": "accounts.labels.ResetPasswordForm",
     "change_password": "accounts.forms.ChangePasswordForm",
     "reset_password_from_key": "accounts.forms.ResetPasswordKeyForm",
 }
@@ -174,7 +188,7 @@ EMAIL_TIMEOUT = 10
 EMAIL_HOST_USER = env.text("GAUNTLET_EMAIL_USER", "")
 EMAIL_HOST_PASSWORD = env.text("GAUNTLET_EMAIL_PASSWORD", "")
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("GAUNTLET_EMAIL_FROM", f"gauntlet@{socket.gethostname()}")
-EMAIL_SUBJECT_PREFIX = "[Gauntlet] "
+EMAIL_SUBJECT_PREFIX = ACCOUNT_EMAIL_SUBJECT_PREFIX = f"[{SITE_NAME}] "
 
 # the log, and who gets its errors by e-mail
 ADMINS = [(address, address) for address in env.addresses("GAUNTLET_ADMINS")]

@@ -33,3 +33,4 @@ urlpatterns = [
     path("api/", include("api.urls")),
     path("", include("pages.urls")),
 ]
+handler500 = "pages.views.errors.server_error"

@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 
-COMPRESSED = ("text/html", "text/plain", "application/json")
+COMPRESSED = ("text/html", "text/plain", "text/css", "application/json", "application/xml", "application/atom+xml")
 
 
 class CompressPages(GZipMiddleware):

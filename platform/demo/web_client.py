@@ -19,6 +19,8 @@ class Form:
     def __init__(self, action: str) -> None:
         self.action = action
         self.fields: dict[str, str] = {}
+        self.boxes: dict[str, str] = {}
+        """Values of the check boxes that are not ticked."""
 
 
 class _Forms(HTMLParser):
@@ -36,6 +38,8 @@ class _Forms(HTMLParser):
         elif self._inside and tag in {"input", "select", "textarea"} and "name" in given:
             ticked = given.get("type") not in {"checkbox", "radio"} or "checked" in given
             self.found[-1].fields.setdefault(given["name"], given.get("value", "") if ticked else "")
+            if not ticked:
+                self.found[-1].boxes.setdefault(given["name"], given.get("value", ""))
             self._select = given["name"] if tag == "select" else ""
         elif self._inside and tag == "option" and self._select and "selected" in given:
             self.found[-1].fields[self._select] = given.get("value", "")
@@ -74,8 +78,8 @@ class WebClient:
         return answer.content
 
     def make_team(self, competition: str, slug: str, name: str) -> None:
-        """Create a team of one, and enter the competition."""
-        self._send(f"/competitions/{competition}/teams/new", slug=slug, name=name)
+        """Create a team of one, accept the terms, if any, and enter the competition."""
+        self._send(f"/competitions/{competition}/teams/new", tick="terms", slug=slug, name=name)
 
     def invite(self, team: str, username: str) -> None:
         """Invite a person to the captain's team."""
@@ -93,10 +97,11 @@ class WebClient:
             raise Fault("the account page shows no token")
         return token[0]
 
-    def _send(self, path: str, *, to: str = "", **values: str | list[str]) -> str:
+    def _send(self, path: str, *, to: str = "", tick: str = "", **values: str | list[str]) -> str:
         """Submit the form of the page `path` with these fields; return the page that answers.
 
-        `to` is the end of the form's address. Raise `Fault` if there is no such form or the answer is an error.
+        `to` is the end of the form's address, `tick` the name of a check box to tick if there is one. Raise `Fault` if
+        there is no such form or the answer is an error.
         """
         page = self._session.get(self._url + path, timeout=60)
         page.raise_for_status()
@@ -106,6 +111,8 @@ class WebClient:
         form = next(fitting, None)
         if form is None:
             raise Fault(f"{path} has no form {to} with the fields {', '.join(values)}")
+        if tick in form.boxes:
+            form.fields[tick] = form.boxes[tick]
         address = urljoin(page.url, form.action)
         answer = self._session.post(address, data=form.fields | values, headers={"Referer": page.url}, timeout=60)
         if not answer.ok:

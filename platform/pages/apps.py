@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
@@ -9,3 +11,7 @@ class PagesConfig(AppConfig):
     """Configuration of the pages app."""
 
     name = "pages"
+
+    def ready(self) -> None:
+        """Register the system checks."""
+        import_module("pages.checks")

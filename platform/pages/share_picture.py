@@ -80,10 +80,15 @@ class SharePicture:
         width = (SIZE[0] - 2 * _MARGIN - gap * (len(self.columns) - 1)) / max(1, len(self.columns))
         for number, column in enumerate(self.columns):
             _draw_column(draw, column, round(_MARGIN + number * (width + gap)), round(width))
-        draw.text((SIZE[0] - _MARGIN, SIZE[1] - 24), "Gauntlet", _INK, _font(28, 750), anchor="rs")
+        draw.text((SIZE[0] - _MARGIN, SIZE[1] - 24), settings.SITE_NAME, _INK, _font(28, 750), anchor="rs")
         written = io.BytesIO()
         picture.save(written, "PNG", optimize=True)
         return written.getvalue()
+
+
+def of_site() -> SharePicture:
+    """Return the picture of the site."""
+    return SharePicture(settings.SITE_NAME, "Robust models and adversarial attacks compete", [])
 
 
 def of_board(track: Track) -> SharePicture:

@@ -6,7 +6,9 @@ from django.urls import path
 
 from pages.views import (
     account,
+    announcements,
     boards,
+    brand,
     competitions,
     curves,
     directory,
@@ -23,6 +25,7 @@ from pages.views import (
     status,
     submissions,
     teams,
+    written,
 )
 
 app_name = "pages"
@@ -39,6 +42,15 @@ urlpatterns = [
     path("competitions/<slug:slug>/rules/<int:old>..<int:new>", competitions.rules_difference, name="rules_diff"),
     path("competitions/<slug:slug>/rounds/<int:number>", rounds.show, name="round"),
     path("competitions/<slug:slug>/rounds/<int:number>/files/<slug:part>", rounds.released_file, name="round_file"),
+    path("competitions/<slug:slug>/pages/<slug:name>", written.page, name="page"),
+    path("competitions/<slug:slug>/terms", written.terms, name="terms"),
+    path("competitions/<slug:slug>/terms/accept", written.accept_terms, name="terms_accept"),
+    path("competitions/<slug:slug>/data", written.data, name="data"),
+    path("competitions/<slug:slug>/citation", written.citation, name="citation"),
+    path("competitions/<slug:slug>/citation.bib", written.citation_file, name="citation_file"),
+    path("competitions/<slug:slug>/news", announcements.news, name="news"),
+    path("competitions/<slug:slug>/feed.atom", announcements.feed, name="feed"),
+    path("pages/<slug:name>", written.site_page, name="site_page"),
     path("signing-key.txt", rounds.signing_key, name="signing_key"),
     path("signing-keys.txt", rounds.signing_keys, name="signing_keys"),
     path("competitions/<slug:slug>/leaderboards/<slug:track_name>", boards.board, name="board"),
@@ -94,6 +106,9 @@ urlpatterns = [
     path("account", account.account, name="account"),
     path("account/tokens/<int:token>/revoke", account.token_revoke, name="token_revoke"),
     path("status", status.status, name="status"),
+    path("brand/logo", brand.logo, name="logo"),
+    path("brand/style.css", brand.style, name="brand_style"),
+    path("share.png", share.site, name="share_site"),
     path("language", reader.language, name="language"),
     path("time-zone", reader.time_zone, name="time_zone"),
     path("favicon.ico", site.icon, name="icon"),

@@ -7,6 +7,7 @@ from datetime import datetime
 from accounts.models import User
 from accounts.selectors import is_member
 from competitions.models import Competition, FreezeWindow
+from competitions.terms import require_accepted_terms
 from core import clock
 from core.errors import Refusal, RefusedForNow
 from core.times import in_words
@@ -16,15 +17,19 @@ from submissions.models import Submission
 from submissions.quota import allowance_of
 
 
-def check_may_submit(repository: Repository, user: User, commit: str) -> None:
-    """Check that `user` may submit `commit` now, independent of its content; raise `Refusal` or `RefusedForNow`."""
-    team = repository.entry.team
+def check_may_submit(repository: Repository, user: User, commit: str, *, site_url: str = "") -> None:
+    """Check that `user` may submit `commit` now, independent of its content; raise `Refusal` or `RefusedForNow`.
+
+    `site_url` begins the addresses in the answer.
+    """
+    team, competition = repository.entry.team, repository.entry.competition
     if not is_member(user, team):
         raise Refusal(
             Text("%(user)s is not a member of %(name)s", user=str(user), name=team.name),
             fix=Text("ask the team's captain to add you"),
         )
-    check_calendar(repository.entry.competition)
+    check_calendar(competition)
+    require_accepted_terms(repository.entry, f"{site_url}/competitions/{competition.slug}/terms")
     check_quota(repository)
     check_commit_is_new(repository, commit)
 

@@ -35,7 +35,7 @@ def submission_gate(push: Push, reader: GitReader) -> AcceptedPush:
             f"{tag} does not point to a commit", fix=f"run git tag -d {tag}, then tag a commit: git tag {tag} HEAD"
         )
     # 3. the checks, cheap ones first
-    check_may_submit(push.repository, push.user, commit)
+    check_may_submit(push.repository, push.user, commit, site_url=push.site_url)
     try:
         checked = check_content(push.repository, commit, reader)
     except Refusal as refusal:  # the tag exists only in the team's own clone

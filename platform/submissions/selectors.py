@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
@@ -10,6 +10,8 @@ from itertools import islice
 from django.db.models import Exists, F, OuterRef
 
 from core import clock
+from core.events import name_of
+from core.models import Event
 from evaluation.domain.submission_tags import next_tag
 from repositories.models import Repository
 from submissions.models import Build, Host, LogChunk, QuotaSlot, Submission
@@ -82,3 +84,8 @@ def next_tag_of(repository: Repository, refs: Iterable[str]) -> str:
     for rows in (QuotaSlot, Submission):
         tags.update(rows.objects.filter(repository=repository).values_list("tag", flat=True))
     return next_tag(tags)
+
+
+def faults_of(submission: Submission) -> Sequence[Event]:
+    """Return the platform errors of a submission's builds, oldest first: `data` has the attempt and the detail."""
+    return list(Event.objects.filter(verb="fault", subject=name_of(submission)).order_by("pk"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import django.core.validators
 import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
@@ -26,6 +27,20 @@ class Migration(migrations.Migration):
                 ("title", models.CharField(max_length=120)),
                 ("summary", models.CharField(blank=True, max_length=300)),
                 ("description", models.TextField(blank=True, help_text="Markdown.")),
+                (
+                    "data_source",
+                    models.TextField(
+                        blank=True,
+                        help_text="Markdown. Source and licence of the images, for the page of the data set.",
+                    ),
+                ),
+                (
+                    "citation",
+                    models.TextField(
+                        blank=True,
+                        help_text="BibTeX entry of the competition. If empty: made from title, dates and address.",
+                    ),
+                ),
                 ("starts_at", models.DateTimeField()),
                 ("ends_at", models.DateTimeField()),
                 (
@@ -340,5 +355,154 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="track",
             constraint=models.UniqueConstraint(fields=("competition", "name"), name="one_track_per_name"),
+        ),
+        migrations.CreateModel(
+            name="Announcement",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("title", models.CharField(max_length=120)),
+                (
+                    "text",
+                    models.TextField(
+                        help_text="Markdown.", validators=[django.core.validators.MaxLengthValidator(100000)]
+                    ),
+                ),
+                ("published_at", models.DateTimeField(help_text="In UTC. Before this time only organisers see it.")),
+                ("changed_at", models.DateTimeField(editable=False)),
+                (
+                    "competition",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="announcements",
+                        to="competitions.competition",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["-published_at", "-pk"],
+            },
+        ),
+        migrations.CreateModel(
+            name="TermsVersion",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("version", models.PositiveIntegerField()),
+                (
+                    "text",
+                    models.TextField(
+                        blank=True,
+                        help_text="Markdown. Empty: teams have nothing to accept.",
+                        validators=[django.core.validators.MaxLengthValidator(100000)],
+                    ),
+                ),
+                ("digest", models.CharField(editable=False, max_length=64)),
+                ("created_at", models.DateTimeField()),
+                (
+                    "competition",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="terms_versions",
+                        to="competitions.competition",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["-version"],
+            },
+        ),
+        migrations.CreateModel(
+            name="TermsAcceptance",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("accepted_at", models.DateTimeField()),
+                (
+                    "entry",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="terms_acceptances",
+                        to="competitions.entry",
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
+                (
+                    "terms",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="acceptances",
+                        to="competitions.termsversion",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["-pk"],
+            },
+        ),
+        migrations.CreateModel(
+            name="Page",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "name",
+                    models.CharField(
+                        choices=[
+                            ("prizes", "Prizes"),
+                            ("conduct", "Code of conduct"),
+                            ("privacy", "Privacy"),
+                            ("imprint", "Imprint"),
+                        ],
+                        max_length=12,
+                    ),
+                ),
+                (
+                    "text",
+                    models.TextField(
+                        help_text="Markdown.", validators=[django.core.validators.MaxLengthValidator(100000)]
+                    ),
+                ),
+                ("changed_at", models.DateTimeField(editable=False)),
+                (
+                    "competition",
+                    models.ForeignKey(
+                        blank=True,
+                        help_text="Empty: the site.",
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="pages",
+                        to="competitions.competition",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["competition", "name"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("competition", "name"), name="page_once_per_competition"),
+                    models.UniqueConstraint(
+                        condition=models.Q(("competition", None)),
+                        fields=("name",),
+                        name="page_once_per_site",
+                        violation_error_message="The site has this page. Change it.",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("competition__isnull", False), models.Q(("name", "prizes"), _negated=True), _connector="OR"
+                        ),
+                        name="prizes_of_a_competition",
+                        violation_error_message="Choose the competition of the prizes.",
+                    ),
+                ],
+            },
+        ),
+        migrations.AddConstraint(
+            model_name="termsversion",
+            constraint=models.UniqueConstraint(fields=("competition", "version"), name="terms_version_once"),
+        ),
+        migrations.AddConstraint(
+            model_name="termsacceptance",
+            constraint=models.UniqueConstraint(fields=("entry", "terms"), name="terms_accepted_once"),
         ),
     ]

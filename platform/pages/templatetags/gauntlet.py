@@ -18,24 +18,20 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import get_current_timezone_name
 from django.utils.translation import gettext, gettext_noop
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 
 from accounts.models import Team, User
 from accounts.selectors import teams_of
-from competitions.models import Track
+from competitions.models import Page, Track
 from core import clock, rounding, times
 from core.numbers import local
 from evaluation.charts.axis import Axis
 from evaluation.domain.score_decimals import decimals
 from pages.curve_page import MOST
+from pages.markdown import render
 from pages.players import PlayerName
 from rounds.selectors import StandingRow
 
 register = template.Library()
-
-_MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
-_DEEPEST_HEADING = 6
 
 FAR = timedelta(days=60)
 """Times that are further away are dates and not countdowns."""
@@ -43,17 +39,8 @@ FAR = timedelta(days=60)
 
 @register.filter
 def markdown(text: str) -> SafeString:
-    """Render Markdown as HTML. Raw HTML is escaped, and headings are one level lower."""
-    tokens = _MARKDOWN.parse(text)
-    for token in tokens:
-        _lower(token)
-    html = str(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))
-    return SafeString(html)  # the renderer escapes raw HTML
-
-
-def _lower(token: Token) -> None:
-    if token.type in {"heading_open", "heading_close"}:
-        token.tag = f"h{min(int(token.tag[1]) + 1, _DEEPEST_HEADING)}"
+    """Render Markdown as HTML (see `pages.markdown`)."""
+    return render(text)
 
 
 @register.filter
@@ -315,3 +302,9 @@ def site_menu(context: Mapping[str, Any]) -> Sequence[tuple[str, str, str]]:
 def own_teams(user: User | AnonymousUser) -> Sequence[Team]:
     """Return the teams of the user, for the menu."""
     return list(teams_of(user))
+
+
+@register.simple_tag
+def legal_pages() -> Sequence[Page]:
+    """Return the pages of the site that every footer links: code of conduct, privacy and imprint."""
+    return list(Page.objects.filter(competition=None).defer("text"))

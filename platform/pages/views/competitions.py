@@ -6,6 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
+from competitions.selectors import announcements_of, terms_in_force
 from core import clock
 from core.errors import Refusal
 from matches.gallery import clean_picture
@@ -16,6 +17,9 @@ from pages.players import names_of
 from pages.rules_difference import differences
 from pages.rules_table import rows
 from pages.selectors import cards, own_entry, pools
+
+NEWS = 3
+"""Announcements on the overview."""
 
 
 @require_safe
@@ -38,6 +42,9 @@ def competition(request: HttpRequest, slug: str) -> HttpResponse:
         "calendar": calendar(shown),
         "own": own_entry(request.user, shown),
         "open": clock.now() < shown.ends_at,
+        "news": announcements_of(shown)[:NEWS],
+        "written": shown.pages.all(),
+        "terms": terms_in_force(shown),
     }
     return render(request, "pages/competition.html", context)
 

@@ -7,7 +7,13 @@ from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
 from pages.access import competition_of, round_of
-from pages.share_picture import SharePicture, of_board, of_competition, of_round
+from pages.share_picture import SharePicture, of_board, of_competition, of_round, of_site
+
+
+@require_safe
+def site(request: HttpRequest) -> HttpResponse:
+    """Return the picture of pages that have none of their own."""
+    return _png(of_site())
 
 
 @require_safe

@@ -16,7 +16,7 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
 from accounts.models import Team
-from competitions.models import Track
+from competitions.models import Page, TermsVersion, Track
 from competitions.selectors import visible_competitions
 from core import clock
 from core.times import for_programs
@@ -35,8 +35,8 @@ _CONTACT_HOLDS = timedelta(days=180)
 @require_safe
 @cache_control(max_age=3600)
 def icon(request: HttpRequest) -> HttpResponse:
-    """Redirect `/favicon.ico` to the static file."""
-    return HttpResponseRedirect(static("img/favicon.ico"))
+    """Redirect `/favicon.ico` to the static file, or to the operator's logo."""
+    return HttpResponseRedirect(reverse("pages:logo") if settings.SITE_LOGO else static("img/favicon.ico"))
 
 
 @require_safe
@@ -71,7 +71,16 @@ def _public_paths() -> Iterator[str]:
     public = visible_competitions(AnonymousUser())
     for slug in public.order_by("-starts_at").values_list("slug", flat=True):
         yield reverse("pages:competition", args=[slug])
-        yield reverse("pages:rules", args=[slug])
+        for name in ("rules", "data", "news", "citation"):
+            yield reverse(f"pages:{name}", args=[slug])
+    for slug in (
+        TermsVersion.objects.filter(competition__in=public).values_list("competition__slug", flat=True).distinct()
+    ):
+        yield reverse("pages:terms", args=[slug])
+    for slug, name in Page.objects.filter(competition__in=public).values_list("competition__slug", "name"):
+        yield reverse("pages:page", args=[slug, name])
+    for name in Page.objects.filter(competition=None).values_list("name", flat=True):
+        yield reverse("pages:site_page", args=[name])
     for slug, track in Track.objects.filter(competition__in=public).values_list("competition__slug", "name"):
         yield reverse("pages:board", args=[slug, track])
     for slug, number in Round.objects.filter(competition__in=public).values_list("competition__slug", "number"):

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from competitions.models import Track
 from competitions.pseudonyms import public_name
+from competitions.selectors import may_organise
 from core.errors import Refusal
 from evaluation.charts.axis import axis_to
 from leaderboards.models import Evaluation
@@ -29,7 +30,7 @@ from pages.rules_table import scale
 from pages.selectors import SubmissionStatus, status_of
 from submissions import services
 from submissions.models import Build, Submission
-from submissions.selectors import LOG_PAGE, log_lines, whole_log
+from submissions.selectors import LOG_PAGE, faults_of, log_lines, whole_log
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,8 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
         "steps": steps_of(shown, status.evaluation, builds),
         "build": build,
     }
+    if shown.cause == Submission.Cause.PLATFORM and may_organise(request.user, context["competition"]):
+        context["faults"] = faults_of(shown)
     known = {"state": context["state"].label, "build": _build_key(builds) if inside else ""}
     framed = polling.live_part(
         request, "pages/parts/submission_status.html", context, every=_every(shown, status), known=known

@@ -15,8 +15,8 @@ from accounts import services as accounts
 from accounts.models import Membership
 from accounts.selectors import open_invitations
 from competitions import services as competitions
-from competitions.models import Track
-from competitions.selectors import invitations_of
+from competitions.models import Entry, TermsVersion, Track
+from competitions.selectors import acceptance_of, invitations_of, terms_in_force
 from core.errors import Refusal
 from leaderboards.selectors import frozen_since, luck_of, sees_live
 from pages import flash_messages
@@ -61,6 +61,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "panel": submit_panel(entry, _track_to_submit(request, standings)) if inside else None,
         "late_tags": late_tags(entry) if inside else [],
         "calendar": calendar(entry.competition) if inside else None,
+        "terms_to_accept": _terms_to_accept(entry) if inside else None,
         "site_url": _site_url(request),
     }
     return render(request, "pages/team.html", context)
@@ -72,6 +73,12 @@ def _track_to_submit(request: HttpRequest, standings: Sequence[TrackStanding]) -
     if name:
         return get_object_or_404(Track, competition=standings[0].track.competition_id, name=name)
     return max(standings, key=lambda each: each.newest.submission.pk if each.newest else 0).track
+
+
+def _terms_to_accept(entry: Entry) -> TermsVersion | None:
+    """Return the terms in force if the team has not accepted them."""
+    terms = terms_in_force(entry.competition)
+    return None if terms is None or acceptance_of(entry, terms) else terms
 
 
 @login_required
@@ -87,6 +94,7 @@ def team_new(request: HttpRequest, slug: str) -> HttpResponse:
                 name=form.cleaned_data["name"],
                 captain=signed_in_user(request),
                 competition=competition,
+                terms=request.POST.get("terms", ""),
             )
         except Refusal as refusal:
             form.add_error(None, flash_messages.refusal_text(refusal))
@@ -95,7 +103,8 @@ def team_new(request: HttpRequest, slug: str) -> HttpResponse:
                 request, gettext("Team %(name)s created. You are its captain.") % {"name": entry.team.name}
             )
             return redirect("pages:team", entry.team.slug)
-    return render(request, "pages/team_new.html", {"form": form, "competition": competition})
+    context = {"form": form, "competition": competition, "terms": terms_in_force(competition)}
+    return render(request, "pages/team_new.html", context)
 
 
 @require_POST

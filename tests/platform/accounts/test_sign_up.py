@@ -89,7 +89,7 @@ def test_an_address_is_verified_before_the_account_works(db: None, settings: Set
     _set_mode(settings, "email")
     client = Client()
     assert "This field is required" in _sign_up(client, email="")
-    assert "We have sent an email to you" in _sign_up(client)
+    assert "Look into your mailbox" in _sign_up(client)
     _log_in(client)
     assert not _is_logged_in(client)
     assert [message.to for message in mail.outbox] == [["robin@example.org"]]
@@ -129,7 +129,7 @@ def test_an_older_address_is_verified_at_the_next_login(db: None, settings: Sett
     _sign_up(Client())
     _set_mode(settings, "email")
     client = Client()
-    assert "We have sent an email to you" in _log_in(client)
+    assert "Look into your mailbox" in _log_in(client)
     assert not _is_logged_in(client)
     assert [message.to for message in mail.outbox] == [["robin@example.org"]]
 

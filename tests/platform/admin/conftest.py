@@ -9,7 +9,16 @@ import pytest
 from django.test import Client
 
 from accounts.models import AccessToken, AccountRequest, Invitation, SignUpLink, User
-from competitions.models import FreezeWindow, RulesVersion, SampleSet, Track
+from competitions.models import (
+    Announcement,
+    FreezeWindow,
+    Page,
+    RulesVersion,
+    SampleSet,
+    TermsAcceptance,
+    TermsVersion,
+    Track,
+)
 from core import events
 from leaderboards.models import (
     Evaluation,
@@ -77,6 +86,7 @@ class Rows:
             made_at=self.at,
             expires_at=self.at + timedelta(days=14),
         )
+        self._written(submission.repository)
         applicant = User.objects.create_user(f"applicant-{self.rounds}", is_active=False)
         AccountRequest.objects.create(user=applicant, made_at=self.at)
         SignUpLink.objects.create(
@@ -94,6 +104,17 @@ class Rows:
         self._round(submission, players, match)
         events.record("submit", submission, by=self.by)
         return submission
+
+    def _written(self, repository: Repository) -> None:
+        competition, text = self.rules.competition, {"text": "Be fair."}
+        Page.objects.get_or_create(competition=competition, name="prizes", defaults=text | {"changed_at": self.at})
+        Announcement.objects.create(
+            competition=competition, title="News", **text, published_at=self.at, changed_at=self.at
+        )
+        terms = TermsVersion.objects.create(
+            competition=competition, version=self.rounds, **text, digest="d" * 64, created_at=self.at
+        )
+        TermsAcceptance.objects.create(entry=repository.entry, terms=terms, user=self.by, accepted_at=self.at)
 
     def _player(self, track_name: str) -> Player:
         return Player.objects.create(

@@ -16,9 +16,12 @@ from django.urls import reverse
 
 APPS = ("core", "accounts", "competitions", "repositories", "submissions", "matches", "leaderboards", "rounds")
 MODELS = [model for app in APPS for model in apps.get_app_config(app).get_models()]
-EDITABLE = {"user", "competition", "track", "sampleset", "organiser", "entry"}
-ADDABLE = {"user", "signuplink", "freezewindow", "organiser", "rulesversion", "round"}
-DELETABLE = {"user", "organiser"}
+EDITABLE = {"user", "competition", "track", "sampleset", "organiser", "entry", "page", "announcement"}
+ADDABLE = {
+    *("user", "signuplink", "freezewindow", "organiser", "rulesversion", "round"),
+    *("page", "announcement", "termsversion"),
+}
+DELETABLE = {"user", "organiser", "page", "announcement"}
 
 
 def address(model: type[Model], view: str, *arguments: object) -> str:

@@ -162,3 +162,19 @@ def test_a_public_database_file_and_its_side_files_are_made_private(tmp_path: Pa
         file.chmod(0o644)
     Environment({"DATABASE_URL": f"sqlite:///{tmp_path}/site.sqlite3"}).database("DATABASE_URL", "")
     assert [file.stat().st_mode & 0o777 for file in files] == [0o600] * 3
+
+
+def test_it_reads_two_colours() -> None:
+    env = Environment({"ACCENT": "#0B5C8A, #7cc4ef", "ONE": "#0b5c8a", "NAMED": "red,blue"})
+    assert env.colours("ACCENT") == ("#0b5c8a", "#7cc4ef")
+    assert env.colours("NONE") is None
+    for name in ("ONE", "NAMED"):
+        with pytest.raises(ImproperlyConfigured, match=f"{name} is .*two colours, for light and for dark pages"):
+            env.colours(name)
+
+
+def test_it_rejects_a_name_of_the_site_that_fits_no_title() -> None:
+    assert Environment({}).name_of_site("NAME", "Gauntlet") == "Gauntlet"
+    for value in ("x" * 41, "two\nlines"):
+        with pytest.raises(ImproperlyConfigured, match="at most 40 printable characters"):
+            Environment({"NAME": value}).name_of_site("NAME", "Gauntlet")

@@ -29,11 +29,11 @@ def test_the_files_that_its_head_names_exist(client: Client, db: None) -> None:
     assert [name for name in named if finders.find(name) is None] == []
 
 
-def test_it_rejects_a_post(client: Client) -> None:
+def test_it_rejects_a_post(client: Client, db: None) -> None:
     assert client.post(reverse("pages:home")).status_code == 405
 
 
-def test_it_rejects_a_foreign_host(client: Client) -> None:
+def test_it_rejects_a_foreign_host(client: Client, db: None) -> None:
     with override_settings(ALLOWED_HOSTS=["arena.example"]):
         assert client.get("/", headers={"host": "elsewhere.example"}).status_code == 400
 
@@ -47,5 +47,5 @@ def test_every_template_compiles(root: Path) -> None:
 
 
 @pytest.mark.parametrize("address", ["/nowhere", "/static/../manage.py"])
-def test_it_rejects_an_unknown_address(client: Client, address: str) -> None:
+def test_it_rejects_an_unknown_address(client: Client, db: None, address: str) -> None:
     assert client.get(address).status_code == 404

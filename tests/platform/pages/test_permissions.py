@@ -10,7 +10,9 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import AccessToken, Invitation, Team, User
-from competitions.models import Competition, SampleSet
+from competitions.models import Competition, Page, SampleSet
+from competitions.organiser_pages import announce
+from competitions.terms import publish_terms
 from core import object_store
 from matches.models import Match
 from pages.urls import urlpatterns
@@ -51,6 +53,20 @@ TABLE = [
     Row("person", ("nobody",), "get", (404, 404, 404, 404)),
     Row("competition", ("digits",), "get", EVERYONE),
     Row("rules", ("digits",), "get", EVERYONE),
+    Row("page", ("digits", "prizes"), "get", EVERYONE),
+    Row("page", ("digits", "imprint"), "get", EVERYONE),  # the site's
+    Row("page", ("digits", "conduct"), "get", (404, 404, 404, 404)),  # nobody wrote it
+    Row("site_page", ("imprint",), "get", EVERYONE),
+    Row("site_page", ("prizes",), "get", (404, 404, 404, 404)),
+    Row("terms", ("digits",), "get", EVERYONE),
+    Row(
+        "terms_accept", ("digits",), "post", (302, 404, 302, 404)
+    ),  # Bob has a team; the service refuses who is no captain
+    Row("data", ("digits",), "get", EVERYONE),
+    Row("citation", ("digits",), "get", EVERYONE),
+    Row("citation_file", ("digits",), "get", EVERYONE),
+    Row("news", ("digits",), "get", EVERYONE),
+    Row("feed", ("digits",), "get", EVERYONE),
     Row("rules_diff", ("digits", "1", "1"), "get", EVERYONE),
     Row("board", ("digits", "model"), "get", EVERYONE),
     Row("board_csv", ("digits", "model"), "get", EVERYONE),
@@ -99,6 +115,9 @@ TABLE = [
     Row("match_image", ("match", "1", "perturbed"), "get", (404, 404, 404, 200)),
     Row("match_image", ("match", "1", "difference-10"), "get", (404, 404, 404, 200)),
     Row("status", (), "get", EVERYONE),
+    Row("logo", (), "get", (404, 404, 404, 404)),  # nor a logo or a colour
+    Row("brand_style", (), "get", (404, 404, 404, 404)),
+    Row("share_site", (), "get", EVERYONE),
     Row("time_zone", (), "get", EVERYONE),
     Row("time_zone", (), "post", (302, 302, 302, 302)),
     Row("language", (), "post", (302, 302, 302, 302)),
@@ -126,6 +145,7 @@ TABLE = [
         for name, args in [
             ("language", ()),
             ("withdraw", ("building",)),
+            ("terms_accept", ("digits",)),
             ("submit", ("owls", "model")),
             ("invite", ("owls",)),
             ("invitation_withdraw", ("owls", "invitation")),
@@ -151,6 +171,7 @@ OPEN = {
         "security",
     ),
     *("account", "token_revoke", "signing_key", "signing_keys", "language", "time_zone"),
+    *("site_page", "logo", "brand_style", "share_site"),
 }
 """Addresses that belong to no competition."""
 
@@ -192,6 +213,16 @@ TEXTS = [
     ("home", "", "invites you", ("charlie",)),
     ("account", "", "invites you", ("charlie",)),
     ("team", "owls", "Leave the team", ("bob",)),
+    ("team", "owls", "of the terms is not accepted", ("bob", "olga")),
+    ("terms", "digits", "Be fair.", ROLES),
+    ("terms", "digits", "The Owls has not accepted these terms", ("bob",)),
+    ("terms", "digits", "Accept for", ()),  # Alice is the captain
+    ("news", "digits", "The first news", ROLES),
+    ("news", "digits", "A surprise", ("olga",)),
+    ("feed", "digits", "The first news", ROLES),
+    ("feed", "digits", "A surprise", ()),
+    ("competition", "digits", "A surprise", ()),
+    ("data", "digits", "<dd>6</dd>", ROLES),
     ("account", "", "gtl_alice", ()),
 ]
 
@@ -228,6 +259,7 @@ def keys(
         expires_at=alice.date_joined + timedelta(days=9),
     )
     _play(planned, shown, olga)
+    _write(planned.competition, olga)
     numbers = {name: str(submission.pk) for name, submission in shown.items()}
     match = played_match.pk
     SampleSet.objects.create(
@@ -241,6 +273,16 @@ def keys(
     others |= {"token of alice": token.pk, "invitation": invitation.pk, "alice": alice.pk, "bob": bob.pk}
     names = {f"name of {name}": name for name in ("bob", "charlie")}
     return numbers | names | {name: str(key) for name, key in others.items()}
+
+
+def _write(competition: Competition, by: User) -> None:
+    """Write pages, terms, and an announcement that is published and one that is not yet."""
+    at = competition.created_at
+    Page.objects.create(competition=competition, name="prizes", text="A letter.", changed_at=at)
+    Page.objects.create(name="imprint", text="The society.", changed_at=at)
+    publish_terms(competition=competition, text="Be fair.", by=by)
+    announce(competition=competition, title="The first news", text="Welcome.", published_at=at, by=by)
+    announce(competition=competition, title="A surprise", text="Later.", published_at=competition.ends_at, by=by)
 
 
 def _play(first: Round, shown: dict[str, Submission], by: User) -> None:

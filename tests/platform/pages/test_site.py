@@ -122,7 +122,7 @@ def test_the_security_contact_has_not_expired(client: Client, settings: Settings
     assert "Canonical: http://testserver/.well-known/security.txt" in lines
 
 
-def test_without_a_contact_there_is_no_such_file(client: Client, settings: Settings) -> None:
+def test_without_a_contact_there_is_no_such_file(client: Client, settings: Settings, db: None) -> None:
     settings.SECURITY_CONTACT = ""
     assert client.get("/.well-known/security.txt").status_code == 404
 
@@ -148,6 +148,14 @@ def test_equal_pages_differ_in_length_and_in_the_token_of_their_forms(
     tokens = {re.findall(r'csrfmiddlewaretoken" value="(\w+)"', page)[0] for page in plain}
     assert len(lengths) > 1
     assert len(tokens) == 2
+
+
+def test_pages_stay_out_of_shared_caches(client: Client, shown: dict[str, Submission], bob: User) -> None:
+    client.force_login(bob)
+    assert client.get("/teams/owls").headers["Cache-Control"] == "private, no-cache"
+    made = client.post("/account", {"name": "laptop", "scopes": ["read"], "days": "30"})
+    assert "no-store" in made.headers["Cache-Control"]
+    assert client.get("/robots.txt").headers["Cache-Control"] == "max-age=3600"
 
 
 def test_secrets_and_streams_are_not_compressed(client: Client, shown: dict[str, Submission], bob: User) -> None:

@@ -12,7 +12,7 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from accounts.models import User
 from competitions.pseudonyms import public_name
-from core import clock
+from core import clock, events
 from leaderboards.models import Evaluation, Standing
 from matches.models import Match, Piece, WorkerTime
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
@@ -284,7 +284,7 @@ def test_it_takes_a_bounded_number_of_queries(
 ) -> None:
     client.force_login(bob)
     add_lines(shown["refused"].builds.get(), 4, 900)
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(15):
         answer = client.get(page_of(shown[name]))
     assert answer.status_code == 200
 
@@ -407,3 +407,17 @@ def test_it_has_the_rank_or_the_submission_that_counts_instead(client: Client, s
     page = " ".join(client.get(page_of(shown["scored"])).content.decode().split())
     assert f'<a href="/submissions/{newer.pk}">Submission {newer.pk}</a> is newer and counts' in page
     assert "Rank 1" not in page
+
+
+def test_organisers_see_what_went_wrong_on_the_platform(
+    client: Client, shown: dict[str, Submission], bob: User, olga: User
+) -> None:
+    refused = shown["refused"]
+    Submission.objects.filter(pk=refused.pk).update(cause=Submission.Cause.PLATFORM, reason="fault")
+    events.record("fault", refused, reason="fault", attempt=2, detail="no space left on <host-7>")
+    events.record("fault", shown["building"], reason="fault", attempt=1, detail="of another one")
+    for user, seen in ((bob, False), (olga, True)):
+        client.force_login(user)
+        page = client.get(f"/submissions/{refused.pk}").content.decode()
+        assert ("no space left on &lt;host-7&gt;" in page) == seen
+        assert "of another one" not in page

@@ -9,13 +9,12 @@ from typing import Any
 
 import tomli_w
 from django.core.management.base import BaseCommand, CommandError
-from django.db import Error, connection
-from django.db.migrations.executor import MigrationExecutor
 
 from competitions.import_warnings import import_notes
 from competitions.models import Competition
 from competitions.services import export_competition, import_competition
-from core.errors import GauntletError, Refusal
+from core.errors import GauntletError
+from core.migration_state import require_migrated
 
 
 class Command(BaseCommand):
@@ -32,7 +31,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            _require_migrated()
+            require_migrated()
             if options["act"] == "import":
                 competition = import_competition(_parsed(options["file"]))
                 self.stdout.write(f"imported {competition.slug}: {competition.title}")
@@ -65,18 +64,3 @@ def _parsed(path: Path) -> dict[str, Any]:
         raise CommandError(f"{path} cannot be read: {error}\n  fix: give a readable file") from error
     except ValueError as error:
         raise CommandError(f"{path} is not valid TOML in UTF-8: {error}\n  fix: correct the file") from error
-
-
-def _require_migrated() -> None:
-    """Raise `Refusal` if migrations are missing or the database cannot be reached."""
-    try:
-        executor = MigrationExecutor(connection)
-        due = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    except Error as error:
-        raise Refusal(
-            f"the database cannot be reached: {error}", fix="start the database, or correct DATABASE_URL"
-        ) from error
-    if due:
-        raise Refusal(
-            f"the database lacks {len(due)} migration{'s' if len(due) > 1 else ''}", fix="run: manage.py migrate"
-        )

@@ -17,6 +17,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
 from accounts.services import issue_token
+from competitions.terms import accept_terms, publish_terms
 from core.times import in_words
 from submissions.models import QuotaSlot, Submission
 
@@ -127,3 +128,17 @@ def test_it_rejects_the_sixth_push_of_a_day_with_the_time_of_the_next_slot(
     frees = the_clock.at + timedelta(hours=23)
     assert f"accepted again from {in_words(frees)} (in 23 h 0 min)" in shown
     assert Submission.objects.count() == 1
+
+
+def test_a_push_without_accepted_terms_is_rejected_with_their_address(
+    push: Push, live_server: LiveServer, copy: Copy, alice: User, olga: User
+) -> None:
+    terms = publish_terms(competition=copy.repository.track.competition, text="Be fair.", by=olga)
+    done, answer = push("submission-1")
+    assert not done
+    assert "The Owls has not accepted version 1" in answer
+    assert f"the captain reads and accepts them at {live_server.url}/competitions/digits/terms" in answer
+    assert not QuotaSlot.objects.exists()
+    assert push("HEAD")[0]  # code is stored
+    accept_terms(entry=copy.repository.entry, digest=terms.digest, by=alice)
+    assert push("submission-1")[0]

@@ -1,0 +1,87 @@
+"""Pages and announcements that organisers write. Superusers write the pages of the site."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+
+from django.db import transaction
+
+from accounts.models import User
+from competitions.models import Announcement, Competition, Page
+from competitions.selectors import require_organiser
+from core import clock, events
+from core.errors import Refusal
+
+
+def write_page(*, competition: Competition | None, name: str, text: str, by: User) -> Page:
+    """Create or replace a page, of the site if `competition` is None. Raise `Refusal` for people who may not."""
+    _require_writer(by, competition)
+    if competition is None and name == Page.Name.PRIZES:
+        raise Refusal("prizes belong to a competition", fix="choose the competition")
+    return keep_page(competition=competition, name=name, text=text, by=by)
+
+
+def keep_page(*, competition: Competition | None, name: str, text: str, by: User | None) -> Page:
+    """Create or replace a page without a check of `by`: for an import. A text that is the same changes nothing."""
+    text = text.replace("\r\n", "\n")
+    with transaction.atomic():
+        page = Page.objects.filter(competition=competition, name=name).first()
+        if page is None:
+            page = Page.objects.create(competition=competition, name=name, text=text, changed_at=clock.now())
+        elif page.text == text:
+            return page
+        else:
+            page.text, page.changed_at = text, clock.now()
+            page.save()
+        events.record("write_page", page, by=by, page=str(page), digest=hashlib.sha256(text.encode()).hexdigest())
+    return page
+
+
+def remove_page(*, page: Page, by: User) -> None:
+    """Remove a page. Raise `Refusal` for people who may not."""
+    _require_writer(by, page.competition)
+    drop_page(page=page, by=by)
+
+
+def drop_page(*, page: Page, by: User | None) -> None:
+    """Remove a page without a check of `by`: for an import."""
+    with transaction.atomic():
+        events.record("remove_page", page, by=by, page=str(page))
+        page.delete()
+
+
+def announce(*, competition: Competition, title: str, text: str, published_at: datetime, by: User) -> Announcement:
+    """Publish an announcement at a time. Raise `Refusal` unless `by` is an organiser."""
+    require_organiser(by, competition)
+    with transaction.atomic():
+        made = Announcement.objects.create(
+            competition=competition, title=title, text=text, published_at=published_at, changed_at=published_at
+        )
+        events.record("announce", made, by=by, title=title, published_at=published_at.isoformat())
+    return made
+
+
+def change_announcement(*, announcement: Announcement, title: str, text: str, published_at: datetime, by: User) -> None:
+    """Change an announcement; feeds show it as updated. Raise `Refusal` unless `by` is an organiser."""
+    require_organiser(by, announcement.competition)
+    with transaction.atomic():
+        announcement.title, announcement.text, announcement.published_at = title, text, published_at
+        announcement.changed_at = clock.now()
+        announcement.save()
+        events.record("change_announcement", announcement, by=by, title=title, published_at=published_at.isoformat())
+
+
+def remove_announcement(*, announcement: Announcement, by: User) -> None:
+    """Remove an announcement. Raise `Refusal` unless `by` is an organiser."""
+    require_organiser(by, announcement.competition)
+    with transaction.atomic():
+        events.record("remove_announcement", announcement, by=by, title=announcement.title)
+        announcement.delete()
+
+
+def _require_writer(by: User, competition: Competition | None) -> None:
+    if competition is not None:
+        require_organiser(by, competition)
+    elif not (by.is_active and by.is_superuser):
+        raise Refusal("only superusers write the pages of the site", fix="ask an operator, or choose your competition")

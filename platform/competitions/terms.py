@@ -1,0 +1,90 @@
+"""Terms of a competition: versions, and which one a team's captain has accepted."""
+
+from __future__ import annotations
+
+import hashlib
+
+from django.db import transaction
+from django.db.models import Max
+
+from accounts.models import User
+from accounts.selectors import is_captain
+from competitions.models import Competition, Entry, TermsAcceptance, TermsVersion
+from competitions.selectors import acceptance_of, require_organiser, terms_in_force
+from core import clock, events
+from core.errors import Refusal
+from evaluation.domain.text import Text
+
+
+def publish_terms(*, competition: Competition, text: str, by: User) -> TermsVersion:
+    """Publish the next version of the terms; an empty text ends them. Raise `Refusal` unless `by` is an organiser.
+
+    Teams that have not accepted this text cannot submit until they do.
+    """
+    require_organiser(by, competition)
+    return keep_terms(competition=competition, text=text, by=by)
+
+
+def keep_terms(*, competition: Competition, text: str, by: User | None) -> TermsVersion:
+    """Publish terms without a check of `by`: for an import. The text in force makes no new version."""
+    text = text.replace("\r\n", "\n") if text.strip() else ""
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    with transaction.atomic():
+        # of two concurrent calls, the second sees the version of the first
+        Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
+        newest = competition.terms_versions.first()
+        if newest is not None and newest.digest == digest:
+            return newest
+        number = (competition.terms_versions.aggregate(newest=Max("version"))["newest"] or 0) + 1
+        made = competition.terms_versions.create(version=number, text=text, digest=digest, created_at=clock.now())
+        events.record("publish_terms", made, by=by, competition=competition.pk, version=number, digest=digest)
+    return made
+
+
+def accept_terms(*, entry: Entry, digest: str, by: User) -> TermsAcceptance | None:
+    """Record that the captain accepts the terms with this digest for the team. Safe to repeat.
+
+    Return None if there are no terms. Raise `Refusal` if `by` is not the captain, and if other terms are in force.
+    """
+    terms = terms_in_force(entry.competition)
+    if terms is None:
+        return None
+    if not is_captain(by, entry.team):
+        raise Refusal(
+            Text("only the captain of %(team)s can accept the terms", team=str(entry.team)), fix=Text("ask the captain")
+        )
+    if digest != terms.digest:
+        raise Refusal(
+            Text("version %(version)s of the terms is in force, and it was not accepted", version=terms.version),
+            fix=Text("read the terms, and accept them"),
+        )
+    if known := acceptance_of(entry, terms):
+        return known
+    with transaction.atomic():
+        accepted, made = TermsAcceptance.objects.get_or_create(
+            entry=entry, terms=terms, defaults={"user": by, "accepted_at": clock.now()}
+        )
+        if made:
+            events.record("accept_terms", entry, by=by, version=terms.version, digest=digest)
+    return accepted
+
+
+def require_accepted_terms(entry: Entry, address: str) -> None:
+    """Raise `Refusal` unless the team has accepted the terms in force; `address` is where the captain accepts them."""
+    terms = terms_in_force(entry.competition)
+    if terms is None or acceptance_of(entry, terms):
+        return
+    values: dict[str, str | float] = {
+        "competition": str(entry.competition),
+        "team": str(entry.team),
+        "version": terms.version,
+    }
+    if TermsAcceptance.objects.filter(entry=entry).exists():
+        problem = Text(
+            "the terms of %(competition)s have changed, and %(team)s has not accepted version %(version)s", **values
+        )
+    else:
+        problem = Text(
+            "the terms of %(competition)s apply, and %(team)s has not accepted version %(version)s", **values
+        )
+    raise Refusal(problem, fix=Text("the captain reads and accepts them at %(address)s", address=address))

@@ -1,0 +1,22 @@
+"""Cache headers of pages that set none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.utils.cache import patch_cache_control
+
+
+def private_pages(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
+    """Middleware that keeps pages out of shared caches, and makes browsers ask again: they depend on who reads them."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        response = get_response(request)
+        is_page = response.headers.get("Content-Type", "").startswith(("text/html", "application/json"))
+        if is_page and "Cache-Control" not in response.headers:
+            patch_cache_control(response, private=True, no_cache=True)
+        return response
+
+    return middleware

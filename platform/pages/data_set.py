@@ -1,0 +1,68 @@
+"""The data set of a competition: shape, classes, and how many samples of each purpose there are."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from competitions.models import Competition, SampleSet
+from competitions.rules import query_rules
+from competitions.sample_store import samples_of
+from competitions.selectors import imported_sets
+from core import faults
+from core.errors import Fault
+from pages.gallery import development_set
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ClassRow:
+    """A class: its number, its name, and its number of development samples."""
+
+    number: int
+    name: str
+    samples: int
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """What everybody may know of the samples: nothing here depends on the secret ones but the size of the set in use.
+
+    `shape` is height, width and channels. `validation` is the number of secret samples that scores are measured on.
+    """
+
+    shape: tuple[int, int, int]
+    classes: int
+    rows: Sequence[ClassRow]
+    development: int
+    validation: int
+
+
+def data_set(competition: Competition) -> DataSet | None:
+    """Return the data set of a competition, None before it has rules."""
+    rules = competition.rules_versions.first()
+    if rules is None:
+        return None
+    height, width, channels = query_rules(rules.values, rules.version).shape
+    classes = query_rules(rules.values, rules.version).classes
+    public = development_set(competition)
+    validation = imported_sets(competition).filter(purpose=SampleSet.Purpose.VALIDATION).order_by("-pk").first()
+    return DataSet(
+        shape=(height, width, channels),
+        classes=classes,
+        rows=_classes(public) if public else (),
+        development=public.count if public else 0,
+        validation=validation.count if validation else 0,
+    )
+
+
+def _classes(public: SampleSet) -> Sequence[ClassRow]:
+    try:
+        counted = Counter(sample.label for sample in samples_of(public))
+    except Fault as fault:  # the page does not need them
+        faults.report(log, fault, "%s cannot be read", public)
+        return ()
+    return [ClassRow(number, name, counted[number]) for number, name in enumerate(public.class_names)]

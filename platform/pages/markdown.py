@@ -1,0 +1,69 @@
+"""Markdown of organisers and teams as safe HTML: no raw HTML, links of safe schemes, images of this site only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.utils.safestring import SafeString
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+
+_DEEPEST_HEADING = 6
+_SCHEMES = frozenset({"http", "https", "mailto"})
+
+
+def render(text: str) -> SafeString:
+    """Render Markdown as HTML.
+
+    Raw HTML is escaped. Headings are one level lower. A link with another scheme than http, https and mailto stays
+    text, and links to other sites carry `rel="nofollow ugc"`. An image of another site is replaced by its text.
+    """
+    tokens = _MARKDOWN.parse(text)
+    for token in tokens:
+        _lower(token)
+    return SafeString(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))  # the renderer escapes raw HTML
+
+
+def _is_safe(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return False
+    return parts.scheme in _SCHEMES or (not parts.scheme and not parts.netloc)
+
+
+def _is_own(address: str) -> bool:
+    """Return whether the address is a path of this site; browsers read a backslash as a slash."""
+    return address.startswith("/") and not address.startswith(("//", "/\\", "/%5C"))
+
+
+def _image(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    token = tokens[index]
+    if _is_own(str(token.attrGet("src") or "")):
+        return renderer.image(tokens, index, options, env)
+    return renderer.renderInlineAsText(token.children or [], options, env)
+
+
+def _link(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    token = tokens[index]
+    if urlsplit(str(token.attrGet("href") or "")).scheme:
+        token.attrSet("rel", "nofollow ugc")
+    return renderer.renderToken(tokens, index, options, env)
+
+
+def _lower(token: Token) -> None:
+    if token.type in {"heading_open", "heading_close"}:
+        token.tag = f"h{min(int(token.tag[1]) + 1, _DEEPEST_HEADING)}"
+
+
+class _SafeMarkdown(MarkdownIt):
+    def validateLink(self, url: str) -> bool:  # noqa: N802 - the name of markdown-it
+        return _is_safe(url)
+
+
+_MARKDOWN = _SafeMarkdown("commonmark", {"html": False}).enable("table")
+_MARKDOWN.add_render_rule("image", _image)
+_MARKDOWN.add_render_rule("link_open", _link)

@@ -1,0 +1,69 @@
+"""Error pages that need more than a template: platform errors, maintenance, and wrong methods."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from http import HTTPStatus
+
+from django.conf import settings
+from django.db import Error, connection
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.template.loader import render_to_string
+
+from core.errors import Refusal
+from core.migration_state import require_migrated
+
+RETRY_SECONDS = 60
+PROGRAMS = ("/api/", "/git/")
+"""Addresses below which programs read the answers."""
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer a request that raised an exception: 503 while the database is away or lacks migrations, otherwise 500.
+
+    The pages need no database.
+    """
+    if isinstance(sys.exception(), Error) and _is_unavailable():
+        response = _answer(
+            request, HTTPStatus.SERVICE_UNAVAILABLE, "the site is being maintained", "wait a minute, then try again"
+        )
+        response.headers["Retry-After"] = str(RETRY_SECONDS)
+        return response
+    return _answer(request, HTTPStatus.INTERNAL_SERVER_ERROR, "platform error", "try again; the error was logged")
+
+
+def explain_wrong_method(
+    get_response: Callable[[HttpRequest], HttpResponseBase],
+) -> Callable[[HttpRequest], HttpResponseBase]:
+    """Middleware that gives people a page in place of an empty answer 405."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        response = get_response(request)
+        empty = response.status_code == HTTPStatus.METHOD_NOT_ALLOWED and not response.streaming
+        if not empty or request.path.startswith(PROGRAMS) or not request.accepts("text/html"):
+            return response
+        page = render(request, "405.html", status=HTTPStatus.METHOD_NOT_ALLOWED)
+        page.headers["Allow"] = response.headers.get("Allow", "")
+        return page
+
+    return middleware
+
+
+def _is_unavailable() -> bool:
+    try:
+        require_migrated()
+    except Refusal:
+        connection.close()  # the next request would use the same broken connection
+        return True
+    return False
+
+
+def _answer(request: HttpRequest, status: HTTPStatus, problem: str, fix: str) -> HttpResponse:
+    if request.path.startswith("/api/"):
+        return JsonResponse({"problem": problem, "fix": fix, "accepted_from": None}, status=status)
+    if request.path.startswith("/git/"):
+        return HttpResponse(f"Gauntlet: {problem}; {fix}\n", content_type="text/plain; charset=utf-8", status=status)
+    return HttpResponse(render_to_string(f"{status}.html", {"site_name": settings.SITE_NAME}), status=status)

@@ -1,0 +1,53 @@
+"""Markdown of organisers and teams is rendered without danger."""
+
+from __future__ import annotations
+
+import pytest
+
+from pages.markdown import render
+
+
+def test_it_works() -> None:
+    html = render("# Title\n\n**bold**, [a link](/rules) and `code`\n\n| a | b |\n|---|---|\n| 1 | 2 |")
+    assert html.startswith('<h2>Title</h2>\n<p><strong>bold</strong>, <a href="/rules">a link</a>')
+    assert "<td>1</td>" in html
+
+
+def test_links_to_other_sites_pass_no_reputation_on() -> None:
+    assert render("[a](https://x.example)") == '<p><a href="https://x.example" rel="nofollow ugc">a</a></p>\n'
+    assert 'rel="nofollow ugc"' in render("<https://x.example>")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "javascript:alert(1)",
+        "JaVaScRiPt:x",
+        "&#106;avascript:x",
+        "data:text/html,x",
+        "vbscript:x",
+        "file:///etc",
+        "//x.example",
+    ],
+)
+def test_a_link_of_another_scheme_is_text(address: str) -> None:
+    assert "<a" not in render(f"[a]({address})")
+
+
+def test_images_are_those_of_the_site() -> None:
+    assert render("![a digit](/competitions/digits/images/1.png)") == (
+        '<p><img src="/competitions/digits/images/1.png" alt="a digit" /></p>\n'
+    )
+    for address in (
+        "https://x.example/i.png",
+        "//x.example/i.png",
+        "/\\x.example/i.png",
+        "data:image/png;base64,AA",
+        "i.png",
+    ):
+        assert "<img" not in render(f"![its *text*]({address})")
+    assert render("![its *text*](https://x.example/i.png)") == "<p>its text</p>\n"
+
+
+def test_raw_html_is_text() -> None:
+    assert render("<script>alert(1)</script>") == "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>\n"
