@@ -5,12 +5,20 @@ Only texts of pages are localised. CSV, JSON, addresses, attributes and coordina
 
 from __future__ import annotations
 
+from functools import cache
+
 from django.utils.formats import get_format
+from django.utils.translation import get_language
 
 
 def local(text: str) -> str:
     """Return a text whose numbers have commas between thousands and a decimal point, as the reader writes them."""
-    point, comma = get_format("DECIMAL_SEPARATOR"), get_format("THOUSAND_SEPARATOR")
-    if (point, comma) == (".", ","):
-        return text
-    return text.translate(str.maketrans({",": comma, ".": point}))
+    separators = _separators(get_language())
+    return text.translate(separators) if separators else text
+
+
+@cache
+def _separators(language: str | None) -> dict[int, str]:
+    """Return what stands for comma and point in a language, nothing where it is the same."""
+    point, comma = (get_format(name, lang=language) for name in ("DECIMAL_SEPARATOR", "THOUSAND_SEPARATOR"))
+    return {} if (point, comma) == (".", ",") else str.maketrans({",": comma, ".": point})

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from competitions.models import Track
+from evaluation.domain.text import Text
 from rounds.decision_text import why
 from rounds.selectors import BracketView, Line, Name, StageView, StandingRow
 
@@ -96,7 +97,7 @@ def bracket(
         {line.name.player: (line.name, _cell(line, column, matches)) for line in decided}
         for column, decided in zip(columns, lines, strict=True)
     ]
-    cuts = {
+    cuts: dict[int, str] = {
         line.name.player: why(stage, line)
         for stage, decided in zip(stages, lines, strict=True)
         for line in decided
@@ -116,7 +117,7 @@ def _eliminated_by_targeted(brackets: Sequence[BracketView]) -> Mapping[int, str
     """Return the models that were eliminated as inconsistent in the bracket of the targeted attacks."""
     later = (each for each in brackets if each.track_name == Track.Name.TARGETED)
     return {
-        line.name.player: f"{why(stage, line)} (targeted attacks)"
+        line.name.player: Text("%(why)s (targeted attacks)", why=why(stage, line))
         for each in later
         for stage in each.stages
         for line in stage.models

@@ -6,13 +6,13 @@ from django.contrib import messages
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language, gettext
+from django.utils.translation import gettext
 
 from core.errors import Refusal, RefusedForNow
 from evaluation.domain.text import Text
 from pages.language import translated
 from pages.templatetags.gauntlet import moment
-from pages.templatetags.refusals import capital, with_code
+from pages.templatetags.refusals import capital, recorded, with_code
 
 
 def show_refusal(request: HttpRequest, refusal: Refusal) -> None:
@@ -38,9 +38,7 @@ def show_success(request: HttpRequest, text: str) -> None:
 def _marked(text: str) -> SafeString:
     """Return a text as HTML. What has no translation is marked as English on pages in another language."""
     shown = with_code(_sentence(text))
-    if isinstance(text, Text) or get_language() == "en":
-        return shown
-    return format_html('<span lang="en">{}</span>', shown)
+    return shown if isinstance(text, Text) else recorded(shown)
 
 
 def _sentence(text: str) -> str:

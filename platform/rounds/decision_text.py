@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from evaluation.domain.text import Text
+
 
 class StageWords(Protocol):
     """The fields of a stage that a sentence needs: a row of `RoundStage`, or a selector's view of it."""
@@ -31,17 +33,35 @@ class LineWords(Protocol):
     def inconsistent(self) -> bool: ...
 
 
-def why(stage: StageWords, line: LineWords) -> str:
+_MEASURES = {"median": Text("median"), "mean_rank": Text("mean rank")}
+
+
+def why(stage: StageWords, line: LineWords) -> Text:
     """Return what a stage decided on a player, and why: "cut in stage 2 on 16 samples: mean rank 31.2, threshold
     24.9"."""
+    at = {"stage": str(stage.number), "samples": str(stage.samples)}
     if line.inconsistent:
-        return f"eliminated in stage {stage.number} on {stage.samples} samples: inconsistent, it failed its audits"
-    act = f"place {line.place}" if line.kept else "cut"
-    by = stage.ordered_by.replace("_", " ")
-    measured = f"{by} {_number(line.value)}" if line.value is not None else "it met only its own team"
-    cut_line = "" if line.kept or line.cut_line is None else f", threshold {_number(line.cut_line)}"
-    return f"{act} in stage {stage.number} on {stage.samples} samples: {measured}{cut_line}"
+        return Text("eliminated in stage %(stage)s on %(samples)s samples: inconsistent, it failed its audits", **at)
+    if line.value is None:
+        measured = Text("it met only its own team")
+    else:
+        measured = Text("%(measure)s %(value)s", measure=_MEASURES[stage.ordered_by], value=_rounded(line.value))
+    if line.kept:
+        return Text(
+            "place %(place)s in stage %(stage)s on %(samples)s samples: %(measured)s",
+            place=str(line.place),
+            measured=measured,
+            **at,
+        )
+    if line.cut_line is None:
+        return Text("cut in stage %(stage)s on %(samples)s samples: %(measured)s", measured=measured, **at)
+    return Text(
+        "cut in stage %(stage)s on %(samples)s samples: %(measured)s, threshold %(cut_line)s",
+        measured=measured,
+        cut_line=_rounded(line.cut_line),
+        **at,
+    )
 
 
-def _number(value: float) -> str:
-    return f"{value:.4g}"
+def _rounded(value: float) -> float:
+    return float(f"{value:.4g}")

@@ -187,7 +187,8 @@ def reasons_of(round_: Round) -> tuple[dict[tuple[int, int], str], set[tuple[int
 
     A model's are those of the first bracket, unless it left the other one as inconsistent.
     """
-    reasons, met = {}, {}
+    reasons: dict[tuple[int, int], str] = {}
+    met: dict[tuple[int, int], bool] = {}
     made = Decision.objects.filter(stage__round=round_).select_related("stage", "track")
     for line in made.order_by("-stage__bracket", "stage__number"):
         targeted = line.track.name == Track.Name.MODEL and line.stage.bracket == Track.Name.TARGETED

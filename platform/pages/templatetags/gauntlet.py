@@ -10,7 +10,6 @@ from typing import Any
 
 from django import template
 from django.contrib.auth.models import AnonymousUser
-from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest
 from django.urls import reverse
@@ -198,9 +197,8 @@ def withstood(track_name: str) -> str:
 @register.filter
 def share(failures: int, tries: int | None) -> str:
     """Format a share, for example "8 of 80"; only the number if the total is unknown."""
-    if not tries:
-        return str(intcomma(failures))
-    return gettext("%(part)s of %(whole)s") % {"part": intcomma(failures), "whole": intcomma(tries)}
+    part = local(f"{failures:,}")
+    return gettext("%(part)s of %(whole)s") % {"part": part, "whole": local(f"{tries:,}")} if tries else part
 
 
 @register.filter(name="local")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import get_language, gettext, gettext_noop
 
 from evaluation.domain.results import Reason
 from pages.language import translated
@@ -37,6 +37,12 @@ def with_code(text: str) -> SafeString:
     return format_html_join(
         "", "{}", ((format_html("<code>{}</code>", part) if odd % 2 else part,) for odd, part in enumerate(parts))
     )
+
+
+@register.filter
+def recorded(text: str) -> SafeString:
+    """Format a text that was recorded in English: on pages in another language it is marked as English."""
+    return format_html("{}" if get_language() == "en" else '<span lang="en">{}</span>', text)
 
 
 @register.filter

@@ -20,7 +20,7 @@ from competitions.models import Competition
 from core import times
 from core.reader import ZONE_COOKIE
 from submissions.models import Submission
-from tests.platform.conftest import NOON
+from tests.platform.conftest import NOON, FakeClock
 
 GERMAN = {"accept-language": "de-AT,de;q=0.9,en;q=0.5"}
 NUMBER_WITH_COMMA = re.compile(
@@ -161,7 +161,10 @@ def test_numbers_are_localised_in_texts_only(client: Client, shown: dict[str, Su
 
 
 @pytest.mark.django_db
-def test_files_and_json_are_the_same_in_every_language(client: Client, shown: dict[str, Submission]) -> None:
+def test_files_and_json_are_the_same_in_every_language(
+    client: Client, shown: dict[str, Submission], the_clock: FakeClock
+) -> None:
+    the_clock.forward(days=30)
     competition, track = shown["scored"].repository.entry.competition, shown["scored"].repository.track.name
     for name in ("pages:board_csv", "api:leaderboard", "pages:share_board", "pages:history_table"):
         address = reverse(name, args=[competition.slug, track, *(["best"] if name == "pages:history_table" else [])])
