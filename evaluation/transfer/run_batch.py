@@ -1,0 +1,185 @@
+"""Run of a submission on one batch: directories in, directories out, a time limit, no connection."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from evaluation.builder.source_tree import IGNORED_NAMES
+from evaluation.domain.errors import Fault
+from evaluation.domain.players import Program
+from evaluation.domain.transfer_results import BatchReason, BatchRun
+from evaluation.sandbox.base import Ending, Folder, Resources, Run, Sandbox
+from evaluation.sandbox.host_evidence import require_working_host
+from evaluation.transfer.player import TransferPlayer
+
+CODE, INPUT_IMAGES, OUTPUT_IMAGES, OUTPUT_DATA = "/code", "/input_images", "/output_images", "/output_data"
+"""Where submissions of 2017 see their files."""
+
+RESULT_FILE = "result.csv"
+
+_POLL_SECONDS = 0.02
+_BLOCK = 512  # bytes, the unit of st_blocks on every system
+_MEASURE_SECONDS = 0.5
+_FREE_FILES = 1000
+"""How many files a submission may write beyond its copied code and one for each image."""
+
+
+class StoppedError(Exception):
+    """The run was stopped because the whole match is."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """Where and how submissions run: a sandbox, its limits, a clock factor, and a flag that stops every run."""
+
+    sandbox: Sandbox
+    resources: Resources
+    calibration: float
+    stop: threading.Event
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A finished run, and the end of its output."""
+
+    run: BatchRun
+    log: str
+
+
+@contextmanager
+def run_batch(
+    stage: Stage,
+    player: TransferPlayer,
+    files: Mapping[str, bytes],
+    arguments: Callable[[str], Sequence[str]],
+    *,
+    output: str,
+    seconds: float,
+) -> Iterator[tuple[Path, Finished]]:
+    """Run `player` on the input `files`; yield the directory with what it wrote at `output`, and how it ended.
+
+    The directory lives until the block ends. `arguments` follow the input directory on the command line; they are made
+    of the path of the output directory. A failure of the host raises `Fault`, and a stopped match `StoppedError`.
+    """
+    with _workspace() as (code, inputs, written, socket_directory):
+        ignored = shutil.ignore_patterns(*IGNORED_NAMES)
+        shutil.copytree(player.source, code, symlinks=True, dirs_exist_ok=True, ignore=ignored)
+        _let_everybody_write(code)
+        for name, content in files.items():
+            (inputs / name).write_bytes(content)
+        folders = (
+            Folder(code, CODE, writable=True, working=True),
+            Folder(inputs, INPUT_IMAGES),
+            Folder(written, output, writable=True),
+        )
+        place = stage.sandbox.place
+        program = Program(
+            name=player.name,
+            command=(f"./{player.entry_point}", place(folders[1]), *arguments(place(folders[2]))),
+            digest=player.digest,
+            directory=None if player.image else code,
+            image=player.image,
+            gpu=player.gpu,
+        )
+        code_files, code_bytes = _measure((code,))
+        allowance = _Allowance(
+            (code, written), code_files + len(files) + _FREE_FILES, code_bytes + stage.resources.scratch_bytes
+        )
+        began = time.monotonic()
+        run = stage.sandbox.start(
+            program, socket_directory=socket_directory, resources=stage.resources, folders=folders
+        )
+        try:
+            cut = _wait(run, began + seconds * stage.calibration, allowance, stage.stop)
+            elapsed = time.monotonic() - began
+        finally:
+            ending = run.end()
+        reason, detail = _reason(cut, ending)
+        if reason in (BatchReason.CRASHED, BatchReason.OUT_OF_MEMORY):
+            require_working_host(stage.sandbox, program, stage.resources, ending)
+        yield written, Finished(BatchRun(elapsed / stage.calibration, reason, detail), ending.log)
+
+
+def _wait(run: Run, deadline: float, allowance: _Allowance, stop: threading.Event) -> BatchReason | None:
+    """Wait until the run ends. Return the limit that it reached, if it reached one."""
+    measured = time.monotonic()
+    while not run.ended():
+        now = time.monotonic()
+        if stop.is_set():
+            raise StoppedError
+        if now >= deadline:
+            return BatchReason.TOO_SLOW
+        if now - measured >= _MEASURE_SECONDS:
+            if allowance.exceeded():
+                return BatchReason.TOO_MUCH_OUTPUT
+            measured = now
+        time.sleep(_POLL_SECONDS)
+    return BatchReason.TOO_MUCH_OUTPUT if allowance.exceeded() else None
+
+
+def _reason(cut: BatchReason | None, ending: Ending) -> tuple[BatchReason | None, str]:
+    if cut is not None:
+        return cut, ""
+    if ending.out_of_memory:
+        return BatchReason.OUT_OF_MEMORY, ""
+    if ending.exit_code is None:
+        raise Fault(f"the sandbox lost a run: {ending.host_failure or 'it ended without an exit status'}")
+    return (BatchReason.CRASHED, f"exit status {ending.exit_code}") if ending.exit_code else (None, "")
+
+
+@dataclass(frozen=True)
+class _Allowance:
+    """The most files and bytes below the writable directories, whose file system has no limit of its own."""
+
+    directories: tuple[Path, ...]
+    files: int
+    bytes: int
+
+    def exceeded(self) -> bool:
+        files, size = _measure(self.directories, most=self.files)
+        return files > self.files or size > self.bytes
+
+
+def _measure(directories: Sequence[Path], most: int | None = None) -> tuple[int, int]:
+    """Return the number of files and directories below `directories`, and their bytes; stop after `most` files."""
+    count, size = 0, 0
+    waiting = list(directories)
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    found = entry.stat(follow_symlinks=False)
+                    count, size = count + 1, size + found.st_blocks * _BLOCK
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(Path(entry.path))
+                    if most is not None and count > most:
+                        return count, size
+        except OSError:  # removed meanwhile, or made unreadable: then its owner cannot be scored for it either
+            continue
+    return count, size
+
+
+@contextmanager
+def _workspace() -> Iterator[tuple[Path, Path, Path, Path]]:
+    """Make the directories of one run, in one that only this user can enter."""
+    with tempfile.TemporaryDirectory(prefix="gauntlet-batch-", ignore_cleanup_errors=True) as made:
+        places = tuple(Path(made) / name for name in ("code", "input", "output", "socket"))
+        for place in places:
+            place.mkdir()
+            place.chmod(0o755)
+        places[2].chmod(0o777)
+        yield places[0], places[1], places[2], places[3]
+
+
+def _let_everybody_write(directory: Path) -> None:
+    for path in (directory, *directory.rglob("*")):
+        if not path.is_symlink():
+            path.chmod(path.stat().st_mode | (0o777 if path.is_dir() else 0o666))
