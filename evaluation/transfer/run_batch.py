@@ -70,11 +70,8 @@ def run_batch(
     of the path of the output directory. A failure of the host raises `Fault`, and a stopped match `StoppedError`.
     """
     with _workspace() as (code, inputs, written, socket_directory):
-        ignored = shutil.ignore_patterns(*IGNORED_NAMES)
-        shutil.copytree(player.source, code, symlinks=True, dirs_exist_ok=True, ignore=ignored)
-        _let_everybody_write(code)
-        for name, content in files.items():
-            (inputs / name).write_bytes(content)
+        _copy_code(player.source, code)
+        _write_files(files, inputs)
         folders = (
             Folder(code, CODE, writable=True, working=True),
             Folder(inputs, INPUT_IMAGES),
@@ -93,10 +90,10 @@ def run_batch(
         allowance = _Allowance(
             (code, written), code_files + len(files) + _FREE_FILES, code_bytes + stage.resources.scratch_bytes
         )
-        began = time.monotonic()
         run = stage.sandbox.start(
             program, socket_directory=socket_directory, resources=stage.resources, folders=folders
         )
+        began = time.monotonic()  # what the host needs for a start is not the submission's time
         try:
             cut = _wait(run, began + seconds * stage.calibration, allowance, stage.stop)
             elapsed = time.monotonic() - began
@@ -179,7 +176,15 @@ def _workspace() -> Iterator[tuple[Path, Path, Path, Path]]:
         yield places[0], places[1], places[2], places[3]
 
 
-def _let_everybody_write(directory: Path) -> None:
-    for path in (directory, *directory.rglob("*")):
+def _copy_code(source: Path, code: Path) -> None:
+    shutil.copytree(source, code, symlinks=True, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*IGNORED_NAMES))
+    for path in (code, *code.rglob("*")):
         if not path.is_symlink():
             path.chmod(path.stat().st_mode | (0o777 if path.is_dir() else 0o666))
+
+
+def _write_files(files: Mapping[str, bytes], inputs: Path) -> None:
+    for name, content in files.items():
+        path = inputs / name
+        path.write_bytes(content)
+        path.chmod(0o644)  # whatever the umask: a container runs as another user
