@@ -33,8 +33,7 @@ from evaluation.sandbox.log_tail import LogTail
 from evaluation.sandbox.player_environment import player_environment
 from evaluation.sandbox.process_guards import examine_process
 from evaluation.sandbox.process_register import MARK, Entry, sweep_register
-from evaluation.sandbox.sdk_tree import sdk_digest, write_sdk_tree
-from evaluation.sandbox.state_directory import state_directory
+from evaluation.sandbox.sdk_tree import kept_sdk_tree
 
 _PYTHON_NAMES = ("python", "python3")
 _LAUNCHER = Path(__file__).with_name("launch.py")
@@ -69,7 +68,7 @@ class ProcessSandbox(Sandbox):
         if program.directory is None:
             raise Fault(f"{program.name} was built as an image; the process sandbox runs directories")
         directory = next((folder.source for folder in folders if folder.working), program.directory)
-        sdk = _sdk_tree()
+        sdk = kept_sdk_tree()
         mark = uuid.uuid4().hex
         scratch = Path(tempfile.mkdtemp(prefix="gauntlet-scratch-"))
         socket = bubblewrap.SOCKET_DIRECTORY if self.bubblewrapped else str(socket_directory)
@@ -283,19 +282,6 @@ def _starter() -> ThreadPoolExecutor:
         if os.getpid() not in _starters:
             _starters[os.getpid()] = ThreadPoolExecutor(max_workers=1, thread_name_prefix="player starter")
         return _starters[os.getpid()]
-
-
-def _sdk_tree() -> Path:
-    """Return the directory with this version of the SDK; write it once."""
-    directory = state_directory("sdk") / sdk_digest()[:16]
-    if not directory.exists():
-        fresh = Path(tempfile.mkdtemp(dir=directory.parent))
-        write_sdk_tree(fresh)
-        try:
-            fresh.rename(directory)
-        except OSError:  # another process was first
-            shutil.rmtree(fresh)
-    return directory
 
 
 def _children(pid: int) -> list[int]:

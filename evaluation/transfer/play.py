@@ -20,6 +20,7 @@ from evaluation.transfer.player import TransferPlayer
 from evaluation.transfer.result import TransferResult
 from evaluation.transfer.run_batch import Stage
 from evaluation.transfer.store import BatchStore
+from evaluation.transfer.workspace import sweep_workspaces
 
 Task = TypeVar("Task")
 Done = TypeVar("Done")
@@ -57,6 +58,7 @@ def play(
 
     A failure of a submission is part of the result; a failure of the host raises `Fault`, after all runs were ended.
     """
+    sweep_workspaces()
     stop = threading.Event()
     stage = Stage(sandbox, resources, calibration, stop)
     phases = Phases(match.rules, stage, BatchStore(directory), match.seed, on_log)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evaluation.builder.source_tree import IGNORED_NAMES
@@ -19,6 +18,7 @@ from evaluation.domain.transfer_results import BatchReason, BatchRun
 from evaluation.sandbox.base import Ending, Folder, Resources, Run, Sandbox
 from evaluation.sandbox.host_evidence import require_working_host
 from evaluation.transfer.player import TransferPlayer
+from evaluation.transfer.workspace import workspace
 
 CODE, INPUT_IMAGES, OUTPUT_IMAGES, OUTPUT_DATA = "/code", "/input_images", "/output_images", "/output_data"
 """Where submissions of 2017 see their files."""
@@ -26,6 +26,7 @@ CODE, INPUT_IMAGES, OUTPUT_IMAGES, OUTPUT_DATA = "/code", "/input_images", "/out
 RESULT_FILE = "result.csv"
 
 _POLL_SECONDS = 0.02
+_CLEANING_SECONDS = 60.0
 _BLOCK = 512  # bytes, the unit of st_blocks on every system
 _MEASURE_SECONDS = 0.5
 _FREE_FILES = 1000
@@ -69,7 +70,7 @@ def run_batch(
     The directory lives until the block ends. `arguments` follow the input directory on the command line; they are made
     of the path of the output directory. A failure of the host raises `Fault`, and a stopped match `StoppedError`.
     """
-    with _workspace() as (code, inputs, written, socket_directory):
+    with workspace() as (code, inputs, written, socket_directory):
         _copy_code(player.source, code)
         _write_files(files, inputs)
         folders = (
@@ -86,23 +87,43 @@ def run_batch(
             image=player.image,
             gpu=player.gpu,
         )
-        code_files, code_bytes = _measure((code,))
-        allowance = _Allowance(
-            (code, written), code_files + len(files) + _FREE_FILES, code_bytes + stage.resources.scratch_bytes
-        )
-        run = stage.sandbox.start(
-            program, socket_directory=socket_directory, resources=stage.resources, folders=folders
-        )
-        began = time.monotonic()  # what the host needs for a start is not the submission's time
         try:
-            cut = _wait(run, began + seconds * stage.calibration, allowance, stage.stop)
-            elapsed = time.monotonic() - began
+            yield written, _run(stage, program, socket_directory, folders, len(files), seconds)
         finally:
-            ending = run.end()
-        reason, detail = _reason(cut, ending)
-        if reason in (BatchReason.CRASHED, BatchReason.OUT_OF_MEMORY):
-            require_working_host(stage.sandbox, program, stage.resources, ending)
-        yield written, Finished(BatchRun(elapsed / stage.calibration, reason, detail), ending.log)
+            _own(stage, program, socket_directory, folders)
+
+
+def _run(
+    stage: Stage, program: Program, socket_directory: Path, folders: Sequence[Folder], images: int, seconds: float
+) -> Finished:
+    """Run `program` until it ends or reaches a limit."""
+    writable = [folder.source for folder in folders if folder.writable]
+    files, size = _measure(writable)
+    allowance = _Allowance(tuple(writable), files + images + _FREE_FILES, size + stage.resources.scratch_bytes)
+    run = stage.sandbox.start(program, socket_directory=socket_directory, resources=stage.resources, folders=folders)
+    began = time.monotonic()  # what the host needs for a start is not the submission's time
+    try:
+        cut = _wait(run, began + seconds * stage.calibration, allowance, stage.stop)
+        elapsed = time.monotonic() - began
+    finally:
+        ending = run.end()
+    reason, detail = _reason(cut, ending)
+    if reason in (BatchReason.CRASHED, BatchReason.OUT_OF_MEMORY):
+        require_working_host(stage.sandbox, program, stage.resources, ending)
+    return Finished(BatchRun(elapsed / stage.calibration, reason, detail), ending.log)
+
+
+def _own(stage: Stage, program: Program, socket_directory: Path, folders: Sequence[Folder]) -> None:
+    """Make what the user of a container wrote removable, which only that user may unless this one is root."""
+    if program.image is None or os.geteuid() == 0:
+        return
+    places = [stage.sandbox.place(folder) for folder in folders if folder.writable]
+    cleaner = replace(program, command=("chmod", "-R", "a+rwX", *places), gpu=False)
+    run = stage.sandbox.start(cleaner, socket_directory=socket_directory, resources=stage.resources, folders=folders)
+    deadline = time.monotonic() + _CLEANING_SECONDS
+    while not run.ended() and time.monotonic() < deadline:
+        time.sleep(_POLL_SECONDS)
+    run.end()
 
 
 def _wait(run: Run, deadline: float, allowance: _Allowance, stop: threading.Event) -> BatchReason | None:
@@ -162,18 +183,6 @@ def _measure(directories: Sequence[Path], most: int | None = None) -> tuple[int,
         except OSError:  # removed meanwhile, or made unreadable: then its owner cannot be scored for it either
             continue
     return count, size
-
-
-@contextmanager
-def _workspace() -> Iterator[tuple[Path, Path, Path, Path]]:
-    """Make the directories of one run, in one that only this user can enter."""
-    with tempfile.TemporaryDirectory(prefix="gauntlet-batch-", ignore_cleanup_errors=True) as made:
-        places = tuple(Path(made) / name for name in ("code", "input", "output", "socket"))
-        for place in places:
-            place.mkdir()
-            place.chmod(0o755)
-        places[2].chmod(0o777)
-        yield places[0], places[1], places[2], places[3]
 
 
 def _copy_code(source: Path, code: Path) -> None:
