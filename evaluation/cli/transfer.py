@@ -68,14 +68,14 @@ def add_format(command: argparse.ArgumentParser) -> None:
 
 def play_one(given: argparse.Namespace) -> int:
     """Run `gauntlet play` in the transfer format: `given.attack` against the defence `given.model`."""
-    attack, defence = _build([given.attack, given.model], given)
+    attack, defence = players = _build([given.attack, given.model], given)
     for player, attacks in ((attack, True), (defence, False)):
         if player.track.is_attack != attacks:
             raise ManifestRefusal(
                 f"{player.name} is a submission to the {player.track} track",
                 fix="name an attack with --attack and a defence with --defence",
             )
-    return _run([attack, defence], given, workers=1)
+    return _run(players, given, workers=1)
 
 
 def play_all_of(given: argparse.Namespace) -> int:
@@ -83,7 +83,8 @@ def play_all_of(given: argparse.Namespace) -> int:
     if given.out is None:
         raise Refusal("the transfer format stores its batches", fix="name a directory with --out")
     players = _build(given.players, given)
-    _require_sides(players)
+    if len({player.track.is_attack for player in players}) < 2:
+        raise Refusal("a match needs an attack and a defence", fix="name at least one repository of each side")
     return _run(players, given, workers=given.workers)
 
 
@@ -98,6 +99,7 @@ def _run(players: Sequence[TransferPlayer], given: argparse.Namespace, *, worker
     """Play `players`, write the results to `given.out`, and print the leaderboards."""
     if given.report:
         raise Refusal("there is no report of the transfer format", fix="leave out --report; result.json has all of it")
+    _require_distinct(players)
     dataset, samples = _samples(given)
     match = Match(
         rules=_rules(given, dataset),
@@ -117,9 +119,7 @@ def _run(players: Sequence[TransferPlayer], given: argparse.Namespace, *, worker
     return 0
 
 
-def _require_sides(players: Sequence[TransferPlayer]) -> None:
-    if len({player.track.is_attack for player in players}) < 2:
-        raise Refusal("a match needs an attack and a defence", fix="name at least one repository of each side")
+def _require_distinct(players: Sequence[TransferPlayer]) -> None:
     names = [player.name for player in players]
     for name in names:
         if names.count(name) > 1:

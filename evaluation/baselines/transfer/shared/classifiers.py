@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 DIGITS = 64  # pixels of a side
 INPUT_SIDES = {0: 224, 1: 240, 2: 260}
 """The input of EfficientNet-Lite0, 1 and 2, in pixels of a side."""
-CHUNK = 10
+CHUNK = 5
 """Images at a time, so that a batch fits into little memory."""
 
 
