@@ -13,6 +13,9 @@ from evaluation.domain.errors import Fault
 from evaluation.domain.samples import Sample
 from evaluation.domain.transfer_results import BatchReason, ImageNote, PairCounts
 from evaluation.domain.transfer_rules import TransferRules
+from evaluation.sandbox.base import Resources
+from evaluation.sandbox.process import ProcessSandbox
+from evaluation.transfer.play import Match, play
 from evaluation.transfer.player import TransferPlayer
 from evaluation.transfer.result import TransferResult
 
@@ -157,3 +160,32 @@ def test_a_bad_defence_harms_only_itself(
     bad, good = result.pairs()
     assert bad.labelled == labelled
     assert good == PairCounts("any", "good", False, 5, 5, 5, 1)
+
+
+def test_an_interruption_ends_every_run(
+    sandbox: ProcessSandbox, submission: Make, samples: list[Sample], rules: TransferRules, tmp_path: Path
+) -> None:
+    def interrupt(batch: object) -> None:
+        raise KeyboardInterrupt
+
+    attacks = [submission(NOOP, name="quick"), submission("sleep 86397", name="slow")]
+    match = Match(rules, attacks, [], samples[:3], seed=0, workers=2)
+    with pytest.raises(KeyboardInterrupt):
+        play(
+            match,
+            sandbox=sandbox,
+            directory=tmp_path / "out",
+            resources=Resources(),
+            on_batch=interrupt,
+            on_log=lambda player, log: None,
+        )
+    assert sandbox.sweep() == 0
+    assert not any(map(runs_long, Path("/proc").glob("[0-9]*/cmdline")))
+
+
+def runs_long(process: Path) -> bool:
+    """Return True if a process is the one of the slow attack."""
+    try:
+        return process.read_bytes() == b"sleep\x0086397\x00"
+    except OSError:  # it ended meanwhile
+        return False
