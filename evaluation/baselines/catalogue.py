@@ -1,24 +1,17 @@
-"""Catalogue of the bundled submissions, and the assembly of their repositories."""
+"""Catalogue of the bundled submissions of the query format."""
 
 from __future__ import annotations
 
-import fcntl
-import shutil
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from evaluation.builder.source_tree import TreeEntry, tree_entries
-from evaluation.builder.tree_digest import digest_of_files, tree_digest
-from evaluation.domain.errors import BuildRefusal, Fault, Refusal
+from evaluation.baselines.bundled import FOLDER, BundledRepository
+from evaluation.domain.errors import Fault, Refusal
 from evaluation.domain.players import Track
-from evaluation.sandbox.state_directory import state_directory
 
-FOLDER = Path(__file__).resolve().parent
-
-LICENCE = {"LICENSE": "shared/LICENSE"}
 _NETWORK = {"network.py": "shared/network.py"}
 _PLAIN_SURROGATE = {"surrogate-plain.safetensors": "plain-resnet/weights.safetensors"}
 _ROBUST_SURROGATE = {"surrogate-robust.safetensors": "adversarial-logit-pairing/weights.safetensors"}
@@ -42,50 +35,18 @@ Every submission contains `LICENCE` besides.
 
 
 @dataclass(frozen=True)
-class Baseline:
-    """One bundled submission."""
+class Baseline(BundledRepository):
+    """One bundled submission of the query format."""
 
-    name: str
     track: Track
 
     @property
     def source(self) -> Path:
-        """The folder of the files that are its own."""
         return FOLDER / self.name
 
     @property
-    def digest(self) -> str:
-        """The digest of its repository's tree (see `tree_digest`)."""
-        return digest_of_files({TreeEntry(path): content for path, content in self._files().items()})
-
-    def assemble(self, into: Path) -> None:
-        """Write its repository into the directory `into`, created if necessary."""
-        for path, content in self._files().items():
-            (into / path).parent.mkdir(parents=True, exist_ok=True)
-            # the bytes alone: an installation may be read-only, its copy is not
-            shutil.copyfile(content, into / path)
-
-    def repository(self) -> Path:
-        """Return its repository on this host, assembled by the first process of this user that needs it.
-
-        Each version has its own directory, named after the submission. It is written again if anything in it changed.
-        """
-        digest = self.digest
-        versions = state_directory("baselines")
-        target = versions / digest.removeprefix("sha256:")[:16] / self.name
-        if not _contains(target, digest):
-            with (versions / "lock").open("w") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                if not _contains(target, digest):  # no other process wrote it meanwhile
-                    shutil.rmtree(target, ignore_errors=True)
-                    self.assemble(target)
-        return target
-
-    def _files(self) -> dict[PurePosixPath, Path]:
-        """Return the place of each file's content by its path in the repository. None of the files is a program."""
-        parts = {**LICENCE, **SHARED_PARTS.get(self.name, {})}
-        shared = {PurePosixPath(path): FOLDER / part for path, part in parts.items()}
-        return shared | {entry.path: self.source / entry.path for entry in tree_entries(self.source)}
+    def parts(self) -> Mapping[str, str]:
+        return SHARED_PARTS.get(self.name, {})
 
 
 @cache
@@ -114,13 +75,6 @@ def is_bundled(directory: Path | None) -> bool:
         for baseline in baselines()
         if baseline.name == directory.name
     )
-
-
-def _contains(directory: Path, digest: str) -> bool:
-    try:
-        return tree_digest(directory) == digest
-    except (BuildRefusal, OSError):  # missing, or being written by another process
-        return False
 
 
 def _track(manifest: Path) -> Track:

@@ -73,6 +73,21 @@ class DockerBuilder(Builder):
         entries = tree_entries(source)
         manifest = read_manifest(source)
         require_script(manifest.run, [str(entry.path) for entry in entries])
+        digest, image = self.build_image(source, on_log=on_log)
+        return Player(
+            name=manifest.title,
+            track=manifest.track,
+            command=manifest.run,
+            digest=digest,
+            image=image,
+            gpu=manifest.gpu,
+        )
+
+    def build_image(self, source: Path, *, on_log: LogLine) -> tuple[str, str]:
+        """Return the digest of the recipe of `source`, and the identity of its image, whatever its manifest says.
+
+        Raise `BuildRefusal` or `Fault`.
+        """
         base = self._base_image()
         recipe = make_recipe(source.resolve(), self._settings, base_id=base["Id"], sdk_digest=sdk_digest())
         image = self._present(recipe.digest)
@@ -80,14 +95,7 @@ class DockerBuilder(Builder):
             image = self._make(recipe, base, on_log)
         else:
             on_log("the image is already built")
-        return Player(
-            name=manifest.title,
-            track=manifest.track,
-            command=manifest.run,
-            digest=recipe.digest,
-            image=image,
-            gpu=manifest.gpu,
-        )
+        return recipe.digest, image
 
     def check_host(self) -> None:
         self._builder_image(self._base_image())

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from evaluation.baselines.catalogue import baselines
+from evaluation.baselines.transfer_catalogue import transfer_baselines
 from evaluation.cli.output import print_json, print_table
 
 
@@ -17,6 +18,7 @@ def add_parser(subcommands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     rows = [(baseline.name, str(baseline.track), str(baseline.repository())) for baseline in baselines()]
+    rows += [(baseline.name, str(baseline.track), str(baseline.repository())) for baseline in transfer_baselines()]
     if given.json:
         print_json([{"name": name, "track": track, "path": path} for name, track, path in rows])
     else:

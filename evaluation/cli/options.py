@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evaluation.baselines.catalogue import baselines
+from evaluation.baselines.transfer_catalogue import transfer_baselines
 from evaluation.builder.choose_builder import choose_builder
 from evaluation.cli.output import say
 from evaluation.datasets.base import Dataset, with_targets
@@ -43,7 +44,7 @@ def positive(text: str) -> int:
 def submission(text: str) -> Path:
     """Parse the directory of a submission or, if there is none, the name of a bundled one, for argparse."""
     path = Path(text)
-    for baseline in baselines():
+    for baseline in (*baselines(), *transfer_baselines()):
         # a folder of the catalogue has only a part of the files
         if path.resolve() == baseline.source or (text == baseline.name and not path.is_dir()):
             return baseline.repository()
@@ -119,7 +120,7 @@ class Chosen:
 def chosen_samples(given: argparse.Namespace) -> Chosen:
     """Return the samples, with target classes, and the rules of the options. Raise `DatasetRefusal`."""
     dataset = load_dataset(given.dataset)
-    split = given.split or _default_split(dataset, given.default_split)
+    split = given.split or default_split(dataset, given.default_split)
     if given.samples is not None:
         found = dataset.samples(split, min(given.samples, MOST_SAMPLES + 1))
     else:
@@ -130,7 +131,8 @@ def chosen_samples(given: argparse.Namespace) -> Chosen:
     return Chosen(rules, with_targets(found, dataset.classes, TARGET_SEED), dataset, split)
 
 
-def _default_split(dataset: Dataset, usual: str) -> str:
+def default_split(dataset: Dataset, usual: str) -> str:
+    """Return the split `usual`, or the only one. Raise `DatasetRefusal` if that leaves a choice."""
     if usual in dataset.splits:
         return usual
     if len(dataset.splits) == 1:

@@ -18,7 +18,8 @@ from evaluation.cli.options import (
 )
 from evaluation.cli.output import print_error, print_json, print_table, progress_bar, say
 from evaluation.cli.report import add_report, context_of, require_writable, write_report
-from evaluation.domain.errors import ManifestRefusal
+from evaluation.cli.transfer import TRANSFER, add_format, play_one
+from evaluation.domain.errors import ManifestRefusal, Refusal
 from evaluation.domain.players import Player, Side, Track
 from evaluation.domain.results import MatchResult, Outcome
 from evaluation.referee.time_limits import calibrate
@@ -32,10 +33,10 @@ SHOWN_CHARACTERS = 2000
 
 def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser("play", help="play one attack against one model")
-    for side in ("model", "attack"):
+    for side, other in (("model", ["--defence"]), ("attack", [])):
         text = f"the {side}'s repository, or the name of a bundled one"
-        command.add_argument(f"--{side}", type=submission, required=True, metavar="DIR", help=text)
-    command.add_argument("--track", choices=("untargeted", "targeted"), required=True)
+        command.add_argument(f"--{side}", *other, type=submission, required=True, metavar="DIR", help=text)
+    command.add_argument("--track", choices=("untargeted", "targeted"), help="required in the query format")
     add_samples(command, split="validation", samples=None, queries=1000)
     command.add_argument(
         "--pieces",
@@ -48,10 +49,15 @@ def add_parser(subcommands: Any) -> None:
     command.add_argument("--out", type=Path, required=True, metavar="DIR", help="directory of the results")
     add_report(command)
     command.add_argument("--json", action="store_true", help="print result.json on standard output")
+    add_format(command)
     command.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:
+    if given.format == TRANSFER:
+        return play_one(given)
+    if given.track is None:
+        raise Refusal("the track is not named", fix="add --track untargeted or --track targeted")
     chosen = chosen_samples(given)
     require_writable(given.report)
     out = results_directory(given.out)

@@ -21,6 +21,7 @@ from evaluation.cli.options import (
 )
 from evaluation.cli.output import print_error, print_json, progress_bar
 from evaluation.cli.report import add_report, context_of, require_writable, write_report
+from evaluation.cli.transfer import TRANSFER, add_format, play_all_of
 from evaluation.domain.errors import Refusal
 from evaluation.domain.players import Player, Track
 from evaluation.domain.results import MatchResult
@@ -43,10 +44,13 @@ def add_parser(subcommands: Any) -> None:
     command.add_argument("--out", type=Path, metavar="DIR", help="write the results of each match to DIR")
     add_report(command)
     command.add_argument("--json", action="store_true", help="print the leaderboards as JSON")
+    add_format(command)
     command.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:
+    if given.format == TRANSFER:
+        return play_all_of(given)
     require_writable(given.report)
     players, chosen = build_players(given.players, given.sandbox), chosen_samples(given)
     results = play_tournament(players, chosen, given)

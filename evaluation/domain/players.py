@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
@@ -28,17 +28,23 @@ class Side(StrEnum):
 
 
 @dataclass(frozen=True)
-class Player:
-    """A built submission: the result of a builder, started by a sandbox.
+class Program:
+    """What a sandbox starts: the result of a builder.
 
     Exactly one of `image` (the id of a Docker image) and `directory` (a checkout for the current interpreter) is set.
-    `digest` identifies the content: equal digests are the same player.
+    `digest` identifies the content: equal digests are the same program.
     """
 
     name: str
-    track: Track
     command: tuple[str, ...]
     digest: str
     directory: Path | None = None
     image: str | None = None
     gpu: bool = False
+
+
+@dataclass(frozen=True)
+class Player(Program):
+    """A built submission of the query format: a program that speaks with the referee."""
+
+    track: Track = field(kw_only=True)

@@ -10,16 +10,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from evaluation.domain.errors import Fault, HostFault
+from evaluation.domain.errors import Fault
 from evaluation.domain.players import Player
 from evaluation.domain.results import Reason
 from evaluation.protocol.handshake import Listener
 from evaluation.referee.player_connection import PlayerConnection, PlayerExit
 from evaluation.runner.line_splitter import LineSplitter
 from evaluation.sandbox.base import SOCKET_NAME, Ending, Resources, Run, Sandbox
-
-UNCERTAIN_STARTS = 3
-"""Number of control players that must answer if the sandbox cannot tell whether it started the player."""
+from evaluation.sandbox.host_evidence import require_working_host
 
 
 class SandboxedPlayer(PlayerConnection):
@@ -73,7 +71,7 @@ class SandboxedPlayer(PlayerConnection):
             player_exit = _player_exit(ending)
             failed = player_exit.reason is not None or not self._connected
             if failed and not self._given_up.is_set():
-                self._check_host(ending)
+                require_working_host(self._sandbox, self._player, self._resources, ending)
             return player_exit
         finally:
             if self._directory is not None:
@@ -91,15 +89,6 @@ class SandboxedPlayer(PlayerConnection):
         connection = SandboxedPlayer(self._sandbox, self._player, self._resources, self._on_log)
         connection.logs = self.logs
         return connection
-
-    def _check_host(self, ending: Ending) -> None:
-        """Raise `Fault` if this host, not the player, may be the cause of a failed run."""
-        if ending.host_failure:
-            raise HostFault(f"this host failed while it ran {self._player.name}: {ending.host_failure}")
-        if ending.memory_shortage:
-            raise Fault(f"this host had too little memory for {self._player.name}: {ending.memory_shortage}")
-        starts = 1 if ending.start_confirmed else UNCERTAIN_STARTS
-        self._sandbox.prove(self._resources, gpu=self._player.gpu, starts=starts)
 
     def _wait(self, run: Run, patience: float) -> None:
         deadline = time.monotonic() + patience

@@ -1,18 +1,18 @@
 """Port of the sandboxes, which start, watch and end the code of players.
 
-A sandbox starts a player that sees one directory of the site: the one with its socket. Sandboxes do not know
-the protocol; the runner listens on the socket, and the sandbox only makes it reachable.
+A sandbox starts a program that sees of the site the directory with its socket, and the folders that it is given.
+Sandboxes know neither the protocol nor the files: the runner listens on the socket or reads the folders.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from evaluation.domain.players import Player
+from evaluation.domain.players import Program
 
 SOCKET_NAME = "referee.sock"
 """The file in the socket directory on which the referee listens."""
@@ -32,6 +32,20 @@ class Resources:
     log_bytes: int = 1 << 20
     gpu: str | None = None
     """The device of a player with `gpu = true`, e.g. "0"; None if the host has none."""
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A directory of the host that a program sees at `place`, an absolute path.
+
+    A writable one has no limit of its own: the runner watches its size. The program starts in the
+    `working` one; then the directory in which it was built is not shown.
+    """
+
+    source: Path
+    place: str
+    writable: bool = False
+    working: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,8 +107,17 @@ class Sandbox(ABC):
     for_untrusted_code: ClassVar[bool]
 
     @abstractmethod
-    def start(self, player: Player, *, socket_directory: Path, resources: Resources) -> Run:
-        """Start `player`. Raise `Fault` if the host fails, `HostRefusal` if a required guard is missing."""
+    def start(
+        self, program: Program, *, socket_directory: Path, resources: Resources, folders: Sequence[Folder] = ()
+    ) -> Run:
+        """Start `program`, which sees `folders`.
+
+        Raise `Fault` if the host fails, `HostRefusal` if a required guard is missing.
+        """
+
+    @abstractmethod
+    def place(self, folder: Folder) -> str:
+        """Return the path of `folder` for the program: its place, or its source where the sandbox moves nothing."""
 
     @abstractmethod
     def sweep(self) -> int:

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from evaluation.sandbox.base import Folder
 from evaluation.sandbox.player_root import DEVICES, mounts, system_links
 
 SOCKET_DIRECTORY = "/run/gauntlet"
@@ -37,6 +38,7 @@ def wrapped(
     visible: Iterable[Path],
     socket_directory: Path,
     scratch_bytes: int,
+    folders: Iterable[Folder] = (),
     hidden: Iterable[Path] = (),
     devices: bool = False,
     status: int | None = None,
@@ -44,8 +46,9 @@ def wrapped(
     """Return the command line that runs `command` in bubblewrap, in `directory`.
 
     Its root contains only the system's programs and libraries, the current interpreter, `directory` and `visible`,
-    without the paths in `hidden`. `devices` shows the GPUs of the host. bubblewrap writes its progress to the
-    descriptor `status`, which the command does not get: see `command_started`.
+    without the paths in `hidden`, and `folders` at their places. The command starts in the working folder, if there
+    is one: then `directory` is not visible. `devices` shows the GPUs of the host. bubblewrap writes its progress to
+    the descriptor `status`, which the command does not get: see `command_started`.
     """
     reports = [] if status is None else ["--json-status-fd", str(status)]
     arguments = ["bwrap", *reports, *_NAMESPACES, *system_links(), "--proc", "/proc", "--dev", "/dev"]
@@ -55,16 +58,21 @@ def wrapped(
         for device in sorted(path for name in DEVICES for path in Path("/dev").glob(name)):
             arguments += ["--dev-bind", str(device), str(device)]
     read_only = ["/dev", "/"]
-    for place, source in mounts([directory, *visible], hidden, devices=devices):
+    folders = tuple(folders)
+    working = next((folder.place for folder in folders if folder.working), None)
+    shown = [*visible] if working else [directory, *visible]
+    for place, source in mounts(shown, hidden, devices=devices):
         if source is not None:
             arguments += ["--ro-bind", str(source), str(place)]
         else:
             arguments += ["--tmpfs", str(place)]
             read_only.append(str(place))
     arguments += ["--ro-bind", str(socket_directory), SOCKET_DIRECTORY]
+    for folder in folders:
+        arguments += ["--bind" if folder.writable else "--ro-bind", str(folder.source), folder.place]
     for path in read_only:
         arguments += ["--remount-ro", path]
-    return [*arguments, "--chdir", os.path.realpath(directory), *command]
+    return [*arguments, "--chdir", working or os.path.realpath(directory), *command]
 
 
 def command_started(report: bytes) -> bool:

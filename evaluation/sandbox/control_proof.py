@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaluation.domain.errors import Fault
-from evaluation.domain.players import Player, Track
+from evaluation.domain.players import Program
 from evaluation.protocol.channel import ChannelError
 from evaluation.protocol.handshake import Listener
 from evaluation.sandbox.base import SOCKET_NAME, Resources, Run
@@ -47,7 +47,7 @@ class ControlProof:
             directory.chmod(0o755)  # a container runs as another user
             listener = Listener(directory / SOCKET_NAME)
             try:
-                run = start(self._player(directory), socket_directory=directory, resources=resources)
+                run = start(self._program(directory), socket_directory=directory, resources=resources)
                 try:
                     failure = _failure(listener, run)
                 finally:
@@ -60,10 +60,9 @@ class ControlProof:
             )
             raise Fault(f"{failure}: {detail}")
 
-    def _player(self, directory: Path) -> Player:
-        return Player(
+    def _program(self, directory: Path) -> Program:
+        return Program(
             name="control player",
-            track=Track.MODEL,
             command=("python3", "-c", _CONTROL.read_text(encoding="utf-8"), *self.modules),
             digest="control",
             directory=None if self.image else directory,

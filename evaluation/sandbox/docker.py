@@ -11,6 +11,7 @@ import contextlib
 import os
 import uuid
 import weakref
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,8 +20,8 @@ from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.types import DeviceRequest, LogConfig, Ulimit
 
 from evaluation.domain.errors import BuildRefusal, Fault, HostRefusal
-from evaluation.domain.players import Player
-from evaluation.sandbox.base import SOCKET_NAME, Guard, Resources, Sandbox
+from evaluation.domain.players import Program
+from evaluation.sandbox.base import SOCKET_NAME, Folder, Guard, Resources, Sandbox
 from evaluation.sandbox.control_proof import ControlProof
 from evaluation.sandbox.docker_guards import examine_docker
 from evaluation.sandbox.docker_run import DockerRun, as_fault
@@ -66,22 +67,27 @@ class DockerSandbox(Sandbox):
             self._guards = ProvedGuards(f"{self.client.info()['ID']} {runtime} {self.base_image}")
         self._left: set[str] = set()
 
-    def start(self, player: Player, *, socket_directory: Path, resources: Resources) -> DockerRun:
+    def start(
+        self, program: Program, *, socket_directory: Path, resources: Resources, folders: Sequence[Folder] = ()
+    ) -> DockerRun:
         self.require_guards()
         try:
-            return self._start(player, socket_directory=socket_directory, resources=resources)
+            return self._start(program, socket_directory=socket_directory, resources=resources, folders=folders)
         except _NotStartedError:  # the engine or the image is the cause: the image, if the base image starts
-            control = replace(player, image=self.base_image, command=("true",))
+            control = replace(program, image=self.base_image, command=("true",))
             for _ in range(_STARTS):
-                self._start(control, socket_directory=socket_directory, resources=resources).end()
+                self._start(control, socket_directory=socket_directory, resources=resources, folders=folders).end()
         try:
-            return self._start(player, socket_directory=socket_directory, resources=resources)
+            return self._start(program, socket_directory=socket_directory, resources=resources, folders=folders)
         except _NotStartedError as failure:
             raise BuildRefusal(
                 "the image does not start as a player: without network, with a private /tmp and its socket"
                 f" in {_SOCKET_DIRECTORY}",
                 fix="keep /tmp, /run, /dev, /proc and /sys as directories, as in the base image",
             ) from failure
+
+    def place(self, folder: Folder) -> str:
+        return folder.place
 
     def prove(self, resources: Resources, *, gpu: bool = False, starts: int = 1) -> None:
         try:
@@ -126,20 +132,22 @@ class DockerSandbox(Sandbox):
         """Raise `HostRefusal` with the names of missing guards. A proof is remembered for hours."""
         self._guards.require(self.self_test)
 
-    def _start(self, player: Player, *, socket_directory: Path, resources: Resources) -> DockerRun:
-        if player.image is None:
-            raise Fault(f"{player.name} was built as a directory; the docker sandbox runs images")
-        self._check_image(player.image)
+    def _start(
+        self, program: Program, *, socket_directory: Path, resources: Resources, folders: Sequence[Folder] = ()
+    ) -> DockerRun:
+        if program.image is None:
+            raise Fault(f"{program.name} was built as a directory; the docker sandbox runs images")
+        self._check_image(program.image)
         name = f"gauntlet-{uuid.uuid4().hex}"
-        options = _options(player, socket_directory, resources, self.runtime)
+        options = _options(program, socket_directory, resources, self.runtime, folders)
         memory = HostMemory(resources.memory_bytes)
         try:
-            with as_fault(f"starting {player.name}"):
-                container = self.client.containers.create(player.image, name=name, **options)
+            with as_fault(f"starting {program.name}"):
+                container = self.client.containers.create(program.image, name=name, **options)
                 try:
                     container.start()
                 except APIError as failure:
-                    raise _NotStartedError(f"starting {player.name}: the Docker engine says: {failure}") from failure
+                    raise _NotStartedError(f"starting {program.name}: the Docker engine says: {failure}") from failure
         except BaseException:  # also Ctrl-C, which may come between creation and answer
             self._left.add(name)
             with contextlib.suppress(DockerException, OSError):
@@ -163,22 +171,28 @@ class _NotStartedError(Fault):
     """The engine created a container but could not start it."""
 
 
-def _options(player: Player, socket_directory: Path, resources: Resources, runtime: str | None) -> dict[str, Any]:
+def _options(
+    program: Program, socket_directory: Path, resources: Resources, runtime: str | None, folders: Sequence[Folder]
+) -> dict[str, Any]:
     """Return the options of the container; most lines are a guard."""
-    gpu = resources.gpu if player.gpu else None
+    gpu = resources.gpu if program.gpu else None
     return {
         # replaces the entry point of the image, too
-        "entrypoint": list(player.command),
+        "entrypoint": list(program.command),
         "environment": player_environment(resources, socket=f"{_SOCKET_DIRECTORY}/{SOCKET_NAME}", home=_HOME),
         "labels": {
             RUNNER_LABEL: runner_label(),
-            _PLAYER_LABEL: player.digest,
+            _PLAYER_LABEL: program.digest,
             _SOCKET_LABEL: str(socket_directory),
         },
         "network_mode": "none",
         "hostname": "player",
         "read_only": True,
-        "volumes": {str(socket_directory.resolve()): {"bind": _SOCKET_DIRECTORY, "mode": "ro"}},
+        "volumes": {
+            str(folder.source.resolve()): {"bind": folder.place, "mode": "rw" if folder.writable else "ro"}
+            for folder in (Folder(socket_directory, _SOCKET_DIRECTORY), *folders)
+        },
+        "working_dir": next((folder.place for folder in folders if folder.working), None),
         "tmpfs": {_HOME: f"rw,nosuid,nodev,exec,mode=1777,size={resources.scratch_bytes}"},
         "shm_size": _SHARED_MEMORY_BYTES,
         "cap_drop": ["ALL"],

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from evaluation.domain.errors import Fault
-from evaluation.domain.players import Player, Track
+from evaluation.domain.players import Program
 from evaluation.sandbox.base import Ending, Guard, Resources, Run
 from evaluation.sandbox.state_directory import state_directory
 
@@ -27,7 +27,7 @@ TRIAL = Resources(cpus=0.5, memory_bytes=256 * _MIB, processes=32, scratch_bytes
 class StartPlayer(Protocol):
     """A function that starts a player without a check of the host's guards."""
 
-    def __call__(self, player: Player, *, socket_directory: Path, resources: Resources) -> Run: ...
+    def __call__(self, program: Program, /, *, socket_directory: Path, resources: Resources) -> Run: ...
 
 
 @dataclass(frozen=True)
@@ -44,15 +44,14 @@ class GuardTrials:
             directory = Path(made)
             directory.chmod(0o755)
             (directory / "referee.sock").touch()
-            player = Player(
+            program = Program(
                 name="probe",
-                track=Track.MODEL,
                 command=("python3", "-c", PROBE.read_text(encoding="utf-8"), *act),
                 digest="probe",
                 directory=None if self.image else directory,
                 image=self.image,
             )
-            run = self.start(player, socket_directory=directory, resources=TRIAL)
+            run = self.start(program, socket_directory=directory, resources=TRIAL)
             try:
                 yield run
             finally:

@@ -16,16 +16,16 @@ import sys
 import tempfile
 import threading
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
 from evaluation.domain.errors import Fault
-from evaluation.domain.players import Player
+from evaluation.domain.players import Program
 from evaluation.sandbox import bubblewrap
-from evaluation.sandbox.base import SOCKET_NAME, Ending, Guard, Resources, Run, Sandbox
+from evaluation.sandbox.base import SOCKET_NAME, Ending, Folder, Guard, Resources, Run, Sandbox
 from evaluation.sandbox.control_proof import ControlProof
 from evaluation.sandbox.host_memory import HostMemory
 from evaluation.sandbox.host_process import HostProcess
@@ -34,8 +34,7 @@ from evaluation.sandbox.player_environment import player_environment
 from evaluation.sandbox.process_guards import examine_process
 from evaluation.sandbox.process_register import MARK, Entry, sweep_register
 from evaluation.sandbox.processor_time import processor_seconds
-from evaluation.sandbox.sdk_tree import sdk_digest, write_sdk_tree
-from evaluation.sandbox.state_directory import state_directory
+from evaluation.sandbox.sdk_tree import kept_sdk_tree
 
 _PYTHON_NAMES = ("python", "python3")
 _LAUNCHER = Path(__file__).with_name("launch.py")
@@ -64,10 +63,13 @@ class ProcessSandbox(Sandbox):
         self.bubblewrapped = bubblewrap.bubblewrap_works() if bubblewrapped is None else bubblewrapped
         self._hidden = tuple(hidden)
 
-    def start(self, player: Player, *, socket_directory: Path, resources: Resources) -> ProcessRun:
-        if player.directory is None:
-            raise Fault(f"{player.name} was built as an image; the process sandbox runs directories")
-        sdk = _sdk_tree()
+    def start(
+        self, program: Program, *, socket_directory: Path, resources: Resources, folders: Sequence[Folder] = ()
+    ) -> ProcessRun:
+        if program.directory is None:
+            raise Fault(f"{program.name} was built as an image; the process sandbox runs directories")
+        directory = next((folder.source for folder in folders if folder.working), program.directory)
+        sdk = kept_sdk_tree()
         mark = uuid.uuid4().hex
         scratch = Path(tempfile.mkdtemp(prefix="gauntlet-scratch-"))
         socket = bubblewrap.SOCKET_DIRECTORY if self.bubblewrapped else str(socket_directory)
@@ -77,30 +79,32 @@ class ProcessSandbox(Sandbox):
                 socket=f"{socket}/{SOCKET_NAME}",
                 home=bubblewrap.HOME if self.bubblewrapped else str(scratch),
             ),
-            "PATH": os.environ.get("PATH", os.defpath),
+            # scripts that call `python` get the engine's interpreter, as a command does
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
             "PYTHONPATH": str(sdk),
             MARK: mark,
         }
         memory = HostMemory(resources.memory_bytes)
         report, status = os.pipe() if self.bubblewrapped else (None, None)
-        command = list(player.command)
+        command = list(program.command)
         if command[0] in _PYTHON_NAMES:
             command[0] = sys.executable
         if self.bubblewrapped:
             command = bubblewrap.wrapped(
                 command,
-                directory=player.directory,
+                directory=directory,
+                folders=folders,
                 visible=[sdk],
                 socket_directory=socket_directory,
                 scratch_bytes=resources.scratch_bytes,
                 hidden=self._hidden,
-                devices=player.gpu and resources.gpu is not None,
+                devices=program.gpu and resources.gpu is not None,
                 status=status,
             )
         limits = [str(os.getpid()), str(resources.memory_bytes), str(resources.scratch_bytes)]
         command = [sys.executable, "-I", "-S", str(_LAUNCHER), *limits, *command]
         try:
-            process, output = _start(command, environment, player.directory, status)
+            process, output = _start(command, environment, directory, status)
         except BaseException:
             shutil.rmtree(scratch, ignore_errors=True)
             if report is not None:
@@ -111,6 +115,9 @@ class ProcessSandbox(Sandbox):
                 os.close(status)
         log = LogTail(output, resources.log_bytes)
         return ProcessRun(process, log, mark, scratch, socket_directory, memory, report)
+
+    def place(self, folder: Folder) -> str:
+        return folder.place if self.bubblewrapped else str(folder.source)
 
     def prove(self, resources: Resources, *, gpu: bool = False, starts: int = 1) -> None:
         replace(_CONTROL, gpu=gpu).prove(self.start, resources, starts)
@@ -279,19 +286,6 @@ def _starter() -> ThreadPoolExecutor:
         if os.getpid() not in _starters:
             _starters[os.getpid()] = ThreadPoolExecutor(max_workers=1, thread_name_prefix="player starter")
         return _starters[os.getpid()]
-
-
-def _sdk_tree() -> Path:
-    """Return the directory with this version of the SDK; write it once."""
-    directory = state_directory("sdk") / sdk_digest()[:16]
-    if not directory.exists():
-        fresh = Path(tempfile.mkdtemp(dir=directory.parent))
-        write_sdk_tree(fresh)
-        try:
-            fresh.rename(directory)
-        except OSError:  # another process was first
-            shutil.rmtree(fresh)
-    return directory
 
 
 def _children(pid: int) -> list[int]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
+import tempfile
 from pathlib import Path
 
 import gauntlet
+from evaluation.sandbox.state_directory import state_directory
 
 _PACKAGE = Path(gauntlet.__file__).resolve().parent
 
@@ -22,6 +25,19 @@ def write_sdk_tree(target: Path) -> None:
         copy.chmod(0o644)
     for directory in [target, *(path for path in target.rglob("*") if path.is_dir())]:
         directory.chmod(0o755)
+
+
+def kept_sdk_tree() -> Path:
+    """Return the directory of this host with this version of the SDK; write it once."""
+    directory = state_directory("sdk") / sdk_digest()[:16]
+    if not directory.exists():
+        fresh = Path(tempfile.mkdtemp(dir=directory.parent))
+        write_sdk_tree(fresh)
+        try:
+            fresh.rename(directory)
+        except OSError:  # another process was first
+            shutil.rmtree(fresh)
+    return directory
 
 
 def sdk_digest() -> str:

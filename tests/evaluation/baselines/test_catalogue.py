@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from safetensors.numpy import load_file
 
-from evaluation.baselines.catalogue import FOLDER, LICENCE, SHARED_PARTS, Baseline, baselines, find_baseline
+from evaluation.baselines.bundled import FOLDER, LICENCE
+from evaluation.baselines.catalogue import SHARED_PARTS, Baseline, baselines, find_baseline
 from evaluation.builder.manifest import read_manifest
 from evaluation.builder.requirements import read_requirements
 from evaluation.builder.tree_digest import tree_digest

@@ -15,13 +15,17 @@ from evaluation.cli import demo
 from evaluation.domain.players import Track
 
 
-def test_baselines_lists_both_sides(gauntlet: Callable[..., Any]) -> None:
+def test_baselines_lists_every_track_of_both_formats(gauntlet: Callable[..., Any]) -> None:
     status, out, _ = gauntlet("baselines", "--json")
     rows = json.loads(out)
     assert status == 0
-    assert {row["track"] for row in rows} == {"model", "untargeted", "targeted"}
+    assert {row["track"] for row in rows} == {
+        *("model", "untargeted", "targeted"),
+        *("attack", "targeted_attack", "defence"),
+    }
     assert all(set(row) == {"name", "track", "path"} for row in rows)
-    assert all((Path(row["path"]) / "submission.toml").is_file() for row in rows)
+    manifests = {True: "submission.toml", False: "metadata.json"}
+    assert all((Path(row["path"]) / manifests[row["track"] in list(Track)]).is_file() for row in rows)
 
 
 @pytest.mark.parametrize("side", ["model", "attack"])

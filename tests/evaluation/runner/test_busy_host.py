@@ -64,7 +64,7 @@ def connect(tmp_path: Path, sandbox: Sandbox) -> Callable[..., SandboxedPlayer]:
         image = sandbox.base_image if isinstance(sandbox, DockerSandbox) else None
         directory = None if image else tmp_path
         command = ("python3", "-c", source)
-        player = Player("computing", Track.MODEL, command, "digest", directory=directory, image=image, gpu=gpu)
+        player = Player("computing", command, "digest", directory, image, gpu=gpu, track=Track.MODEL)
         return SandboxedPlayer(sandbox, player, Resources(memory_bytes=512 << 20))
 
     return build

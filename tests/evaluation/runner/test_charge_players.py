@@ -79,7 +79,7 @@ def make_player(tmp_path: Path) -> Callable[..., Player]:
         checkout.mkdir(exist_ok=True)
         image = sandbox.base_image if isinstance(sandbox, DockerSandbox) else None
         directory = None if image else checkout
-        return Player("some player", Track.MODEL, command, "digest", directory=directory, image=image)
+        return Player("some player", command, "digest", directory=directory, image=image, track=Track.MODEL)
 
     return make
 

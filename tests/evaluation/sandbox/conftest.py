@@ -38,7 +38,7 @@ def scripted(tmp_path: Path) -> Callable[[str], Player]:
         checkout = tmp_path / "checkout"
         checkout.mkdir(exist_ok=True)
         (checkout / "player.py").write_text(textwrap.dedent(source))
-        return Player("scripted", Track.MODEL, ("python", "player.py"), "digest", directory=checkout)
+        return Player("scripted", ("python", "player.py"), "digest", directory=checkout, track=Track.MODEL)
 
     return make
 

@@ -45,7 +45,7 @@ def digest() -> str:
 @pytest.fixture
 def connection(sandbox: DockerSandbox, digest: str) -> Callable[..., SandboxedPlayer]:
     def make(*command: str, image: str | None = None) -> SandboxedPlayer:
-        player = Player("some player", Track.MODEL, command, digest, image=image or sandbox.base_image)
+        player = Player("some player", command, digest, image=image or sandbox.base_image, track=Track.MODEL)
         return SandboxedPlayer(sandbox, player, RESOURCES)
 
     return make

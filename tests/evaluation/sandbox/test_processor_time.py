@@ -84,7 +84,7 @@ def test_a_container_is_read_with_all_its_processes(
 ) -> None:
     sandbox = DockerSandbox()
     command = ("python3", "-c", HELPERS.replace("sys.stdin.read()", "import time; time.sleep(60)"))
-    player = Player("computing", Track.MODEL, command, "digest", image=sandbox.base_image)
+    player = Player("computing", command, "digest", image=sandbox.base_image, track=Track.MODEL)
     run = sandbox.start(player, socket_directory=socket_directory, resources=Resources(memory_bytes=512 << 20))
     try:
         wait_until(lambda: (run.processor_seconds() or 0.0) >= 0.4)

@@ -96,7 +96,7 @@ def test_docker_starts_nothing_where_a_guard_is_missing(
 ) -> None:
     sandbox = DockerSandbox()
     monkeypatch.setattr(sandbox, "self_test", lambda: [HELD, BROKEN])
-    player = Player("any", Track.MODEL, ("true",), "digest", image=sandbox.base_image)
+    player = Player("any", ("true",), "digest", image=sandbox.base_image, track=Track.MODEL)
     with pytest.raises(HostRefusal, match="memory limit"):
         sandbox.start(player, socket_directory=socket_directory, resources=Resources())
     sandbox.client.close()

@@ -34,7 +34,7 @@ def digest() -> str:
 def scripted(docker_sandbox: DockerSandbox, digest: str) -> Callable[[str], Player]:
     def make(source: str) -> Player:
         command = ("python3", "-c", textwrap.dedent(source))
-        return Player("scripted", Track.MODEL, command, digest, image=docker_sandbox.base_image)
+        return Player("scripted", command, digest, image=docker_sandbox.base_image, track=Track.MODEL)
 
     return make
 
@@ -73,13 +73,13 @@ def test_it_works(
 
 
 def test_it_rejects_a_player_that_is_a_directory(docker_sandbox: DockerSandbox, socket_directory: Path) -> None:
-    player = Player("directory", Track.MODEL, ("true",), "digest", directory=socket_directory)
+    player = Player("directory", ("true",), "digest", directory=socket_directory, track=Track.MODEL)
     with pytest.raises(Fault, match="runs images"):
         docker_sandbox.start(player, socket_directory=socket_directory, resources=Resources())
 
 
 def test_it_rejects_an_image_that_the_engine_has_not(docker_sandbox: DockerSandbox, socket_directory: Path) -> None:
-    player = Player("missing", Track.MODEL, ("true",), "digest", image="gauntlet-no-such-image")
+    player = Player("missing", ("true",), "digest", image="gauntlet-no-such-image", track=Track.MODEL)
     with pytest.raises(Fault, match="has no image gauntlet-no-such-image"):
         docker_sandbox.start(player, socket_directory=socket_directory, resources=Resources())
 
@@ -88,7 +88,7 @@ def test_it_rejects_an_image_with_volumes(docker_sandbox: DockerSandbox, socket_
     recipe = io.BytesIO(f"FROM {docker_sandbox.base_image}\nVOLUME /endless\n".encode())
     image, _ = docker_sandbox.client.images.build(fileobj=recipe, rm=True)
     try:
-        player = Player("volumes", Track.MODEL, ("true",), "digest", image=image.id)
+        player = Player("volumes", ("true",), "digest", image=image.id, track=Track.MODEL)
         with pytest.raises(BuildRefusal, match="declares volumes"):
             docker_sandbox.start(player, socket_directory=socket_directory, resources=Resources())
     finally:
@@ -175,7 +175,7 @@ def runner_source(socket_directory: Path, digest: str) -> str:
         from evaluation.sandbox.docker import DockerSandbox
 
         sandbox = DockerSandbox()
-        player = Player("sleeper", Track.MODEL, ("sleep", "1000"), {digest!r}, image=sandbox.base_image)
+        player = Player("sleeper", ("sleep", "1000"), {digest!r}, image=sandbox.base_image, track=Track.MODEL)
         run = sandbox.start(player, socket_directory=Path({str(socket_directory)!r}), resources=Resources())
         try:
             print(run.container_id, flush=True)

@@ -54,7 +54,7 @@ def test_it_works(
 
 
 def test_it_rejects_a_player_that_is_an_image(sandbox: ProcessSandbox, socket_directory: Path) -> None:
-    player = Player("image", Track.MODEL, ("true",), "digest", image="gauntlet-base")
+    player = Player("image", ("true",), "digest", image="gauntlet-base", track=Track.MODEL)
     with pytest.raises(Fault, match="runs directories"):
         sandbox.start(player, socket_directory=socket_directory, resources=Resources())
 

@@ -32,7 +32,8 @@ def runner_source(socket_directory: Path, *, bubblewrapped: bool | None) -> str:
         from evaluation.sandbox.process import ProcessSandbox
 
         here = Path({str(socket_directory)!r})
-        player = Player("sleeper", Track.MODEL, ("sh", "-c", "sleep 1001 & setsid sleep 1002"), "d", directory=here)
+        command = ("sh", "-c", "sleep 1001 & setsid sleep 1002")
+        player = Player("sleeper", command, "d", directory=here, track=Track.MODEL)
         sandbox = ProcessSandbox(bubblewrapped={bubblewrapped})
         run = sandbox.start(player, socket_directory=here, resources=Resources())
         try:

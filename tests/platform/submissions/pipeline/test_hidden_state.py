@@ -56,7 +56,9 @@ def test_a_player_cannot_read_keys_samples_or_the_database(
         socket_directory.mkdir()
         (socket_directory / SOCKET_NAME).touch()
         asked = [*secrets, settings.ROOT / "manage.py", checkout / "main.py"]
-        player = Player("nosy", Track.MODEL, ("python", "main.py", *map(str, asked)), "digest", directory=checkout)
+        player = Player(
+            "nosy", ("python", "main.py", *map(str, asked)), "digest", directory=checkout, track=Track.MODEL
+        )
         run = opened().start(player, socket_directory=socket_directory, resources=sandboxes.resources())
         deadline = time.monotonic() + 30.0
         while not run.ended() and time.monotonic() < deadline:

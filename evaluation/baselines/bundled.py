@@ -1,0 +1,84 @@
+"""Repositories of bundled submissions, assembled from files of their own and files that several share."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from evaluation.builder.source_tree import TreeEntry, tree_entries
+from evaluation.builder.tree_digest import digest_of_files, tree_digest
+from evaluation.domain.errors import BuildRefusal
+from evaluation.sandbox.state_directory import state_directory
+
+FOLDER = Path(__file__).resolve().parent
+
+LICENCE = {"LICENSE": "shared/LICENSE"}
+
+_PROGRAM_SUFFIX = ".sh"
+_PROGRAM_MODE = 0o755
+
+
+@dataclass(frozen=True)
+class BundledRepository(ABC):
+    """The repository of one bundled submission."""
+
+    name: str
+
+    @property
+    @abstractmethod
+    def source(self) -> Path:
+        """The folder of the files that are its own."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> Mapping[str, str]:
+        """The files that it shares, besides the licence: name in its repository to path below `FOLDER`."""
+
+    @property
+    def digest(self) -> str:
+        """The digest of its repository's tree (see `tree_digest`)."""
+        return digest_of_files(self._files())
+
+    def assemble(self, into: Path) -> None:
+        """Write its repository into the directory `into`, created if necessary."""
+        for entry, content in self._files().items():
+            (into / entry.path).parent.mkdir(parents=True, exist_ok=True)
+            # the bytes alone: an installation may be read-only, its copy is not
+            shutil.copyfile(content, into / entry.path)
+            if entry.executable:
+                (into / entry.path).chmod(_PROGRAM_MODE)
+
+    def repository(self) -> Path:
+        """Return its repository on this host, assembled by the first process of this user that needs it.
+
+        Each version has its own directory, named after the submission. It is written again if anything in it changed.
+        """
+        digest = self.digest
+        versions = state_directory("baselines")
+        target = versions / digest.removeprefix("sha256:")[:16] / self.name
+        if not _contains(target, digest):
+            with (versions / "lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                if not _contains(target, digest):  # no other process wrote it meanwhile
+                    shutil.rmtree(target, ignore_errors=True)
+                    self.assemble(target)
+        return target
+
+    def _files(self) -> dict[TreeEntry, Path]:
+        """Return the place of each file's content by its entry in the repository; shell scripts are programs."""
+        shared = {PurePosixPath(path): FOLDER / part for path, part in {**LICENCE, **self.parts}.items()}
+        own = {entry.path: self.source / entry.path for entry in tree_entries(self.source)}
+        return {
+            TreeEntry(path, executable=path.suffix == _PROGRAM_SUFFIX): place for path, place in (shared | own).items()
+        }
+
+
+def _contains(directory: Path, digest: str) -> bool:
+    try:
+        return tree_digest(directory) == digest
+    except (BuildRefusal, OSError):  # missing, or being written by another process
+        return False

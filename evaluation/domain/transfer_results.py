@@ -1,0 +1,170 @@
+"""Results of the transfer format: batches of attacks and defences, and the counts that scores are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.domain.images import Images
+
+NO_LABEL = -1
+"""The label of an image that a defence did not label, or an attack did not make."""
+
+
+class BatchReason(StrEnum):
+    """Every reason for which a submission can fail on a batch, by the name in results, logs and pages.
+
+    What it wrote before it failed counts.
+    """
+
+    TOO_SLOW = "too_slow"
+    CRASHED = "crashed"
+    OUT_OF_MEMORY = "out_of_memory"
+    TOO_MUCH_OUTPUT = "too_much_output"
+    NO_RESULT = "no_result"
+    RESULT_TOO_LARGE = "result_too_large"
+    UNREADABLE_RESULT = "unreadable_result"
+
+    @property
+    def text(self) -> str:
+        """A sentence for people."""
+        return _BATCH_TEXTS[self]
+
+
+_BATCH_TEXTS = {
+    BatchReason.TOO_SLOW: "it reached its time limit for the batch and was stopped; what it had written counts",
+    BatchReason.CRASHED: "its process ended with an error; what it had written counts",
+    BatchReason.OUT_OF_MEMORY: "it used more memory than the limit and was stopped; what it had written counts",
+    BatchReason.TOO_MUCH_OUTPUT: "it wrote more files or bytes than the limit and was stopped; nothing of it counts",
+    BatchReason.NO_RESULT: "it wrote no result file",
+    BatchReason.RESULT_TOO_LARGE: "its result file is larger than the limit and was ignored",
+    BatchReason.UNREADABLE_RESULT: "its result file is not a CSV file in UTF-8 and was ignored",
+}
+
+
+class ImageNote(StrEnum):
+    """What was noticed about one image of an attack. The first two leave the image without a score."""
+
+    MISSING = "missing"
+    UNREADABLE = "unreadable"
+    RESIZED = "resized"
+    CONVERTED = "converted"
+    CLIPPED = "clipped"
+
+    @property
+    def text(self) -> str:
+        """A sentence for people."""
+        return _IMAGE_TEXTS[self]
+
+
+_IMAGE_TEXTS = {
+    ImageNote.MISSING: "no file of its name was written",
+    ImageNote.UNREADABLE: "its file is not a PNG or JPEG image of at most 4,096 x 4,096 pixels",
+    ImageNote.RESIZED: "it had another size and was resized bicubically",
+    ImageNote.CONVERTED: "it was not RGB of 8 bits and was converted",
+    ImageNote.CLIPPED: "it left the epsilon ball and was clipped to it",
+}
+
+
+class RowNote(StrEnum):
+    """What was noticed about rows of a defence's result file."""
+
+    SKIPPED = "skipped"
+    UNKNOWN_NAME = "unknown_name"
+    REPEATED = "repeated"
+    OUTSIDE_CLASSES = "outside_classes"
+
+    @property
+    def text(self) -> str:
+        """A sentence for people."""
+        return _ROW_TEXTS[self]
+
+
+_ROW_TEXTS = {
+    RowNote.SKIPPED: "the row is not a name and a whole number, and was skipped",
+    RowNote.UNKNOWN_NAME: "the row names no image of the batch, and was ignored",
+    RowNote.REPEATED: "the row repeats a name; the last one counts",
+    RowNote.OUTSIDE_CLASSES: "the label is no class of the competition, and counts as wrong",
+}
+
+
+@dataclass(frozen=True)
+class BatchRun:
+    """How a submission ran on one batch; `reason` is None if it ended by itself, without an error, in time."""
+
+    seconds: float
+    reason: BatchReason | None = None
+    detail: str = ""
+
+    def __str__(self) -> str:
+        tail = f" ({self.detail})" if self.detail else ""
+        return f"{self.reason}: {self.reason.text}{tail}" if self.reason else "done"
+
+
+@dataclass(frozen=True, eq=False)
+class AttackBatch:
+    """What an attack made of one batch, clipped to the ball: (n, h, w, 3), and which of them it made at all.
+
+    An image that was not made holds zeros. `hashes` are SHA-256 of the pixels, empty for images that were not made.
+    `notes` has the notes of each image.
+    """
+
+    attack: str
+    batch: int
+    epsilon: int
+    images: Images
+    made: NDArray[np.bool_]
+    hashes: tuple[str, ...]
+    notes: tuple[tuple[ImageNote, ...], ...]
+    run: BatchRun
+
+    def count(self, note: ImageNote) -> int:
+        """Return the number of images with this note."""
+        return sum(note in notes for notes in self.notes)
+
+
+@dataclass(frozen=True, eq=False)
+class DefenceBatch:
+    """The labels (0 to classes - 1) that a defence gave to one batch of one attack; `NO_LABEL` where it gave none.
+
+    A label outside the classes is `classes`, which is always wrong. `rows` counts what was noticed in its file.
+    """
+
+    defence: str
+    attack: str
+    batch: int
+    labels: NDArray[np.int16]
+    rows: dict[RowNote, int]
+    run: BatchRun
+
+
+@dataclass(frozen=True)
+class PairCounts:
+    """One attack against one defence over a sample set, as counts of images.
+
+    Of `images` samples the attack made `made`, of which the defence labelled `labelled`: `correct` with the true class
+    and `hits` with the target class of a targeted attack.
+    """
+
+    attack: str
+    defence: str
+    targeted: bool
+    images: int
+    made: int
+    labelled: int
+    correct: int
+    hits: int = 0
+
+    def __post_init__(self) -> None:
+        counts = (self.images, self.made, self.labelled, self.correct + self.hits)
+        if any(more < fewer for more, fewer in pairwise(counts)):
+            raise ValueError(f"counts do not fit: {self}")
+
+    @property
+    def fooled(self) -> int:
+        """The points of the attack: labels that are the target class, or in the untargeted track wrong."""
+        return self.hits if self.targeted else self.labelled - self.correct

@@ -1,0 +1,103 @@
+"""Reader of what an attack wrote: nothing is trusted, and what leaves the ball is clipped to it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+from PIL import Image as Picture
+
+from evaluation.domain.images import Image, Images
+from evaluation.domain.transfer_results import ImageNote
+
+_ENDINGS = (".png", ".jpg")
+"""The first one that exists counts."""
+
+_FORMATS = ("PNG", "JPEG")
+_PNG, _DEPTH = b"\x89PNG", 24  # the signature, and where the header has the bits of a channel
+_MOST_PIXELS = 4096 * 4096
+_MOST_BYTES = 64 << 20
+
+_UNREADABLE = (OSError, SyntaxError, ValueError, MemoryError, Picture.DecompressionBombError, Warning)
+"""Errors that Pillow raises for damaged files and other formats."""
+
+
+def read_file(directory: Path, name: str, most: int) -> bytes | None:
+    """Return the content of the plain file `name`, None if there is none; at most `most` + 1 bytes.
+
+    A symbolic link could name any file of this host, and a pipe would block: both count as no file.
+    """
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        number = os.open(directory / name, flags)
+    except OSError:
+        return None
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        return None
+    with os.fdopen(number, "rb") as file:
+        return file.read(most + 1)
+
+
+def read_adversarial(directory: Path, name: str, clean: Image, epsilon: int) -> tuple[Image | None, list[ImageNote]]:
+    """Return the image `name` in the ball of `epsilon` levels around `clean`, None without one, and what was noticed.
+
+    As in 2017 it is read as RGB, resized bicubically if it has another size, and clipped to the ball and to 0..255.
+    """
+    content = next(
+        (found for ending in _ENDINGS if (found := read_file(directory, name + ending, _MOST_BYTES)) is not None), None
+    )
+    if content is None:
+        return None, [ImageNote.MISSING]
+    notes: list[ImageNote] = []
+    try:
+        pixels = _decode(content, clean, notes)
+    except _UNREADABLE:
+        return None, [ImageNote.UNREADABLE]
+    wide = clean.astype(np.int16)
+    low, high = np.clip(wide - epsilon, 0, 255), np.clip(wide + epsilon, 0, 255)
+    clipped = np.clip(pixels, low, high).astype(np.uint8)
+    if not np.array_equal(clipped, pixels):
+        notes.append(ImageNote.CLIPPED)
+    return clipped, notes
+
+
+def pixel_hash(image: Image) -> str:
+    """Return the SHA-256 of the pixels."""
+    return hashlib.sha256(np.ascontiguousarray(image).data).hexdigest()
+
+
+def read_all(
+    directory: Path, names: Sequence[str], clean: Images, epsilon: int
+) -> tuple[list[Image | None], list[tuple[ImageNote, ...]]]:
+    """Read the images `names`, the first of `clean`, in their order."""
+    found = [read_adversarial(directory, name, image, epsilon) for name, image in zip(names, clean, strict=False)]
+    return [image for image, _ in found], [tuple(notes) for _, notes in found]
+
+
+def _decode(content: bytes, clean: Image, notes: list[ImageNote]) -> Image:
+    if len(content) > _MOST_BYTES:
+        raise ValueError("too many bytes")
+    with Picture.open(BytesIO(content), formats=_FORMATS) as picture:
+        if picture.width * picture.height > _MOST_PIXELS:
+            raise ValueError("too many pixels")
+        if picture.mode != "RGB" or _is_deep(content):
+            notes.append(ImageNote.CONVERTED)
+        picture.load()
+        picture.info.pop("transparency", None)  # of no use in RGB, and Pillow would warn
+        colours = picture.convert("RGB")
+    height, width = clean.shape[:2]
+    if colours.size != (width, height):
+        notes.append(ImageNote.RESIZED)
+        colours = colours.resize((width, height), Picture.Resampling.BICUBIC)
+    return np.asarray(colours)
+
+
+def _is_deep(content: bytes) -> bool:
+    """Return True for a PNG file with more than 8 bits in a channel, which Pillow reads as 8 bits."""
+    return content.startswith(_PNG) and content[_DEPTH : _DEPTH + 1] > b"\x08"

@@ -1,0 +1,25 @@
+"""Player of the transfer format: a built submission with its track and entry point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from evaluation.domain.transfer_rules import TransferTrack
+
+
+@dataclass(frozen=True)
+class TransferPlayer:
+    """A built submission of the transfer format.
+
+    `source` holds its files, of which every run gets a fresh copy; `entry_point` is the path of its script among them.
+    `image` is the Docker image in which they run, None for the process sandbox.
+    """
+
+    name: str
+    track: TransferTrack
+    entry_point: str
+    digest: str
+    source: Path
+    image: str | None = None
+    gpu: bool = False

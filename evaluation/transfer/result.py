@@ -1,0 +1,76 @@
+"""Result of a match of the transfer format: all batches of both phases, and the counts that scores are made of."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from evaluation.domain.transfer_results import NO_LABEL, AttackBatch, DefenceBatch, PairCounts
+from evaluation.domain.transfer_rules import TransferRules, TransferTrack
+from evaluation.transfer.batches import Batch
+from evaluation.transfer.player import TransferPlayer
+
+
+@dataclass(frozen=True, eq=False)
+class TransferResult:
+    """Every batch of every player. A batch of which an attack made nothing was given to no defence."""
+
+    rules: TransferRules
+    attacks: tuple[TransferPlayer, ...]
+    defences: tuple[TransferPlayer, ...]
+    batches: tuple[Batch, ...]
+    made: tuple[AttackBatch, ...]
+    labelled: tuple[DefenceBatch, ...]
+
+    @property
+    def epsilons(self) -> list[int]:
+        """The epsilons of its batches, ascending."""
+        return sorted({batch.epsilon for batch in self.batches})
+
+    def pairs(self, epsilon: int | None = None) -> list[PairCounts]:
+        """Return the counts of every attack against every defence, over all batches or over those of one epsilon."""
+        batches = [batch for batch in self.batches if epsilon in (None, batch.epsilon)]
+        made = {(part.attack, part.batch): part for part in self.made}
+        labelled = {(part.attack, part.defence, part.batch): part for part in self.labelled}
+        return [
+            _count(attack, defence, batches, made, labelled) for attack in self.attacks for defence in self.defences
+        ]
+
+    def seconds(self) -> dict[str, list[float]]:
+        """Return the seconds of each submission's batches."""
+        found: dict[str, list[float]] = defaultdict(list)
+        for part in self.made:
+            found[part.attack].append(part.run.seconds)
+        for labels in self.labelled:
+            found[labels.defence].append(labels.run.seconds)
+        return dict(found)
+
+
+def _count(
+    attack: TransferPlayer,
+    defence: TransferPlayer,
+    batches: list[Batch],
+    made: dict[tuple[str, int], AttackBatch],
+    labelled: dict[tuple[str, str, int], DefenceBatch],
+) -> PairCounts:
+    targeted = attack.track is TransferTrack.TARGETED_ATTACK
+    count = correct = hits = answers = 0
+    for batch in batches:
+        count += int(made[attack.name, batch.number].made.sum())
+        answer = labelled.get((attack.name, defence.name, batch.number))
+        if answer is None:
+            continue
+        answers += int((answer.labels != NO_LABEL).sum())
+        correct += int((answer.labels == [sample.label for sample in batch.samples]).sum())
+        if targeted:
+            hits += int((answer.labels == [sample.target for sample in batch.samples]).sum())
+    return PairCounts(
+        attack=attack.name,
+        defence=defence.name,
+        targeted=targeted,
+        images=sum(len(batch.samples) for batch in batches),
+        made=count,
+        labelled=answers,
+        correct=correct,
+        hits=hits,
+    )

@@ -1,0 +1,147 @@
+"""The bundled submissions of the transfer format: their repositories, and what they do with digits."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evaluation.baselines.transfer_catalogue import (
+    TRANSFER_FOLDER,
+    TRANSFER_PARTS,
+    TransferBaseline,
+    transfer_baselines,
+)
+from evaluation.builder.in_place_builder import count_met_requirements
+from evaluation.builder.metadata import read_metadata
+from evaluation.builder.tree_digest import tree_digest
+from evaluation.datasets.base import with_targets
+from evaluation.datasets.digits import digits
+from evaluation.domain.transfer_rules import TransferRules, TransferTrack
+from evaluation.transfer.adversarial_images import read_adversarial
+from evaluation.transfer.batches import Batch, make_batches
+from evaluation.transfer.result_file import read_result_file
+
+EPSILON = 16
+MODULES = ("classifiers", "gradient_attack", "image_files", "network")
+Run = Callable[[TransferBaseline, Path], Path]
+
+every_baseline = pytest.mark.parametrize("baseline", transfer_baselines(), ids=lambda baseline: baseline.name)
+BY_NAME = {baseline.name: baseline for baseline in transfer_baselines()}
+ATTACKS = [baseline for baseline in transfer_baselines() if baseline.track.is_attack]
+DEFENCES = [baseline for baseline in transfer_baselines() if not baseline.track.is_attack]
+
+
+@pytest.fixture(scope="module")
+def batch() -> Batch:
+    """Twenty digits with targets, at epsilon 16."""
+    data = digits()
+    rules = TransferRules(shape=data.shape, classes=data.classes, epsilons=(EPSILON,))
+    return make_batches(with_targets(data.samples("validation", 20), data.classes, 0), rules, 0)[0]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs the program of a baseline in this process on a directory of images; where its output is."""
+
+    def play(baseline: TransferBaseline, images: Path) -> Path:
+        repository = tmp_path / baseline.name
+        baseline.assemble(repository)
+        output = tmp_path / f"output of {baseline.name}"
+        attack = baseline.track.is_attack
+        if attack:
+            output.mkdir()
+        words = [str(images), str(output), *([str(EPSILON)] if attack else [])]
+        for module in MODULES:
+            monkeypatch.delitem(sys.modules, module, raising=False)
+        monkeypatch.setattr(sys, "argv", ["main.py", *words])
+        monkeypatch.syspath_prepend(str(repository))
+        runpy.run_path(str(repository / "main.py"), run_name="__main__")
+        for module in MODULES:
+            monkeypatch.delitem(sys.modules, module, raising=False)
+        return output
+
+    return play
+
+
+@pytest.fixture
+def images(batch: Batch, tmp_path: Path) -> Path:
+    """The directory that attacks get."""
+    directory = tmp_path / "images"
+    directory.mkdir()
+    for name, content in batch.files.items():
+        (directory / name).write_bytes(content)
+    (directory / "target_class.csv").write_text(batch.target_classes())
+    return directory
+
+
+def labels_of(output: Path, batch: Batch) -> list[int]:
+    rules = TransferRules(shape=digits().shape, classes=10)
+    result = read_result_file(output.read_bytes(), batch.names, rules)
+    assert (result.reason, result.rows) == (None, {})
+    return [int(label) for label in result.labels]
+
+
+def attacked(run: Run, name: str, images: Path, batch: Batch) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+    output = run(BY_NAME[name], images)
+    found = [
+        read_adversarial(output, name, clean, EPSILON) for name, clean in zip(batch.names, batch.images, strict=True)
+    ]
+    assert {tuple(notes) for _, notes in found} == {()}
+    return np.stack([image for image, _ in found if image is not None])
+
+
+@every_baseline
+def test_it_works(baseline: TransferBaseline, tmp_path: Path) -> None:
+    baseline.assemble(tmp_path)
+    assert read_metadata(tmp_path).track is baseline.track
+    assert tree_digest(tmp_path) == baseline.digest == tree_digest(baseline.repository())
+    assert count_met_requirements(tmp_path) >= 2
+    assert (tmp_path / "README.md").read_text().startswith("# ")
+    assert (tmp_path / "LICENSE").is_file()
+
+
+def test_every_folder_is_in_the_catalogue() -> None:
+    folders = {path.name for path in TRANSFER_FOLDER.iterdir() if (path / "main.py").is_file()}
+    assert folders == set(TRANSFER_PARTS)
+    assert {baseline.track for baseline in transfer_baselines()} == set(TransferTrack)
+
+
+@pytest.mark.parametrize("name", [baseline.name for baseline in ATTACKS])
+def test_an_attack_stays_in_the_ball_and_uses_it(name: str, run: Run, images: Path, batch: Batch) -> None:
+    made = attacked(run, name, images, batch)
+    change = np.abs(made.astype(int) - batch.images)
+    assert change.max() == (0 if name == "noop" else EPSILON)
+
+
+@pytest.mark.parametrize("name", [baseline.name for baseline in DEFENCES])
+def test_a_defence_labels_clean_digits(name: str, run: Run, images: Path, batch: Batch) -> None:
+    labels = labels_of(run(BY_NAME[name], images), batch)
+    right = sum(label == sample.label for label, sample in zip(labels, batch.samples, strict=True))
+    assert right >= 16
+
+
+def test_gradients_fool_the_base_network_and_noise_does_not(run: Run, images: Path, batch: Batch) -> None:
+    right = {}
+    for name in ("random-noise", "fgsm", "iterative"):
+        output = run(BY_NAME[name], images)
+        labels = labels_of(run(BY_NAME["base-network"], output), batch)
+        (output.parent / "output of base-network").unlink()
+        right[name] = sum(label == sample.label for label, sample in zip(labels, batch.samples, strict=True))
+    assert right["iterative"] <= right["fgsm"] < right["random-noise"] - 5
+
+
+def test_it_rejects_images_for_which_no_network_is_installed(
+    run: Run, tmp_path: Path, images: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from PIL import Image as Picture  # noqa: PLC0415
+
+    directory = tmp_path / "larger"
+    directory.mkdir()
+    Picture.new("RGB", (299, 299)).save(directory / "A.png")
+    with pytest.raises(SystemExit, match="no classifier for images of 299 x 299 pixels"):
+        run(BY_NAME["adversarially-trained"], directory)

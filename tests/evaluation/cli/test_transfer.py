@@ -1,0 +1,117 @@
+"""The transfer format on the command line: bundled attacks against bundled defences, on digits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Gauntlet = Callable[..., tuple[int, str, str]]
+FILES = {
+    "accuracy_on_attacks.csv",
+    "accuracy_on_targeted_attacks.csv",
+    "hit_target_class.csv",
+    "attack_ranking.csv",
+    "targeted_attack_ranking.csv",
+    "defense_ranking.csv",
+    "all_classification.csv",
+    "result.json",
+    "attacks",
+    "labels",
+}
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Callable[[str, str, str], Path]:
+    """Makes a repository of 2017 with this entry point."""
+
+    def make(name: str, kind: str, text: str) -> Path:
+        directory = tmp_path / name
+        directory.mkdir()
+        (directory / "metadata.json").write_text(json.dumps({"type": kind, "container": "any", "entry_point": "go.sh"}))
+        (directory / "go.sh").write_text(f"#!/bin/sh\n{text}\n")
+        (directory / "go.sh").chmod(0o755)
+        return directory
+
+    return make
+
+
+ONES = 'for f in "$1"/*.png; do echo "$(basename $f),1"; done >"$2"'
+"""A defence that gives every image label 1."""
+
+
+def test_it_works(gauntlet: Gauntlet, script: Callable[[str, str, str], Path], tmp_path: Path) -> None:
+    out, ones = tmp_path / "out", script("ones", "defense", ONES)
+    options = ("--samples", 4, "--batch-images", 2, "--epsilons", "8,16", "--out", out)
+    words = ("play", "--format", "transfer", "--attack", "noop", "--defence", ones, *options)
+    status, printed, said = gauntlet(*words)
+    assert status == 0, said
+    assert "noop" in printed
+    assert "Right labels at epsilon 16, 2 images" in printed
+    assert {path.name for path in out.iterdir()} == FILES
+    result = json.loads((out / "result.json").read_text())
+    assert result["rules"]["format"] == "transfer"
+    assert [batch["epsilon"] for batch in result["batches"]] == [8, 16]
+    (pair,) = result["pairs"]
+    assert (pair["images"], pair["made"], pair["labelled"]) == (4, 4, 4)
+    assert (out / "defense_ranking.csv").read_bytes() == b"DefenseName,Score\r\nones,%d\r\n" % pair["correct"]
+    assert len((out / "all_classification.csv").read_text().splitlines()) == 5
+
+
+def test_a_tournament_says_what_failed_and_goes_on(
+    gauntlet: Gauntlet, script: Callable[[str, str, str], Path], tmp_path: Path
+) -> None:
+    players = [
+        script("copy", "attack", 'cp "$1"/*.png "$2"'),
+        script("silent", "targeted_attack", "echo lost my weights; exit 5"),
+        script("ones", "defense", ONES),
+        script("none", "defense", "true"),
+    ]
+    words = ("--samples", 3, "--out", tmp_path / "out", "--workers", 2, "--json")
+    status, printed, said = gauntlet("tournament", "--format", "transfer", *players, *words)
+    assert status == 0
+    for text in (
+        "silent: batch 0, epsilon 4: crashed: its process ended with an error",
+        "lost my weights",
+        "silent: batch 0, epsilon 4: 3 images: no file of its name was written",
+        "none: batch 0 of copy: no_result: it wrote no result file",
+    ):
+        assert text in " ".join(said.split())
+    rows = {track: {row["name"]: row for row in found} for track, found in json.loads(printed)["standings"].items()}
+    assert rows["attack"]["copy"]["opponents"] == 1
+    assert rows["targeted_attack"]["silent"]["score"] == 0.0
+    assert rows["defence"]["none"]["score"] == 0.0
+    assert rows["defence"]["ones"]["coverage"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ("play", "--attack", "jpeg", "--defence", "noop", "--out", "out"),
+            "jpeg is a submission to the defence track",
+        ),
+        (("play", "--attack", "noop", "--defence", "numpy-classifier", "--out", "out"), "metadata.json is missing"),
+        (("tournament", "noop", "jpeg"), "name a directory with --out"),
+        (("tournament", "noop", "fgsm", "--out", "out"), "needs an attack and a defence"),
+        (("play", "--attack", "noop", "--defence", "jpeg", "--out", "o", "--epsilons", "0"), "from 1 to 255"),
+        (("play", "--attack", "noop", "--defence", "jpeg", "--out", "o", "--batch-images", "400"), "result_bytes"),
+        (("play", "--attack", "noop", "--defence", "jpeg", "--out", "o", "--report", "a.html"), "no report"),
+    ],
+)
+def test_it_rejects(
+    words: tuple[str, ...], message: str, gauntlet: Gauntlet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, _, said = gauntlet(words[0], "--format", "transfer", *words[1:])
+    assert status in (2, 3)
+    assert message in " ".join(said.split())
+
+
+def test_the_query_format_still_asks_for_a_track(gauntlet: Gauntlet, tmp_path: Path) -> None:
+    words = ("--model", "numpy-classifier", "--attack", "gaussian-noise", "--out", tmp_path)
+    status, _, said = gauntlet("play", *words)
+    assert status == 2
+    assert "add --track untargeted" in said

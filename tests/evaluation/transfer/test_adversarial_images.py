@@ -1,0 +1,102 @@
+"""Reading what an attack wrote."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image as Picture
+
+from evaluation.domain.transfer_results import ImageNote
+from evaluation.transfer.adversarial_images import read_adversarial
+
+CLEAN = np.random.default_rng(1).integers(0, 256, (8, 8, 3), np.uint8)
+EPSILON = 16
+
+
+def written(picture: Picture.Image, path: Path) -> None:
+    picture.save(path / "A.png", "PNG")
+
+
+def test_it_works(tmp_path: Path) -> None:
+    near = np.clip(CLEAN.astype(int) + 16, 0, 255).astype(np.uint8)
+    written(Picture.fromarray(near), tmp_path)
+    image, notes = read_adversarial(tmp_path, "A", CLEAN, EPSILON)
+    assert image is not None
+    assert (image.tolist(), notes) == (near.tolist(), [])
+
+
+def test_what_leaves_the_ball_is_clipped(tmp_path: Path) -> None:
+    written(Picture.fromarray(255 - CLEAN), tmp_path)
+    image, notes = read_adversarial(tmp_path, "A", CLEAN, EPSILON)
+    assert image is not None
+    change = image.astype(int) - CLEAN
+    assert np.abs(change).max() == EPSILON
+    assert notes == [ImageNote.CLIPPED]
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda: Picture.fromarray(CLEAN).resize((16, 12)), [ImageNote.RESIZED, ImageNote.CLIPPED]),
+        (lambda: Picture.fromarray(CLEAN).quantize(16), [ImageNote.CONVERTED, ImageNote.CLIPPED]),
+        (lambda: Picture.fromarray(CLEAN[..., 0].astype(np.uint16) * 257), [ImageNote.CONVERTED, ImageNote.CLIPPED]),
+        (lambda: Picture.fromarray(CLEAN).convert("RGBA"), [ImageNote.CONVERTED]),
+        (lambda: Picture.fromarray(CLEAN).convert("1"), [ImageNote.CONVERTED, ImageNote.CLIPPED]),
+    ],
+    ids=["another size", "palette", "16 bits", "alpha", "black and white"],
+)
+def test_another_kind_of_image_is_converted_and_said(
+    make: Callable[[], Picture.Image], expected: list[ImageNote], tmp_path: Path
+) -> None:
+    written(make(), tmp_path)
+    image, notes = read_adversarial(tmp_path, "A", CLEAN, EPSILON)
+    assert image is not None
+    assert notes == expected
+    assert np.abs(image.astype(int) - CLEAN).max() <= EPSILON
+
+
+def test_a_palette_with_transparency_is_read(tmp_path: Path) -> None:
+    Picture.fromarray(CLEAN).quantize(16).save(tmp_path / "A.png", transparency=bytes(range(16)))
+    assert read_adversarial(tmp_path, "A", CLEAN, EPSILON)[0] is not None
+
+
+def test_a_jpeg_counts_if_there_is_no_png(tmp_path: Path) -> None:
+    Picture.fromarray(CLEAN).save(tmp_path / "A.jpg")
+    assert read_adversarial(tmp_path, "A", CLEAN, EPSILON)[0] is not None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"no image", b"\x89PNG\r\n\x1a\n" + b"\0" * 40, b"\x93NUMPY"],
+    ids=["empty", "text", "damaged", "numpy"],
+)
+def test_it_rejects_a_file_that_is_no_image(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "A.png").write_bytes(content)
+    assert read_adversarial(tmp_path, "A", CLEAN, EPSILON) == (None, [ImageNote.UNREADABLE])
+
+
+def test_it_rejects_floats_that_only_a_tiff_file_holds(tmp_path: Path) -> None:
+    Picture.fromarray(np.full((8, 8), np.nan, np.float32)).save(tmp_path / "A.png", "TIFF")
+    assert read_adversarial(tmp_path, "A", CLEAN, EPSILON) == (None, [ImageNote.UNREADABLE])
+
+
+def test_it_rejects_an_image_that_unpacks_to_very_many_pixels(tmp_path: Path) -> None:
+    written(Picture.new("1", (4097, 4096)), tmp_path)
+    assert read_adversarial(tmp_path, "A", CLEAN, EPSILON) == (None, [ImageNote.UNREADABLE])
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "directory", "nothing"])
+def test_what_is_no_plain_file_is_missing(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "A.png"
+    Picture.fromarray(CLEAN).save(tmp_path / "secret.png")
+    if kind == "link":
+        path.symlink_to(tmp_path / "secret.png")
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "directory":
+        path.mkdir()
+    assert read_adversarial(tmp_path, "A", CLEAN, EPSILON) == (None, [ImageNote.MISSING])
