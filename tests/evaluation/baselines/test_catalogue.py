@@ -18,18 +18,18 @@ from evaluation.domain.players import Track
 LARGEST_FILE = 2 * 1024 * 1024
 
 DIGESTS = {
-    "adversarial-logit-pairing": "sha256:4f983cc5cb30731ac569cd3887608ea9ecf43d394a1a8eeed12e63f21e2186a4",
-    "frozen-noise": "sha256:76cda73a79a042826d93c3c914b0a5e0f9eaab2997613d1f079cead2ef5deb58",
+    "adversarial-logit-pairing": "sha256:05778b2f43e8dcb8ff17ae66f4c0e7092e268b732e832b97b6814ece070d1d8b",
+    "frozen-noise": "sha256:8e906e44bdda174dc670911f55f921c870596d1068384567c3463b46ba5f8d8e",
     "numpy-classifier": "sha256:81bb355cb7161881d7f3d1c5d1c68e4886e943d6becf2b8e78037e5ed31909a5",
-    "plain-resnet": "sha256:8a8fa33dce6186658143e4b9dfdf2a85b30bb0dd7553335763bc604124b22131",
+    "plain-resnet": "sha256:e278c598a4e437c5ebbdf757568d4b4bb356fc5019b41f4f4f4a2040d60189af",
     "boundary": "sha256:150f1ca27fda91a0e8f833da154c0871913fc564edfe575409a46b2304c1c9fa",
     "gaussian-noise": "sha256:780b9ca2f97ccea753e357dd6055e748f6964c1225e5063617e8ef1db1efcb5f",
-    "iterative-transfer": "sha256:2b211a7eede04531f6c8a87633a3be84801f0add9df46e77297dd526d0ce23c0",
+    "iterative-transfer": "sha256:9acc6c0a04e938aa668f2a815b518f64d65aebe35cfd6f435629e76b042dc691",
     "salt-and-pepper": "sha256:d6bb93b8157a4a955da23bce30a3a05d33ba6f304da63a88d986a3e091b09131",
-    "single-step-transfer": "sha256:f2f5b1f2130df7800a7df23c7ffd93234bc993f24bb162324f0c7132ad5f2bb6",
+    "single-step-transfer": "sha256:8e7c4c99fc7392f4d604aabd6ae444c6ba951e1fdc4fe18e87ba52cd22aef4f4",
     "targeted-boundary": "sha256:c88ef3307694beb9a63f923bb84fa731d59fafc598f93b023a1d3413e7efc083",
     "targeted-interpolation": "sha256:88fec841498c29dc3a4a8f0b3b0c32b91fc07be98e4d099771789ab34aedfccb",
-    "targeted-iterative-transfer": "sha256:f72ed8e733a0dec6a4961dd8560fe3b1bb1917ae82fd67622f24dc18eaa727d4",
+    "targeted-iterative-transfer": "sha256:a013e72c491aeb1be46c98e4ded5216d8980b94773b15a7b4c3b42f45185b6f7",
     "targeted-pointwise": "sha256:d3135cadefa0c185d170d73ddde7899f0e36f26886d763baebe7e4cff7925404",
 }
 """A changed digest is another player: sites that have built the old one play both."""
