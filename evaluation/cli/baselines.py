@@ -16,9 +16,10 @@ def add_parser(subcommands: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    rows = [(baseline.name, str(baseline.track), str(baseline.repository())) for baseline in baselines()]
+    columns = ("name", "track", "images", "path")
+    rows = [(each.name, str(each.track), each.data_set or "any", str(each.repository())) for each in baselines()]
     if given.json:
-        print_json([{"name": name, "track": track, "path": path} for name, track, path in rows])
+        print_json([dict(zip(columns, row, strict=True)) for row in rows])
     else:
-        print_table("Bundled submissions", ("name", "track", "path"), rows, text=(0, 1, 2))
+        print_table("Bundled submissions", columns, rows, text=(0, 1, 2, 3))
     return 0

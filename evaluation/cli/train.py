@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import shlex
-import sys
 import time
-from dataclasses import asdict
+from dataclasses import Field, asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,9 @@ def add_parser(subcommands: Any) -> None:
     command.add_argument("recipe", help="plain, noise, logit-pairing, pgd, trades, ddn or numpy")
     command.add_argument("--arch", default="small", help="small (default), compact, resnet18 or resnet50")
     command.add_argument(
-        "--dataset", default="digits", help="digits (default), or tiny-imagenet:DIR, cifar10:DIR or folder:DIR"
+        "--dataset",
+        default="digits",
+        help="digits (default), or tiny-imagenet:DIR, cifar10:DIR or folder:DIR",
     )
     command.add_argument("--out", type=Path, required=True, metavar="DIR", help="directory of weights and report")
     command.add_argument("--seed", type=int, default=0, help="random seed (default 0)")
@@ -35,7 +35,11 @@ def add_parser(subcommands: Any) -> None:
     command.add_argument("--steps", type=positive, help="gradient steps of the adversary")
     command.add_argument("--start", type=Path, metavar="FILE", help="weights to begin with")
     command.add_argument(
-        "--robust-samples", type=int, default=200, metavar="N", help="images to attack afterwards (default 200)"
+        "--robust-samples",
+        type=int,
+        default=200,
+        metavar="N",
+        help="images to attack afterwards (default 200)",
     )
     command.add_argument("--restart", action="store_true", help="discard the checkpoint of an unfinished run")
     command.add_argument("--json", action="store_true", help="print the report as JSON")
@@ -65,7 +69,7 @@ def run(given: argparse.Namespace) -> int:
             Settings(**options),
             given.out,
             progress=progress,
-            command="gauntlet " + shlex.join(sys.argv[1:]),
+            command=_command(given, options, Settings.__dataclass_fields__),
             restart=given.restart,
         )
     if given.json:
@@ -81,3 +85,14 @@ def run(given: argparse.Namespace) -> int:
             say(f"median L2 of the images labelled right: {found.median_l2_if_right:.3f}")
         say(f"robust accuracy within {found.radius:g}: {found.robust_accuracy:.1%}")
     return 0
+
+
+def _command(given: argparse.Namespace, options: dict[str, Any], fields: dict[str, Field[Any]]) -> str:
+    """Return the command that trains the same network, without paths of this host: the report is made to be shared."""
+    kind, _, path = given.dataset.partition(":")
+    shown = options | {"dataset": f"{kind}:DIR" if path else kind, "start": given.start and given.start.name}
+    words = ["gauntlet train", given.recipe]
+    for name, value in shown.items():
+        if name != "recipe" and value is not None and value != fields[name].default:
+            words += [f"--{name.replace('_', '-')}", str(value)]
+    return " ".join([*words, "--out DIR"])

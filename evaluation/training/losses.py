@@ -13,25 +13,31 @@ from evaluation.training.adversary import Objective, ddn, l2_pgd
 
 
 class Loss(Protocol):
-    """The loss of a batch: images (n, c, h, w) in 0..1, labels (n,), and the completed share of the training."""
+    """The loss of a batch: images (n, c, h, w) in 0..1, labels (n,), and the completed share of the training.
 
-    def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float) -> Tensor: ...
+    `size` is the images' share of the height that they have without the half size of cheap first steps.
+    """
+
+    def __call__(
+        self, network: nn.Module, images: Tensor, labels: Tensor, done: float, size: float = 1.0
+    ) -> Tensor: ...
 
 
 @dataclass(frozen=True)
 class Ball:
     """The adversary's L2 ball (pixels in 0..1), and its gradient steps.
 
-    The radius grows from zero over the first `warm_up` share of the training.
+    The radius grows from zero over the first `warm_up` share of the training. It is that of whole images: a change
+    of the same pixels has half the norm in an image of half the height.
     """
 
     radius: float
     steps: int
     warm_up: float = 0.3
 
-    def at(self, done: float) -> float:
-        """Return the radius at a share of the training."""
-        return self.radius * min(1.0, done / self.warm_up + 1e-3) if self.warm_up else self.radius
+    def at(self, done: float, size: float = 1.0) -> float:
+        """Return the radius at a share of the training, for images of a share of the whole height."""
+        return self.radius * size * (min(1.0, done / self.warm_up + 1e-3) if self.warm_up else 1.0)
 
 
 @dataclass(frozen=True)
@@ -40,7 +46,7 @@ class PlainLoss:
 
     smoothing: float = 0.0
 
-    def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float) -> Tensor:
+    def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float, size: float = 1.0) -> Tensor:
         return functional.cross_entropy(network(images).float(), labels, label_smoothing=self.smoothing)
 
 
@@ -51,8 +57,8 @@ class PgdLoss:
     ball: Ball
     smoothing: float = 0.0
 
-    def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float) -> Tensor:
-        adversarial = _pgd(network, images, _against(labels), self.ball, done)
+    def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float, size: float = 1.0) -> Tensor:
+        adversarial = l2_pgd(network, images, _against(labels), radius=self.ball.at(done, size), steps=self.ball.steps)
         return functional.cross_entropy(network(adversarial).float(), labels, label_smoothing=self.smoothing)
 
 
@@ -68,8 +74,8 @@ class LogitPairingLoss:
     pairing: float = 0.5
     smoothing: float = 0.0
 
-    def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float) -> Tensor:
-        adversarial = _pgd(network, images, _against(labels), self.ball, done)
+    def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float, size: float = 1.0) -> Tensor:
+        adversarial = l2_pgd(network, images, _against(labels), radius=self.ball.at(done, size), steps=self.ball.steps)
         logits = network(torch.cat([images, adversarial])).float()
         clean, perturbed = logits.chunk(2)
         mixed = functional.cross_entropy(logits, torch.cat([labels, labels]), label_smoothing=self.smoothing)
@@ -89,12 +95,18 @@ class TradesLoss:
     weight: float = 6.0
     smoothing: float = 0.0
 
-    def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float) -> Tensor:
+    def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float, size: float = 1.0) -> Tensor:
         was_training = network.training
         with torch.no_grad():
             answers = network.eval()(images).float().softmax(1)
         network.train(was_training)
-        adversarial = _pgd(network, images, lambda logits: _divergence(logits, answers), self.ball, done)
+        adversarial = l2_pgd(
+            network,
+            images,
+            lambda logits: _divergence(logits, answers),
+            radius=self.ball.at(done, size),
+            steps=self.ball.steps,
+        )
         clean, perturbed = network(torch.cat([images, adversarial])).float().chunk(2)
         natural = functional.cross_entropy(clean, labels, label_smoothing=self.smoothing)
         return natural + self.weight * _divergence(perturbed, clean.softmax(1)) / len(images)
@@ -107,17 +119,13 @@ class DdnLoss:
     ball: Ball
     smoothing: float = 0.0
 
-    def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float) -> Tensor:
-        radius = self.ball.at(done)
+    def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float, size: float = 1.0) -> Tensor:
+        radius = self.ball.at(done, size)
         nearest, _ = ddn(network, images, labels, steps=self.ball.steps, first_norm=radius)
         change = nearest - images
         norms = change.flatten(1).norm(dim=1).clamp(min=1e-12).view(-1, 1, 1, 1)
         adversarial = images + change * (radius / norms).clamp(max=1)
         return functional.cross_entropy(network(adversarial).float(), labels, label_smoothing=self.smoothing)
-
-
-def _pgd(network: nn.Module, images: Tensor, objective: Objective, ball: Ball, done: float) -> Tensor:
-    return l2_pgd(network, images, objective, radius=ball.at(done), steps=ball.steps)
 
 
 def _against(labels: Tensor) -> Objective:

@@ -28,7 +28,7 @@ class TrainingReport:
     host: Mapping[str, object]
     parameters: int
     train_accuracy: float
-    """On the first images of the training set, at most as many as there are for validation."""
+    """On images from all over the training set, about as many as there are for validation."""
     validation_accuracy: float
     validation_images: int
     robustness: Robustness | None

@@ -115,14 +115,14 @@ def _train_network(
         load_weights(network, out / WEIGHTS)  # what is measured is what was written
         network.eval()
         held_out = data.validation_images, data.validation_labels
-        first = slice(len(held_out[1]))
+        spread = slice(None, None, max(1, len(data.labels) // len(held_out[1])))
         robust = slice(settings.robust_samples)
         return TrainingReport(
             command=command,
             settings=decide,
             host=here,
             parameters=parameters,
-            train_accuracy=accuracy(network, data.images[first], data.labels[first], device),
+            train_accuracy=accuracy(network, data.images[spread], data.labels[spread], device),
             validation_accuracy=accuracy(network, *held_out, device),
             validation_images=len(held_out[1]),
             robustness=robustness(

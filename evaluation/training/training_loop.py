@@ -74,13 +74,16 @@ def fit(
         chosen = np.sort(order[place * batch : (place + 1) * batch])  # in the order of the file
         torch.manual_seed(_step_seed(seed, step))
         images = recipe.augmentation(torch.from_numpy(data.images[chosen]).to(device, non_blocking=True))
-        if step < recipe.half_size * steps:
+        half = step < recipe.half_size * steps
+        if half:
             images = functional.avg_pool2d(images, 2)
         labels = torch.from_numpy(data.labels[chosen]).to(device)
         for group in optimiser.param_groups:
             group["lr"] = recipe.learning_rate * one_cycle(step / steps)
         with torch.autocast(device.type, PRECISIONS[precision], enabled=precision != "float32"):
-            loss = recipe.loss(network, images.contiguous(memory_format=layout), labels, step / steps)
+            loss = recipe.loss(
+                network, images.contiguous(memory_format=layout), labels, step / steps, 0.5 if half else 1.0
+            )
         optimiser.zero_grad()
         scaler.scale(loss).backward()  # type: ignore[no-untyped-call]  # untyped in torch
         scaler.step(optimiser)

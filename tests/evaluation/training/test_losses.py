@@ -110,6 +110,12 @@ def test_the_radius_grows() -> None:
     assert ball.at(0.0) < ball.at(0.25) < ball.at(0.5) == ball.at(1.0) == 2.0
 
 
+def test_the_radius_of_images_of_half_the_height_is_half_as_large(network: nn.Module, images: Tensor) -> None:
+    torch.manual_seed(1)
+    half = PgdLoss(Ball(radius=1.0, steps=2, warm_up=0))(network, images, LABELS, 1.0, 0.5)
+    assert float(half.detach()) == pytest.approx(value(PgdLoss(BALL), network, images))
+
+
 def test_no_gradient_flows_through_the_adversary(network: nn.Module, images: Tensor) -> None:
     """The weights learn from the adversarial as it is, not from how it was made."""
     torch.manual_seed(1)
