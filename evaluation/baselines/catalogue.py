@@ -16,13 +16,25 @@ _NETWORK = {"network.py": "shared/network.py"}
 _PLAIN_SURROGATE = {"surrogate-plain.safetensors": "plain-resnet/weights.safetensors"}
 _ROBUST_SURROGATE = {"surrogate-robust.safetensors": "adversarial-logit-pairing/weights.safetensors"}
 _STARTS = {"starts.npz": "shared/starts.npz"}
+_COMPACT_SURROGATE = {"surrogate-plain.safetensors": "compact-plain/weights.safetensors"}
+
+
+def _program_of(name: str) -> dict[str, str]:
+    return {file: f"{name}/{file}" for file in ("main.py", "requirements.txt")}
+
 
 SHARED_PARTS: Mapping[str, Mapping[str, str]] = {
     "adversarial-logit-pairing": _NETWORK,
+    "compact-iterative-transfer": _program_of("iterative-transfer") | _NETWORK | _COMPACT_SURROGATE,
+    "compact-plain": _program_of("plain-resnet") | _NETWORK,
+    "compact-single-step-transfer": (
+        _program_of("single-step-transfer") | _NETWORK | {"surrogate.safetensors": "compact-plain/weights.safetensors"}
+    ),
+    "compact-targeted-iterative-transfer": (_program_of("targeted-iterative-transfer") | _NETWORK | _COMPACT_SURROGATE),
     "frozen-noise": _NETWORK,
     "iterative-transfer": _NETWORK | _PLAIN_SURROGATE | _ROBUST_SURROGATE,
     "plain-resnet": _NETWORK,
-    "single-step-transfer": _NETWORK | _ROBUST_SURROGATE,
+    "single-step-transfer": (_NETWORK | {"surrogate.safetensors": "adversarial-logit-pairing/weights.safetensors"}),
     "targeted-boundary": _STARTS,
     "targeted-interpolation": _STARTS,
     "targeted-iterative-transfer": _NETWORK | _PLAIN_SURROGATE | _ROBUST_SURROGATE | _STARTS,
@@ -32,6 +44,11 @@ SHARED_PARTS: Mapping[str, Mapping[str, str]] = {
 
 Every submission contains `LICENCE` besides.
 """
+
+DIGITS, TINY_IMAGENET = "digits", "tiny-imagenet"
+
+_FOR_ANY_IMAGES = frozenset({"boundary", "gaussian-noise", "salt-and-pepper"})
+_FOR_TINY_IMAGENET = frozenset(name for name in SHARED_PARTS if name.startswith("compact-"))
 
 
 @dataclass(frozen=True)
@@ -47,6 +64,13 @@ class Baseline(BundledRepository):
     @property
     def parts(self) -> Mapping[str, str]:
         return SHARED_PARTS.get(self.name, {})
+
+    @property
+    def data_set(self) -> str:
+        """The data set whose images or weights it contains, as in `--dataset`; empty if it works for any images."""
+        if self.name in _FOR_ANY_IMAGES:
+            return ""
+        return TINY_IMAGENET if self.name in _FOR_TINY_IMAGENET else DIGITS
 
 
 @cache
@@ -66,6 +90,12 @@ def find_baseline(name: str) -> Baseline:
     if found is None:
         raise Refusal(f"no bundled submission is called {name!r}", fix="run `gauntlet baselines` to list them")
     return found
+
+
+def baselines_for(dataset: str) -> tuple[Baseline, ...]:
+    """Return the bundled submissions that work on the images of the data set named as in `--dataset`."""
+    kind = dataset.partition(":")[0]
+    return tuple(baseline for baseline in baselines() if baseline.data_set in ("", kind))
 
 
 def is_bundled(directory: Path | None) -> bool:

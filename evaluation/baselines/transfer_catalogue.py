@@ -64,6 +64,11 @@ class TransferBaseline(BundledRepository):
     def parts(self) -> Mapping[str, str]:
         return TRANSFER_PARTS[self.name]
 
+    @property
+    def data_set(self) -> str:
+        """The data set of the weights that it contains; empty if it works for any images."""
+        return "digits" if any(path.endswith(".safetensors") for path in self.parts) else ""
+
 
 @cache
 def transfer_baselines() -> tuple[TransferBaseline, ...]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from evaluation.baselines.catalogue import baselines
-from evaluation.baselines.transfer_catalogue import transfer_baselines
+from evaluation.baselines.catalogue import Baseline, baselines
+from evaluation.baselines.transfer_catalogue import TransferBaseline, transfer_baselines
 from evaluation.cli.output import print_json, print_table
 
 
@@ -17,10 +17,11 @@ def add_parser(subcommands: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    rows = [(baseline.name, str(baseline.track), str(baseline.repository())) for baseline in baselines()]
-    rows += [(baseline.name, str(baseline.track), str(baseline.repository())) for baseline in transfer_baselines()]
+    columns = ("name", "track", "images", "path")
+    bundled: list[Baseline | TransferBaseline] = [*baselines(), *transfer_baselines()]
+    rows = [(each.name, str(each.track), each.data_set or "any", str(each.repository())) for each in bundled]
     if given.json:
-        print_json([{"name": name, "track": track, "path": path} for name, track, path in rows])
+        print_json([dict(zip(columns, row, strict=True)) for row in rows])
     else:
-        print_table("Bundled submissions", ("name", "track", "path"), rows, text=(0, 1, 2))
+        print_table("Bundled submissions", columns, rows, text=(0, 1, 2, 3))
     return 0

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from evaluation.baselines.catalogue import baselines
+from evaluation.baselines.catalogue import baselines_for
 from evaluation.cli import boards
 from evaluation.cli.options import add_samples, add_sandbox, build_players, chosen_samples, positive
 from evaluation.cli.output import print_json, say
@@ -32,8 +32,8 @@ def add_parser(subcommands: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    players = build_players([baseline.repository() for baseline in baselines()], given.sandbox)
     chosen = chosen_samples(given)
+    players = build_players([baseline.repository() for baseline in baselines_for(given.dataset)], given.sandbox)
     models = sum(player.track is Track.MODEL for player in players)
     say(
         f"{models} models against {len(players) - models} attacks on {len(chosen.samples)} {chosen.split} samples of "

@@ -16,8 +16,10 @@ from evaluation.baselines.catalogue import Baseline, baselines, find_baseline
 from evaluation.builder.manifest import MANIFEST_NAME, MAX_TITLE_CHARACTERS, parse_manifest
 from evaluation.cli.output import say
 from evaluation.domain.errors import ManifestRefusal, Refusal
-from evaluation.domain.players import Side
+from evaluation.domain.players import Side, Track
 from evaluation.domain.submission_tags import SUBMISSION_PREFIX, next_tag
+from evaluation.training.start_images import STARTS as START_IMAGES
+from evaluation.training.start_images import write_starts
 
 _STARTS = {
     "model": "numpy-classifier",
@@ -35,15 +37,23 @@ def add_parser(subcommands: Any) -> None:
     names = ", ".join(baseline.name for baseline in baselines())
     command.add_argument("--like", metavar="NAME", help=f"bundled submission to copy, one of: {names}")
     command.add_argument("--title", help="its name on leaderboards (default: the directory's name)")
+    command.add_argument(
+        "--starts", metavar="DATASET", help="start images of a targeted attack: from the training images of a data set"
+    )
     command.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:
     source = _source(given.track, given.like or _STARTS[given.track])
+    if given.starts and source.track is not Track.TARGETED:
+        raise Refusal(f"{source.name} takes no start images", fix="leave --starts out, or choose a targeted attack")
     _require_empty(given.directory)
     title = _title_from(given.directory) if given.title is None else given.title
     manifest = _titled(source.source / MANIFEST_NAME, title)
     source.assemble(given.directory)
+    if given.starts:
+        count = write_starts(given.directory / START_IMAGES, given.starts)
+        say(f"{count} start images from {given.starts}.")
     (given.directory / MANIFEST_NAME).write_text(manifest, "utf-8")
     readme = given.directory / "README.md"
     readme.write_text(re.sub(r"\A# .*", lambda _: f"# {title.strip()}", readme.read_text("utf-8")), "utf-8")

@@ -17,7 +17,8 @@ from evaluation.datasets.tiny_imagenet import tiny_imagenet
 from evaluation.domain.errors import DatasetRefusal
 
 DATA_VARIABLE = "GAUNTLET_DATA"
-"""Environment variable: the folder that holds the data sets named without a path, each in a folder of its name."""
+"""Environment variable: the folder that holds the data sets named without a path, each in a folder of its name; or one
+prepared store."""
 
 TREES: dict[str, Callable[[Path], Dataset]] = {
     "tiny-imagenet": tiny_imagenet,
@@ -53,4 +54,5 @@ def _default_folder(name: str) -> Path:
             f"the folder of {name} is not known",
             fix=f"name it, {name}:PATH, or set {DATA_VARIABLE} to the folder that holds {name}/",
         )
-    return Path(data).expanduser() / name
+    folder = Path(data).expanduser()
+    return folder if is_store(folder) else folder / name

@@ -3,21 +3,63 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from evaluation.training.adversary import l2_pgd
+from evaluation.training.adversary import Objective, ddn, l2_pgd
+
+
+class Loss(Protocol):
+    """The loss of a batch: images (n, c, h, w) in 0..1, labels (n,), and the completed share of the training.
+
+    `size` is the images' share of the height that they have without the half size of cheap first steps.
+    """
+
+    def __call__(
+        self, network: nn.Module, images: Tensor, labels: Tensor, done: float, size: float = 1.0
+    ) -> Tensor: ...
+
+
+@dataclass(frozen=True)
+class Ball:
+    """The adversary's L2 ball (pixels in 0..1), and its gradient steps.
+
+    The radius grows from zero over the first `warm_up` share of the training. It is that of whole images: a change
+    of the same pixels has half the norm in an image of half the height.
+    """
+
+    radius: float
+    steps: int
+    warm_up: float = 0.3
+
+    def at(self, done: float, size: float = 1.0) -> float:
+        """Return the radius at a share of the training, for images of a share of the whole height."""
+        return self.radius * size * (min(1.0, done / self.warm_up + 1e-3) if self.warm_up else 1.0)
 
 
 @dataclass(frozen=True)
 class PlainLoss:
-    """Cross-entropy of the unchanged images."""
+    """Cross-entropy of the unchanged images; `smoothing` is the share of the label given to all classes alike."""
 
-    def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float) -> Tensor:
-        """Return the loss of a batch; `done` is the completed share of the training."""
-        return functional.cross_entropy(network(images), labels)
+    smoothing: float = 0.0
+
+    def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float, size: float = 1.0) -> Tensor:
+        return functional.cross_entropy(network(images).float(), labels, label_smoothing=self.smoothing)
+
+
+@dataclass(frozen=True)
+class PgdLoss:
+    """Adversarial training (Madry et al. 2018, eq. 2.1): cross-entropy of adversarials by projected gradient steps."""
+
+    ball: Ball
+    smoothing: float = 0.0
+
+    def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float, size: float = 1.0) -> Tensor:
+        adversarial = l2_pgd(network, images, _against(labels), radius=self.ball.at(done, size), steps=self.ball.steps)
+        return functional.cross_entropy(network(adversarial).float(), labels, label_smoothing=self.smoothing)
 
 
 @dataclass(frozen=True)
@@ -25,21 +67,70 @@ class LogitPairingLoss:
     """Adversarial logit pairing (Kannan, Kurakin and Goodfellow 2018, eq. 2).
 
     Cross-entropy over a mixed batch, half clean and half adversarial, plus `pairing` times the mean squared
-    difference between the logits of each clean image and of its adversarial. The adversary's L2 radius (pixels in
-    0..1) grows from zero to `radius` over the first `warm_up` share of the training.
+    difference between the logits of each clean image and of its adversarial.
     """
 
-    radius: float
-    steps: int
+    ball: Ball
     pairing: float = 0.5
-    warm_up: float = 0.3
+    smoothing: float = 0.0
 
-    def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float) -> Tensor:
-        """Return the loss of a batch; `done` is the completed share of the training."""
-        radius = self.radius * min(1.0, done / self.warm_up + 1e-3)
-        adversarial = l2_pgd(network, images, labels, radius=radius, steps=self.steps)
-        logits = network(torch.cat([images, adversarial]))
+    def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float, size: float = 1.0) -> Tensor:
+        adversarial = l2_pgd(network, images, _against(labels), radius=self.ball.at(done, size), steps=self.ball.steps)
+        logits = network(torch.cat([images, adversarial])).float()
         clean, perturbed = logits.chunk(2)
-        mixed = functional.cross_entropy(logits, torch.cat([labels, labels]))
+        mixed = functional.cross_entropy(logits, torch.cat([labels, labels]), label_smoothing=self.smoothing)
         loss: Tensor = mixed + self.pairing * (clean - perturbed).square().mean()
         return loss
+
+
+@dataclass(frozen=True)
+class TradesLoss:
+    """TRADES (Zhang et al. 2019, eq. 5): cross-entropy of the images, and `weight` times the divergence of answers.
+
+    The divergence is that of Kullback and Leibler, of the answers to the adversarials from those to the images; the
+    adversary increases it.
+    """
+
+    ball: Ball
+    weight: float = 6.0
+    smoothing: float = 0.0
+
+    def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float, size: float = 1.0) -> Tensor:
+        was_training = network.training
+        with torch.no_grad():
+            answers = network.eval()(images).float().softmax(1)
+        network.train(was_training)
+        adversarial = l2_pgd(
+            network,
+            images,
+            lambda logits: _divergence(logits, answers),
+            radius=self.ball.at(done, size),
+            steps=self.ball.steps,
+        )
+        clean, perturbed = network(torch.cat([images, adversarial])).float().chunk(2)
+        natural = functional.cross_entropy(clean, labels, label_smoothing=self.smoothing)
+        return natural + self.weight * _divergence(perturbed, clean.softmax(1)) / len(images)
+
+
+@dataclass(frozen=True)
+class DdnLoss:
+    """Training on the nearest adversarials (Rony et al. 2019, section 3.4), cut to the ball: cross-entropy of them."""
+
+    ball: Ball
+    smoothing: float = 0.0
+
+    def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float, size: float = 1.0) -> Tensor:
+        radius = self.ball.at(done, size)
+        nearest, _ = ddn(network, images, labels, steps=self.ball.steps, first_norm=radius)
+        change = nearest - images
+        norms = change.flatten(1).norm(dim=1).clamp(min=1e-12).view(-1, 1, 1, 1)
+        adversarial = images + change * (radius / norms).clamp(max=1)
+        return functional.cross_entropy(network(adversarial).float(), labels, label_smoothing=self.smoothing)
+
+
+def _against(labels: Tensor) -> Objective:
+    return lambda logits: functional.cross_entropy(logits, labels, reduction="sum")
+
+
+def _divergence(logits: Tensor, answers: Tensor) -> Tensor:
+    return functional.kl_div(logits.log_softmax(1), answers, reduction="sum")

@@ -3,30 +3,53 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import platform
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import TypeAlias
 
+from evaluation.training.measure import Robustness
+
 Progress: TypeAlias = Callable[[int, int, str], None]
-"""Called with completed steps, total steps, and a short text (the loss so far)."""
+"""Called with completed steps, total steps, and a short text: what is done, or the loss so far, or nothing new."""
+
+REPORT = "training.json"
 
 
 @dataclass(frozen=True)
 class TrainingReport:
-    """One finished run. Accuracies are shares from 0 to 1; `weights` is the file's name inside the output folder."""
+    """One finished run. Accuracies are shares from 0 to 1, of the weights as they were written."""
 
-    recipe: str
-    arch: str
-    dataset: str
-    seed: int
-    device: str
-    epochs: int
+    command: str
+    settings: Mapping[str, object]
+    """What decides the weights: on the same host, the same settings give the same ones."""
+    host: Mapping[str, object]
     parameters: int
     train_accuracy: float
+    """On images from all over the training set, about as many as there are for validation."""
     validation_accuracy: float
+    validation_images: int
+    robustness: Robustness | None
+    seconds: float
+    """Of training, in all runs that worked on it."""
+    continued: str
+    """Empty, or why the weights may differ from those of an uninterrupted run."""
     weights: str
+    weights_sha256: str
 
     def write(self, folder: Path) -> None:
-        """Write `training.json` next to the weights; without clock time, so that equal runs write equal files."""
-        (folder / "training.json").write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+        """Write the report next to the weights."""
+        (folder / REPORT).write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+
+
+def host(*, device: str, threads: int) -> dict[str, object]:
+    """Return what equal bits depend on, besides the settings."""
+    return {
+        "device": device,
+        "threads": threads,
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("torch", "numpy")},
+    }

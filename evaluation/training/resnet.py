@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from evaluation.baselines.shared.network import FrozenNoise
+
 
 class _Basic(nn.Module):
     """Two 3 x 3 convolutions with a shortcut."""
@@ -59,9 +61,19 @@ def _shortcut(channels_in: int, channels_out: int, stride: int) -> nn.Module:
 
 
 class ResNet(nn.Module):
-    """Logits (n, classes) of images (n, 3, h, w) in 0..1; `blocks` counts the blocks of the four stages."""
+    """Logits (n, classes) of images (n, 3, h, w) in 0..1; `blocks` counts the blocks of the four stages.
 
-    def __init__(self, block: type[_Basic | _Bottleneck], blocks: tuple[int, int, int, int], classes: int) -> None:
+    With a noise level, frozen noise follows each stage, and images must be of `side` x `side` pixels.
+    """
+
+    def __init__(
+        self,
+        block: type[_Basic | _Bottleneck],
+        blocks: tuple[int, int, int, int],
+        classes: int,
+        noise_level: float,
+        side: int,
+    ) -> None:
         super().__init__()
         self.stem = nn.Sequential(
             nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)
@@ -73,6 +85,9 @@ class ResNet(nn.Module):
             for index in range(count):
                 layers.append(block(channels, width, 2 if stage and index == 0 else 1))
                 channels = width * block.expansion
+            if noise_level:
+                cells = -(-side // (4 << stage))  # strides round up
+                layers.append(FrozenNoise((channels, cells, cells), noise_level))
         self.stages = nn.Sequential(*layers)
         self.head = nn.Linear(channels, classes)
 
@@ -81,11 +96,11 @@ class ResNet(nn.Module):
         return logits
 
 
-def resnet18(classes: int) -> ResNet:
+def resnet18(classes: int, noise_level: float = 0.0, side: int = 64) -> ResNet:
     """Return ResNet-18: 11.2 million weights and the head."""
-    return ResNet(_Basic, (2, 2, 2, 2), classes)
+    return ResNet(_Basic, (2, 2, 2, 2), classes, noise_level, side)
 
 
-def resnet50(classes: int) -> ResNet:
+def resnet50(classes: int, noise_level: float = 0.0, side: int = 64) -> ResNet:
     """Return ResNet-50: 23.5 million weights and the head."""
-    return ResNet(_Bottleneck, (3, 4, 6, 3), classes)
+    return ResNet(_Bottleneck, (3, 4, 6, 3), classes, noise_level, side)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.baselines.catalogue import baselines
-
-_FOR_ANY_IMAGES = frozenset({"boundary", "gaussian-noise", "salt-and-pepper"})
+from evaluation.baselines.catalogue import baselines, find_baseline
 
 
 def bundled(track_name: str) -> tuple[str, ...]:
@@ -12,6 +10,7 @@ def bundled(track_name: str) -> tuple[str, ...]:
     return tuple(baseline.name for baseline in baselines() if baseline.track == track_name)
 
 
-def works_only_on_digits(name: str) -> bool:
-    """Return whether the bundled submission contains weights or images of the digits, and works for no other data."""
-    return name not in _FOR_ANY_IMAGES
+def works_only_on(name: str, source: str) -> str:
+    """Return the data set that the bundled submission is made for, or "" if it works on the images of `source`."""
+    made_for = find_baseline(name).data_set
+    return "" if made_for == source.partition(":")[0] else made_for

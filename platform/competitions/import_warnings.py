@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from competitions.bundled_baselines import works_only_on_digits
+from competitions.bundled_baselines import works_only_on
 from competitions.models import Competition
 from competitions.selectors import imported_sets, overlapping
-from competitions.smoke_opponents import DIGITS, development_set, made_opponent, opponent_name
+from competitions.smoke_opponents import development_set, made_opponent, opponent_name
 from core.errors import Refusal
 
 MIN_SMOKE_SAMPLES = 10
@@ -20,14 +20,15 @@ def import_notes(competition: Competition) -> list[str]:
 
 
 def _about_pools(competition: Competition) -> Iterator[str]:
-    digits = development_set(competition).source == DIGITS
+    source = development_set(competition).source
     for track in competition.tracks.all():
-        unusable = [] if digits else [name for name in track.baselines if works_only_on_digits(name)]
+        unusable = {name: found for name in track.baselines if (found := works_only_on(name, source))}
         if not track.baselines:
             yield f"Track {track.name} has no baselines. Its first pool is built from the first ready submissions."
         elif unusable:
+            made_for = " and ".join(sorted(set(unusable.values())))
             yield (
-                f"Warning: some baselines of track {track.name} work only on digits: {', '.join(unusable)}. "
+                f"Warning: some baselines of track {track.name} work only on {made_for}: {', '.join(unusable)}. "
                 "Remove them."
             )
 
@@ -35,8 +36,9 @@ def _about_pools(competition: Competition) -> Iterator[str]:
 def _about_the_smoke_test(competition: Competition) -> Iterator[str]:
     if name := opponent_name(competition):
         yield f"The smoke test runs attacks against the model {name}."
-        if not competition.smoke_opponent_digest and development_set(competition).source != DIGITS:
-            yield f"Warning: {name} works only on digits. Remove smoke_opponent, or set it to your own model."
+        bundled = not competition.smoke_opponent_digest
+        if bundled and (made_for := works_only_on(name, development_set(competition).source)):
+            yield f"Warning: {name} works only on {made_for}. Remove smoke_opponent, or set it to your own model."
         return
     try:
         right = len(made_opponent(competition).samples)

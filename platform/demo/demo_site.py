@@ -39,12 +39,19 @@ class DemoSite:
     """Runs the script on the site of `supervisor`. Each step first checks whether it is already done."""
 
     def __init__(
-        self, *, supervisor: Supervisor, credentials: CredentialStore, say: Say, competition_file: Path
+        self,
+        *,
+        supervisor: Supervisor,
+        credentials: CredentialStore,
+        say: Say,
+        competition_file: Path,
+        most_samples: int | None = None,
     ) -> None:
         self._supervisor = supervisor
         self._credentials = credentials
         self._say = say
-        self._document = _open_now(tomllib.loads(competition_file.read_text(encoding="utf-8")))
+        document = tomllib.loads(competition_file.read_text(encoding="utf-8"))
+        self._document = with_at_most(most_samples, _open_now(document))
         self._started = time.monotonic()
         self._reported: set[str] = set()
 
@@ -76,7 +83,7 @@ class DemoSite:
         for entry in filter(self._plays, team.entries):
             address = self.address(team, entry)
             if TAG not in pushed_tags(address):
-                pushed = push_copy(entry.like, address, author=team.slug, changes=entry.changes)
+                pushed = push_copy(entry.like, address, author=team.slug, changes=entry.changes, starts=entry.starts)
                 answer = next((line for line in pushed.output.splitlines() if " received: " in line), "")
                 self._say(f"{team.name} pushed to {entry.track}: {answer.removeprefix('remote:').strip()}")
 
@@ -160,8 +167,13 @@ class DemoSite:
             time.sleep(1)
 
     def _plays(self, entry: Entry) -> bool:
-        """Return whether the competition has the entry's submission as a baseline: small competitions get small
-        teams."""
+        """Return whether the entry works on the competition's images.
+
+        It does where its submission is a baseline, so small competitions get small teams, or where its start images are
+        from the same data set.
+        """
+        if entry.starts:
+            return any(each["source"] == entry.starts for each in self._document["sample_sets"])
         return entry.like in self._document["tracks"][entry.track]["baselines"]
 
     def _news(self) -> Iterator[tuple[str, str]]:
@@ -194,6 +206,17 @@ def _open_now(document: dict[str, Any]) -> dict[str, Any]:
         return document
     dates = {"starts_at": now, "ends_at": now + (about["ends_at"] - about["starts_at"])}
     return document | {"competition": about | dates, "freeze_windows": []}
+
+
+def with_at_most(most: int | None, document: dict[str, Any]) -> dict[str, Any]:
+    """Return the competition with at most `most` samples in every sample set that a match is played on."""
+    if most is None:
+        return document
+    sets = [
+        each if each["purpose"] == "development" else each | {"count": min(each["count"], most)}
+        for each in document["sample_sets"]
+    ]
+    return document | {"sample_sets": sets}
 
 
 def under_way() -> QuerySet[Submission]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from core.errors import Fault
 from demo.virtual_teams import Change
 from evaluation.baselines.catalogue import find_baseline
+from evaluation.training.start_images import STARTS, write_starts
 
 TAG = "submission-1"
 
@@ -31,18 +32,22 @@ def push_copy(
     *,
     author: str,
     changes: Iterable[Change] = (),
+    starts: str = "",
     branch: str | None = "main",
     tag: str | None = TAG,
 ) -> Pushed:
     """Push a changed copy of the bundled submission `like` to a branch and a tag of the repository at `address`.
 
-    Without a tag the code is pushed but not submitted. Raise `Fault` with git's message if git fails.
+    Without a tag the code is pushed but not submitted. `starts` is the data set from whose training images the start
+    images are. Raise `Fault` with git's message if git fails, `Refusal` if there are no such images.
     """
     with tempfile.TemporaryDirectory(prefix="gauntlet-push-") as folder:
         copy = Path(folder) / "repository"
         find_baseline(like).assemble(copy)
         for change in changes:
             _apply(change, copy)
+        if starts:
+            write_starts(copy / STARTS, starts)
         _git(copy, author, "init", "--quiet", "--initial-branch=main")
         _git(copy, author, "add", "--all")
         _git(copy, author, "commit", "--quiet", "--message", f"Start from {like}")

@@ -21,6 +21,8 @@ class Entry:
     track: str
     like: str
     changes: tuple[Change, ...] = ()
+    starts: str = ""
+    """The data set from whose training images the start images are, if not those of the bundled submission."""
 
 
 @dataclass(frozen=True)
@@ -53,16 +55,26 @@ def noise_with_draws(draws: int, title: str) -> Entry:
     return Entry("untargeted", "gaussian-noise", (change, _titled("Additive Gaussian noise", title)))
 
 
+# a competition has only the entries that work on its images;
 # unchanged copies have the digest of a pool's player, so that its matches count for them too
 TEAMS = (
     VirtualTeam("owls", "Robust Owls", (Entry("model", "adversarial-logit-pairing"),)),
-    VirtualTeam("herons", "Quiet Herons", (Entry("untargeted", "iterative-transfer"),)),
-    VirtualTeam("otters", "Plain Otters", (Entry("model", "plain-resnet"),)),
+    VirtualTeam(
+        "herons",
+        "Quiet Herons",
+        (Entry("untargeted", "iterative-transfer"), Entry("untargeted", "compact-iterative-transfer")),
+    ),
+    VirtualTeam("otters", "Plain Otters", (Entry("model", "plain-resnet"), Entry("model", "compact-plain"))),
     VirtualTeam("wrens", "Small Wrens", (Entry("model", "numpy-classifier"),)),
     VirtualTeam(
         "foxes",
         "Transfer Foxes",
-        (Entry("targeted", "targeted-iterative-transfer"), Entry("untargeted", "single-step-transfer")),
+        (
+            Entry("targeted", "targeted-iterative-transfer"),
+            Entry("targeted", "compact-targeted-iterative-transfer"),
+            Entry("untargeted", "single-step-transfer"),
+            Entry("untargeted", "compact-single-step-transfer"),
+        ),
         members=("vixen",),
     ),
     VirtualTeam("moles", "Boundary Moles", (Entry("untargeted", "boundary"), Entry("targeted", "targeted-boundary"))),
@@ -71,7 +83,14 @@ TEAMS = (
     VirtualTeam(
         "toads", "Salty Toads", (Entry("untargeted", "salt-and-pepper"), Entry("targeted", "targeted-pointwise"))
     ),
-    VirtualTeam("newts", "Mixing Newts", (Entry("targeted", "targeted-interpolation"),)),
+    VirtualTeam(
+        "newts",
+        "Mixing Newts",
+        (
+            Entry("targeted", "targeted-interpolation"),
+            Entry("targeted", "targeted-interpolation", starts="tiny-imagenet"),
+        ),
+    ),
     VirtualTeam("crows", "Careless Crows", (_shaken_perceptron(1),)),
     VirtualTeam("voles", "Patient Voles", (noise_with_draws(10, "Gaussian noise in few draws"), _shaken_perceptron(2))),
 )

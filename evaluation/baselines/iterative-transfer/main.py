@@ -10,14 +10,13 @@ from foolbox import PyTorchModel
 from foolbox.attacks import L2BasicIterativeAttack
 from foolbox.criteria import Misclassification
 from network import as_input, load_network
+from surrogates import RADII
 
 from gauntlet import serve_attack
 
 HERE = Path(__file__).parent
-ROBUST = load_network(HERE / "surrogate-robust.safetensors").requires_grad_(False)
-PLAIN = load_network(HERE / "surrogate-plain.safetensors").requires_grad_(False)
-# radii of the L2 balls in which a surrogate is attacked: each gives one direction
-DIRECTIONS = [(ROBUST, radius) for radius in (2, 4, 6.5, 9, 13, 18)] + [(PLAIN, radius) for radius in (1.5, 2.5, 4, 6)]
+NETWORKS = {name: load_network(HERE / name).requires_grad_(False) for name in RADII}
+DIRECTIONS = [(NETWORKS[name], radius) for name, radii in RADII.items() for radius in radii]
 GRADIENT_STEPS = 10
 LINE = np.geomspace(0.3, 60, 28)  # L2 distances along a direction, smallest first
 BISECTIONS = 10

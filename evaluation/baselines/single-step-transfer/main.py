@@ -1,4 +1,4 @@
-"""Single-step transfer: steps along one gradient of a robust surrogate until the model's label is wrong."""
+"""Single-step transfer: steps along one gradient of a surrogate until the model's label is wrong."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from network import as_input, load_network
 
 from gauntlet import serve_attack
 
-SURROGATE = load_network(Path(__file__).with_name("surrogate-robust.safetensors")).requires_grad_(False)
+SURROGATE = load_network(Path(__file__).with_name("surrogate.safetensors")).requires_grad_(False)
 SIZES = np.geomspace(0.3, 60, 28)  # L2 distances, smallest first
 BISECTIONS = 10
 

@@ -10,15 +10,15 @@ from foolbox import PyTorchModel
 from foolbox.attacks import L2BasicIterativeAttack
 from foolbox.criteria import TargetedMisclassification
 from network import as_input, load_network
+from surrogates import RADII
 
 from gauntlet import serve_attack
 
 HERE = Path(__file__).parent
-ROBUST = load_network(HERE / "surrogate-robust.safetensors").requires_grad_(False)
-PLAIN = load_network(HERE / "surrogate-plain.safetensors").requires_grad_(False)
-STARTS = dict(np.load(HERE / "starts.npz", allow_pickle=False))
-# radii of the L2 balls in which a surrogate is attacked: each gives one direction
-DIRECTIONS = [(ROBUST, radius) for radius in (4, 7, 11, 15, 20)] + [(PLAIN, radius) for radius in (2.5, 4, 6, 10)]
+FILE = HERE / "starts.npz"  # images of each class, if there are any
+STARTS = dict(np.load(FILE, allow_pickle=False)) if FILE.exists() else {"images": np.empty(0), "labels": np.empty(0)}
+NETWORKS = {name: load_network(HERE / name).requires_grad_(False) for name in RADII}
+DIRECTIONS = [(NETWORKS[name], radius) for name, radii in RADII.items() for radius in radii]
 GRADIENT_STEPS = 10
 SHARES = (0.2, 0.35, 0.5, 0.65, 0.8, 0.95)  # of the best known distance, along a direction
 BISECTIONS = 10
@@ -28,7 +28,7 @@ def attack(model, image, label, *, target, rng):
     """Search lines to known target images, then the surrogates' directions. The referee keeps the closest result."""
     clean = image.astype(np.float64)
     far = STARTS["images"][STARTS["labels"] == target].astype(np.float64)
-    for point, found in zip(far, model.many(far), strict=True):
+    for point, found in zip(far, model.many(far) if len(far) else (), strict=True):
         if model.is_adversarial(found):
             bisect(model, clean, (point - clean) / 255, 0.0, 1.0)
     for network, radius in DIRECTIONS:

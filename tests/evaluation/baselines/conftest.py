@@ -17,18 +17,20 @@ LoadMain: TypeAlias = Callable[[str], ModuleType]
 
 @pytest.fixture
 def load_main(monkeypatch: pytest.MonkeyPatch) -> LoadMain:
-    """Imports a bundled submission's main.py as its own process would: with the network.py next to it."""
+    """Imports a bundled submission's main.py as its own process would: with the modules next to it."""
 
     def load(name: str) -> ModuleType:
         path = find_baseline(name).repository()
         monkeypatch.syspath_prepend(path)
-        monkeypatch.delitem(sys.modules, "network", raising=False)
+        for own in ("network", "surrogates"):
+            monkeypatch.delitem(sys.modules, own, raising=False)
         spec = importlib.util.spec_from_file_location("main", path / "main.py")
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        sys.modules.pop("network", None)
+        for own in ("network", "surrogates"):
+            sys.modules.pop(own, None)
         return module
 
     return load

@@ -9,29 +9,33 @@ import pytest
 from safetensors.numpy import load_file
 
 from evaluation.baselines.bundled import FOLDER, LICENCE
-from evaluation.baselines.catalogue import SHARED_PARTS, Baseline, baselines, find_baseline
+from evaluation.baselines.catalogue import SHARED_PARTS, Baseline, baselines, baselines_for, find_baseline
 from evaluation.builder.manifest import read_manifest
 from evaluation.builder.requirements import read_requirements
 from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import Refusal
 from evaluation.domain.players import Track
 
-LARGEST_FILE = 2 * 1024 * 1024
+LARGEST_FILE = 4 * 1024 * 1024
 
 DIGESTS = {
-    "adversarial-logit-pairing": "sha256:4f983cc5cb30731ac569cd3887608ea9ecf43d394a1a8eeed12e63f21e2186a4",
-    "frozen-noise": "sha256:76cda73a79a042826d93c3c914b0a5e0f9eaab2997613d1f079cead2ef5deb58",
+    "adversarial-logit-pairing": "sha256:05778b2f43e8dcb8ff17ae66f4c0e7092e268b732e832b97b6814ece070d1d8b",
+    "compact-plain": "sha256:68d37a60d9bc0d382980b3c394ea8a1258030812cd763d95f52d6d4b844c9a98",
+    "frozen-noise": "sha256:8e906e44bdda174dc670911f55f921c870596d1068384567c3463b46ba5f8d8e",
     "numpy-classifier": "sha256:81bb355cb7161881d7f3d1c5d1c68e4886e943d6becf2b8e78037e5ed31909a5",
-    "plain-resnet": "sha256:8a8fa33dce6186658143e4b9dfdf2a85b30bb0dd7553335763bc604124b22131",
+    "plain-resnet": "sha256:e278c598a4e437c5ebbdf757568d4b4bb356fc5019b41f4f4f4a2040d60189af",
     "boundary": "sha256:150f1ca27fda91a0e8f833da154c0871913fc564edfe575409a46b2304c1c9fa",
+    "compact-iterative-transfer": "sha256:381b57cf940d91504bdf0cc694906ac6766dafeb51489b5295d61f0a6b3b72c1",
+    "compact-single-step-transfer": "sha256:a4cafc00152d2771b039a91b9b1885633f32d09c83f3adb2eb73301f01ba7926",
     "gaussian-noise": "sha256:780b9ca2f97ccea753e357dd6055e748f6964c1225e5063617e8ef1db1efcb5f",
-    "iterative-transfer": "sha256:2b211a7eede04531f6c8a87633a3be84801f0add9df46e77297dd526d0ce23c0",
+    "iterative-transfer": "sha256:568e5d44e4dc1a50dc362b2778e9ad6bec530d72718011b661557a23e4a25c26",
     "salt-and-pepper": "sha256:d6bb93b8157a4a955da23bce30a3a05d33ba6f304da63a88d986a3e091b09131",
-    "single-step-transfer": "sha256:f2f5b1f2130df7800a7df23c7ffd93234bc993f24bb162324f0c7132ad5f2bb6",
-    "targeted-boundary": "sha256:c88ef3307694beb9a63f923bb84fa731d59fafc598f93b023a1d3413e7efc083",
-    "targeted-interpolation": "sha256:88fec841498c29dc3a4a8f0b3b0c32b91fc07be98e4d099771789ab34aedfccb",
-    "targeted-iterative-transfer": "sha256:f72ed8e733a0dec6a4961dd8560fe3b1bb1917ae82fd67622f24dc18eaa727d4",
-    "targeted-pointwise": "sha256:d3135cadefa0c185d170d73ddde7899f0e36f26886d763baebe7e4cff7925404",
+    "single-step-transfer": "sha256:9cb65d9776e943a444b0b70e65ad9cafaf01496b3669874c6aed1d85ac674059",
+    "compact-targeted-iterative-transfer": "sha256:f7470f12606bfdb93d548cfff0ab4950b4530cb96fd984eaef50168100784d55",
+    "targeted-boundary": "sha256:0aad13ca96bfa85358326cf31bde4f00c2f04fb184e5e017e795dad075d8a172",
+    "targeted-interpolation": "sha256:e064553d26ad3802615b14221f679459e3dcfd99ab2d61522a50871767a8f7f2",
+    "targeted-iterative-transfer": "sha256:f0834ba57e4c0465ff51042ca9078e7f3a79f8cc4f999882f9921b13a5f011e1",
+    "targeted-pointwise": "sha256:510faf82ae093d228416c5a062c2b4999ebbc37b79c1e1d9cece5108e4f0c681",
 }
 """A changed digest is another player: sites that have built the old one play both."""
 
@@ -40,8 +44,16 @@ every_baseline = pytest.mark.parametrize("baseline", baselines(), ids=lambda bas
 
 def test_it_works() -> None:
     tracks = [baseline.track for baseline in baselines()]
-    assert [tracks.count(track) for track in Track] == [4, 5, 4]
-    assert len({baseline.name for baseline in baselines()}) == 13
+    assert [tracks.count(track) for track in Track] == [5, 7, 5]
+    assert len({baseline.name for baseline in baselines()}) == 17
+
+
+def test_each_data_set_has_its_submissions() -> None:
+    digits, photographs, others = (baselines_for(name) for name in ("digits", "tiny-imagenet:DIR", "cifar10"))
+    assert [baseline.name for baseline in others] == ["boundary", "gaussian-noise", "salt-and-pepper"]
+    assert set(digits) & set(photographs) == set(others)
+    assert {baseline.track for baseline in photographs} == set(Track)
+    assert set(digits) | set(photographs) == set(baselines())
 
 
 @every_baseline
@@ -101,6 +113,7 @@ def test_every_shared_part_is_used() -> None:
     assert {f"shared/{name}" for name in shared} == {part for part in parts if part.startswith("shared/")}
 
 
-def test_weights_are_float32() -> None:
+def test_weights_of_photographs_are_in_half_precision() -> None:
     for file in FOLDER.glob("*/*.safetensors"):
-        assert {str(array.dtype) for array in load_file(file).values()} == {"float32"}
+        expected = "float16" if file.parent.name.startswith("compact-") else "float32"
+        assert {str(array.dtype) for array in load_file(file).values()} == {expected}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from PIL import Image as Picture
 
-from evaluation.baselines.catalogue import baselines
+from evaluation.baselines.catalogue import baselines_for, find_baseline
 from evaluation.cli import demo
 from evaluation.domain.players import Track
 
@@ -23,9 +23,10 @@ def test_baselines_lists_every_track_of_both_formats(gauntlet: Callable[..., Any
         *("model", "untargeted", "targeted"),
         *("attack", "targeted_attack", "defence"),
     }
-    assert all(set(row) == {"name", "track", "path"} for row in rows)
+    assert all(set(row) == {"name", "track", "images", "path"} for row in rows)
     manifests = {True: "submission.toml", False: "metadata.json"}
     assert all((Path(row["path"]) / manifests[row["track"] in list(Track)]).is_file() for row in rows)
+    assert {row["images"] for row in rows} == {"any", "digits", "tiny-imagenet"}
 
 
 @pytest.mark.parametrize("side", ["model", "attack"])
@@ -125,9 +126,8 @@ def test_the_demo_draws_a_gallery(
     gauntlet: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With one of the bundled models; the others are played in `test_play`."""
-    attacks = [each for each in baselines() if each.track is not Track.MODEL]
-    model = next(each for each in baselines() if each.name == "numpy-classifier")
-    monkeypatch.setattr(demo, "baselines", lambda: [model, *attacks])
+    attacks = [each for each in baselines_for("digits") if each.track is not Track.MODEL]
+    monkeypatch.setattr(demo, "baselines_for", lambda dataset: [find_baseline("numpy-classifier"), *attacks])
     status, out, err = gauntlet("demo", "--samples", 2, "--budget", 30, "--out", tmp_path)
     assert status == 0, err
     assert "Models, against the untargeted attacks" in out

@@ -10,8 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from evaluation.baselines.catalogue import find_baseline
 from evaluation.builder.manifest import read_manifest
 
 
@@ -137,3 +139,22 @@ def test_the_commands_of_the_readme_make_a_first_submission(root: Path, tmp_path
     assert done.returncode == 0, done.stdout + done.stderr
     tags = subprocess.run(["git", "tag"], cwd=tmp_path / "server.git", capture_output=True, text=True, check=True)
     assert tags.stdout.split() == ["submission-1"]
+
+
+def test_a_targeted_attack_gets_start_images_of_another_data_set(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    status, _, err = gauntlet("new", "targeted", mine, "--like", "targeted-boundary", "--starts", "digits")
+    assert status == 0, err
+    assert "50 start images from digits" in err
+    with np.load(mine / "starts.npz") as arrays:
+        assert np.bincount(arrays["labels"]).tolist() == [5] * 10
+    assert (mine / "starts.npz").read_bytes() != (
+        find_baseline("targeted-boundary").repository() / "starts.npz"
+    ).read_bytes()
+
+
+def test_an_untargeted_attack_takes_no_start_images(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
+    status, _, err = gauntlet("new", "untargeted", tmp_path / "mine", "--starts", "digits")
+    assert status == 2
+    assert "gaussian-noise takes no start images" in err
+    assert not (tmp_path / "mine").exists()

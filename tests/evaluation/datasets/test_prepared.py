@@ -146,3 +146,13 @@ def test_it_refuses_a_full_disk(tree: Dataset, tmp_path: Path, monkeypatch: pyte
     with pytest.raises(DatasetRefusal, match="No space left on device"):
         prepare(tree, "folder", tmp_path / "store", on_image=lambda split, total: None)
     assert not (tmp_path / "store").exists()
+
+
+def test_the_data_without_a_path_may_be_one_store(
+    tree: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare(tree, "cifar10", tmp_path / "mine", on_image=lambda split, total: None)
+    monkeypatch.setenv("GAUNTLET_DATA", str(tmp_path / "mine"))
+    assert len(load_dataset("cifar10").samples("train")) == 6
+    with pytest.raises(DatasetRefusal, match="holds cifar10, not tiny-imagenet"):
+        load_dataset("tiny-imagenet")

@@ -10,7 +10,7 @@ from evaluation.training.start_images import write_starts
 
 
 def test_it_works(tmp_path: Path) -> None:
-    assert write_starts(tmp_path / "starts.npz", per_class=2) == 20
+    assert write_starts(tmp_path / "starts.npz", "digits", split="dev", per_class=2) == 20
     with np.load(tmp_path / "starts.npz") as arrays:
         assert arrays["images"].shape == (20, 64, 64, 3)
         assert np.bincount(arrays["labels"]).tolist() == [2] * 10

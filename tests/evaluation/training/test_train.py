@@ -3,58 +3,147 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from safetensors.torch import load_file
 
 from evaluation.domain.errors import DatasetRefusal, Refusal
-from evaluation.training.report import TrainingReport
-from evaluation.training.train import RECIPES, train
+from evaluation.training import training_loop
+from evaluation.training.architectures import ARCHITECTURES
+from evaluation.training.checkpoint import CHECKPOINT
+from evaluation.training.recipes import ADVERSARIAL, NETWORK_RECIPES
+from evaluation.training.report import Progress, TrainingReport
+from evaluation.training.train import Settings, train
+from evaluation.training.training_data import read_training_data
+
+MakeUp = Callable[..., str]
 
 
-def run(out: Path, recipe: str = "plain", **changes: object) -> TrainingReport:
-    given: dict[str, object] = {
-        "recipe": recipe,
-        "dataset": "digits",
-        "out": out,
-        "seed": 0,
-        "device": "cpu",
-        "epochs": 1,
-        "progress": lambda done, steps, text: None,
-    }
-    return train(**(given | changes))  # type: ignore[arg-type]  # the values of a mixed dict
+class Killed(BaseException):
+    """Stands for the end of the process."""
 
 
-@pytest.mark.slow(8)
-@pytest.mark.parametrize("recipe", RECIPES)
-def test_it_works(tmp_path: Path, recipe: str) -> None:
-    steps: list[tuple[int, int]] = []
-    report = run(tmp_path / "new", recipe, progress=lambda done, of, text: steps.append((done, of)))
-    assert (tmp_path / "new" / report.weights).is_file()
-    assert json.loads((tmp_path / "new" / "training.json").read_text())["recipe"] == recipe
+def run(
+    out: Path, dataset: str, recipe: str = "plain", *, kill_at: int | None = None, **options: Any
+) -> TrainingReport:
+    def progress(done: int, steps: int, text: str) -> None:
+        if done == kill_at:
+            raise Killed
+
+    restart = options.pop("restart", False)
+    given = {"epochs": 1, "batch": 4, "robust_samples": 0} | options
+    return train(Settings(recipe, dataset, **given), out, progress=progress, restart=restart)
+
+
+def weights(out: Path) -> dict[str, torch.Tensor]:
+    state: dict[str, torch.Tensor] = load_file(out / "weights.safetensors")
+    return state
+
+
+def equal(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bool:
+    return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
+
+
+@pytest.mark.parametrize("recipe", NETWORK_RECIPES)
+def test_it_works(tmp_path: Path, made_up: MakeUp, recipe: str) -> None:
+    seen: list[tuple[int, int]] = []
+    progress: Progress = lambda done, steps, text: seen.append((done, steps))  # noqa: E731
+    settings = Settings(recipe, made_up(), epochs=2, batch=4, steps=2 if recipe in ADVERSARIAL else None)
+    report = train(settings, tmp_path / "new", progress=progress, command="gauntlet train")
+    assert seen == [(done, 6) for done in range(1, 7)]
+    written = json.loads((tmp_path / "new" / "training.json").read_text())
+    assert written["settings"]["recipe"] == recipe
+    assert written["settings"]["data_sha256"] == read_training_data(settings.dataset).sha256
+    assert written["host"]["torch"] == torch.__version__
     assert 0 <= report.validation_accuracy <= 1
-    assert [done for done, _ in steps] == list(range(1, steps[-1][1] + 1))
+    assert report.robustness is not None
+    assert report.robustness.samples == 6
+    assert report.robustness.interval[0] <= report.robustness.median_l2 <= report.robustness.interval[1]
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["training.json", "weights.safetensors"]
 
 
-@pytest.mark.slow(15)
-@pytest.mark.parametrize("recipe", ["noise", "adversarial"])
-def test_equal_seeds_give_equal_networks(tmp_path: Path, recipe: str) -> None:
-    first, again, other = (
-        load_file(tmp_path / name / run(tmp_path / name, recipe, seed=seed).weights)
-        for name, seed in (("first", 3), ("again", 3), ("other", 4))
-    )
-    assert all(bool((first[name] == again[name]).all()) for name in first)
-    assert any(bool((first[name] != other[name]).any()) for name in first)
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_every_architecture_learns_in_every_precision_of_a_processor(
+    tmp_path: Path, made_up: MakeUp, arch: str
+) -> None:
+    for precision in ("float32", "bfloat16"):
+        report = run(tmp_path / precision, made_up(32, 4), arch=arch, precision=precision)
+        assert all(tensor.dtype == torch.float16 for tensor in weights(tmp_path / precision).values())
+        assert report.parameters == sum(tensor.numel() for tensor in weights(tmp_path / precision).values())
+
+
+def test_it_learns(tmp_path: Path, made_up: MakeUp) -> None:
+    report = run(tmp_path, made_up(), epochs=12)
+    assert report.validation_accuracy == 1
+
+
+def test_equal_seeds_give_equal_networks(tmp_path: Path, made_up: MakeUp) -> None:
+    for name, seed in (("first", 3), ("again", 3), ("other", 4)):
+        run(tmp_path / name, made_up(), "logit-pairing", seed=seed, steps=1)
+    assert equal(weights(tmp_path / "first"), weights(tmp_path / "again"))
+    assert not equal(weights(tmp_path / "first"), weights(tmp_path / "other"))
+
+
+@pytest.mark.parametrize(("recipe", "arch"), [("noise", "small"), ("pgd", "small"), ("plain", "compact")])
+def test_a_killed_run_continues_to_the_same_weights(
+    tmp_path: Path, made_up: MakeUp, monkeypatch: pytest.MonkeyPatch, recipe: str, arch: str
+) -> None:
+    dataset = made_up()
+    options: dict[str, Any] = {"arch": arch, "epochs": 2}
+    run(tmp_path / "whole", dataset, recipe, **options)
+    monkeypatch.setattr(training_loop, "CHECKPOINT_SECONDS", -1.0)
+    for kill_at in (2, 5):
+        with pytest.raises(Killed):
+            run(tmp_path / "killed", dataset, recipe, kill_at=kill_at, **options)
+        assert (tmp_path / "killed" / CHECKPOINT).exists()
+    report = run(tmp_path / "killed", dataset, recipe, **options)
+    assert report.continued == ""
+    assert (tmp_path / "killed" / report.weights).read_bytes() == (tmp_path / "whole" / report.weights).read_bytes()
+
+
+def test_a_run_with_other_options_does_not_continue_it(
+    tmp_path: Path, made_up: MakeUp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training_loop, "CHECKPOINT_SECONDS", -1.0)
+    dataset = made_up()
+    with pytest.raises(Killed):
+        run(tmp_path / "out", dataset, kill_at=2)
+    with pytest.raises(Refusal, match="seed 0, now 1"):
+        run(tmp_path / "out", dataset, seed=1)
+    run(tmp_path / "out", dataset, seed=1, restart=True)
+    run(tmp_path / "other", dataset, seed=1)
+    assert equal(weights(tmp_path / "out"), weights(tmp_path / "other"))
+
+
+def test_it_begins_with_given_weights(tmp_path: Path, made_up: MakeUp) -> None:
+    dataset = made_up()
+    before = run(tmp_path / "plain", dataset, epochs=12)
+    start = tmp_path / "plain" / before.weights
+    report = run(tmp_path / "robust", dataset, "trades", start=start, learning_rate=1e-6, steps=1)
+    assert report.settings["start_sha256"] == before.weights_sha256
+    learned, at_first = weights(tmp_path / "robust"), weights(tmp_path / "plain")
+    assert all(torch.allclose(learned[name], at_first[name], atol=1e-3) for name in learned if "running" not in name)
+
+
+def test_it_stops_when_the_loss_is_no_longer_finite(tmp_path: Path, made_up: MakeUp) -> None:
+    with pytest.raises(Refusal, match="not finite") as refused:
+        run(tmp_path, made_up(), learning_rate=1e30, epochs=8)
+    assert "--learning-rate" in refused.value.fix
+    assert not (tmp_path / "weights.safetensors").exists()
 
 
 def test_equal_seeds_give_equal_perceptrons(tmp_path: Path) -> None:
-    weights = []
+    found = []
     for name in ("first", "again"):
-        with np.load(tmp_path / name / run(tmp_path / name, "numpy").weights) as arrays:
-            weights.append(dict(arrays))
-    assert all(np.array_equal(weights[0][name], weights[1][name]) for name in weights[0])
+        with np.load(tmp_path / name / run(tmp_path / name, "digits", "numpy").weights) as arrays:
+            found.append(dict(arrays))
+    assert all(np.array_equal(found[0][name], found[1][name]) for name in found[0])
 
 
 @pytest.mark.parametrize(
@@ -62,17 +151,30 @@ def test_equal_seeds_give_equal_perceptrons(tmp_path: Path) -> None:
     [
         ({"recipe": "magic"}, "magic"),
         ({"arch": "resnet19"}, "resnet19"),
-        ({"recipe": "noise", "arch": "resnet18"}, "noise"),
-        ({"epochs": 0}, "0 epochs"),
+        ({"epochs": 0}, "epochs is 0"),
+        ({"learning_rate": float("nan")}, "nan"),
+        ({"radius": 1.0}, "plain has no adversary"),
         ({"device": "toaster"}, "toaster"),
+        ({"device": "meta"}, "meta"),
+        ({"device": "cuda:99"}, "cuda:99"),
+        ({"precision": "float8"}, "float8"),
+        ({"precision": "float16"}, "GPU"),
+        ({"start": Path("nowhere.safetensors")}, "nowhere"),
     ],
 )
-def test_it_rejects_what_it_does_not_have(tmp_path: Path, changes: dict[str, object], named: str) -> None:
+def test_it_rejects_what_it_does_not_have(tmp_path: Path, changes: dict[str, Any], named: str) -> None:
+    settings = replace(Settings("plain", "digits"), **changes)
     with pytest.raises(Refusal, match=named) as refused:
-        run(tmp_path, **changes)  # type: ignore[arg-type]  # the values of a mixed dict
+        train(settings, tmp_path / "out", progress=lambda done, steps, text: None)
     assert refused.value.fix
 
 
 def test_it_rejects_unknown_data(tmp_path: Path) -> None:
     with pytest.raises(DatasetRefusal):
-        run(tmp_path, dataset="letters")
+        run(tmp_path, "letters")
+
+
+def test_it_rejects_a_place_where_it_cannot_write(tmp_path: Path, made_up: MakeUp) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(Refusal, match="cannot write"):
+        run(tmp_path / "file" / "out", made_up())

@@ -14,6 +14,7 @@ from PIL import Image
 import demo
 from accounts.models import Team, User
 from accounts.services import create_team
+from competitions.bundled_baselines import works_only_on
 from competitions.models import Competition, Entry
 from competitions.sample_store import image_hashes, samples_of
 from competitions.selectors import may_organise, rules_in_force, visible_competitions
@@ -198,3 +199,11 @@ def test_the_competition_of_2018_has_disjoint_sets_of_the_sizes_of_2018(root: Pa
     rules = document.query_rules(1)
     assert (rules.query_budget, rules.classes, rules.opponents, tuple(rules.shape)) == (1000, 200, 5, (64, 64, 3))
     assert all(values["quota"] == 5 for values in document.tracks.values())
+
+
+def test_the_competition_of_2018_has_baselines_for_its_images_on_all_tracks(root: Path) -> None:
+    document = read(tomllib.loads((root / "competitions" / "avc-2018.toml").read_text(encoding="utf-8")))
+    baselines = {track: values["baselines"] for track, values in document.tracks.items()}
+    assert all(baselines.values())
+    assert {works_only_on(name, "tiny-imagenet") for names in baselines.values() for name in names} == {""}
+    assert works_only_on("compact-plain", "cifar10:DIR") == "tiny-imagenet"

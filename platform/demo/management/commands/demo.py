@@ -43,7 +43,12 @@ class Command(BaseCommand):
             help="maximal seconds for all scores, and for each round (default 1800)",
         )
         parser.add_argument("--competition", type=Path, default=COMPETITION_FILE, help="use another TOML file")
-        parser.add_argument("--data", type=Path, help="folder of the data sets that the file names without a path")
+        parser.add_argument(
+            "--data", type=Path, help="prepared store, or folder of the data sets that the file names without a path"
+        )
+        parser.add_argument(
+            "--samples", type=int, metavar="N", help="play at most N samples of each set (default: all of them)"
+        )
 
     def handle(self, *args: Any, **given: Any) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):  # SIGINT too: a shell starts background jobs with it ignored
@@ -56,6 +61,7 @@ class Command(BaseCommand):
             credentials=CredentialStore(settings.STATE / "demo.json"),
             say=self.stdout.write,
             competition_file=given["competition"],
+            most_samples=given["samples"],
         )
         try:
             self._run(site, supervisor, given)

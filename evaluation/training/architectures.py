@@ -1,0 +1,34 @@
+"""The architectures that `gauntlet train` knows."""
+
+from __future__ import annotations
+
+from torch import nn
+
+from evaluation.baselines.shared.network import CompactResNet, SmallResNet
+from evaluation.domain.errors import Refusal
+from evaluation.domain.images import ImageShape
+from evaluation.training.resnet import resnet18, resnet50
+
+ARCHITECTURES = ("small", "compact", "resnet18", "resnet50")
+
+
+def build_network(architecture: str, classes: int, noise_level: float, shape: ImageShape) -> nn.Module:
+    """Return an untrained network with one of the names in `ARCHITECTURES`.
+
+    Raise `Refusal` for images of a shape that it cannot take.
+    """
+    if shape.channels != 3 or shape.height != shape.width:
+        raise Refusal(
+            f"the images have {shape.height} x {shape.width} x {shape.channels} values",
+            fix="use a data set of square colour images",
+        )
+    if architecture == "resnet18":
+        return resnet18(classes, noise_level, shape.height)
+    if architecture == "resnet50":
+        return resnet50(classes, noise_level, shape.height)
+    if noise_level and shape.height != 64:
+        raise Refusal(
+            f"the noise of --arch {architecture} is made for images of 64 x 64 pixels, these have {shape.height}",
+            fix="use --arch resnet18, or another recipe",
+        )
+    return (CompactResNet if architecture == "compact" else SmallResNet)(classes, noise_level)

@@ -1,0 +1,63 @@
+"""Recipes: how each kind of network is trained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evaluation.training.augmentation import Augmentation, CropAndFlip, Warp
+from evaluation.training.losses import Ball, DdnLoss, LogitPairingLoss, Loss, PgdLoss, PlainLoss, TradesLoss
+
+ADVERSARIAL = ("logit-pairing", "pgd", "trades", "ddn")
+"""Recipes with an adversary: they have a radius and gradient steps."""
+
+NETWORK_RECIPES = ("plain", "noise", *ADVERSARIAL)
+
+NOISE_LEVEL = 0.5
+"""Standard deviation of the noise that the recipe `noise` adds to activations."""
+
+SMOOTHING = 0.1
+"""Label smoothing of the networks for photographs (Szegedy et al. 2016, section 7)."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Training parameters of a network: SGD with Nesterov momentum under a one-cycle learning rate."""
+
+    loss: Loss
+    epochs: int
+    batch: int
+    learning_rate: float
+    augmentation: Augmentation
+    noise_level: float = 0.0
+    half_size: float = 0.0
+    """Share of the training, from its beginning, with images of half their height and width: cheap first steps."""
+    weight_decay: float = 5e-4
+    momentum: float = 0.9
+
+
+def recipe_for(name: str, architecture: str, *, radius: float | None, steps: int | None) -> Recipe:
+    """Return the recipe of this name; with None, the adversary has the radius and the steps of the recipe.
+
+    The small network is for some hundred digits, the compact one for photographs on a CPU, the others for a GPU.
+    """
+    small = architecture == "small"
+    ball = Ball(radius or (7.0 if small else 1.0), steps or (20 if name == "ddn" else 5))
+    loss = _loss(name, ball, 0.0 if small else SMOOTHING)
+    noise = NOISE_LEVEL if name == "noise" else 0.0
+    if small:
+        return Recipe(loss, 80, 64, 0.15, Warp(), noise_level=noise)
+    if architecture == "compact":
+        return Recipe(loss, 20, 128, 0.2, CropAndFlip(), noise_level=noise, half_size=0.75)
+    return Recipe(loss, 60, 256, 0.2, CropAndFlip(), noise_level=noise)
+
+
+def _loss(name: str, ball: Ball, smoothing: float) -> Loss:
+    if name == "logit-pairing":
+        return LogitPairingLoss(ball, smoothing=smoothing)
+    if name == "pgd":
+        return PgdLoss(ball, smoothing)
+    if name == "trades":
+        return TradesLoss(ball, smoothing=smoothing)
+    if name == "ddn":
+        return DdnLoss(ball, smoothing)
+    return PlainLoss(smoothing)

@@ -1,0 +1,81 @@
+"""The adversaries of adversarial training."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from foolbox.attacks.ddn import DDNAttack
+from foolbox.criteria import Misclassification
+from foolbox.models.pytorch import PyTorchModel
+from torch import Tensor
+from torch.nn import functional
+
+from evaluation.baselines.shared.network import SmallResNet
+from evaluation.training.adversary import ddn, l2_pgd
+
+LABELS = torch.arange(6)
+
+
+@pytest.fixture
+def network() -> SmallResNet:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return SmallResNet()
+
+
+@pytest.fixture
+def images() -> Tensor:
+    return torch.rand(6, 3, 64, 64, generator=torch.Generator().manual_seed(1))
+
+
+def loss_of(logits: Tensor) -> Tensor:
+    return functional.cross_entropy(logits, LABELS, reduction="sum")
+
+
+def norms(change: Tensor) -> Tensor:
+    each: Tensor = change.flatten(1).norm(dim=1)
+    return each
+
+
+def test_it_works(network: SmallResNet, images: Tensor) -> None:
+    """Projected gradient descent stays in its ball and in the range, raises the loss, and leaves no trace."""
+    network.train()
+    perturbed = l2_pgd(network, images, loss_of, radius=2.0, steps=5)
+    assert network.training
+    assert all(parameter.requires_grad and parameter.grad is None for parameter in network.parameters())
+    assert float(norms(perturbed - images).max()) <= 2.0 + 1e-4
+    assert 0 <= float(perturbed.min()) <= float(perturbed.max()) <= 1
+    network.eval()
+    with torch.no_grad():
+        assert float(loss_of(network(perturbed))) > float(loss_of(network(images)))
+
+
+def test_ddn_finds_adversarials_as_near_as_another_implementation(network: SmallResNet, images: Tensor) -> None:
+    network.eval()
+    labels = network(images).argmax(1)
+    nearest, found = ddn(network, images, labels, steps=50)
+    model = PyTorchModel(network, bounds=(0, 1), device="cpu")
+    other, _, success = DDNAttack(steps=50)(model, images, Misclassification(labels), epsilons=None)
+    assert found.all()
+    assert success.all()
+    assert (network(nearest).argmax(1) != labels).all()
+    assert (norms(nearest - images) <= norms(other - images) * 1.001).all()
+
+
+def test_ddn_leaves_images_that_are_labelled_wrong(network: SmallResNet, images: Tensor) -> None:
+    network.eval()
+    wrong = (network(images).argmax(1) + 1) % 10
+    nearest, found = ddn(network, images, wrong, steps=2)
+    assert found.all()
+    assert torch.equal(nearest, images)
+
+
+def test_ddn_says_where_it_found_nothing(images: Tensor) -> None:
+    class Sure(torch.nn.Module):
+        """Answers 0, whatever the image."""
+
+        def forward(self, given: Tensor) -> Tensor:
+            return functional.one_hot(torch.zeros(len(given), dtype=torch.long), 10) * 9.0 + given.mean() * 0
+
+    _, found = ddn(Sure(), images, torch.zeros(6, dtype=torch.long), steps=2)
+    assert not found.any()

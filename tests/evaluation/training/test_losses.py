@@ -1,0 +1,125 @@
+"""The losses of the recipes, against their formulas written out in numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from evaluation.training.adversary import ddn, l2_pgd
+from evaluation.training.losses import Ball, DdnLoss, LogitPairingLoss, Loss, PgdLoss, PlainLoss, TradesLoss
+
+BALL = Ball(radius=0.5, steps=2, warm_up=0)
+LABELS = torch.tensor([0, 1, 2, 1])
+
+
+@pytest.fixture(autouse=True)
+def _generator() -> Iterator[None]:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        yield
+
+
+@pytest.fixture
+def network() -> nn.Module:
+    return nn.Sequential(nn.Flatten(), nn.Linear(48, 8), nn.Tanh(), nn.Linear(8, 3))
+
+
+@pytest.fixture
+def images() -> Tensor:
+    return torch.rand(4, 3, 4, 4)
+
+
+def logits_of(network: nn.Module, images: Tensor) -> NDArray[np.float64]:
+    with torch.no_grad():
+        logits: NDArray[np.float64] = network(images).double().numpy()
+    return logits
+
+
+def shares(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    powers = np.exp(logits)
+    each: NDArray[np.float64] = powers / powers.sum(1, keepdims=True)
+    return each
+
+
+def cross_entropy(logits: NDArray[np.float64]) -> float:
+    return float(-np.log(shares(logits)[np.arange(4), LABELS]).mean())
+
+
+def adversarial(network: nn.Module, images: Tensor, objective: Callable[[Tensor], Tensor]) -> Tensor:
+    torch.manual_seed(1)
+    return l2_pgd(network, images, objective, radius=0.5, steps=2)
+
+
+def against(logits: Tensor) -> Tensor:
+    return functional.cross_entropy(logits, LABELS, reduction="sum")
+
+
+def value(loss: Loss, network: nn.Module, images: Tensor) -> float:
+    torch.manual_seed(1)
+    return float(loss(network, images, LABELS, 1.0).detach())
+
+
+def test_it_works(network: nn.Module, images: Tensor) -> None:
+    """Without an adversary: cross-entropy, and with smoothing a share of the mean over all classes."""
+    logits = logits_of(network, images)
+    assert value(PlainLoss(), network, images) == pytest.approx(cross_entropy(logits), rel=1e-5)
+    smooth = 0.9 * cross_entropy(logits) - 0.1 * np.log(shares(logits)).mean()
+    assert value(PlainLoss(0.1), network, images) == pytest.approx(smooth, rel=1e-5)
+
+
+def test_pgd_learns_from_adversarials_alone(network: nn.Module, images: Tensor) -> None:
+    expected = cross_entropy(logits_of(network, adversarial(network, images, against)))
+    assert expected > cross_entropy(logits_of(network, images))
+    assert value(PgdLoss(BALL), network, images) == pytest.approx(expected, rel=1e-5)
+
+
+def test_logit_pairing_adds_the_squared_difference_of_logits(network: nn.Module, images: Tensor) -> None:
+    clean, moved = logits_of(network, images), logits_of(network, adversarial(network, images, against))
+    expected = (cross_entropy(clean) + cross_entropy(moved)) / 2 + 0.5 * np.mean((clean - moved) ** 2)
+    assert value(LogitPairingLoss(BALL, pairing=0.5), network, images) == pytest.approx(expected, rel=1e-5)
+
+
+def test_trades_adds_the_divergence_from_the_clean_answers(network: nn.Module, images: Tensor) -> None:
+    clean = logits_of(network, images)
+    p = torch.from_numpy(shares(clean)).float()
+    moved = adversarial(network, images, lambda logits: (p * (p.log() - logits.log_softmax(1))).sum())
+    q = shares(logits_of(network, moved))
+    divergence = (shares(clean) * np.log(shares(clean) / q)).sum(1).mean()
+    assert divergence > 0
+    expected = cross_entropy(clean) + 6 * divergence
+    assert value(TradesLoss(BALL, weight=6.0), network, images) == pytest.approx(expected, rel=1e-4)
+
+
+def test_ddn_learns_from_the_nearest_adversarials_in_the_ball(network: nn.Module, images: Tensor) -> None:
+    nearest, _ = ddn(network, images, LABELS, steps=2, first_norm=0.5)
+    change = nearest - images
+    norms = change.flatten(1).norm(dim=1).view(-1, 1, 1, 1)
+    moved = torch.where(norms > 0.5, images + change * 0.5 / norms.clamp(min=1e-9), nearest)
+    expected = cross_entropy(logits_of(network, moved))
+    assert value(DdnLoss(BALL), network, images) == pytest.approx(expected, rel=1e-4)
+
+
+def test_the_radius_grows() -> None:
+    ball = Ball(radius=2.0, steps=1, warm_up=0.5)
+    assert ball.at(0.0) < ball.at(0.25) < ball.at(0.5) == ball.at(1.0) == 2.0
+
+
+def test_the_radius_of_images_of_half_the_height_is_half_as_large(network: nn.Module, images: Tensor) -> None:
+    torch.manual_seed(1)
+    half = PgdLoss(Ball(radius=1.0, steps=2, warm_up=0))(network, images, LABELS, 1.0, 0.5)
+    assert float(half.detach()) == pytest.approx(value(PgdLoss(BALL), network, images))
+
+
+def test_no_gradient_flows_through_the_adversary(network: nn.Module, images: Tensor) -> None:
+    """The weights learn from the adversarial as it is, not from how it was made."""
+    torch.manual_seed(1)
+    learned = torch.autograd.grad(PgdLoss(BALL)(network, images, LABELS, 1.0), list(network.parameters()))
+    moved = adversarial(network, images, against)
+    expected = torch.autograd.grad(functional.cross_entropy(network(moved), LABELS), list(network.parameters()))
+    assert all(torch.equal(first, second) for first, second in zip(learned, expected, strict=True))

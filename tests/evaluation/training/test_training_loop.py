@@ -1,0 +1,12 @@
+"""The schedule of the learning rate."""
+
+from __future__ import annotations
+
+import pytest
+
+from evaluation.training.training_loop import one_cycle
+
+
+def test_it_works() -> None:
+    assert one_cycle(0.0) < one_cycle(0.1) < one_cycle(0.2) == pytest.approx(1)
+    assert one_cycle(0.5) > one_cycle(0.99) > 0
