@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evaluation.baselines.catalogue import baselines
-from evaluation.builder.choose_builder import choose_builder
 from evaluation.cli.output import say
 from evaluation.datasets.base import Dataset, with_targets
 from evaluation.datasets.load import load_dataset
@@ -17,6 +16,7 @@ from evaluation.domain.errors import DatasetRefusal, Refusal
 from evaluation.domain.players import Player
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
+from evaluation.legacy.builders import any_year_builder
 from evaluation.sandbox.base import Sandbox
 from evaluation.sandbox.docker import DockerSandbox
 from evaluation.sandbox.process import ProcessSandbox
@@ -157,6 +157,6 @@ def build_players(directories: Sequence[Path], sandbox: str) -> list[Player]:
 
     Players are named after their directories: titles may be long, or equal.
     """
-    builder = choose_builder(sandbox)
+    builder = any_year_builder(sandbox)
     built = [builder.build(directory, on_log=lambda line: say(f"  {line}")) for directory in directories]
     return [replace(player, name=path.resolve().name) for player, path in zip(built, directories, strict=True)]

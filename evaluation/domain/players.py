@@ -42,3 +42,5 @@ class Player:
     directory: Path | None = None
     image: str | None = None
     gpu: bool = False
+    readable: tuple[Path, ...] = ()
+    """Further directories of this host that a player with a `directory` reads, such as an environment of its own."""

@@ -89,7 +89,7 @@ class ProcessSandbox(Sandbox):
             command = bubblewrap.wrapped(
                 command,
                 directory=player.directory,
-                visible=[sdk],
+                visible=[sdk, *player.readable],
                 socket_directory=socket_directory,
                 scratch_bytes=resources.scratch_bytes,
                 hidden=self._hidden,
