@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -29,6 +30,7 @@ TENSORFLOW_PACKAGES = ("tensorflow-cpu==2.15.1", "tf-slim==1.1.0", "tf-keras==2.
 """What the operator's option adds."""
 
 _WITHOUT_DEPENDENCIES = ("foolbox",)
+_PYTHON = (3, 11)
 
 Say = Callable[[str], None]
 
@@ -94,8 +96,9 @@ def make_environment(directory: Path, *, tensorflow: bool, say: Say) -> LegacyEn
     """Make the environment in `directory`, or add to it what it lacks. Raise `Fault` with pip's last line."""
     made = LegacyEnvironment(directory.absolute())
     if not made.python.exists():
-        say(f"making {directory} with Python {sys.version_info.major}.{sys.version_info.minor}")
-        _run([sys.executable, "-m", "venv", str(directory)])
+        python = _interpreter()
+        say(f"making {directory} with {python}")
+        _run([python, "-m", "venv", str(directory)])
     packages = [*PACKAGES, *(TENSORFLOW_PACKAGES if tensorflow else ())]
     alone = [package for package in packages if package.startswith(_WITHOUT_DEPENDENCIES)]
     together = [package for package in packages if package not in alone]
@@ -103,6 +106,15 @@ def make_environment(directory: Path, *, tensorflow: bool, say: Say) -> LegacyEn
         say(f"installing {', '.join(names)}")
         _run([str(made.python), "-m", "pip", "install", "--quiet", *options, *names])
     return made
+
+
+def _interpreter() -> str:
+    """Return a Python of the version that the packages have wheels for. Raise `HostRefusal` if there is none."""
+    name = "python{}.{}".format(*_PYTHON)
+    found = sys.executable if sys.version_info[:2] == _PYTHON else shutil.which(name)
+    if found is None:
+        raise HostRefusal(f"the legacy environment needs {name}, which this host does not have", fix=f"install {name}")
+    return found
 
 
 def _run(command: list[str]) -> None:

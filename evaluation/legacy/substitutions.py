@@ -66,9 +66,17 @@ SUBSTITUTIONS = (
         ("pyyaml",), "PyYAML 6, with its default loader", "version 6 calls for a loader in every `yaml.load`", "pyyaml"
     ),
     Substitution(
-        ("bson", "crowdai-api", "flask", "werkzeug"),
+        (
+            *("bson", "chardet", "click", "crowdai-api", "flask", "itsdangerous", "python-dateutil", "python-gitlab"),
+            *("redis", "werkzeug"),
+        ),
         "nothing",
         "only the server of 2018 needed it",
+    ),
+    Substitution(
+        ("flake8", "ipython", "jupyter", "notebook", "pytest", "visdom"),
+        "nothing",
+        "only the development of a submission needed it; a program that imports it is rejected",
     ),
 )
 

@@ -6,8 +6,6 @@ import tempfile
 from collections.abc import Collection, Sequence
 from pathlib import Path, PurePosixPath
 
-from django.conf import settings
-
 from core.errors import Fault, Refusal
 from evaluation.builder.build_plan import CONFIGURATION_FILES
 from evaluation.builder.manifest import MANIFEST_NAME
@@ -34,11 +32,6 @@ def is_2018(paths: Collection[str]) -> bool:
 
 def check_2018(track_name: str, files: Sequence[TreeFile], reader: GitReader) -> CheckedCommit:
     """Check a commit of 2018 for a repository of this track; raise `Refusal` for the first error."""
-    if settings.SANDBOX != "process":
-        raise Refusal(
-            f"{crowdai.FILE_NAME}: this site runs submissions in images, and those of 2018 need the process sandbox",
-            fix=f"add a {MANIFEST_NAME}, and a requirements.txt of today",
-        )
     with tempfile.TemporaryDirectory(prefix="gauntlet-plan-") as name:
         folder = Path(name)
         _write(files, reader, folder)

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.builder.manifest import read_manifest
 from evaluation.domain.errors import BuildRefusal
 from evaluation.domain.players import Track
-from evaluation.legacy.builders import LegacyBuilder
+from evaluation.legacy.builders import LegacyBuilder, write_image_source
+from evaluation.legacy.crowdai import read_submission
 from evaluation.legacy.environment import LegacyEnvironment
 from tests.evaluation.legacy.conftest import REPOSITORIES, NoBuilder
 
@@ -90,6 +92,21 @@ def test_it_rejects_a_repository_without_run_sh(source: Path, environment: Legac
     (source / "run.sh").unlink()
     with pytest.raises(BuildRefusal, match=r"run\.sh is missing"):
         LegacyBuilder(NoBuilder(), environment).build(source, on_log=print)
+
+
+def test_the_source_of_an_image_is_a_submission_of_today(source: Path, tmp_path: Path) -> None:
+    (source / "net").mkdir()
+    (source / "net" / "requirements.txt").touch()
+    write_image_source(source, read_submission(source), tmp_path / "image")
+    manifest = read_manifest(tmp_path / "image")
+    assert (manifest.track, manifest.title, manifest.licence) == (
+        Track.UNTARGETED,
+        "plain-attack",
+        "LicenseRef-scancode-unknown",
+    )
+    assert (tmp_path / "image" / manifest.run[2]).is_file()
+    assert (tmp_path / "image" / "net" / "requirements.txt").exists()
+    assert not (tmp_path / "image" / "requirements.txt").exists()
 
 
 def test_modules_of_the_repository_may_import_each_other(source: Path, environment: LegacyEnvironment) -> None:

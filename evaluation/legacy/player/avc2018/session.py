@@ -51,7 +51,8 @@ class Session:
         path = os.environ.get(messages.SOCKET_VARIABLE)
         if not path:
             raise SystemExit(
-                "no supervisor: an attack of 2018 is started by `gauntlet play` or `gauntlet check`, not by hand"
+                "queries and read_images are for attacks, and this program was not started as one: its crowdai.json "
+                "names the model track, or it was started by hand and not by `gauntlet play` or `gauntlet check`"
             )
         self._lock = threading.Lock()
         self._connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from pytest_django import Settings
 
 from core.errors import Refusal
 from evaluation.legacy.environment import VARIABLE
@@ -69,13 +68,4 @@ def test_it_rejects_it_on_a_site_without_a_legacy_environment(
     bring("template-model")
     monkeypatch.delenv(VARIABLE)
     with pytest.raises(Refusal, match="needs the legacy environment, which this host does not have"):
-        send("submission-1", copy.commit())
-
-
-def test_it_rejects_it_on_a_site_that_runs_images(
-    send: Send, copy: Copy, bring: Callable[[str], None], settings: Settings
-) -> None:
-    bring("template-model")
-    settings.SANDBOX = "docker"
-    with pytest.raises(Refusal, match="those of 2018 need the process sandbox"):
         send("submission-1", copy.commit())
