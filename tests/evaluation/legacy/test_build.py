@@ -10,9 +10,10 @@ import pytest
 from evaluation.builder.manifest import read_manifest
 from evaluation.domain.errors import BuildRefusal
 from evaluation.domain.players import Track
-from evaluation.legacy.builders import LegacyBuilder, write_image_source
+from evaluation.legacy.builders import LegacyBuilder, plan_line, write_image_source
 from evaluation.legacy.crowdai import read_submission
 from evaluation.legacy.environment import LegacyEnvironment
+from evaluation.legacy.requirements_2018 import Replacement
 from tests.evaluation.legacy.conftest import REPOSITORIES, NoBuilder
 
 
@@ -43,6 +44,13 @@ def test_it_works(source: Path, environment: LegacyEnvironment) -> None:
         "apt.txt, line 1: git",
     ]
     assert "licence unknown, so it is not eligible for a final" in lines[4]
+
+
+def test_an_answer_to_a_push_counts_many_replacements() -> None:
+    few = [Replacement("requirements.txt, line 1", "git", "nothing", "why")]
+    assert plan_line([]) == "as it is, in the legacy environment; nothing is replaced"
+    assert plan_line(few) == "as it is, in the legacy environment; git is replaced by nothing"
+    assert "; 5 requirements are replaced" in plan_line(few * 5)
 
 
 def test_the_digest_follows_from_the_files(source: Path, environment: LegacyEnvironment) -> None:

@@ -40,6 +40,12 @@ def test_queries_far_from_a_sample_belong_to_the_one_that_the_program_took_last(
     assert all(row.outcome is Outcome.ADVERSARIAL for row in played.rows)
 
 
+def test_a_shuffled_list_keeps_each_query_with_its_sample(play: Play) -> None:
+    played = play("shuffles-its-images")
+    # images of one colour are near to no sample
+    assert [(row.queries, row.outcome) for row in played.rows] == [(2, Outcome.ADVERSARIAL)] * 3
+
+
 def test_a_program_that_spends_all_queries_is_started_again_with_the_samples_that_are_left(play: Play) -> None:
     played = play("spends-everything", count=2)
     assert [row.queries for row in played.rows] == [20, 20]

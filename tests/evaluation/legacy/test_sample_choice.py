@@ -14,15 +14,13 @@ def test_it_works() -> None:
     choice.take(1)
     # nearer to sample 0, but the loop is at sample 1
     assert choice.sample_of(CLEAN[0], CLEAN) == 1
-    assert choice.in_hand == 1
 
 
 def test_a_query_outside_of_a_loop_belongs_to_the_nearest_clean_image() -> None:
     choice = SampleChoice()
     for number in range(3):
         choice.take(number)
-    choice.pass_end()
-    assert choice.in_hand is None
+    choice.forget()
     assert choice.sample_of(np.full((4, 4, 3), 190, np.uint8), CLEAN) == 2
 
 
@@ -31,6 +29,14 @@ def test_of_several_samples_taken_at_once_a_clearly_nearer_one_gets_the_query() 
     choice.take(0)
     choice.take(1)
     assert choice.sample_of(np.full((4, 4, 3), 10, np.uint8), CLEAN) == 0
+
+
+def test_a_query_for_an_earlier_sample_does_not_keep_the_next_ones() -> None:
+    choice = SampleChoice()
+    choice.take(0)
+    choice.take(1)
+    far = np.full((4, 4, 3), 48, np.uint8)
+    assert [choice.sample_of(image, CLEAN) for image in (CLEAN[0], far, CLEAN[0])] == [0, 1, 0]
 
 
 def test_of_several_samples_taken_at_once_the_last_one_gets_a_query_that_is_near_to_none() -> None:

@@ -21,7 +21,7 @@ IMAGES = 1
 TAKEN = 2
 """The program's loop took `sample`."""
 PASSED = 3
-"""A loop over the samples came to its end."""
+"""A loop over the samples begins, or came to its end."""
 QUERY = 4
 """An image, raw uint8. The reply's value is its label, or `USED_UP`."""
 STORE = 5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import List, Optional, Sequence
+from typing import List, Sequence
 
 import numpy as np
 
@@ -30,23 +30,13 @@ class SampleChoice:
             self._taken.remove(number)
         self._taken.append(number)
 
-    def pass_end(self) -> None:
-        """Note that a loop came to its end."""
+    def forget(self) -> None:
+        """Note that a loop begins, or came to its end."""
         self._taken, self._asked = [], False
-
-    @property
-    def in_hand(self) -> Optional[int]:
-        """The sample that the loop is at; None if no loop is under way."""
-        return self._taken[-1] if self._taken else None
 
     def sample_of(self, image: np.ndarray, clean: Sequence[np.ndarray]) -> int:
         """Return the sample of a queried image, and note the query; `clean` are the images of all samples."""
-        chosen = self._chosen(image, clean)
-        if self._taken:
-            self._taken, self._asked = [chosen], True
-        return chosen
-
-    def _chosen(self, image: np.ndarray, clean: Sequence[np.ndarray]) -> int:
+        self._asked = True
         if len(self._taken) == 1:
             return self._taken[0]
         candidates = self._taken or range(len(clean))

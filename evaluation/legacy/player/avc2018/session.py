@@ -27,21 +27,25 @@ class QueriesUsedUp(Exception):
 class SampleList(List[Entry]):
     """The samples. It tells the supervisor which of them the program's loop is at: a query of 2018 never said."""
 
-    def __init__(self, entries: List[Entry], numbers: List[int], owner: Session) -> None:
+    def __init__(self, entries: List[Entry], owner: Session) -> None:
         super().__init__(entries)
-        self._numbers = numbers
         self._owner = owner
 
     def __iter__(self) -> Iterator[Entry]:
-        for number, entry in zip(self._numbers, super().__iter__()):
-            self._owner.notify(messages.TAKEN, number)
+        self._owner.notify(messages.PASSED)
+        for entry in super().__iter__():
+            self._owner.take(entry)
             yield entry
         self._owner.notify(messages.PASSED)
 
     def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, int) and -len(self) <= index < len(self):
-            self._owner.notify(messages.TAKEN, self._numbers[index])
-        return super().__getitem__(index)
+        found = super().__getitem__(index)
+        if isinstance(found, tuple):
+            self._owner.take(found)
+        return found
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return list, (list(super().__iter__()),)
 
 
 class Session:
@@ -76,7 +80,13 @@ class Session:
         entries = [
             (name, np.load(os.path.join(folder, name)).astype(np.float32), label) for _, name, label in self._samples
         ]
-        return SampleList(entries, [number for number, _, _ in self._samples], self)
+        return SampleList(entries, self)
+
+    def take(self, entry: Entry) -> None:
+        """Say that the program's loop took this sample, wherever the list has it after a shuffle."""
+        number = self._numbers.get(entry[0])
+        if number is not None:
+            self.notify(messages.TAKEN, number)
 
     def notify(self, kind: int, number: int = 0) -> None:
         """Send a message that gets no reply, unless this process is a fork: it has a session of its own."""

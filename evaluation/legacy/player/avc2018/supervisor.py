@@ -141,7 +141,7 @@ class Supervisor:
             choice.take(number)
             self._in_hand = number
         elif kind == messages.PASSED:
-            choice.pass_end()
+            choice.forget()
             self._in_hand = None
         elif kind == messages.QUERY:
             image = self._image(piece, content)
