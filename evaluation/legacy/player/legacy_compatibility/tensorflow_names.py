@@ -5,7 +5,17 @@ from __future__ import annotations
 import importlib
 import sys
 from types import ModuleType
-from typing import Any
+from typing import Any, List
+
+from legacy_compatibility.aliases import Aliases
+
+_NEW_NAMES = {
+    "tensorflow.contrib.slim": "tf_slim",
+    "tensorflow.contrib.layers": "tf_slim.layers",
+    "tensorflow.contrib.framework": "tf_slim",
+    # TensorFlow 2.15 looks for the layers of version 1 in a place where tf_keras has them no more
+    "tf_keras.legacy_tf_layers": "tf_keras.src.legacy_tf_layers",
+}
 
 
 def restore(tensorflow: ModuleType) -> None:
@@ -15,34 +25,23 @@ def restore(tensorflow: ModuleType) -> None:
     for name in dir(v1):
         if not name.startswith("_"):
             setattr(tensorflow, name, getattr(v1, name))
-    # TensorFlow 2.15 looks for the layers of version 1 in a place where tf_keras has them no more
-    sys.modules.setdefault(
-        "tf_keras.legacy_tf_layers", _Alias("tf_keras.legacy_tf_layers", "tf_keras.src.legacy_tf_layers")
-    )
-    contrib = ModuleType("tensorflow.contrib")
-    contrib.__path__ = []
+    sys.meta_path.insert(0, Aliases(_NEW_NAMES))
+    contrib = _Contrib("tensorflow.contrib")
     sys.modules["tensorflow.contrib"] = contrib
     tensorflow.contrib = contrib  # type: ignore[attr-defined]
-    for name, source in (("slim", "tf_slim"), ("layers", "tf_slim.layers"), ("framework", "tf_slim.ops.arg_scope")):
-        alias = _Alias("tensorflow.contrib." + name, source)
-        sys.modules["tensorflow.contrib." + name] = alias
-        setattr(contrib, name, alias)
     gfile: Any = tensorflow.gfile
     gfile.Open = opens_bytes(gfile.Open)
 
 
-class _Alias(ModuleType):
-    """A module under another name, imported when one of its names is used."""
+class _Contrib(ModuleType):
+    """`tensorflow.contrib`, whose modules are imported when they are used."""
 
-    def __init__(self, name: str, source: str) -> None:
-        super().__init__(name)
-        self.__path__ = []
-        self._source = source
+    __path__: List[str] = []
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "_source":
+        if name.startswith("__"):
             raise AttributeError(name)
-        return getattr(importlib.import_module(self._source), name)
+        return importlib.import_module("tensorflow.contrib." + name)
 
 
 def opens_bytes(open_file: Any) -> Any:
