@@ -11,7 +11,7 @@ PRODUCTION_PASS := (journey or database) and not docker
 PASS := $(if $(PRODUCTION_FOLLOWS),$(SHORT_PASS),$(SQLITE_PASS))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast test-production check format bench base-image clean
+.PHONY: help setup demo test test-fast test-production check format bench compatibility base-image legacy-image clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.* ## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.* ## /\1\t/' | \
@@ -69,10 +69,16 @@ bench: setup .venv-bench/.set-up ## measure the speeds of docs/performance.md (A
 	@.venv-bench/bin/python -m pip install --disable-pip-version-check --quiet --requirement bench/requirements.txt
 	@touch $@
 
+compatibility: setup ## play every submission of 2018 in DIR=... and print the table (needs GAUNTLET_LEGACY_ENVIRONMENT)
+	@$(BIN)/gauntlet compatibility '$(DIR)' $(ARGS)
+
 base-image: setup ## make the image that submissions are built on (needs a Docker engine; the first time also root)
 	@.ci/docker-engine
 	@.ci/base-image
 	@.ci/builder-image
+
+legacy-image: base-image ## make the image that submissions of 2018 are built on (needs GAUNTLET_LEGACY_ENVIRONMENT)
+	@.ci/legacy-image
 
 clean: ## remove the virtual environment, the tools' caches and the demo's output
 	rm -rf .venv .venv-bench demo .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -15,10 +15,12 @@ from evaluation import __version__
 from evaluation.cli import (
     baselines,
     check,
+    compatibility,
     conformance,
     data,
     demo,
     doctor,
+    legacy_environment,
     new,
     play,
     simulate,
@@ -31,7 +33,22 @@ from evaluation.domain.errors import BuildRefusal, Fault, HostRefusal, ManifestR
 
 DONE, USAGE, REFUSED, FAULT, INTERRUPTED = 0, 2, 3, 4, 130
 
-_COMMANDS = (play, tournament, check, new, baselines, doctor, conformance, data, train, simulate, demo, verify)
+_COMMANDS = (
+    play,
+    tournament,
+    check,
+    new,
+    baselines,
+    doctor,
+    conformance,
+    data,
+    train,
+    simulate,
+    demo,
+    verify,
+    legacy_environment,
+    compatibility,
+)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from evaluation.baselines.catalogue import baselines
 from evaluation.baselines.transfer_catalogue import transfer_baselines
-from evaluation.builder.choose_builder import choose_builder
 from evaluation.cli.output import say
 from evaluation.datasets.base import Dataset, with_targets
 from evaluation.datasets.load import load_dataset
@@ -18,6 +17,7 @@ from evaluation.domain.errors import DatasetRefusal, Refusal
 from evaluation.domain.players import Player
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
+from evaluation.legacy.builders import any_year_builder
 from evaluation.sandbox.base import Sandbox
 from evaluation.sandbox.docker import DockerSandbox
 from evaluation.sandbox.process import ProcessSandbox
@@ -159,6 +159,6 @@ def build_players(directories: Sequence[Path], sandbox: str) -> list[Player]:
 
     Players are named after their directories: titles may be long, or equal.
     """
-    builder = choose_builder(sandbox)
+    builder = any_year_builder(sandbox)
     built = [builder.build(directory, on_log=lambda line: say(f"  {line}")) for directory in directories]
     return [replace(player, name=path.resolve().name) for player, path in zip(built, directories, strict=True)]

@@ -41,6 +41,8 @@ class Program:
     directory: Path | None = None
     image: str | None = None
     gpu: bool = False
+    readable: tuple[Path, ...] = ()
+    """Further directories of this host that a program with a `directory` reads, such as an environment of its own."""
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ class ProcessSandbox(Sandbox):
                 command,
                 directory=directory,
                 folders=folders,
-                visible=[sdk],
+                visible=[sdk, *program.readable],
                 socket_directory=socket_directory,
                 scratch_bytes=resources.scratch_bytes,
                 hidden=self._hidden,

@@ -24,6 +24,7 @@ from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import HostRefusal, ManifestRefusal, Refusal
 from evaluation.domain.players import Player as EnginePlayer
 from evaluation.domain.players import Track as EngineTrack
+from evaluation.legacy.builders import any_year_builder
 from evaluation.sandbox.host_paths import HostPaths
 from repositories.checkout import check_out
 from repositories.models import Repository
@@ -158,7 +159,7 @@ def remove_unused_checkouts() -> int:
 def _builder() -> Builder:
     require_trust()
     try:
-        return choose_builder(settings.SANDBOX, _LAYERS)
+        return any_year_builder(settings.SANDBOX, _LAYERS)
     except HostRefusal as refusal:
         raise Fault(f"this host is misconfigured: {refusal}") from refusal
 

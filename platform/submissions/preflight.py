@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from django.conf import settings
@@ -29,6 +28,8 @@ from evaluation.domain.errors import HostRefusal
 from repositories.file_rules import check_files
 from repositories.git_reader import GitReader, TreeFile
 from repositories.models import Repository
+from submissions.checked_commit import CheckedCommit
+from submissions.preflight_2018 import check_2018, is_2018
 
 MAX_CONFIGURATION_BYTES = 256 << 10
 """A configuration file larger than this is left to the build; a Dockerfile is refused."""
@@ -37,19 +38,12 @@ _PLAN_SECONDS = 20.0
 _PLAIN_FILES = ("100644", "100755")
 
 
-@dataclass(frozen=True)
-class CheckedCommit:
-    """What a commit says about itself: title and licence of its manifest, and in one line how it will be built."""
-
-    title: str
-    licence: str
-    plan: str
-
-
 def check_content(repository: Repository, commit: str, reader: GitReader) -> CheckedCommit:
     """Check the files of `commit`, its manifest and its build plan; raise `Refusal` for the first error."""
     files = reader.files(commit)
     check_files(files, reader)
+    if is_2018({file.path for file in files}):
+        return check_2018(repository.track.name, files, reader)
     manifest = _manifest(commit, files, reader)
     if manifest.track != (track_name := repository.track.name):
         raise Refusal(

@@ -24,6 +24,7 @@ HOME = Path("/srv/checkouts/7-abc")
         (f"{tempfile.gettempdir()}/gauntlet-ab_1x/referee.sock", "referee.sock"),
         (f"{sys.executable}: can't open file '{HOME}/mian.py'", "python: can't open file 'mian.py'"),
         (f"{sys.prefix}/lib/python3.11/site-packages/x.py", "lib/python3.11/site-packages/x.py"),
+        ("/srv/legacy/lib/python3.11/site-packages/x.py", "lib/python3.11/site-packages/x.py"),
         ("nothing of the kind, 3/4", "nothing of the kind, 3/4"),
     ],
 )
@@ -34,3 +35,5 @@ def test_it_works(text: str, shown: str) -> None:
 def test_the_sdk_is_named_from_its_top() -> None:
     shown = HostPaths(HOME).shorten(f"{state_directory('sdk')}/0a1b2c3d/gauntlet/model.py")
     assert shown == "gauntlet/model.py"
+    modules = state_directory("legacy-modules")
+    assert HostPaths(HOME).shorten(f"{modules}/0a1b2c3d/avc2018/session.py") == "avc2018/session.py"

@@ -1,0 +1,117 @@
+"""`gauntlet compatibility`: play every submission of 2018 in a directory of exports, and print what came out."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from evaluation.cli.options import Chosen, add_samples, chosen_samples, open_sandbox, submission
+from evaluation.cli.output import printable, say
+from evaluation.domain.errors import Refusal
+from evaluation.domain.players import Player, Track
+from evaluation.domain.results import MatchResult, Outcome
+from evaluation.legacy.builders import any_year_builder
+from evaluation.legacy.crowdai import is_2018
+from evaluation.referee.time_limits import calibrate
+from evaluation.runner.artefacts import median_distance
+from evaluation.runner.checks import describe_failure
+from evaluation.runner.last_exception import last_exception
+from evaluation.runner.play import Played, play
+from evaluation.sandbox.base import Sandbox
+
+_REPLACED = " is replaced by "
+
+
+@dataclass(frozen=True)
+class Row:
+    """What became of one export."""
+
+    name: str
+    track: str
+    outcome: str
+    replaced: tuple[str, ...] = ()
+
+
+def add_parser(subcommands: Any) -> None:
+    command: argparse.ArgumentParser = subcommands.add_parser(
+        "compatibility", help="play every submission of 2018 in a directory, and print a table"
+    )
+    command.add_argument("directory", type=Path, metavar="DIR", help="a directory with one export in each folder")
+    add_samples(command, split="validation", samples=3, queries=1000)
+    command.add_argument("--model", type=submission, default="numpy-classifier", help="opponent of attacks")
+    command.add_argument("--attack", type=submission, default="gaussian-noise", help="opponent of models")
+    command.add_argument("--seed", type=int, default=0, help="seed that makes a match repeatable (default 0)")
+    command.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    if not given.directory.is_dir():
+        raise Refusal(f"{given.directory} is not a directory", fix="name the directory that holds the exports")
+    chosen = chosen_samples(given)
+    rows = []
+    for folder in sorted(path for path in given.directory.iterdir() if path.is_dir()):
+        say(f"{folder.name} ...")
+        rows.append(_row(folder, given, chosen))
+    print(as_markdown(rows), end="")
+    return 0
+
+
+def as_markdown(rows: Sequence[Row]) -> str:
+    """Return the rows as a Markdown table."""
+    lines = ["| repository | track | what came out | what was replaced |", "|---|---|---|---|"]
+    for row in rows:
+        cells = (row.name, row.track, row.outcome, "; ".join(row.replaced) or "nothing")
+        lines.append("| " + " | ".join(printable(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _row(folder: Path, given: argparse.Namespace, chosen: Chosen) -> Row:
+    if not is_2018(folder):
+        return Row(folder.name, "-", "no submission of 2018: crowdai.json is missing")
+    replaced: list[str] = []
+    builder = any_year_builder("process")
+    try:
+        player = builder.build(folder, on_log=lambda line: replaced.append(line) if _REPLACED in line else None)
+    except Refusal as refusal:
+        return Row(folder.name, "-", f"refused: {refusal.problem}")
+    opponent = builder.build(given.attack if player.track is Track.MODEL else given.model, on_log=lambda line: None)
+    started = time.monotonic()
+    played = _play(replace(player, name=folder.name), opponent, given, chosen, open_sandbox("process"))
+    outcome = f"{_outcome(played, player)}, {time.monotonic() - started:.0f} s"
+    return Row(folder.name, str(player.track), outcome, tuple(_short(line) for line in replaced))
+
+
+def _play(player: Player, opponent: Player, given: argparse.Namespace, chosen: Chosen, sandbox: Sandbox) -> Played:
+    model, attack = (player, opponent) if player.track is Track.MODEL else (opponent, player)
+    return play(
+        model=model,
+        attack=attack,
+        samples=chosen.samples,
+        rules=chosen.rules,
+        sandbox=sandbox,
+        seed=given.seed,
+        calibration=calibrate(),
+    )
+
+
+def _outcome(played: Played, player: Player) -> str:
+    result: MatchResult = played.result
+    counts = {outcome: sum(row.outcome is outcome for row in result.samples) for outcome in Outcome}
+    queries = sum(row.queries for row in result.samples)
+    parts = [f"{len(result.samples)} samples", *(f"{count} {name}" for name, count in counts.items() if count)]
+    parts += [f"median distance {median_distance(result):.2f}", f"{queries:,} queries"]
+    logs = played.model_logs if player.track is Track.MODEL else played.attack_logs
+    own = [failure for failure in result.failures if failure.side is player.track.side]
+    if own:
+        raised = last_exception("".join(logs), player.directory)
+        parts.append(f"failed: {describe_failure(own[0])}{f' ({raised})' if raised else ''}")
+    return ", ".join(parts).replace("_", " ")
+
+
+def _short(line: str) -> str:
+    """Return a line of the build's log without its place and its reason."""
+    return line.partition(": ")[2].partition(" (")[0].replace(_REPLACED, " by ")

@@ -1,0 +1,77 @@
+"""`crowdai.json`, the manifest of a submission of 2018."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evaluation.builder.manifest import MANIFEST_NAME, MAX_TITLE_CHARACTERS
+from evaluation.domain.errors import ManifestRefusal
+from evaluation.domain.players import Track
+from evaluation.legacy.licence_file import licence_of
+
+FILE_NAME = "crowdai.json"
+MAX_BYTES = 64 << 10
+
+# "untargeted" contains "targeted", so the order counts
+_WORDS = (
+    ("untargeted", Track.UNTARGETED),
+    ("targeted", Track.TARGETED),
+    ("robust", Track.MODEL),
+    ("model", Track.MODEL),
+)
+
+
+@dataclass(frozen=True)
+class Submission2018:
+    """What a submission of 2018 says about itself, in the terms of a manifest. `gpu` and the authors are not used."""
+
+    track: Track
+    title: str
+    licence: str
+
+
+def is_2018(source: Path) -> bool:
+    """Return True for the directory of a submission of 2018: `crowdai.json` and no `submission.toml`."""
+    return (source / FILE_NAME).is_file() and not (source / MANIFEST_NAME).exists()
+
+
+def read_submission(source: Path) -> Submission2018:
+    """Read the submission of 2018 in `source`. Raise `ManifestRefusal` with the fix."""
+    with (source / FILE_NAME).open("rb") as file:
+        table = _table(file.read(MAX_BYTES + 1))
+    return Submission2018(_track(table), _title(table), licence_of(source))
+
+
+def _table(content: bytes) -> dict[str, Any]:
+    if len(content) > MAX_BYTES:
+        raise ManifestRefusal(f"{FILE_NAME} is larger than {MAX_BYTES:,} bytes", fix="keep only the fields of 2018")
+    try:
+        table = json.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise ManifestRefusal(f"{FILE_NAME}: not valid JSON: {error}", fix=f"correct {FILE_NAME}") from error
+    if not isinstance(table, dict):
+        raise ManifestRefusal(f"{FILE_NAME} is not a JSON object", fix='write {"challenge_id": "..."}')
+    return table
+
+
+def _track(table: dict[str, Any]) -> Track:
+    """Find the track in `challenge_id`, else in the fields `track` and `grader_id` of earlier versions."""
+    for key in ("challenge_id", "track", "grader_id"):
+        text = str(table.get(key, "")).lower()
+        for word, track in _WORDS:
+            if word in text:
+                return track
+    raise ManifestRefusal(
+        f"{FILE_NAME}: challenge_id {table.get('challenge_id')!r} names no track",
+        fix='write "challenge_id": "nips-2018-avc-robust-model-track", "nips-2018-avc-untargeted-attack" or '
+        '"nips-2018-avc-targeted-attack"',
+    )
+
+
+def _title(table: dict[str, Any]) -> str:
+    description = " ".join(str(table.get("description") or "").split())
+    printable = "".join(letter for letter in description if letter.isprintable())
+    return printable[:MAX_TITLE_CHARACTERS].strip() or "Submission of 2018"

@@ -1,0 +1,60 @@
+"""Adapter: checks of a commit in the layout of 2018 (`crowdai.json`) before anything is built."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Collection, Sequence
+from pathlib import Path, PurePosixPath
+
+from core.errors import Fault, Refusal
+from evaluation.builder.build_plan import CONFIGURATION_FILES
+from evaluation.builder.manifest import MANIFEST_NAME
+from evaluation.domain.errors import HostRefusal
+from evaluation.legacy import crowdai
+from evaluation.legacy.builders import plan_2018, plan_line, require_environment
+from evaluation.legacy.environment import legacy_environment
+from evaluation.legacy.licence_file import FILE_NAMES as LICENCE_FILES
+from evaluation.legacy.program_check import START
+from repositories.git_reader import GitReader, TreeFile
+from submissions.checked_commit import CheckedCommit
+
+_MOST_BYTES = 256 << 10
+"""A file larger than this is left to the build."""
+
+_PLAIN_FILES = ("100644", "100755")
+_READ = CONFIGURATION_FILES | {START, crowdai.FILE_NAME, *LICENCE_FILES}
+
+
+def is_2018(paths: Collection[str]) -> bool:
+    """Return True for the files of a submission of 2018."""
+    return crowdai.FILE_NAME in paths and MANIFEST_NAME not in paths
+
+
+def check_2018(track_name: str, files: Sequence[TreeFile], reader: GitReader) -> CheckedCommit:
+    """Check a commit of 2018 for a repository of this track; raise `Refusal` for the first error."""
+    with tempfile.TemporaryDirectory(prefix="gauntlet-plan-") as name:
+        folder = Path(name)
+        _write(files, reader, folder)
+        submission = crowdai.read_submission(folder)
+        if submission.track != track_name:
+            raise Refusal(
+                f'{crowdai.FILE_NAME} is for the track "{submission.track}", but this repository is for the track '
+                f'"{track_name}"',
+                fix=f"push to the team's repository {submission.track}.git",
+            )
+        try:
+            plan = plan_line(plan_2018(folder, require_environment(legacy_environment())))
+        except HostRefusal as refusal:
+            raise Fault(f"the site cannot plan builds of 2018: {refusal.problem}") from refusal
+    return CheckedCommit(submission.title, submission.licence, plan)
+
+
+def _write(files: Sequence[TreeFile], reader: GitReader, folder: Path) -> None:
+    """Write the files that the checks read; of all others, only their names matter."""
+    for file in files:
+        if file.mode not in _PLAIN_FILES or ".." in PurePosixPath(file.path).parts:
+            continue
+        path = folder / file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        read = (file.path in _READ or file.path.endswith(".py")) and file.size <= _MOST_BYTES
+        path.write_bytes(reader.content(file.object, _MOST_BYTES) if read else b"")

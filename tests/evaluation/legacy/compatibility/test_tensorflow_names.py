@@ -1,0 +1,73 @@
+"""Old names of modules, and the text mode of `tf.gfile.Open`."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+
+from legacy_compatibility.aliases import Aliases
+from legacy_compatibility.tensorflow_names import opens_bytes
+
+
+@pytest.fixture
+def old_names() -> Iterator[None]:
+    """The modules of `json` and `xml` under names of the test."""
+    aliases = Aliases({"json_as_before": "json", "xml_as_before": "xml.etree"})
+    sys.meta_path.insert(0, aliases)
+    yield
+    sys.meta_path.remove(aliases)
+    for name in [name for name in sys.modules if "_as_before" in name]:
+        del sys.modules[name]
+
+
+class OpenedFile:
+    """An open file that decodes text like TensorFlow's: `name`, `mode`, a position in bytes."""
+
+    def __init__(self, name: str, mode: str = "r") -> None:
+        self.name, self._text = name, "b" not in mode
+        self._file: IO[bytes] = Path(name).open("rb")  # noqa: SIM115 - __exit__ closes it
+
+    def __enter__(self) -> OpenedFile:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self._file.close()
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def seek(self, position: int) -> None:
+        self._file.seek(position)
+
+    def read(self, n: int = -1) -> Any:
+        content = self._file.read(n)
+        return content.decode() if self._text else content
+
+
+@pytest.mark.usefixtures("old_names")
+def test_it_works() -> None:
+    assert importlib.import_module("json_as_before").dumps is json.dumps
+    assert importlib.import_module("json_as_before.decoder").JSONDecoder is json.JSONDecoder
+    assert importlib.import_module("xml_as_before.ElementTree").__name__ == "xml_as_before.ElementTree"
+
+
+@pytest.mark.usefixtures("old_names")
+def test_a_name_that_the_new_module_lacks_is_missing() -> None:
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+        importlib.import_module("json_as_before.no_such_module")
+
+
+def test_text_is_text_and_anything_else_bytes(tmp_path: Path) -> None:
+    reader = opens_bytes(OpenedFile)
+    (tmp_path / "labels.txt").write_text("cat")
+    with reader(str(tmp_path / "labels.txt")) as file:
+        assert file.read() == "cat"
+    (tmp_path / "image.png").write_bytes(b"\x89PNG")
+    with reader(str(tmp_path / "image.png")) as file:
+        assert file.read() == b"\x89PNG"

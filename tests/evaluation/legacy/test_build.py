@@ -1,0 +1,127 @@
+"""The builder of submissions of 2018: what it replaces, and what it refuses."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from evaluation.builder.manifest import read_manifest
+from evaluation.domain.errors import BuildRefusal
+from evaluation.domain.players import Track
+from evaluation.legacy.builders import LegacyBuilder, plan_line, write_image_source
+from evaluation.legacy.crowdai import read_submission
+from evaluation.legacy.environment import LegacyEnvironment
+from evaluation.legacy.requirements_2018 import Replacement
+from tests.evaluation.legacy.conftest import REPOSITORIES, NoBuilder
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A copy of a look-alike, to break."""
+    folder = tmp_path / "repository"
+    shutil.copytree(REPOSITORIES / "plain-attack", folder)
+    return folder
+
+
+def log_of(source: Path, environment: LegacyEnvironment) -> list[str]:
+    lines: list[str] = []
+    LegacyBuilder(NoBuilder(), environment).build(source, on_log=lines.append)
+    return lines
+
+
+def test_it_works(source: Path, environment: LegacyEnvironment) -> None:
+    lines: list[str] = []
+    player = LegacyBuilder(NoBuilder(), environment).build(source, on_log=lines.append)
+    assert player.track is Track.UNTARGETED
+    assert player.command[-1] == "attack"
+    assert environment.directory in player.readable
+    assert [line.partition(" is replaced by ")[0] for line in lines[:4]] == [
+        "requirements.txt, line 1: numpy==1.14.2",
+        "requirements.txt, line 2: git+https://github.com/bethgelab/adversarial-vision-challenge",
+        "requirements.txt, line 3: randomgen==1.14.4",
+        "apt.txt, line 1: git",
+    ]
+    assert "licence unknown, so it is not eligible for a final" in lines[4]
+
+
+def test_an_answer_to_a_push_counts_many_replacements() -> None:
+    few = [Replacement("requirements.txt, line 1", "git", "nothing", "why")]
+    assert plan_line([]) == "as it is, in the legacy environment; nothing is replaced"
+    assert plan_line(few) == "as it is, in the legacy environment; git is replaced by nothing"
+    assert "; 5 requirements are replaced" in plan_line(few * 5)
+
+
+def test_the_digest_follows_from_the_files(source: Path, environment: LegacyEnvironment) -> None:
+    builder = LegacyBuilder(NoBuilder(), environment)
+    before = builder.build(source, on_log=print).digest
+    assert builder.build(source, on_log=print).digest == before
+    (source / "main.py").write_text("import os\n")
+    assert builder.build(source, on_log=print).digest != before
+
+
+def test_it_needs_a_legacy_environment(source: Path) -> None:
+    with pytest.raises(BuildRefusal, match="needs the legacy environment"):
+        LegacyBuilder(NoBuilder(), None).build(source, on_log=print)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("requirements.txt", "tensorflow-gpu===1.8.0", "line 1: 'tensorflow-gpu===1.8.0' needs TensorFlow 1"),
+        ("requirements.txt", "numpy\ntensorpack==0.8.9", "line 2: 'tensorpack==0.8.9' is not in the legacy"),
+        ("requirements.txt", "numpy>=99", "'numpy>=99' is newer than the legacy environment's numpy"),
+        ("requirements.txt", "git+https://github.com/someone/else", "is no package name, and nothing here stands"),
+        ("requirements.txt", "-r others.txt", "is no package name, and nothing here stands"),
+        ("requirements.txt", "foolbox @ git+https://github.com/bethgelab/foolbox", "is no package name"),
+        ("apt.txt", "git\nlibsm6", "apt.txt, line 2: the system package 'libsm6' is not part"),
+        ("environment.yml", "name: x", "requirements.txt and apt.txt alone"),
+        ("run.sh", "python3 main.py\r\n", "line ends of Windows"),
+        ("run.sh", "python3 -u ./start.py", "starts 'start.py', which is not in the repository"),
+        ("run.sh", "cd resnet-base\npython3 main.py", "goes to the folder 'resnet-base'"),
+        ("main.py", "print 'Python 2'", "main.py, line 1: not Python 3"),
+        ("main.py", "import os\nimport tensorflow as tf", "main.py, line 2: imports 'tensorflow'"),
+        ("weights.bin", "version https://git-lfs.github.com/spec/v1\noid sha256:0", "weights.bin: a Git LFS pointer"),
+        ("model.ckpt-1.index", "x", "model.ckpt-1.index: the weights beside it"),
+    ],
+)
+def test_it_rejects_what_cannot_run_in_one_sentence(
+    source: Path, environment: LegacyEnvironment, name: str, content: str, problem: str
+) -> None:
+    (source / name).write_text(content)
+    with pytest.raises(BuildRefusal) as refused:
+        LegacyBuilder(NoBuilder(), environment).build(source, on_log=print)
+    assert problem in refused.value.problem
+    assert "\n" not in refused.value.problem
+
+
+def test_it_rejects_a_repository_without_run_sh(source: Path, environment: LegacyEnvironment) -> None:
+    (source / "run.sh").unlink()
+    with pytest.raises(BuildRefusal, match=r"run\.sh is missing"):
+        LegacyBuilder(NoBuilder(), environment).build(source, on_log=print)
+
+
+def test_the_source_of_an_image_is_a_submission_of_today(source: Path, tmp_path: Path) -> None:
+    (source / "net").mkdir()
+    (source / "net" / "requirements.txt").touch()
+    write_image_source(source, read_submission(source), tmp_path / "image")
+    manifest = read_manifest(tmp_path / "image")
+    assert (manifest.track, manifest.title, manifest.licence) == (
+        Track.UNTARGETED,
+        "plain-attack",
+        "LicenseRef-scancode-unknown",
+    )
+    assert (tmp_path / "image" / manifest.run[2]).is_file()
+    assert (tmp_path / "image" / "net" / "requirements.txt").exists()
+    assert not (tmp_path / "image" / "requirements.txt").exists()
+
+
+def test_modules_of_the_repository_may_import_each_other(source: Path, environment: LegacyEnvironment) -> None:
+    (source / "net").mkdir()
+    (source / "net" / "__init__.py").touch()
+    (source / "net" / "layers.py").write_text("import numpy\nfrom . import other\n")
+    (source / "main.py").write_text(
+        "from net.layers import numpy\ntry:\n    import cupy\nexcept ImportError:\n    pass\n"
+    )
+    assert log_of(source, environment)

@@ -1,0 +1,8 @@
+import numpy as np
+from adversarial_vision_challenge import attack_complete, load_model, read_images, store_adversarial
+
+model = load_model()
+for file_name, image, label in read_images():
+    model(image)
+    store_adversarial(file_name, image.astype(np.float64) + 60)
+attack_complete()
