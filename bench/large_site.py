@@ -18,7 +18,7 @@ from competitions.sample_store import keep_samples, samples_of
 from core import clock, object_store
 from evaluation.domain.results import Outcome, PieceResult, SampleResult, Trace
 from leaderboards.models import Evaluation, Pool, PoolPlace
-from leaderboards.services import recompute
+from leaderboards.scoring import recompute
 from matches.engine_adapter import pack
 from matches.models import Match, Piece
 from matches.models import SampleResult as SampleRow

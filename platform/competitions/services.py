@@ -11,7 +11,6 @@ from django.db import IntegrityError, transaction
 from accounts import services as accounts
 from accounts.models import RESERVED_SLUGS, Team, User
 from competitions import toml_schema as file
-from competitions.invitations import accept, decline, invite, withdraw_invitation
 from competitions.models import (
     Competition,
     Entry,
@@ -33,19 +32,6 @@ from core import clock, events
 from core.errors import Refusal
 from core.times import in_words
 from evaluation.domain.text import Text
-
-__all__ = [
-    "accept",
-    "appoint_organiser",
-    "decline",
-    "enter",
-    "export_competition",
-    "import_competition",
-    "invite",
-    "make_team",
-    "require_fitting_rules",
-    "withdraw_invitation",
-]
 
 
 def import_competition(

@@ -73,7 +73,7 @@ class Snapshot(models.Model):
     made_at = models.DateTimeField()
     reason = models.CharField(max_length=200)
     rows = models.JSONField()
-    """All rows of `leaderboards.selectors.board`, as plain values."""
+    """All rows of `leaderboards.visibility.board`, as plain values."""
 
     class Meta:
         ordering = ["-pk"]

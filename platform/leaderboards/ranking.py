@@ -20,7 +20,7 @@ BasisKey: TypeAlias = tuple[int, int, int]
 
 
 class Scored(NamedTuple):
-    """Scored evaluation of a submission that counts (see `leaderboards.selectors.counting`).
+    """Scored evaluation of a submission that counts (see `leaderboards.evaluation_basis.counting`).
 
     `submission` and `evaluation` are numbers that grow with time; `entry` is their owner.
     """

@@ -27,7 +27,6 @@ from leaderboards.rejudging import (
     OPEN,
 )
 from leaderboards.replaced_matches import published_matches
-from leaderboards.scoring import recompute
 from matches.models import Match
 from matches.scheduling import ensure_match
 from matches.services import replay_failed
@@ -39,16 +38,6 @@ if TYPE_CHECKING:
     from competitions.models import Entry
     from submissions.models import Player
 
-__all__ = [
-    "evaluate",
-    "fill_first_pool",
-    "fill_first_pools",
-    "make_first_pools",
-    "re_evaluate",
-    "recompute",
-    "retry_evaluation",
-    "set_pool",
-]
 
 LOW_PRIORITY = timedelta(hours=1)
 """How long the matches of a team of low priority yield to matches requested meanwhile."""

@@ -10,7 +10,8 @@ from operator import attrgetter
 
 from competitions.models import Track
 from core import rounding
-from leaderboards.selectors import BoardRow, BoardView
+from leaderboards.board_rows import BoardRow
+from leaderboards.board_views import BoardView
 
 _LARGEST_FIRST = frozenset({"accuracy", "held", "scored"})
 """Columns whose heading sorts the largest value first."""

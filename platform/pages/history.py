@@ -12,8 +12,8 @@ from evaluation.charts.lines import BumpChart, Line, LineChart
 from evaluation.charts.scales import RankScale, TimeScale, linear_to
 from evaluation.charts.table import Cell, Table
 from evaluation.domain.text import Text, listed
-from leaderboards.history import Shown
-from leaderboards.selectors import BoardRow, TrackHistory, history_of, scores_of, shown
+from leaderboards.board_rows import BoardRow
+from leaderboards.history import Shown, TrackHistory, history_of, scores_of, shown
 
 SCORE, RANK, BEST, TOP = "score", "rank", "best", "top"
 """Keys of the charts, and names of their tables."""

@@ -14,7 +14,7 @@ from competitions.models import Competition, Track
 from core import rounding
 from core.numbers import local
 from leaderboards.models import Evaluation, Pool
-from leaderboards.selectors import board, sees_live
+from leaderboards.visibility import board, sees_live
 from matches.models import Match
 from pages.heat_map import Cell, HeatMap, Side
 from pages.players import PlayerName, names_of

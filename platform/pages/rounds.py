@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 from competitions.models import Track
 from core import object_store
 from evaluation.charts.axis import Axis, axis_to
-from leaderboards.selectors import frozen_since
+from leaderboards.visibility import frozen_since
 from pages.bracket import NO_MATCHES, Bracket, bracket
 from pages.players import PlayerName, names_in
 from rounds import selectors

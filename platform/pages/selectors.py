@@ -12,19 +12,11 @@ from django.db.models import Count, Min, Q
 from accounts.models import User
 from accounts.selectors import teams_of
 from competitions.models import Competition, Entry, Track
+from leaderboards.board_rows import BoardRow
+from leaderboards.board_views import BoardFreeze, BoardPage
+from leaderboards.evaluation_basis import opposing_pool, opposing_pool_keys
 from leaderboards.models import Evaluation, Pool
-from leaderboards.selectors import (
-    BoardFreeze,
-    BoardPage,
-    BoardRow,
-    evaluation_of,
-    frozen_since,
-    opposing_pool,
-    opposing_pool_keys,
-    public_evaluation_of,
-    seen_live,
-    tops,
-)
+from leaderboards.visibility import evaluation_of, frozen_since, public_evaluation_of, seen_live, tops
 from matches.models import Piece
 from matches.selectors import OPEN_PIECES, Progress, QueuePlace, progress, queue_of, worker_is_missing
 from submissions.build_order import BuildPlace, place_of

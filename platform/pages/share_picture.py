@@ -16,7 +16,8 @@ from PIL import Image, ImageDraw, ImageFont
 from competitions.models import Competition, Track
 from core import rounding
 from evaluation.domain.score_decimals import decimals
-from leaderboards.selectors import BoardRow, board, tops
+from leaderboards.board_rows import BoardRow
+from leaderboards.visibility import board, tops
 from rounds.models import Round
 from rounds.selectors import StandingRow, standings
 

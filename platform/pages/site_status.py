@@ -11,8 +11,8 @@ from django.db.models import Max, QuerySet
 from django.utils.translation import gettext, ngettext
 
 from core import clock
+from leaderboards.evaluation_basis import COUNTED
 from leaderboards.models import Evaluation
-from leaderboards.selectors import COUNTED
 from matches.models import Match, Piece, Worker
 from matches.selectors import OPEN_PIECES, WorkerStatus, workers_without_heartbeat
 from submissions.models import Submission

@@ -12,8 +12,9 @@ from django.utils.translation import gettext_noop
 from competitions.models import Entry, Track
 from core import clock
 from evaluation.domain.submission_tags import next_tag
+from leaderboards.board_rows import BoardRow
 from leaderboards.models import Evaluation
-from leaderboards.selectors import BoardRow, evaluations_of, rows_of
+from leaderboards.visibility import evaluations_of, rows_of
 from pages.progress_steps import state_of
 from pages.rounds import with_entries
 from repositories.git_reader import CommitInfo

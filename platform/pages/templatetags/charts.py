@@ -14,7 +14,7 @@ from core.numbers import local
 from evaluation.charts import drawing
 from evaluation.charts.bars import Histogram
 from evaluation.charts.lines import LineChart
-from leaderboards.selectors import BoardRow
+from leaderboards.board_rows import BoardRow
 from pages.history import SPARK_HEIGHT, SPARK_WIDTH
 from pages.language import tick, translated
 

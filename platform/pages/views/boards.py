@@ -16,7 +16,11 @@ from competitions.rules import query_rules
 from core import clock
 from core.errors import Refusal
 from evaluation.charts.axis import axis_to
-from leaderboards import selectors as leaderboards
+from leaderboards import visibility
+from leaderboards.board_views import view_of
+from leaderboards.evaluation_basis import opposing_pool, ranking_basis
+from leaderboards.selection_effect import luck_on
+from leaderboards.visibility import sees_live, whole_board
 from pages import curve_page, flash_messages, polling
 from pages.access import competition_of
 from pages.board_table import csv_of, headings
@@ -42,10 +46,10 @@ def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
         at = _past_time(request)
     except Refusal as refusal:
         at, problem = None, flash_messages.refusal_text(refusal)
-    view = leaderboards.view_of(**{name: request.GET.get(key, "") for name, key in _VIEW.items()})
-    basis = leaderboards.ranking_basis(track)
-    frozen = not leaderboards.sees_live(request.user, shown)
-    page = leaderboards.board(track, request.GET.get("page", "1"), frozen=frozen, basis=basis, view=view, at=at)
+    view = view_of(**{name: request.GET.get(key, "") for name, key in _VIEW.items()})
+    basis = ranking_basis(track)
+    frozen = not sees_live(request.user, shown)
+    page = visibility.board(track, request.GET.get("page", "1"), frozen=frozen, basis=basis, view=view, at=at)
     rules = basis.rules if basis else shown.rules_versions.first()
     line = rules and view.whole and pool_line(page, query_rules(rules.values, rules.version).opponents)
     until = page.frozen.since if page.frozen else page.at
@@ -65,8 +69,8 @@ def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
         "most_compared": curve_page.MOST,
         "own": {team.slug for team in teams_of(request.user)},
         "sparklines": sparklines(track, page.rows, until),
-        "luck": leaderboards.luck_on(track, [row.team_slug for row in page.rows], until=until),
-        "pool_missing": not page.teams and basis is None and leaderboards.opposing_pool(track) is None,
+        "luck": luck_on(track, [row.team_slug for row in page.rows], until=until),
+        "pool_missing": not page.teams and basis is None and opposing_pool(track) is None,
     }
     every = None if page.at else BOARD_EVERY
     framed = polling.live_part(request, "pages/parts/board.html", context, every=every)
@@ -85,7 +89,7 @@ def board_csv(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
     except Refusal as refusal:
         text = flash_messages.refusal_text(refusal)
         return HttpResponse(f"{text}\n", status=400, content_type="text/plain; charset=utf-8")
-    _, rows, _ = leaderboards.whole_board(track, frozen=not leaderboards.sees_live(request.user, shown), at=at)
+    _, rows, _ = whole_board(track, frozen=not sees_live(request.user, shown), at=at)
     disposition = content_disposition_header(as_attachment=True, filename=f"{slug}-{track_name}.csv")
     headers = {"Content-Disposition": disposition}
     return HttpResponse(csv_of(rows), content_type="text/csv; charset=utf-8", headers=headers)

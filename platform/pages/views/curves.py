@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from competitions.models import Competition, Track
 from evaluation.charts.of_match import BUDGETS, SUCCESS
-from leaderboards.selectors import board, sees_live
+from leaderboards.visibility import board, sees_live
 from matches.models import Match
 from pages import curve_page
 from pages.access import competition_of, match_of

@@ -9,7 +9,8 @@ from django.views.decorators.http import require_safe
 
 from competitions.models import Competition, Entry, Track
 from evaluation.charts.lines import LineChart
-from leaderboards.selectors import history_of, known_until
+from leaderboards.history import history_of
+from leaderboards.visibility import known_until
 from pages import history
 from pages.access import competition_of, entry_of
 from pages.csv_download import csv_file

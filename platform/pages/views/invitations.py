@@ -9,7 +9,8 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from accounts.models import Invitation
-from competitions import services
+from competitions import invitations
+from competitions.invitations import withdraw_invitation
 from competitions.selectors import visible_competitions
 from core.errors import Refusal
 from pages import flash_messages
@@ -23,7 +24,7 @@ def invite(request: HttpRequest, slug: str) -> HttpResponse:
     entry = own_entry_of(request, slug)
     username = request.POST.get("username", "").strip()
     try:
-        services.invite(entry=entry, username=username, by=signed_in_user(request))
+        invitations.invite(entry=entry, username=username, by=signed_in_user(request))
     except Refusal as refusal:
         flash_messages.show_refusal(request, refusal)
     else:
@@ -40,7 +41,7 @@ def withdraw(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     entry = own_entry_of(request, slug)
     invitation = get_object_or_404(entry.team.invitations, pk=number)
     try:
-        services.withdraw_invitation(invitation=invitation, by=signed_in_user(request))
+        withdraw_invitation(invitation=invitation, by=signed_in_user(request))
     except Refusal as refusal:
         flash_messages.show_refusal(request, refusal)
     else:
@@ -56,7 +57,7 @@ def accept(request: HttpRequest, number: int) -> HttpResponse:
     """Accept an invitation and join the team."""
     invitation = _own(request, number)
     try:
-        services.accept(invitation=invitation, by=signed_in_user(request))
+        invitations.accept(invitation=invitation, by=signed_in_user(request))
     except Refusal as refusal:
         flash_messages.show_refusal(request, refusal)
         return redirect("pages:account")
@@ -70,7 +71,7 @@ def decline(request: HttpRequest, number: int) -> HttpResponse:
     """Decline an invitation."""
     invitation = _own(request, number)
     try:
-        services.decline(invitation=invitation, by=signed_in_user(request))
+        invitations.decline(invitation=invitation, by=signed_in_user(request))
     except Refusal as refusal:
         flash_messages.show_refusal(request, refusal)
     else:

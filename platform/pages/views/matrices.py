@@ -8,7 +8,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from competitions.models import Competition, Track
-from leaderboards.selectors import BoardFreeze, frozen_since, sees_live
+from leaderboards.board_views import BoardFreeze
+from leaderboards.visibility import frozen_since, sees_live
 from pages import matrix
 from pages.access import competition_of, round_of
 from pages.csv_download import csv_file

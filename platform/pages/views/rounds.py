@@ -16,7 +16,7 @@ from competitions.models import Competition, Track
 from competitions.selectors import may_organise
 from core.errors import Refusal
 from core.times import for_programs
-from leaderboards.selectors import sees_live
+from leaderboards.visibility import sees_live
 from pages import polling
 from pages.access import round_of
 from pages.bracket_picture import BracketPicture, table_of

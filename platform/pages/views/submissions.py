@@ -18,8 +18,9 @@ from competitions.pseudonyms import public_name
 from competitions.selectors import may_organise
 from core.errors import Refusal
 from evaluation.charts.axis import axis_to
+from leaderboards.board_rows import BoardRow
 from leaderboards.models import Evaluation
-from leaderboards.selectors import BoardRow, row_of, sees_live
+from leaderboards.visibility import row_of, sees_live
 from pages import flash_messages, polling
 from pages.access import in_team, sees_inside, signed_in_user, submission_of
 from pages.match_links import by_opponent

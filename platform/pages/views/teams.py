@@ -18,7 +18,8 @@ from competitions import services as competitions
 from competitions.models import Entry, TermsVersion, Track
 from competitions.selectors import acceptance_of, invitations_of, terms_in_force
 from core.errors import Refusal
-from leaderboards.selectors import frozen_since, luck_of, sees_live
+from leaderboards.selection_effect import luck_of
+from leaderboards.visibility import frozen_since, sees_live
 from pages import flash_messages
 from pages.access import competition_of, entry_of, in_team, own_entry_of, sees_inside, signed_in_user
 from pages.calendar import calendar

@@ -17,7 +17,7 @@ from accounts.models import Team, User
 from competitions.models import Entry, RulesVersion, Track
 from leaderboards.board_freeze import take_snapshot
 from leaderboards.models import Evaluation, FrozenLeaderboards, Pool, Standing
-from leaderboards.services import recompute
+from leaderboards.scoring import recompute
 from repositories.models import Repository
 from submissions.models import Submission
 from tests.platform.conftest import NOON, FakeClock

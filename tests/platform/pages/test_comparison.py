@@ -10,7 +10,7 @@ from django.test import Client
 from accounts.models import Team
 from competitions.models import Entry, RulesVersion
 from leaderboards.models import Evaluation, FrozenLeaderboards, Pool
-from leaderboards.services import recompute
+from leaderboards.scoring import recompute
 from repositories.models import Repository
 from submissions.models import Submission
 from tests.platform.conftest import NOON

@@ -20,7 +20,7 @@ from leaderboards.board_freeze import take_snapshot
 from leaderboards.history import history_of
 from leaderboards.models import Evaluation, FrozenLeaderboards, Pool
 from leaderboards.past_boards import board_at
-from leaderboards.services import recompute
+from leaderboards.scoring import recompute
 from repositories.models import Repository
 from submissions.models import Submission
 from tests.platform.conftest import NOON, FakeClock

@@ -15,7 +15,7 @@ from accounts.models import User
 from competitions.models import Competition
 from evaluation.charts.heat_colours import STEPS
 from leaderboards.models import Evaluation, FrozenLeaderboards, Pool, Snapshot
-from leaderboards.selectors import rows_now
+from leaderboards.visibility import rows_now
 from matches.models import Match
 from pages.heat_map import SMALL, Cell, HeatMap, Side
 from pages.players import PlayerName
