@@ -27,6 +27,7 @@ SHARED_PARTS: Mapping[str, Mapping[str, str]] = {
     "adversarial-logit-pairing": _NETWORK,
     "compact-iterative-transfer": _program_of("iterative-transfer") | _NETWORK | _COMPACT_SURROGATE,
     "compact-plain": _program_of("plain-resnet") | _NETWORK,
+    "compact-robust": _program_of("plain-resnet") | _NETWORK,
     "compact-single-step-transfer": (
         _program_of("single-step-transfer") | _NETWORK | {"surrogate.safetensors": "compact-plain/weights.safetensors"}
     ),

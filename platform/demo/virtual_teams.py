@@ -58,7 +58,7 @@ def noise_with_draws(draws: int, title: str) -> Entry:
 # a competition has only the entries that work on its images;
 # unchanged copies have the digest of a pool's player, so that its matches count for them too
 TEAMS = (
-    VirtualTeam("owls", "Robust Owls", (Entry("model", "adversarial-logit-pairing"),)),
+    VirtualTeam("owls", "Robust Owls", (Entry("model", "adversarial-logit-pairing"), Entry("model", "compact-robust"))),
     VirtualTeam(
         "herons",
         "Quiet Herons",

@@ -27,7 +27,7 @@ def test_it_works(load_main: Callable[[str], ModuleType], root: Path, name: str)
     assert accuracy == pytest.approx(report["validation_accuracy"], abs=0.01)
 
 
-@pytest.mark.parametrize("name", [*FLOORS, "compact-plain"])
+@pytest.mark.parametrize("name", [*FLOORS, "compact-plain", "compact-robust"])
 def test_the_label_does_not_depend_on_company(load_main: Callable[[str], ModuleType], name: str) -> None:
     predict = load_main(name).predict
     images = np.stack([sample.image for sample in load_dataset("digits").samples("dev", 12)])
