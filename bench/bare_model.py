@@ -1,6 +1,8 @@
 """A bundled model by itself: frames of random images, one after the other, on one thread.
 
-usage: python -m bench.bare_model NAME IMAGES_OF_A_FRAME FRAMES; prints images per second
+usage: python -m bench.bare_model NAME TIMES IMAGES_OF_A_FRAME FRAMES
+
+Prints images per second; each image is computed so many times.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from evaluation.domain.rules import QueryRules
 
 
 def main() -> None:
-    name, count, frames = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    name, (times, count, frames) = sys.argv[1], map(int, sys.argv[2:5])
     directory = find_baseline(name).repository()
     sys.path.insert(0, str(directory))
     spec = importlib.util.spec_from_file_location("main", directory / "main.py")
@@ -27,7 +29,7 @@ def main() -> None:
     images = np.random.default_rng(0).integers(0, 256, (count, *QueryRules().shape), np.uint8)
     module.predict(images)
     start = time.perf_counter()
-    for _ in range(frames):
+    for _ in range(times * frames):
         module.predict(images)
     print(count * frames / (time.perf_counter() - start))
 

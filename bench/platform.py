@@ -26,7 +26,10 @@ from bench.report import Section, table
 SAMPLES, PIECE, QUERIES = 60, 10, 100
 NETWORK, QUICK, ATTACK = "plain-resnet", "numpy-classifier", "boundary"
 WORKERS = (1, 2, 4)
-FRAMES = 150
+LARGE = 30
+"""So many times the small network take as long as one ResNet-18."""
+
+FRAMES = 1500
 
 
 def measure() -> Section:
@@ -110,23 +113,30 @@ def _measure(site: Any) -> Section:
     workers = [Worker(number) for number in range(max(WORKERS))]
     try:
         # 1. a match in a new process, and the same match once more, beside the bare network
-        bare = [_bare_rate()]
-        cold = _play(site, competition, NETWORK, workers[:1])
-        bare.append(_bare_rate())
-        warm = _play(site, competition, NETWORK, workers[:1])
-        bare.append(_bare_rate())
+        small, large = site.bundled_player(competition, NETWORK), site.repeated_player(competition, NETWORK, LARGE)
+        rows: list[list[str]] = []
+        starts: list[list[Any]] = []
+        for times, model, title in ((1, small, f"`{NETWORK}`"), (LARGE, large, f"`{NETWORK}` {LARGE} times")):
+            bare = [_bare_rate(times)]
+            cold = _play(site, competition, model, workers[:1])
+            bare.append(_bare_rate(times))
+            warm = _play(site, competition, model, workers[:1])
+            bare.append(_bare_rate(times))
+            rows += _rows(title, statistics.median(bare), cold, warm)
+            starts = starts or [cold, warm]
         # 2. pieces in a minute by several workers
+        quick = site.bundled_player(competition, QUICK)
         rates = {}
         for count in WORKERS:
-            pieces = _play(site, competition, QUICK, workers[:count])
+            pieces = _play(site, competition, quick, workers[:count])
             rates[count] = 60 * len(pieces) / _seconds(pieces[0].claimed_at, max(p.played_at for p in pieces))
     finally:
         for worker in workers:
             worker.end()
-    return Section("The whole site", _lines(cold, warm, statistics.median(bare), rates))
+    return Section("The whole site", _lines(rows, starts[0], starts[1], rates))
 
 
-def _play(site: Any, competition: Any, model: str, workers: list[Worker]) -> list[Any]:
+def _play(site: Any, competition: Any, model: Any, workers: list[Worker]) -> list[Any]:
     """Play one new match by `workers`; return its pieces in the order of their claims."""
     say(f"platform: {model}, workers: {len(workers)}")
     match = site.new_match(competition, model, ATTACK)
@@ -137,9 +147,9 @@ def _play(site: Any, competition: Any, model: str, workers: list[Worker]) -> lis
     return sorted(site.played(match), key=lambda piece: piece.claimed_at)
 
 
-def _bare_rate() -> float:
+def _bare_rate(times: int) -> float:
     one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    command = [sys.executable, "-m", "bench.bare_model", NETWORK, str(PIECE), str(FRAMES)]
+    command = [sys.executable, "-m", "bench.bare_model", NETWORK, str(times), str(PIECE), str(FRAMES // times)]
     done = subprocess.run(
         command, check=True, capture_output=True, text=True, cwd=ROOT, env={**os.environ, **one_thread}
     )
@@ -156,7 +166,18 @@ def _rate(pieces: list[Any]) -> float:
     return images / _seconds(pieces[0].claimed_at, pieces[-1].played_at)
 
 
-def _lines(cold: list[Any], warm: list[Any], bare: float, rates: dict[int, float]) -> list[str]:
+def _rows(title: str, bare: float, cold: list[Any], warm: list[Any]) -> list[list[str]]:
+    """Return the rates of the network alone and of its matches."""
+    rates = {
+        f"{title} alone, frames of {PIECE}, one thread": bare,
+        "a match in a new worker process": _rate(cold),
+        "the next match": _rate(warm),
+        "the same without its first piece": _rate(warm[1:]),
+    }
+    return [[name, f"{rate:.0f}", f"{rate / bare:.2f}"] for name, rate in rates.items()]
+
+
+def _lines(rows: list[list[str]], cold: list[Any], warm: list[Any], rates: dict[int, float]) -> list[str]:
     def first(pieces: list[Any]) -> str:
         return f"{_seconds(pieces[0].claimed_at, pieces[0].played_at):.1f} s"
 
@@ -165,16 +186,11 @@ def _lines(cold: list[Any], warm: list[Any], bare: float, rates: dict[int, float
     return [
         *table(
             [
-                f"`{NETWORK}` against `{ATTACK}`, {SAMPLES} samples, {QUERIES} queries, one worker",
+                f"against `{ATTACK}`, {SAMPLES} samples, {QUERIES} queries, one worker",
                 "images/s",
                 "to bare",
             ],
-            [
-                [f"the network alone, frames of {PIECE}, one thread", f"{bare:.0f}", "1.00"],
-                ["a match in a new worker process", f"{_rate(cold):.0f}", f"{_rate(cold) / bare:.2f}"],
-                ["the next match", f"{_rate(warm):.0f}", f"{_rate(warm) / bare:.2f}"],
-                ["the same without its first piece", f"{_rate(warm[1:]):.0f}", f"{_rate(warm[1:]) / bare:.2f}"],
-            ],
+            rows,
         ),
         "",
         *table(

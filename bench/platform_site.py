@@ -7,12 +7,19 @@ from typing import Any
 
 from django.db.models import Sum
 
-from competitions.models import Competition, RulesVersion
-from competitions.services import import_competition
+from accounts.models import User
+from accounts.services import create_team
+from competitions.models import Competition, RulesVersion, Track
+from competitions.services import enter, import_competition
 from core import clock
+from demo.git_push import TAG, push_copy
+from demo.virtual_teams import Change
 from matches.models import Match
 from matches.scheduling import ensure_match
-from submissions.player_builds import baseline_player
+from repositories.git_reader import GitReader
+from repositories.services import repository_of
+from submissions.models import Player, Submission
+from submissions.player_builds import baseline_player, build
 
 
 def begin(samples: int, piece_samples: int, queries: int) -> Competition:
@@ -44,10 +51,32 @@ def begin(samples: int, piece_samples: int, queries: int) -> Competition:
     )
 
 
-def new_match(competition: Competition, model: str, attack: str) -> Match:
-    """Create the match of two bundled players, as if it was never played."""
+def repeated_player(competition: Competition, name: str, times: int) -> Player:
+    """Submit a copy of the bundled model `name` that computes each answer so many times; return its player."""
+    captain, now = User.objects.create_user("bench"), clock.now()
+    entry = enter(team=create_team(slug="bench", name="Bench", captain=captain), competition=competition)
+    repository = repository_of(entry=entry, track=Track.objects.get(competition=competition, name="model"))
+    answer = "return predict_labels(NETWORK, images)"
+    repeated = Change("main.py", answer, f"return [predict_labels(NETWORK, images) for _ in range({times})][0]")
+    push_copy(name, str(repository.path), author="bench", changes=(repeated,))
+    with GitReader(repository.path) as reader:
+        commit = reader.resolve(f"refs/tags/{TAG}") or ""
+    state = {"state": Submission.State.READY, "state_since": now}
+    submission = Submission.objects.create(
+        repository=repository, commit=commit, tag=TAG, submitted_by=captain, received_at=now, **state
+    )
+    return build(submission, lambda line: None)
+
+
+def bundled_player(competition: Competition, name: str) -> Player:
+    """Return the player of the bundled submission `name`."""
+    return baseline_player(competition, name, lambda line: None)
+
+
+def new_match(competition: Competition, model: Player, attack: str) -> Match:
+    """Create the match of a model and a bundled attack, as if it was never played."""
     Match.objects.all().delete()
-    players: list[Any] = [baseline_player(competition, name, lambda line: None) for name in (model, attack)]
+    players: list[Any] = [model, bundled_player(competition, attack)]
     return ensure_match(
         rules=RulesVersion.objects.get(competition=competition),
         sample_set=competition.sample_sets.get(purpose="validation"),
