@@ -37,6 +37,6 @@ def atom(competition: Competition, announcements: Iterable[Announcement], *, sit
             pubdate=each.published_at,
             updateddate=max(each.changed_at, each.published_at),
             # never changes, also if the title or the time do
-            unique_id=f"tag:{host},{competition.created_at:%Y-%m-%d}:announcement-{each.pk}",
+            unique_id=f"tag:{host},{competition.created_at.date().isoformat()}:announcement-{each.pk}",
         )
     return str(written.writeString("utf-8"))

@@ -84,7 +84,7 @@ def test_a_damaged_one_is_written_again(damage: str) -> None:
     if damage == "changed":
         (repository / "main.py").write_text("raise SystemExit\n")
     elif damage == "missing":
-        (repository / "surrogate-robust.safetensors").unlink()
+        (repository / "surrogate.safetensors").unlink()
     else:
         (repository / "sitecustomize.py").write_text("raise SystemExit\n")
     assert tree_digest(repository) != BASELINE.digest

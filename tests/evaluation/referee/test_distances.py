@@ -91,9 +91,7 @@ def test_it_rejects_images_of_another_size(make: Any) -> None:
         make(draw(2, 192, 9)).squared(draw(1, 191, 10), [0])
 
 
-def test_without_a_compiler_nothing_is_built(
-    compile_distances: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_compiler_nothing_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "no-such-compiler")
     assert not compile_distances(SOURCE, tmp_path / "_distances.so")
     assert load(tmp_path / "_distances.so") is None

@@ -37,6 +37,7 @@ class Metered(InProcessPlayer):
 @pytest.fixture
 def make(game: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(players, "MODEL_GRACE_SECONDS", GRACE)
+    monkeypatch.setattr(players, "WALL_FACTOR", 40.0)  # a busy host makes the sleep longer
     rules = replace(game.rules, model_seconds_per_image=0.01)
 
     def predict(images: np.ndarray) -> Any:

@@ -189,7 +189,7 @@ def test_the_pages_say_it(env: BoardFixture, attack_pool: Pool, alice: User, cha
     assert "2nd on this set" in board
     said = re.search(
         r"Luck: on these 6 samples, the best of several equally good submissions of a team looks better than it is\. "
-        r"The expected gain is (\d+) % with 5, (\d+) % with 35 and (\d+) % with 150 submissions\.",
+        r"The expected gain: (\d+) % with 5 submissions, (\d+) % with 35 submissions, (\d+) % with 150 submissions\.",
         board,
     )
     assert said is not None
