@@ -35,6 +35,8 @@ def check_2018(track_name: str, files: Sequence[TreeFile], reader: GitReader) ->
     with tempfile.TemporaryDirectory(prefix="gauntlet-plan-") as name:
         folder = Path(name)
         _write(files, reader, folder)
+        if not (folder / crowdai.FILE_NAME).is_file():
+            raise Refusal(f"{crowdai.FILE_NAME} is not a plain file", fix=f"commit {crowdai.FILE_NAME} itself")
         submission = crowdai.read_submission(folder)
         if submission.track != track_name:
             raise Refusal(

@@ -96,3 +96,12 @@ def test_waiting_time_is_taken_once() -> None:
     waiting = WaitingTime(lambda: 0.0)
     waiting.add(5.0)
     assert [waiting.take(), waiting.take()] == [5.0, 0.0]
+
+
+def test_helpers_whose_time_is_lost_give_a_model_no_more_time_than_it_was_asked() -> None:
+    readings = iter([5.0, 1.0, 1.5])
+    waiting = WaitingTime(lambda: next(readings))
+    waiting.add(2.0)
+    assert waiting.take() == 2.0
+    waiting.add(2.0)
+    assert waiting.take() == 1.5
