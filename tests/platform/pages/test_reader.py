@@ -208,7 +208,7 @@ def test_an_email_is_in_the_language_of_the_person_who_asked_for_it(rf: RequestF
         get_adapter().send_mail("account/email/password_reset_key", "alice@arena.example", given)
     (sent,) = mail.outbox
     assert "Passwort" in sent.subject
-    assert "du oder jemand anderes" in str(sent.body)
+    assert "Jemand hat ein neues Passwort" in str(sent.body)
 
 
 def test_the_script_of_the_pages_gets_its_texts(root: Path) -> None:
@@ -219,3 +219,13 @@ def test_the_script_of_the_pages_gets_its_texts(root: Path) -> None:
     assert used - {"copied"} == set(texts)
     assert texts["hoursAgo"] == "vor %(hours)s Std."
     assert json.dumps(texts)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("page", "address"), [("nowhere", "nowhere"), ("https://x.example/", "/"), ("//x.example", "/")]
+)
+def test_a_choice_returns_to_any_address_of_the_site_and_to_no_other(client: Client, page: str, address: str) -> None:
+    for name, choice in (("language", "language"), ("time_zone", "zone")):
+        answer = client.post(reverse(f"pages:{name}"), {choice: "de", "next": page})
+        assert (answer.status_code, answer.headers["Location"]) == (302, address)
