@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tokenize
 from collections.abc import Collection, Iterator
 from pathlib import Path, PurePosixPath
 
@@ -18,6 +19,11 @@ _STARTED = re.compile(
     r"^[ \t]*(?:exec )?python3?(?:\.\d)?(?: -[a-zA-Z]+)* (?:\./)?([\w./-]{1,250}\.py)\b", re.MULTILINE
 )
 _FOLDER = re.compile(r"^[ \t]*cd (?:\./)?([\w.][\w./-]{0,250})[ \t]*(?:$|[;&])", re.MULTILINE)
+_LONG_NAME = re.compile(
+    r"(?:\bimport\b|\bfrom\b|,)(?:[ \t\f.]|\\\r?\n)*+(?:(?:[ \t\f]|\\\r?\n)*+[^\s.\\,]++(?:[ \t\f]|\\\r?\n)*+\.){100}"
+)
+"""An imported name of more than 100 parts: for a very long one, Python's parser takes all memory of the host."""
+
 _MOST_SCRIPT_BYTES = 64 << 10
 _MOST_CODE_BYTES = 2 << 20
 """The most Python code that is followed; imports beyond it are found when the program runs."""
@@ -43,12 +49,13 @@ def check_program(source: Path, entries: Collection[TreeEntry], environment: Leg
             )
     if _FOLDER.search(text):
         return  # names after it are relative to another folder
-    for script in _STARTED.findall(text):
+    imports = _Imports(source, paths, folders, environment, own)
+    for script in dict.fromkeys(_STARTED.findall(text)):
         if script not in paths:
             raise BuildRefusal(
                 f"{START}: starts {script!r}, which is not in the repository", fix=f"add {script}, or correct {START}"
             )
-        _Imports(source, paths, environment, own).check(script)
+        imports.check(script)
 
 
 def _require_weights(source: Path, entries: Collection[TreeEntry], paths: Collection[str]) -> None:
@@ -58,9 +65,10 @@ def _require_weights(source: Path, entries: Collection[TreeEntry], paths: Collec
                 f"{entry.path}: a Git LFS pointer, without the file that it stands for",
                 fix="run `git lfs pull` in the repository; weights that their host no longer has cannot be run",
             )
+    with_data = {path.rpartition(".data-")[0] for path in paths}
     for path in sorted(paths):
         stem = path.removesuffix(".index")
-        if stem != path and ".ckpt" in stem and not any(other.startswith(f"{stem}.data-") for other in paths):
+        if stem != path and ".ckpt" in stem and stem not in with_data:
             raise BuildRefusal(
                 f"{path}: the weights beside it, {PurePosixPath(stem).name}.data-..., are not in the repository",
                 fix="add them; weights that nobody has any more cannot be run",
@@ -88,9 +96,17 @@ def _is_pointer(path: Path) -> bool:
 class _Imports:
     """Follows the imports of a script through the repository."""
 
-    def __init__(self, source: Path, paths: Collection[str], environment: LegacyEnvironment, own: Path) -> None:
+    def __init__(
+        self,
+        source: Path,
+        paths: Collection[str],
+        folders: Collection[str],
+        environment: LegacyEnvironment,
+        own: Path,
+    ) -> None:
         self._source = source
         self._paths = paths
+        self._folders = folders
         self._environment = environment
         self._own = {path.stem for path in own.iterdir()}
         self._seen: set[str] = set()
@@ -99,6 +115,7 @@ class _Imports:
     def check(self, script: str) -> None:
         """Raise `BuildRefusal` for the first import that nothing provides, and for code that is not Python 3."""
         top = PurePosixPath(script).parent
+        found: set[str] = set()
         waiting = [script]
         while waiting:
             path = waiting.pop()
@@ -106,10 +123,13 @@ class _Imports:
                 continue
             self._seen.add(path)
             for line, module in self._imported(path):
+                if module in found:
+                    continue
+                found.add(module)
                 local = self._local(top, module)
                 waiting += local
                 name = module.partition(".")[0]
-                if not local and not self._is_folder(top / name) and not self._provided(name):
+                if not local and str(top / name) not in self._folders and not self._provided(name):
                     raise BuildRefusal(
                         f"{path}, line {line}: imports {name!r}, which is neither in the repository nor in the legacy "
                         "environment",
@@ -120,11 +140,15 @@ class _Imports:
 
     def _imported(self, path: str) -> Iterator[tuple[int, str]]:
         """Yield line and dotted name of the absolute imports that run when `path` is imported."""
-        content = (self._source / path).read_bytes()
-        self._bytes_left -= len(content)
-        if self._bytes_left < 0:
+        file = self._source / path
+        self._bytes_left -= file.stat().st_size if file.is_file() else 0
+        if self._bytes_left < 0 or not file.is_file():
             return
         try:
+            with tokenize.open(file) as opened:
+                content = opened.read()
+            if _LONG_NAME.search(content):
+                raise SyntaxError("an imported name has more than 100 parts")
             tree = ast.parse(content)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             line = getattr(error, "lineno", None) or 1
@@ -147,9 +171,6 @@ class _Imports:
             below = top.joinpath(*parts[:end])
             found += [path for path in (f"{below}.py", f"{below}/__init__.py") if path in self._paths]
         return found
-
-    def _is_folder(self, folder: PurePosixPath) -> bool:
-        return any(path.startswith(f"{folder}/") for path in self._paths)
 
     def _provided(self, name: str) -> bool:
         return name in self._own or name == "gauntlet" or self._environment.provides(name)

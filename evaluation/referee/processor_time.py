@@ -40,6 +40,7 @@ class WaitingTime:
             self._asked += time.monotonic() - asked_since
         if now is None or self._before is None:
             return 0.0
-        waited = max(0.0, self._asked - (now - self._before))
+        # processor time is never given back: the figure shrinks where processes end that nobody waited for
+        waited = max(0.0, self._asked - max(0.0, now - self._before))
         self._asked, self._before = 0.0, now
         return waited

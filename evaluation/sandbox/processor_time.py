@@ -11,12 +11,13 @@ _FIRST, _LAST = 11, 15  # after the name: user, system, and both of the children
 
 
 def processor_seconds(pid: int) -> float | None:
-    """Return the processor seconds of process `pid` and all that descend from it; None if it is gone, or without /proc.
+    """Return the processor seconds of process `pid` and all that descend from it; None if it is gone.
 
-    Ended processes count where their parent waited for them.
+    Ended processes count where their parent waited for them. It is also None on a host without /proc, or whose kernel
+    does not list children there (CONFIG_PROC_CHILDREN): a player's work is done by descendants.
     """
     ticks = _ticks(pid)
-    if ticks is None:
+    if ticks is None or not (_PROC / "thread-self" / "children").exists():
         return None
     waiting = _children(pid)
     seen = {pid}

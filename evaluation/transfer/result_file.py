@@ -29,6 +29,7 @@ class ResultFile:
 def read_result_file(content: bytes | None, names: Sequence[str], rules: TransferRules) -> ResultFile:
     """Return the labels of the images `names` in a file with this content, None if there is no file.
 
+    An image with an empty name was not given to the defence, and gets no label.
     An ending .png or .jpg is cut, a name without one is accepted. Rows that are not a name and a whole number are
     skipped, further columns and unknown names ignored. The last row of a name counts.
     """
@@ -41,7 +42,7 @@ def read_result_file(content: bytes | None, names: Sequence[str], rules: Transfe
         rows = list(csv.reader(StringIO(content.decode("utf-8"))))
     except (UnicodeDecodeError, csv.Error):
         return ResultFile(labels, {}, BatchReason.UNREADABLE_RESULT)
-    places = {name: index for index, name in enumerate(names)}
+    places = {name: index for index, name in enumerate(names) if name}
     noticed: Counter[RowNote] = Counter()
     for row in rows:
         if not row:  # an empty line

@@ -1,4 +1,4 @@
-"""Cache headers of pages that set none."""
+"""Cache headers of responses that set none."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from django.utils.cache import patch_cache_control
 
 
 def private_pages(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Middleware that keeps pages out of shared caches, and makes browsers ask again: they depend on who reads them."""
+    """Middleware that keeps responses out of shared caches, and makes browsers ask again.
+
+    They depend on who reads them, files too: many shared caches keep those that end in `.csv`, whoever asked for them.
+    """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
-        is_page = response.headers.get("Content-Type", "").startswith(("text/html", "application/json"))
-        if is_page and "Cache-Control" not in response.headers:
+        if "Cache-Control" not in response.headers:
             patch_cache_control(response, private=True, no_cache=True)
         return response
 

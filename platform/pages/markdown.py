@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from django.utils.safestring import SafeString
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import escapeHtml
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
@@ -44,7 +45,7 @@ def _image(renderer: RendererHTML, tokens: Sequence[Token], index: int, options:
     token = tokens[index]
     if _is_own(str(token.attrGet("src") or "")):
         return renderer.image(tokens, index, options, env)
-    return renderer.renderInlineAsText(token.children or [], options, env)
+    return escapeHtml(renderer.renderInlineAsText(token.children or [], options, env))
 
 
 def _link(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:

@@ -21,6 +21,9 @@ from submissions.checked_commit import CheckedCommit
 _MOST_BYTES = 256 << 10
 """A file larger than this is left to the build."""
 
+_MOST_CODE_BYTES = 16 << 20
+"""The same for all code: one push must not fill the disk of the web host."""
+
 _PLAIN_FILES = ("100644", "100755")
 _READ = CONFIGURATION_FILES | {START, crowdai.FILE_NAME, *LICENCE_FILES}
 
@@ -35,6 +38,8 @@ def check_2018(track_name: str, files: Sequence[TreeFile], reader: GitReader) ->
     with tempfile.TemporaryDirectory(prefix="gauntlet-plan-") as name:
         folder = Path(name)
         _write(files, reader, folder)
+        if not (folder / crowdai.FILE_NAME).is_file():
+            raise Refusal(f"{crowdai.FILE_NAME} is not a plain file", fix=f"commit {crowdai.FILE_NAME} itself")
         submission = crowdai.read_submission(folder)
         if submission.track != track_name:
             raise Refusal(
@@ -51,10 +56,13 @@ def check_2018(track_name: str, files: Sequence[TreeFile], reader: GitReader) ->
 
 def _write(files: Sequence[TreeFile], reader: GitReader, folder: Path) -> None:
     """Write the files that the checks read; of all others, only their names matter."""
+    code = 0
     for file in files:
         if file.mode not in _PLAIN_FILES or ".." in PurePosixPath(file.path).parts:
             continue
         path = folder / file.path
         path.parent.mkdir(parents=True, exist_ok=True)
-        read = (file.path in _READ or file.path.endswith(".py")) and file.size <= _MOST_BYTES
+        read = file.path in _READ and file.size <= _MOST_BYTES
+        if file.path.endswith(".py") and file.size <= min(_MOST_BYTES, _MOST_CODE_BYTES - code):
+            read, code = True, code + file.size
         path.write_bytes(reader.content(file.object, _MOST_BYTES) if read else b"")

@@ -27,6 +27,7 @@ class Lane:
         self.labels: List[int] = []
         self.left = 0
         self.status = frames.STATUS_DONE
+        self.asking = threading.Lock()
         self.go = threading.Lock()
         self.go.acquire()
 
@@ -63,13 +64,14 @@ class Lanes:
 
     def ask(self, lane: Lane, images: List[Any]) -> Tuple[List[int], int]:
         """Wait for the labels of `images`, called by the function of `lane`; return them and the queries left."""
-        lane.question = images
-        following = self._next()
-        if following is not lane:  # alone, it has its labels already
-            if following is not None:
-                following.go.release()
-            lane.go.acquire()  # for ever where the match is over: the function does not learn of it
-        return lane.labels, lane.left
+        with lane.asking:  # a function may have threads of its own: each gets the labels of its own images
+            lane.question = images
+            following = self._next()
+            if following is not lane:  # alone, it has its labels already
+                if following is not None:
+                    following.go.release()
+                lane.go.acquire()  # for ever where the match is over: the function does not learn of it
+            return lane.labels, lane.left
 
     def _body(self, lane: Lane, work: Callable[[], None]) -> None:
         lane.go.acquire()

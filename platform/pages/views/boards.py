@@ -33,6 +33,9 @@ BOARD_EVERY = 10
 _VIEW = {"sort": "sort", "text": "q", "show": "show"}
 """Names of the parameters of a view in the address."""
 
+_FIRST_YEAR = 1970
+"""Times before it are no times of a leaderboard, and the first ones cannot be written in every zone."""
+
 
 @require_safe
 def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
@@ -114,7 +117,7 @@ def _past_time(request: HttpRequest) -> datetime | None:
         at = datetime.combine(day, time()) if day else parse_datetime(text)
     except ValueError:
         at = None
-    if at is None:
+    if at is None or at.year < _FIRST_YEAR:
         raise Refusal(f"the time {text} cannot be read", fix="write it as 2026-11-23 or 2026-11-23T12:00Z")
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
     return at if at < clock.now() else None

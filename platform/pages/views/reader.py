@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.timezone import get_current_timezone_name
 from django.utils.translation import check_for_language
@@ -57,7 +58,7 @@ def _back(request: HttpRequest) -> HttpResponse:
     """Return to the page `next` of this site, or to the home page."""
     page = request.POST.get("next", "")
     own = url_has_allowed_host_and_scheme(page, {request.get_host()}, require_https=request.is_secure())
-    return redirect(page if own else "pages:home")
+    return HttpResponseRedirect(page if own else reverse("pages:home"))
 
 
 def _keep(response: HttpResponse, cookie: str, value: str) -> None:

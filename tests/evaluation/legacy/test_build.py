@@ -125,3 +125,36 @@ def test_modules_of_the_repository_may_import_each_other(source: Path, environme
         "from net.layers import numpy\ntry:\n    import cupy\nexcept ImportError:\n    pass\n"
     )
     assert log_of(source, environment)
+
+
+@pytest.mark.parametrize("start", ["import a", "import os, a", "from a", "from .a", "import \\\n a"])
+def test_a_very_long_imported_name_does_not_reach_the_parser(
+    source: Path, environment: LegacyEnvironment, start: str
+) -> None:
+    (source / "main.py").write_text(f"{start}{'.a' * 1000}" + (" import b" if start.startswith("from") else ""))
+    with pytest.raises(BuildRefusal, match="an imported name has more than 100 parts"):
+        log_of(source, environment)
+
+
+def test_a_folder_or_nothing_in_the_place_of_a_script_is_left_to_the_run(
+    source: Path, environment: LegacyEnvironment
+) -> None:
+    (source / "main.py").unlink()
+    (source / "main.py").symlink_to("nothing")
+    assert log_of(source, environment)
+
+
+def test_each_import_is_looked_up_once(source: Path, environment: LegacyEnvironment) -> None:
+    """Otherwise one push could keep the web process busy for hours."""
+    (source / "main.py").write_text("import numpy\n" * 3000 + "import gone")
+    (source / "run.sh").write_text("python3 main.py\n" * 3000)
+    asked: list[str] = []
+
+    class Counted(LegacyEnvironment):
+        def provides(self, module: str) -> bool:
+            asked.append(module)
+            return super().provides(module)
+
+    with pytest.raises(BuildRefusal, match="line 3001: imports 'gone'"):
+        log_of(source, Counted(environment.directory))
+    assert asked == ["numpy", "gone"]

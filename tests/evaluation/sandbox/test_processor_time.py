@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -50,6 +51,12 @@ def test_a_process_that_is_gone_has_none() -> None:
     process.wait()
     assert processor_seconds(process.pid) is None
     assert control_group_file(process.pid, "container") is None
+
+
+def test_a_kernel_that_lists_no_children_cannot_tell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "thread-self").mkdir()
+    monkeypatch.setattr(processor_time, "_PROC", tmp_path)
+    assert processor_seconds(os.getpid()) is None
 
 
 @pytest.mark.parametrize(

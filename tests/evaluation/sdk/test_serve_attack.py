@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -210,3 +211,20 @@ def test_functions_that_catch_everything_do_not_outlive_the_match(game: Any) -> 
     asked: list[int] = []
     game.play(attack=attack, model=model)
     assert after == []
+
+
+def test_threads_of_a_function_each_get_the_label_of_their_own_image(game: Any) -> None:
+    wrong: list[float] = []
+
+    def attack(model: Any, image: Any, *_: Any, **__: Any) -> Any:
+        def ask(level: int) -> None:
+            asked = np.full(image.shape, level, np.uint8)
+            if model(asked) != game.brightness(asked[np.newaxis])[0]:
+                wrong.append(level)
+
+        with ThreadPoolExecutor(4) as threads:
+            list(threads.map(ask, range(0, 256, 8)))
+
+    rows = game.play(attack=attack)
+    assert wrong == []
+    assert sum(row.queries for row in rows) == 32 * len(rows)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import struct
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -100,3 +102,12 @@ def test_what_is_no_plain_file_is_missing(kind: str, tmp_path: Path) -> None:
     elif kind == "directory":
         path.mkdir()
     assert read_adversarial(tmp_path, "A", CLEAN, EPSILON) == (None, [ImageNote.MISSING])
+
+
+def test_a_damaged_chunk_of_any_kind_is_an_unreadable_image(tmp_path: Path) -> None:
+    written(Picture.fromarray(CLEAN), tmp_path)
+    content = (tmp_path / "A.png").read_bytes()
+    end = content.index(b"IEND") - 4
+    chunk = struct.pack(">I4s", 1, b"iCCP") + b"x" + struct.pack(">I", zlib.crc32(b"iCCPx"))
+    (tmp_path / "A.png").write_bytes(content[:end] + chunk + content[end:])
+    assert read_adversarial(tmp_path, "A", CLEAN, EPSILON) == (None, [ImageNote.UNREADABLE])

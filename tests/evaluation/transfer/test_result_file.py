@@ -49,6 +49,11 @@ def test_what_was_noticed_is_counted(content: bytes, expected: list[int], note: 
     assert (result.labels.tolist(), result.rows) == (expected, note)
 
 
+def test_an_image_that_was_not_given_to_the_defence_gets_no_label() -> None:
+    result = read_result_file(b".png,1\n,2\nADV0.png,3\n", ("", "ADV0", ""), RULES)
+    assert (result.labels.tolist(), result.rows) == ([-1, 2, -1], {RowNote.UNKNOWN_NAME: 2})
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [

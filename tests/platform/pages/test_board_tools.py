@@ -275,3 +275,12 @@ def test_rows_of_a_past_board_are_not_compared(client: Client, three: dict[str, 
     page = client.get(BOARD + at(1)).content.decode()
     assert 'name="submission"' not in page
     assert 'id="compare"' not in page
+
+
+@pytest.mark.parametrize("text", ["0001-01-01", "0001-01-01T00:00+14:00", "1969-12-31"])
+def test_a_time_before_all_calendars_is_no_error_of_the_site(
+    client: Client, three: dict[str, Submission], text: str
+) -> None:
+    client.cookies["gauntlet_time_zone"] = "America/New_York"
+    assert client.get(BOARD, {"at": text}).status_code == 400
+    assert client.get(f"{BOARD}.csv", {"at": text}).status_code == 400

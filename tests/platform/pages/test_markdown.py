@@ -51,3 +51,9 @@ def test_images_are_those_of_the_site() -> None:
 
 def test_raw_html_is_text() -> None:
     assert render("<script>alert(1)</script>") == "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>\n"
+
+
+@pytest.mark.parametrize("text", ["<script>alert(1)</script>", "&lt;script&gt;", "`<b>`", "![<i>](https://x.example)"])
+def test_the_text_in_place_of_an_image_is_text(text: str) -> None:
+    html = render(f"![{text}](https://x.example/i.png)")
+    assert html.count("<") == 2, html  # the paragraph

@@ -66,7 +66,7 @@ class Piece:
             for i in range(frame.count)
         ]
         offset += frame.count * frames.PIECE_SAMPLE.size
-        images = np.frombuffer(frame.payload, np.uint8, offset=offset).reshape((frame.count, *welcome.shape))
+        images = np.frombuffer(frame.payload, np.uint8, offset=offset).reshape((frame.count, *welcome.shape)).copy()
         self.samples = [
             Sample(
                 number,
