@@ -10,7 +10,6 @@ from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
-from accounts.selectors import teams_of
 from competitions.models import Competition, Track
 from competitions.rules import query_rules
 from core import clock
@@ -18,7 +17,7 @@ from core.errors import Refusal
 from evaluation.charts.axis import axis_to
 from leaderboards import selectors as leaderboards
 from pages import curve_page, flash_messages, polling
-from pages.access import competition_of
+from pages.access import competition_of, own_teams
 from pages.board_table import csv_of, headings
 from pages.history import sparklines
 from pages.rules_table import scale
@@ -63,7 +62,7 @@ def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
         "line": line,
         "axis": axis_to(page.highest),
         "most_compared": curve_page.MOST,
-        "own": {team.slug for team in teams_of(request.user)},
+        "own": {team.slug for team in own_teams(request)},
         "sparklines": sparklines(track, page.rows, until),
         "luck": leaderboards.luck_on(track, [row.team_slug for row in page.rows], until=until),
         "pool_missing": not page.teams and basis is None and leaderboards.opposing_pool(track) is None,
