@@ -51,7 +51,8 @@ class InPlaceBuilder(Builder):
         manifest = read_manifest(source)
         require_script(manifest.run, [str(entry.path) for entry in tree_entries(source)])
         met = count_met_requirements(source)
-        on_log(f"{met} requirements are met by Python {platform.python_version()}; nothing is installed")
+        are = "requirement is" if met == 1 else "requirements are"
+        on_log(f"{met} {are} met by Python {platform.python_version()}; nothing is installed")
         return Player(
             name=manifest.title,
             track=manifest.track,

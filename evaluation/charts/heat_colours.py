@@ -16,7 +16,7 @@ _HELD = "hx"
 _ROUND = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)  # not frozen, which makes 10,000 of them four times as slow
 class Pair:
     """A model against an attack: the median distance, and on how many of the samples the model held."""
 

@@ -30,7 +30,8 @@ def build_player(source: Path, *, sandbox: str, on_log: LogLine) -> TransferPlay
         on_log(f"{source.name} runs in an image of this site, not in {metadata.container}")
     else:
         digest, met = tree_digest(source), count_met_requirements(source)
-        on_log(f"{source.name}: {met} requirements are met by Python {platform.python_version()}; nothing is installed")
+        are = "requirement is" if met == 1 else "requirements are"
+        on_log(f"{source.name}: {met} {are} met by Python {platform.python_version()}; nothing is installed")
     return TransferPlayer(
         name=source.name,
         track=metadata.track,

@@ -107,9 +107,13 @@ _PATHS = {
 def _derived(evaluation: str = "") -> dict[str, Any]:
     """Return the expressions of columns that are no path; `evaluation` is the prefix that leads to the evaluation."""
     places = PoolPlace.objects.filter(pool=OuterRef(f"{evaluation}pool")).order_by().values("pool")
-    hardest = OuterRef(f"{evaluation}worst_opponent")
+    own, hardest = OuterRef(f"{evaluation}submission__player"), OuterRef(f"{evaluation}worst_opponent")
     matches = Match.objects.filter(
-        Q(model=hardest) | Q(attack=hardest), evaluations=OuterRef(f"{evaluation}pk")
+        Q(model=own, attack=hardest) | Q(model=hardest, attack=own),
+        # its evaluation has few matches or thousands: with rules and sample set, the index leads to one
+        rules=OuterRef(f"{evaluation}rules"),
+        sample_set=OuterRef(f"{evaluation}sample_set"),
+        evaluations=OuterRef(f"{evaluation}pk"),
     ).order_by("pk")
     return {
         "opponents": Coalesce(Subquery(places.annotate(count=Count("pk")).values("count")), 0),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
-from accounts.models import User
-from accounts.selectors import is_member
+from accounts.models import Team, User
+from accounts.selectors import is_member, teams_of
 from competitions.models import Competition, Entry
 from competitions.selectors import sees_everything_of, visible_competitions
 from matches.models import Match
@@ -21,6 +23,14 @@ def signed_in_user(request: HttpRequest) -> User:
     if isinstance(request.user, User):
         return request.user
     raise PermissionDenied
+
+
+def own_teams(request: HttpRequest) -> Sequence[Team]:
+    """Return the teams of the user, which the menu and many pages show; in one query a request."""
+    known: dict[str, Sequence[Team]] = vars(request)
+    if "own_teams" not in known:
+        known["own_teams"] = list(teams_of(request.user))
+    return known["own_teams"]
 
 
 def competition_of(request: HttpRequest, slug: str) -> Competition:

@@ -24,7 +24,7 @@ SMALL = 16
 """Up to this many rows and columns, the table is small enough to be its own picture."""
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Cell(Pair):
     """A model against an attack, with their match."""
 

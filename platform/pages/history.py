@@ -216,6 +216,8 @@ def sparklines(track: Track, rows: Sequence[BoardRow], until: datetime | None) -
     Each path spans the scores of its team; teams with one score have none.
     """
     found: dict[int, str] = {}
+    if not rows:
+        return found
     for scores in scores_of(track, [row.team_slug for row in rows], until):
         if len(scores) > 1:
             path = _spark([score.value for score in scores])

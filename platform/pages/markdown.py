@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import escapeHtml
 from markdown_it.renderer import RendererHTML
@@ -16,15 +18,17 @@ _DEEPEST_HEADING = 6
 _SCHEMES = frozenset({"http", "https", "mailto"})
 
 
-def render(text: str) -> SafeString:
-    """Render Markdown as HTML.
+def render(text: str, below: int = 1) -> SafeString:
+    """Render Markdown as HTML, to stand below a heading of level `below`: its highest headings are one level lower.
 
-    Raw HTML is escaped. Headings are one level lower. A link with another scheme than http, https and mailto stays
-    text, and links to other sites carry `rel="nofollow ugc"`. An image of another site is replaced by its text.
+    Raw HTML is escaped. A link with another scheme than http, https and mailto stays text, and links to other sites
+    carry `rel="nofollow ugc"`. An image of another site is replaced by its text. Tables and code scroll by themselves.
     """
     tokens = _MARKDOWN.parse(text)
-    for token in tokens:
-        _lower(token)
+    headings = [token for token in tokens if token.type in {"heading_open", "heading_close"}]
+    lower = below + 1 - min((int(token.tag[1]) for token in headings), default=0)
+    for token in headings:
+        token.tag = f"h{min(int(token.tag[1]) + lower, _DEEPEST_HEADING)}"
     return SafeString(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))  # the renderer escapes raw HTML
 
 
@@ -55,9 +59,16 @@ def _link(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: 
     return renderer.renderToken(tokens, index, options, env)
 
 
-def _lower(token: Token) -> None:
-    if token.type in {"heading_open", "heading_close"}:
-        token.tag = f"h{min(int(token.tag[1]) + 1, _DEEPEST_HEADING)}"
+def _table(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    return format_html('<div class="scroll" role="group" tabindex="0" aria-label="{}"><table>\n', gettext("Table"))
+
+
+def _table_end(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    return "</table></div>\n"
+
+
+def _code(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    return format_html('<pre tabindex="0"><code>{}</code></pre>\n', tokens[index].content)
 
 
 class _SafeMarkdown(MarkdownIt):
@@ -68,3 +79,7 @@ class _SafeMarkdown(MarkdownIt):
 _MARKDOWN = _SafeMarkdown("commonmark", {"html": False}).enable("table")
 _MARKDOWN.add_render_rule("image", _image)
 _MARKDOWN.add_render_rule("link_open", _link)
+_MARKDOWN.add_render_rule("table_open", _table)
+_MARKDOWN.add_render_rule("table_close", _table_end)
+_MARKDOWN.add_render_rule("fence", _code)
+_MARKDOWN.add_render_rule("code_block", _code)

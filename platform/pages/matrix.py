@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
+from django.db.models import Min
 from django.urls import reverse
 from django.utils.translation import gettext
 
@@ -43,8 +44,8 @@ def of_competition(models: Track, attacks: Track, user: User | AnonymousUser) ->
     players: dict[int, int] = dict(played.values_list("pk", "player"))
     cells = _cells(_newest(submissions, competition, user))
     pools = _pool_players(competition)
-    names = names_of(player for found in pools.values() for player in found)
     sides: dict[Track, list[Side]] = {}
+    others: dict[Track, list[int]] = {}
     for track, rows in shown.items():
         ranked = {players[row.submission]: row for row in rows if row.submission in players}
         sides[track] = [
@@ -52,8 +53,10 @@ def of_competition(models: Track, attacks: Track, user: User | AnonymousUser) ->
             for player, row in ranked.items()
         ]
         met = {pair[track is attacks] for pair in cells}
-        others = [player for player in pools.get(track.pk, ()) if player not in ranked and player in met]
-        sides[track] += [Side(player, names[player]) for player in others]
+        others[track] = [player for player in pools.get(track.pk, ()) if player not in ranked and player in met]
+    names = names_of(player for found in others.values() for player in found)
+    for track, found in others.items():
+        sides[track] += [Side(player, names[player]) for player in found]
     return HeatMap(
         gettext("%(models)s against %(attacks)s") % {"models": models.title, "attacks": attacks.title},
         sides[models],
@@ -63,29 +66,34 @@ def of_competition(models: Track, attacks: Track, user: User | AnonymousUser) ->
     )
 
 
-def _newest(
-    submissions: Sequence[int], competition: Competition, user: User | AnonymousUser
-) -> Mapping[int, Evaluation]:
-    """Return the newest score of each submission that the person sees, by key of the evaluation."""
+def _newest(submissions: Sequence[int], competition: Competition, user: User | AnonymousUser) -> list[int]:
+    """Return the key of the newest score of each submission that the person sees."""
     seen = Evaluation.objects.filter(scores_seen(competition, user), submission__in=submissions)
-    columns = ("pk", "submission_id", "samples", "per_opponent")
-    oldest_first = seen.order_by("pool_id", "rules_id", "sample_set_id", "pk").only(*columns)
-    newest = {evaluation.submission_id: evaluation for evaluation in oldest_first}
-    return {evaluation.pk: evaluation for evaluation in newest.values()}
+    oldest_first = seen.order_by("pool_id", "rules_id", "sample_set_id", "pk")
+    return list(dict(oldest_first.values_list("submission", "pk")).values())
 
 
-def _cells(evaluations: Mapping[int, Evaluation]) -> dict[tuple[int, int], Cell]:
-    opponents = {pk: {row["player"]: row for row in each.per_opponent} for pk, each in evaluations.items()}
-    matches = Match.objects.filter(evaluations__in=list(evaluations)).order_by()
-    newest: dict[tuple[int, int], tuple[int, int, dict[str, Any]]] = {}  # both sides of a pair have its match
-    for pk, match, model, attack in matches.values_list("evaluations", "pk", "model", "attack"):
-        known = opponents[pk].get(model) or opponents[pk].get(attack)
-        before = newest.get((model, attack))
-        if known is not None and (before is None or before[0] < match):
-            newest[model, attack] = match, pk, known
+def _cells(evaluations: Sequence[int]) -> dict[tuple[int, int], Cell]:
+    """Return the pairs of these evaluations, each from its newest match, in two queries."""
+    # 1. both sides of a pair have its match: their figures are the same, and those of one are enough
+    matches = Match.objects.filter(evaluations__in=evaluations).values("pk", "model", "attack")
+    of_pair = {
+        (model, attack): (match, evaluation)
+        for match, model, attack, evaluation in matches.annotate(evaluation=Min("evaluations"))
+        .order_by("pk")
+        .values_list("pk", "model", "attack", "evaluation")
+    }
+    # 2. the figures, by evaluation and opponent
+    used = Evaluation.objects.filter(pk__in={evaluation for _, evaluation in of_pair.values()}).order_by()
+    opponents: dict[int, dict[int, dict[str, Any]]] = {}
+    samples: dict[int, int] = {}
+    for evaluation, count, rows in used.values_list("pk", "samples", "per_opponent"):
+        opponents[evaluation] = {row["player"]: row for row in rows}
+        samples[evaluation] = count or 0
     return {
-        pair: Cell(known["median"], known["failures"], evaluations[pk].samples or 0, match)
-        for pair, (match, pk, known) in newest.items()
+        pair: Cell(known["median"], known["failures"], samples[evaluation], match)
+        for pair, (match, evaluation) in of_pair.items()
+        if (known := opponents[evaluation].get(pair[0]) or opponents[evaluation].get(pair[1]))
     }
 
 

@@ -142,6 +142,25 @@ def test_the_keyboard_is_enough(site: Site, browser: Browser) -> None:
         page.wait_for_url("**/leaderboards/model")
 
 
+def test_the_language_is_switched_at_the_foot_of_the_page(site: Site, browser: Browser) -> None:
+    with opened(browser, site) as page:
+        address = f"{BOARD}?sort=-score"
+        page.goto(address)
+        assert page.locator("html").get_attribute("lang") == "en"
+        assert page.get_by_role("link", name="Leaderboards").first.is_visible()
+        tab_to(page, "form.languages button[value=de]")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("html[lang=de]")
+        assert page.url.endswith(address)
+        assert page.get_by_role("link", name="Ranglisten").first.is_visible()
+        assert page.get_by_role("columnheader", name="Rang", exact=True).is_visible()
+        page.goto("/status")
+        assert page.locator("html").get_attribute("lang") == "de"
+        page.get_by_role("button", name="English").click()
+        page.wait_for_selector("html[lang=en]")
+        assert page.url.endswith("/status")
+
+
 def focused(page: Page) -> str:
     return str(page.evaluate("document.activeElement.textContent.trim()"))
 

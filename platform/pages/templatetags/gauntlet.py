@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django import template
-from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest
 from django.urls import reverse
@@ -18,13 +17,13 @@ from django.utils.safestring import SafeString
 from django.utils.timezone import get_current_timezone_name
 from django.utils.translation import gettext, gettext_noop
 
-from accounts.models import Team, User
-from accounts.selectors import teams_of
+from accounts.models import Team
 from competitions.models import Page, Track
 from core import clock, rounding, times
 from core.numbers import local
 from evaluation.charts.axis import Axis
 from evaluation.domain.score_decimals import decimals
+from pages.access import own_teams
 from pages.curve_page import MOST
 from pages.markdown import render
 from pages.players import PlayerName
@@ -37,9 +36,9 @@ FAR = timedelta(days=60)
 
 
 @register.filter
-def markdown(text: str) -> SafeString:
-    """Render Markdown as HTML (see `pages.markdown`)."""
-    return render(text)
+def markdown(text: str, below: int = 1) -> SafeString:
+    """Render Markdown as HTML, below a heading of this level (see `pages.markdown`)."""
+    return render(text, below)
 
 
 @register.filter
@@ -296,10 +295,10 @@ def site_menu(context: Mapping[str, Any]) -> Sequence[tuple[str, str, str]]:
     ]
 
 
-@register.simple_tag
-def own_teams(user: User | AnonymousUser) -> Sequence[Team]:
+@register.simple_tag(takes_context=True)
+def menu_teams(context: Mapping[str, Any]) -> Sequence[Team]:
     """Return the teams of the user, for the menu."""
-    return list(teams_of(user))
+    return own_teams(context["request"])
 
 
 @register.simple_tag

@@ -10,7 +10,6 @@ from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
-from accounts.selectors import teams_of
 from competitions.models import Competition, Track
 from competitions.rules import query_rules
 from core import clock
@@ -22,7 +21,7 @@ from leaderboards.evaluation_basis import opposing_pool, ranking_basis
 from leaderboards.selection_effect import luck_on
 from leaderboards.visibility import sees_live, whole_board
 from pages import curve_page, flash_messages, polling
-from pages.access import competition_of
+from pages.access import competition_of, own_teams
 from pages.board_table import csv_of, headings
 from pages.history import sparklines
 from pages.rules_table import scale
@@ -70,7 +69,7 @@ def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
         "line": line,
         "axis": axis_to(page.highest),
         "most_compared": curve_page.MOST,
-        "own": {team.slug for team in teams_of(request.user)},
+        "own": {team.slug for team in own_teams(request)},
         "sparklines": sparklines(track, page.rows, until),
         "luck": luck_on(track, [row.team_slug for row in page.rows], until=until),
         "pool_missing": not page.teams and basis is None and opposing_pool(track) is None,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -30,12 +32,8 @@ def competition_matrix(request: HttpRequest, slug: str, track_name: str) -> Http
         "map": found,
         "scale": scale(rules) if rules else "",
         "frozen": BoardFreeze(since, "") if since else None,
-        "choices": [
-            (track, reverse("pages:matrix", args=[slug, track.name]))
-            for track in competition.tracks.filter(name__in=matrix.ATTACK_TRACKS)
-        ],
     }
-    return _page(request, competition, track_name, context)
+    return _page(request, competition, track_name, "pages:matrix", [slug], context)
 
 
 @require_safe
@@ -59,12 +57,8 @@ def round_matrix(request: HttpRequest, slug: str, number: int, track_name: str) 
         "map": matrix.of_round(shown, track_name),
         "round": shown,
         "scale": scale(shown.rules) if shown.rules else "",
-        "choices": [
-            (track, reverse("pages:round_matrix", args=[slug, number, track.name]))
-            for track in shown.competition.tracks.filter(name__in=matrix.ATTACK_TRACKS)
-        ],
     }
-    return _page(request, shown.competition, track_name, context)
+    return _page(request, shown.competition, track_name, "pages:round_matrix", [slug, number], context)
 
 
 @require_safe
@@ -83,10 +77,24 @@ def _round(request: HttpRequest, slug: str, number: int, track_name: str) -> Rou
     return shown
 
 
-def _page(request: HttpRequest, competition: Competition, track_name: str, context: dict[str, object]) -> HttpResponse:
+def _page(
+    request: HttpRequest,
+    competition: Competition,
+    track_name: str,
+    address: str,
+    place: Sequence[str | int],
+    context: dict[str, object],
+) -> HttpResponse:
+    """Render a matrix; with the name of a track after `place`, `address` is that of its matrix."""
+    tracks = list(competition.tracks.all())
     context |= {
         "competition": competition,
-        "tracks": competition.tracks.all(),
-        "shown": competition.tracks.get(name=track_name),
+        "tracks": tracks,
+        "shown": next(track for track in tracks if track.name == track_name),
+        "choices": [
+            (track, reverse(address, args=[*place, track.name]))
+            for track in tracks
+            if track.name in matrix.ATTACK_TRACKS
+        ],
     }
     return render(request, "pages/matrix.html", context)

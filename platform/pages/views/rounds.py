@@ -11,14 +11,13 @@ from django.urls import reverse
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
-from accounts.selectors import teams_of
 from competitions.models import Competition, Track
 from competitions.selectors import may_organise
 from core.errors import Refusal
 from core.times import for_programs
 from leaderboards.visibility import sees_live
 from pages import polling
-from pages.access import round_of
+from pages.access import own_teams, round_of
 from pages.bracket_picture import BracketPicture, table_of
 from pages.csv_download import csv_file
 from pages.match_links import pairs_of
@@ -85,7 +84,7 @@ def _published(request: HttpRequest, shown: Round, tracks: list[Track]) -> dict[
         "attack_track": attack_track,
         "images": images_seen(shown, request.user, public),
         "scale": scale(shown.rules) if shown.rules else "",
-        "own": {team.slug for team in teams_of(request.user)},
+        "own": {team.slug for team in own_teams(request)},
         "releases": public,
         "files": files(public.values()),
         "pairs": released_pairs(shown, attack_track) if Release.Part.PERTURBED in public else (),

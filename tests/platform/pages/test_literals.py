@@ -16,7 +16,7 @@ DEFAULT = re.compile(r'\|default(?:_if_none)?:"([^"&]+)"')
 SHOWN = {"alt", "aria-label", "data-name", "placeholder", "title"}
 """Attributes that people read."""
 CODE = {"code", "pre", "script", "style"}
-SAME = {"| Gauntlet", "Gauntlet", "submission-N", "API", "CSV", "JSON", "UTC", "ZIP", "git"}
+SAME = {"| Gauntlet", "Gauntlet", "submission-N", "API", "CSV", "JSON", "SHA-256:", "UTC", "ZIP", "git"}
 """Texts that are the same in every language."""
 
 

@@ -13,6 +13,19 @@ def test_it_works() -> None:
     assert "<td>1</td>" in html
 
 
+def test_headings_follow_the_one_above_the_text() -> None:
+    assert render("## A\n\n### B") == "<h2>A</h2>\n<h3>B</h3>\n"
+    assert render("# A\n\n###### B", 2) == "<h3>A</h3>\n<h6>B</h6>\n"
+
+
+def test_tables_and_code_are_reached_by_the_keyboard_where_they_scroll() -> None:
+    assert render("```python\na < b\n```") == '<pre tabindex="0"><code>a &lt; b\n</code></pre>\n'
+    assert render("    a < b") == '<pre tabindex="0"><code>a &lt; b\n</code></pre>\n'
+    html = render("| a |\n|---|\n| 1 |")
+    assert html.startswith('<div class="scroll" role="group" tabindex="0" aria-label="Table"><table>')
+    assert html.endswith("</table></div>\n")
+
+
 def test_links_to_other_sites_pass_no_reputation_on() -> None:
     assert render("[a](https://x.example)") == '<p><a href="https://x.example" rel="nofollow ugc">a</a></p>\n'
     assert 'rel="nofollow ugc"' in render("<https://x.example>")
