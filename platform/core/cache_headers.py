@@ -12,7 +12,7 @@ from django.utils.cache import patch_cache_control
 def private_pages(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
     """Middleware that keeps responses out of shared caches, and makes browsers ask again.
 
-    They depend on who reads them, files too: many shared caches keep those that end in `.csv`, who asked for them.
+    They depend on who reads them, files too: many shared caches keep those that end in `.csv` for every reader.
     """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
