@@ -43,7 +43,7 @@ from evaluation.domain.players import Player
 from evaluation.sandbox.base import Guard
 from evaluation.sandbox.docker_run import as_fault
 from evaluation.sandbox.engine import connect_engine
-from evaluation.sandbox.sdk_tree import sdk_digest, write_sdk_tree
+from evaluation.sandbox.sdk_tree import SDK
 
 _CONTAINERD_STORE = "io.containerd.snapshotter.v1"
 
@@ -89,7 +89,7 @@ class DockerBuilder(Builder):
         Raise `BuildRefusal` or `Fault`.
         """
         base = self._base_image()
-        recipe = make_recipe(source.resolve(), self._settings, base_id=base["Id"], sdk_digest=sdk_digest())
+        recipe = make_recipe(source.resolve(), self._settings, base_id=base["Id"], sdk_digest=SDK.digest())
         image = self._present(recipe.digest)
         if image is None:
             image = self._make(recipe, base, on_log)
@@ -197,7 +197,7 @@ class DockerBuilder(Builder):
         on_log(f"building with the {recipe.pack} pack")
         with contextlib.ExitStack() as stack:
             sdk = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gauntlet-sdk-")))
-            write_sdk_tree(sdk)
+            SDK.write(sdk)
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gauntlet-layers-")))
             exported = self._build(recipe, base, sdk, folder, on_log)
             image = self._composed(recipe, base, sdk, folder, exported)

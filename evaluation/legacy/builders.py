@@ -24,7 +24,7 @@ from evaluation.domain.players import Player
 from evaluation.legacy.crowdai import FILE_NAME, Submission2018, is_2018, read_submission
 from evaluation.legacy.environment import VARIABLE, LegacyEnvironment, legacy_environment
 from evaluation.legacy.licence_file import UNKNOWN
-from evaluation.legacy.player_modules import SOURCE, START, modules_digest, modules_tree, write_modules
+from evaluation.legacy.player_modules import PLAYER_MODULES, SOURCE, START
 from evaluation.legacy.program_check import check_program
 from evaluation.legacy.requirements_2018 import Replacement, replacements
 
@@ -57,8 +57,8 @@ class LegacyBuilder(Builder):
             return self._usual.build(source, on_log=on_log)
         environment = require_environment(self._environment)
         submission = _checked(source, environment, on_log)
-        modules = modules_tree()
-        parts = (tree_digest(source), environment.digest(), modules_digest())
+        modules = PLAYER_MODULES.kept()
+        parts = (tree_digest(source), environment.digest(), PLAYER_MODULES.digest())
         return Player(
             name=submission.title,
             track=submission.track,
@@ -112,7 +112,7 @@ def write_image_source(source: Path, submission: Submission2018, target: Path) -
         return {name for name in names if name in IGNORED_NAMES or name in here}
 
     shutil.copytree(source, target, symlinks=True, ignore=ignored)
-    write_modules(target / _MODULES)
+    PLAYER_MODULES.write(target / _MODULES)
     run = f"python3 -u {_MODULES}/{START} {submission.track.side}"
     licence = _NO_LICENCE if submission.licence == UNKNOWN else submission.licence
     values = {"track": submission.track, "run": run, "title": submission.title, "licence": licence}

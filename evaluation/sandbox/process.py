@@ -34,7 +34,7 @@ from evaluation.sandbox.player_environment import player_environment
 from evaluation.sandbox.process_guards import examine_process
 from evaluation.sandbox.process_register import MARK, Entry, sweep_register
 from evaluation.sandbox.processor_time import processor_seconds
-from evaluation.sandbox.sdk_tree import kept_sdk_tree
+from evaluation.sandbox.sdk_tree import SDK
 
 _PYTHON_NAMES = ("python", "python3")
 _LAUNCHER = Path(__file__).with_name("launch.py")
@@ -69,7 +69,7 @@ class ProcessSandbox(Sandbox):
         if program.directory is None:
             raise Fault(f"{program.name} was built as an image; the process sandbox runs directories")
         directory = next((folder.source for folder in folders if folder.working), program.directory)
-        sdk = kept_sdk_tree()
+        sdk = SDK.kept()
         mark = uuid.uuid4().hex
         scratch = Path(tempfile.mkdtemp(prefix="gauntlet-scratch-"))
         socket = bubblewrap.SOCKET_DIRECTORY if self.bubblewrapped else str(socket_directory)

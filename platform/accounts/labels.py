@@ -22,7 +22,7 @@ class SignupForm(allauth_forms.SignupForm):  # type: ignore[misc] # allauth has 
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        _relabel(self, username=_("User name"), email=_("E-mail address"), password2=_("Password, once more"))
+        _relabel(self, username=_("User name"), email=_("E-mail address"), password2=_("Confirm password"))
 
 
 class AddEmailForm(allauth_forms.AddEmailForm):  # type: ignore[misc] # allauth has no types

@@ -24,7 +24,7 @@ from evaluation.builder.pack_detection import detect_pack
 from evaluation.builder.settings import BuildSettings
 from evaluation.domain.errors import BuildRefusal, Fault, ManifestRefusal
 from evaluation.domain.players import Player
-from evaluation.sandbox.sdk_tree import sdk_digest
+from evaluation.sandbox.sdk_tree import SDK
 
 CORPUS = Path(__file__).resolve().parents[2] / "repos" / "builds"
 EXPECTED: dict[str, dict[str, Any]] = {
@@ -56,7 +56,7 @@ def fresh(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
     (source / "unique.txt").write_text(uuid.uuid4().hex)
     yield source
     base = docker("image", "inspect", "-f", "{{.Id}}", BuildSettings().base_image).strip()
-    name = image_name(make_recipe(source, BuildSettings(), base_id=base, sdk_digest=sdk_digest()).digest)
+    name = image_name(make_recipe(source, BuildSettings(), base_id=base, sdk_digest=SDK.digest()).digest)
     left = set(docker("image", "ls", "--format", "{{.Tag}}", name).split())
     if left:
         docker("image", "rm", "--force", *(f"{name}:{tag}" for tag in left))

@@ -108,9 +108,9 @@ def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def restarted_after_play(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The model is restarted when the attack has ended, as on a quiet host: a new instance takes longer than the play.
+    """Restart the model when the attack has ended, as on a quiet host, where a new instance takes longer than the play.
 
-    On a busy host it may be ready before, and other rows of the same model are wrong.
+    A busy host may have it ready during the play. The restart is then earlier, and the model fails on other rows.
     """
     monkeypatch.setattr(ConnectedPlayer, "early_start_is_ready", False)
 

@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.legacy.player_modules import SOURCE, START, modules_digest, modules_tree, write_modules
+from evaluation.legacy.player_modules import PLAYER_MODULES, SOURCE, START
 
 FILES = sorted(SOURCE.rglob("*.py"))
 ALLOWED = {"numpy", "gauntlet", *(path.stem for path in SOURCE.iterdir()), *sys.stdlib_module_names}
 
 
 def test_it_works(tmp_path: Path) -> None:
-    write_modules(tmp_path)
+    PLAYER_MODULES.write(tmp_path)
     written = {path.relative_to(tmp_path) for path in tmp_path.rglob("*.py")}
     assert written == {path.relative_to(SOURCE) for path in FILES}
     assert Path(START) in written
-    assert modules_tree().name == modules_digest()[:16]
-    assert (modules_tree() / START).read_bytes() == (SOURCE / START).read_bytes()
+    assert PLAYER_MODULES.kept().name == PLAYER_MODULES.digest()[:16]
+    assert (PLAYER_MODULES.kept() / START).read_bytes() == (SOURCE / START).read_bytes()
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(SOURCE).as_posix())

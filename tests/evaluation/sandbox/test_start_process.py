@@ -14,7 +14,7 @@ from evaluation.domain.players import Player, Track
 from evaluation.sandbox.base import SOCKET_NAME, Ending, Resources, Run
 from evaluation.sandbox.host_process import HostProcess
 from evaluation.sandbox.process import ProcessSandbox
-from evaluation.sandbox.sdk_tree import sdk_digest, write_sdk_tree
+from evaluation.sandbox.sdk_tree import SDK
 from evaluation.sandbox.state_directory import state_directory
 
 Scripted = Callable[[str], Player]
@@ -68,7 +68,7 @@ def test_a_player_imports_the_sdk_from_a_directory_that_holds_nothing_else(
         print(directory, os.listdir(directory))
     """)
     ending = wait_for_end(sandbox.start(player, socket_directory=socket_directory, resources=Resources()))
-    assert ending.log == f"{state_directory('sdk') / sdk_digest()[:16]} ['gauntlet']\n"
+    assert ending.log == f"{state_directory('sdk') / SDK.digest()[:16]} ['gauntlet']\n"
 
 
 def test_a_player_in_bubblewrap_cannot_import_the_engine(
@@ -167,12 +167,12 @@ def test_a_player_outlives_the_thread_that_started_it(
 
 
 def test_the_sdk_tree_holds_one_readable_package_and_its_digest_stays(tmp_path: Path) -> None:
-    write_sdk_tree(tmp_path / "sdk")
+    SDK.write(tmp_path / "sdk")
     files = [path for path in (tmp_path / "sdk").rglob("*") if path.is_file()]
     assert [path.name for path in (tmp_path / "sdk").iterdir()] == ["gauntlet"]
     assert {"__init__.py", "frames.py"} < {path.name for path in files}
     assert {path.stat().st_mode & 0o777 for path in files} == {0o644}
-    assert sdk_digest() == sdk_digest()
+    assert SDK.digest() == SDK.digest()
 
 
 def test_its_output_can_be_followed_from_the_start(

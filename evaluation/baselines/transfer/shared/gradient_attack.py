@@ -8,10 +8,12 @@ the image (Dong et al. 2019). Several surrogates are one: their logits are avera
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
 import torch
-from classifiers import CHUNK, as_pixels
+from classifiers import CHUNK, as_pixels, load
+from image_files import read_images, read_targets, write_image
 from torch.nn import functional
 
 
@@ -24,6 +26,19 @@ class Method:
     momentum: float = 0.0
     diverse: float = 0.0
     kernel: int = 1
+
+
+def main(method, *, digits, lite, targeted=False):
+    """Attack the images of the input folder; the arguments of the program are both folders and epsilon.
+
+    `digits` and `lite` name the surrogates (see `classifiers.load`).
+    """
+    source, destination, epsilon = sys.argv[1:]
+    names, images = read_images(source)
+    targets = read_targets(source, names) if targeted else None
+    surrogates = load(images.shape[1], digits=digits, lite=lite)
+    for name, image in zip(names, attack(surrogates, images, int(epsilon), method, targets), strict=True):
+        write_image(destination, name, image)
 
 
 def attack(surrogates, images, epsilon, method, targets=None, seed=0):

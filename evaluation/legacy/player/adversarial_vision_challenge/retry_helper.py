@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class RetriesExceededError(Exception):
-    """The queries of the sample at hand are used up. 2018 slept for 18 seconds before it raised this."""
+    """The queries of the current sample are used up. 2018 slept for 18 seconds before it raised this."""

@@ -21,7 +21,7 @@ Entry = Tuple[str, np.ndarray, int]
 
 
 class QueriesUsedUp(Exception):
-    """No query is left for the sample at hand."""
+    """No query is left for the current sample."""
 
 
 class SampleList(List[Entry]):

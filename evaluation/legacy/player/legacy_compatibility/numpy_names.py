@@ -41,12 +41,12 @@ def loads_pickles(load: Any) -> Any:
     """Return numpy's `load`, with `allow_pickle` true unless it is given: the default until 2019."""
 
     @functools.wraps(load)
-    def load_as_then(*arguments: Any, **options: Any) -> Any:
+    def load_with_pickles(*arguments: Any, **options: Any) -> Any:
         if len(arguments) < 3:
             options.setdefault("allow_pickle", True)
         return load(*arguments, **options)
 
-    return load_as_then
+    return load_with_pickles
 
 
 def _asscalar(array: Any) -> Any:

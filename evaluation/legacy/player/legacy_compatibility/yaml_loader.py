@@ -18,7 +18,7 @@ def with_loader(load: Any, loader: Any) -> Any:
     """Return `load`, whose argument `Loader` is `loader` unless it is given."""
 
     @functools.wraps(load)
-    def load_as_then(stream: Any, Loader: Any = loader) -> Any:  # noqa: N803 - PyYAML's name
+    def load_without_loader(stream: Any, Loader: Any = loader) -> Any:  # noqa: N803 - PyYAML's name
         return load(stream, Loader=Loader)
 
-    return load_as_then
+    return load_without_loader
