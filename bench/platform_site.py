@@ -14,6 +14,7 @@ from competitions.services import enter, import_competition
 from core import clock
 from demo.git_push import TAG, push_copy
 from demo.virtual_teams import Change
+from evaluation.baselines.catalogue import find_baseline
 from matches.models import Match
 from matches.scheduling import ensure_match
 from repositories.git_reader import GitReader
@@ -70,7 +71,7 @@ def repeated_player(competition: Competition, name: str, times: int) -> Player:
 
 def bundled_player(competition: Competition, name: str) -> Player:
     """Return the player of the bundled submission `name`."""
-    return baseline_player(competition, name, lambda line: None)
+    return baseline_player(competition.tracks.get(name=find_baseline(name).track), name, lambda line: None)
 
 
 def new_match(competition: Competition, model: Player, attack: str) -> Match:

@@ -14,6 +14,9 @@ from evaluation.domain.transfer_rules import TransferTrack
 METADATA_NAME = "metadata.json"
 MAX_METADATA_BYTES = 64 << 10
 
+_START_BYTES = 1024
+"""What is read of an entry point."""
+
 _TRACKS = {
     "attack": TransferTrack.ATTACK,
     "targeted_attack": TransferTrack.TARGETED_ATTACK,
@@ -24,12 +27,17 @@ _EXAMPLE = '{"type": "attack", "container": "gauntlet-base", "entry_point": "run
 
 @dataclass(frozen=True)
 class Metadata:
-    """The content of a `metadata.json`, checked. `container` is the image that the submission was written for."""
+    """The content of a `metadata.json`, checked. `container` is the image that the submission was written for.
+
+    Title and licence are optional keys that 2017 did not have.
+    """
 
     track: TransferTrack
     entry_point: str
     container: str
     gpu: bool = False
+    title: str = ""
+    licence: str = ""
 
 
 def read_metadata(source: Path) -> Metadata:
@@ -41,12 +49,17 @@ def read_metadata(source: Path) -> Metadata:
         with path.open("rb") as file:
             content = file.read(MAX_METADATA_BYTES + 1)
     except FileNotFoundError:
-        raise ManifestRefusal(
-            f"{METADATA_NAME} is missing in {source}", fix=f"add it at the top of the repository: {_EXAMPLE}"
-        ) from None
+        raise missing_metadata(str(source)) from None
     metadata = parse_metadata(content)
     _check_entry_point(source, metadata.entry_point)
     return metadata
+
+
+def missing_metadata(where: str) -> ManifestRefusal:
+    """Return the refusal of a submission without a manifest."""
+    return ManifestRefusal(
+        f"{METADATA_NAME} is missing in {where}", fix=f"add it at the top of the repository: {_EXAMPLE}"
+    )
 
 
 def parse_metadata(content: bytes) -> Metadata:
@@ -71,13 +84,15 @@ def parse_metadata(content: bytes) -> Metadata:
         entry_point=_entry_point(_text(document, "entry_point")),
         container=_text(document, "container"),
         gpu=bool(document.get("container_gpu")),
+        title=_text(document, "title", most=120) if "title" in document else "",
+        licence=_text(document, "licence", most=200) if "licence" in document else "",
     )
 
 
-def _text(document: dict[str, Any], key: str) -> str:
+def _text(document: dict[str, Any], key: str, most: int = 4096) -> str:
     value = document.get(key)
-    if not isinstance(value, str) or not value or not value.isprintable():
-        what = "is missing" if key not in document else "is not a text of one line"
+    if not isinstance(value, str) or not value.strip() or not value.isprintable() or len(value) > most:
+        what = "is missing" if key not in document else f"is not a text of one line with at most {most:,} characters"
         raise ManifestRefusal(f"{METADATA_NAME}: {key} {what}", fix=f"write for example: {_EXAMPLE}")
     return value
 
@@ -98,24 +113,35 @@ def _check_entry_point(source: Path, entry_point: str) -> None:
     path = source / entry_point
     if not path.resolve().is_relative_to(source.resolve()):
         raise ManifestRefusal(f"the entry point {entry_point} leads outside of the repository", fix="copy the file")
-    if not path.is_file():
+    content = None
+    if path.is_file():
+        with path.open("rb") as file:
+            content = file.read(_START_BYTES)
+    check_start(entry_point, content, executable=os.access(path, os.X_OK))
+
+
+def check_start(entry_point: str, content: bytes | None, *, executable: bool) -> None:
+    """Raise `ManifestRefusal` for an entry point that certainly cannot start.
+
+    `content` is the beginning of the file, at least its first line; None if there is no such file.
+    """
+    if content is None:
         raise ManifestRefusal(
             f"the entry point {entry_point} is not in the repository",
             fix=f"add it, or correct entry_point in {METADATA_NAME}",
         )
-    if not os.access(path, os.X_OK):
+    if not executable:
         raise ManifestRefusal(
             f"the entry point {entry_point} is not executable",
             fix=f"run `git update-index --chmod=+x {entry_point}` and commit",
         )
-    with path.open("rb") as file:
-        first = file.readline(1024)
-    if not first.startswith((b"#!", b"\x7fELF")):
+    if not content.startswith((b"#!", b"\x7fELF")):
         raise ManifestRefusal(
             f"the entry point {entry_point} does not say which interpreter runs it",
             fix="begin it with a line such as #!/bin/bash",
         )
-    if first.startswith(b"#!") and first.endswith(b"\r\n"):
+    first = content.split(b"\n", 1)[0]
+    if first.startswith(b"#!") and first.endswith(b"\r"):
         raise ManifestRefusal(
             f"the entry point {entry_point} has Windows line ends, so its interpreter is not found",
             fix="save it with Unix line ends",

@@ -20,8 +20,8 @@ from evaluation.cli.output import OUT, print_json, printable, progress_bar, say
 from evaluation.cli.play import require_track
 from evaluation.domain.players import Player, Track
 from evaluation.domain.results import PieceResult
+from evaluation.domain.smoke_checks import what_failed
 from evaluation.referee.time_limits import calibrate
-from evaluation.runner.checks import what_failed
 from evaluation.runner.smoke_opponent import MADE_FROM, Opponent, nearest_mean_opponent, player_opponent
 from evaluation.runner.smoke_test import SAMPLES, SmokeTestResult, check_attack, check_model
 

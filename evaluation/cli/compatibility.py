@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from evaluation.builder.last_exception import last_exception
 from evaluation.cli.options import Chosen, add_samples, chosen_samples, open_sandbox, submission
 from evaluation.cli.output import printable, say
 from evaluation.domain.errors import Refusal
@@ -19,7 +20,6 @@ from evaluation.legacy.crowdai import is_2018
 from evaluation.referee.time_limits import calibrate
 from evaluation.runner.artefacts import median_distance
 from evaluation.runner.checks import describe_failure
-from evaluation.runner.last_exception import last_exception
 from evaluation.runner.play import Played, play
 from evaluation.sandbox.base import Sandbox
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from evaluation.builder.last_exception import MOST_CHARACTERS, LastException, last_exception
 from evaluation.domain.results import Failure, Reason
-from evaluation.runner.last_exception import MOST_CHARACTERS, LastException, last_exception
+from evaluation.domain.smoke_checks import SmokeCheck
 from evaluation.sandbox.host_paths import HostPaths
 
 _ENDED = frozenset({Reason.EXITED_IN_SETUP, Reason.CRASHED, Reason.DISCONNECTED})
@@ -23,32 +23,6 @@ _FIXES: dict[Reason, str] = {
     Reason.OUT_OF_MEMORY: "use less memory: use smaller batches and fewer copies, and load weights once",
 }
 _PROTOCOL = "use the SDK, or run `gauntlet conformance COMMAND` to test the frames"
-
-
-@dataclass(frozen=True)
-class SmokeCheck:
-    """One check: whether it passed (None: not reached), and what was seen.
-
-    For a failure, `headline` is the most useful sentence, if not `seen`, and `fix` says what to do, one item per line.
-    """
-
-    name: str
-    passed: bool | None
-    seen: str
-    headline: str = ""
-    fix: str = ""
-
-
-def not_reached(*names: str) -> list[SmokeCheck]:
-    """Return checks that were not reached because of an earlier failure."""
-    return [SmokeCheck(name, None, "not reached") for name in names]
-
-
-def what_failed(checks: Sequence[SmokeCheck]) -> tuple[str, list[str]]:
-    """Return the headline of the first failed check and the fixes of all failed checks."""
-    failed = [check for check in checks if check.passed is False] or [check for check in checks if not check.passed]
-    fixes = dict.fromkeys(line for check in failed for line in check.fix.splitlines())
-    return failed[0].headline or failed[0].seen, list(fixes)
 
 
 def check_rules(failures: Sequence[Failure], output: str, directory: Path | None) -> SmokeCheck:

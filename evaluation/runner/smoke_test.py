@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from evaluation.builder.last_exception import LastException, last_exception
 from evaluation.domain.errors import Refusal
 from evaluation.domain.players import Player, Side, Track
 from evaluation.domain.results import Failure, Outcome, PieceResult, Reason, SampleResult
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
+from evaluation.domain.smoke_checks import SmokeCheck, not_reached
 from evaluation.referee.match import Match
-from evaluation.runner.checks import SmokeCheck, check_rules, describe_failure, not_reached, suggest_fix
+from evaluation.runner.checks import check_rules, describe_failure, suggest_fix
 from evaluation.runner.in_process_player import InProcessPlayer
-from evaluation.runner.last_exception import LastException, last_exception
 from evaluation.runner.sample_disguise import disguise
 from evaluation.runner.sandboxed_player import SandboxedPlayer
 from evaluation.runner.smoke_opponent import Opponent

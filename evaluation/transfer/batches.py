@@ -58,22 +58,31 @@ def make_batches(samples: Sequence[Sample], rules: TransferRules, seed: int) -> 
     """Split `samples` in their order into batches, as line 2 of algorithm 1 does, and give each its epsilon."""
     if not samples:
         raise Refusal("there are no samples", fix="name a split with samples")
-    size = rules.batch_images
-    draw = random.Random(f"epsilons {seed}")  # a string: equal on every machine
     batches = []
-    for number, start in enumerate(range(0, len(samples), size)):
-        drawn = rules.epsilons[draw.randrange(len(rules.epsilons))]
-        cycled = rules.epsilons[number % len(rules.epsilons)]
-        part = tuple(samples[start : start + size])
+    start = 0
+    for number, (epsilon, images) in enumerate(batch_sizes(len(samples), rules, seed)):
         batches.append(
             Batch(
                 number=number,
-                epsilon=drawn if rules.epsilon_order == "drawn" else cycled,
-                samples=part,
-                names=tuple(f"IMG{start + index:06}" for index in range(len(part))),
+                epsilon=epsilon,
+                samples=tuple(samples[start : start + images]),
+                names=tuple(f"IMG{start + index:06}" for index in range(images)),
             )
         )
+        start += images
     return tuple(batches)
+
+
+def batch_sizes(samples: int, rules: TransferRules, seed: int) -> list[tuple[int, int]]:
+    """Return the epsilon and the number of images of each batch of so many samples."""
+    draw = random.Random(f"epsilons {seed}")  # a string: equal on every machine
+    sizes = []
+    for number, start in enumerate(range(0, samples, rules.batch_images)):
+        drawn = rules.epsilons[draw.randrange(len(rules.epsilons))]
+        cycled = rules.epsilons[number % len(rules.epsilons)]
+        epsilon = drawn if rules.epsilon_order == "drawn" else cycled
+        sizes.append((epsilon, min(rules.batch_images, samples - start)))
+    return sizes
 
 
 def anonymous_names(batch: Batch, attack: str, defence: str, seed: int) -> tuple[str, ...]:

@@ -15,17 +15,18 @@ from evaluation.builder.tree_digest import tree_digest
 from evaluation.transfer.player import TransferPlayer
 
 
-def build_player(source: Path, *, sandbox: str, on_log: LogLine) -> TransferPlayer:
-    """Return the repository `source` as a player for that sandbox, named after its directory.
+def build_player(source: Path, *, sandbox: str, on_log: LogLine, images: DockerBuilder | None = None) -> TransferPlayer:
+    """Return the repository `source` as a player for that sandbox, named by its title or after its directory.
 
-    Raise `ManifestRefusal` or `BuildRefusal` with the fix, or `Fault`.
+    `images` builds for Docker; without one, a builder of this host's settings does. Raise `ManifestRefusal` or
+    `BuildRefusal` with the fix, or `Fault`.
     """
     source = source.resolve()
     tree_entries(source)
     metadata = read_metadata(source)
     image = None
     if sandbox == "docker":
-        builder = DockerBuilder(build_settings_from_environment())
+        builder = images or DockerBuilder(build_settings_from_environment())
         digest, image = builder.build_image(source, on_log=on_log)
         on_log(f"{source.name} runs in an image of this site, not in {metadata.container}")
     else:
@@ -33,7 +34,7 @@ def build_player(source: Path, *, sandbox: str, on_log: LogLine) -> TransferPlay
         are = "requirement is" if met == 1 else "requirements are"
         on_log(f"{source.name}: {met} {are} met by Python {platform.python_version()}; nothing is installed")
     return TransferPlayer(
-        name=source.name,
+        name=metadata.title or source.name,
         track=metadata.track,
         entry_point=metadata.entry_point,
         digest=digest,

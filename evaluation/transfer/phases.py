@@ -2,69 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import numpy as np
-
-from evaluation.domain.transfer_results import AttackBatch, BatchReason, DefenceBatch, ImageNote
-from evaluation.domain.transfer_rules import TransferRules, TransferTrack
-from evaluation.transfer.adversarial_images import pixel_hash, read_all, read_file
-from evaluation.transfer.batches import Batch, anonymous_names, png
+from evaluation.domain.transfer_results import AttackBatch, DefenceBatch
+from evaluation.transfer.batch_runner import BatchRunner
+from evaluation.transfer.batches import Batch
 from evaluation.transfer.player import TransferPlayer
-from evaluation.transfer.result_file import read_result_file
-from evaluation.transfer.run_batch import OUTPUT_DATA, OUTPUT_IMAGES, RESULT_FILE, Stage, run_batch
 from evaluation.transfer.store import BatchStore, images_digest, key_of
-
-_TARGETS = "target_class.csv"
-
-OnLog = Callable[[TransferPlayer, str], None]
-"""Called with the end of the output of each run."""
 
 
 @dataclass(frozen=True, eq=False)
 class Phases:
-    """Plays single batches under one version of the rules, each at most once."""
+    """Plays single batches, each at most once: what the store has is not played again."""
 
-    rules: TransferRules
-    stage: Stage
+    runner: BatchRunner
     store: BatchStore
-    seed: int
-    on_log: OnLog
 
     def attack(self, player: TransferPlayer, batch: Batch) -> AttackBatch:
         """Return what the attack `player` makes of `batch`."""
         key = key_of("attack", player.digest, player.track, batch.digest, str(self._limits()))
         stored = self.store.attack(key, batch, player.name)
-        return stored or self.store.keep_attack(key, batch, self._attack(player, batch))
-
-    def _attack(self, player: TransferPlayer, batch: Batch) -> AttackBatch:
-        files = dict(batch.files)
-        if player.track is TransferTrack.TARGETED_ATTACK:
-            files[_TARGETS] = batch.target_classes().encode()
-        with run_batch(
-            self.stage,
-            player,
-            files,
-            lambda place: (place, str(batch.epsilon)),
-            output=OUTPUT_IMAGES,
-            seconds=self.rules.batch_seconds,
-        ) as (directory, finished):
-            self.on_log(player, finished.log)
-            counted = batch.names if finished.run.reason is not BatchReason.TOO_MUCH_OUTPUT else ()
-            images, notes = read_all(directory, counted, batch.images, batch.epsilon)
-        left = len(batch.names) - len(images)
-        images, notes = [*images, *[None] * left], [*notes, *[(ImageNote.MISSING,)] * left]
-        return AttackBatch(
-            attack=player.name,
-            batch=batch.number,
-            epsilon=batch.epsilon,
-            images=np.stack([np.zeros(self.rules.shape, np.uint8) if image is None else image for image in images]),
-            made=np.array([image is not None for image in images]),
-            hashes=tuple("" if image is None else pixel_hash(image) for image in images),
-            notes=tuple(notes),
-            run=finished.run,
-        )
+        return stored or self.store.keep_attack(key, batch, self.runner.attack(player, batch))
 
     def defence(
         self, player: TransferPlayer, attack: TransferPlayer, batch: Batch, made: AttackBatch
@@ -74,36 +32,9 @@ class Phases:
             return None
         key = key_of("defence", player.digest, batch.digest, images_digest(made.hashes), str(self._limits()))
         stored = self.store.labels(key, defence=player.name, attack=attack.name, batch=batch.number)
-        return stored or self.store.keep_labels(key, self._defence(player, attack, batch, made))
-
-    def _defence(self, player: TransferPlayer, attack: TransferPlayer, batch: Batch, made: AttackBatch) -> DefenceBatch:
-        names = anonymous_names(batch, attack.digest, player.digest, self.seed)
-        files = {f"{names[index]}.png": png(made.images[index]) for index in np.flatnonzero(made.made)}
-        with run_batch(
-            self.stage,
-            player,
-            files,
-            lambda place: (f"{place}/{RESULT_FILE}",),
-            output=OUTPUT_DATA,
-            seconds=self.rules.batch_seconds,
-        ) as (directory, finished):
-            self.on_log(player, finished.log)
-            content = read_file(directory, RESULT_FILE, self.rules.result_bytes)
-        if finished.run.reason is BatchReason.TOO_MUCH_OUTPUT:
-            content = None
-        asked = [name if made.made[index] else "" for index, name in enumerate(names)]
-        result = read_result_file(content, asked, self.rules)
-        run = finished.run
-        return DefenceBatch(
-            defence=player.name,
-            attack=attack.name,
-            batch=batch.number,
-            labels=result.labels,
-            rows=result.rows,
-            run=run if run.reason or result.reason is None else replace(run, reason=result.reason),
-        )
+        return stored or self.store.keep_labels(key, self.runner.defence(player, attack, batch, made))
 
     def _limits(self) -> tuple[object, ...]:
         """Return what decides a run besides the submission and the files."""
-        rules = self.rules
-        return (rules.batch_seconds, rules.result_bytes, self.stage.resources, self.stage.sandbox.name, self.seed)
+        rules, stage = self.runner.rules, self.runner.stage
+        return (rules.batch_seconds, rules.result_bytes, stage.resources, stage.sandbox.name, self.runner.seed)

@@ -14,8 +14,9 @@ from evaluation.domain.samples import Sample
 from evaluation.domain.transfer_results import AttackBatch, DefenceBatch
 from evaluation.domain.transfer_rules import TransferRules
 from evaluation.sandbox.base import Resources, Sandbox
+from evaluation.transfer.batch_runner import BatchRunner, OnLog
 from evaluation.transfer.batches import Batch, make_batches
-from evaluation.transfer.phases import OnLog, Phases
+from evaluation.transfer.phases import Phases
 from evaluation.transfer.player import TransferPlayer
 from evaluation.transfer.result import TransferResult
 from evaluation.transfer.run_batch import Stage
@@ -61,7 +62,7 @@ def play(
     sweep_workspaces()
     stop = threading.Event()
     stage = Stage(sandbox, resources, calibration, stop)
-    phases = Phases(match.rules, stage, BatchStore(directory), match.seed, on_log)
+    phases = Phases(BatchRunner(match.rules, stage, match.seed, on_log), BatchStore(directory))
     batches = match.batches()
 
     def attack(task: tuple[TransferPlayer, Batch]) -> AttackBatch:

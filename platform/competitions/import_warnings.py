@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from competitions.bundled_baselines import works_only_on
-from competitions.models import Competition
+from competitions.models import Competition, Track
 from competitions.selectors import imported_sets, overlapping
 from competitions.smoke_opponents import development_set, made_opponent, opponent_name
 from core.errors import Refusal
@@ -16,15 +16,21 @@ MIN_SMOKE_SAMPLES = 10
 
 def import_notes(competition: Competition) -> list[str]:
     """Return notes and warnings, in sentences. Reads the development images."""
-    return [*_about_pools(competition), *_about_the_smoke_test(competition), *_about_secrecy(competition)]
+    return [*_about_baselines(competition), *_about_the_smoke_test(competition), *_about_secrecy(competition)]
 
 
-def _about_pools(competition: Competition) -> Iterator[str]:
+def _about_baselines(competition: Competition) -> Iterator[str]:
     source = development_set(competition).source
+    pools = competition.format == Competition.Format.QUERY
+    without = (
+        "Its first pool is built from the first ready submissions."
+        if pools
+        else "Its leaderboard is empty until a submission is ready."
+    )
     for track in competition.tracks.all():
-        unusable = {name: found for name in track.baselines if (found := works_only_on(name, source))}
+        unusable = {name: found for name in track.baselines if (found := works_only_on(track.name, name, source))}
         if not track.baselines:
-            yield f"Track {track.name} has no baselines. Its first pool is built from the first ready submissions."
+            yield f"Track {track.name} has no baselines. {without}"
         elif unusable:
             made_for = " and ".join(sorted(set(unusable.values())))
             yield (
@@ -34,10 +40,12 @@ def _about_pools(competition: Competition) -> Iterator[str]:
 
 
 def _about_the_smoke_test(competition: Competition) -> Iterator[str]:
+    if competition.format != Competition.Format.QUERY:  # nobody is asked, so there is no opponent
+        return
     if name := opponent_name(competition):
         yield f"The smoke test runs attacks against the model {name}."
         bundled = not competition.smoke_opponent_digest
-        if bundled and (made_for := works_only_on(name, development_set(competition).source)):
+        if bundled and (made_for := works_only_on(Track.Name.MODEL, name, development_set(competition).source)):
             yield f"Warning: {name} works only on {made_for}. Remove smoke_opponent, or set it to your own model."
         return
     try:

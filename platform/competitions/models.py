@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable
 from datetime import datetime
+from types import MappingProxyType
 from typing import Self
 
 from django.conf import settings
@@ -39,11 +40,17 @@ def new_seed_salt() -> str:
 class Competition(models.Model):
     """A competition. One TOML file describes it; it can be edited afterwards."""
 
+    class Format(models.TextChoices):
+        QUERY = "query", gettext_noop("queries: attacks ask models")
+        TRANSFER = "transfer", gettext_noop("transfer: attacks send images, defences label them")
+
     class LicencePolicy(models.TextChoices):
         ANY = "any", gettext_noop("any licence")
         OPEN_SOURCE = "open-source", gettext_noop("an open-source licence, for the final")
 
     slug = models.SlugField(max_length=60, unique=True)
+    format = models.CharField(max_length=10, choices=Format.choices, default=Format.QUERY, editable=False)
+    """The format of its rules, which no later version changes: it decides the tracks and who evaluates them."""
     title = models.CharField(max_length=120)
     summary = models.CharField(max_length=300, blank=True)
     description = models.TextField(blank=True, help_text="Markdown.")
@@ -109,9 +116,20 @@ class Track(models.Model):
         MODEL = "model", gettext_noop("model")
         UNTARGETED = "untargeted", gettext_noop("untargeted attack")
         TARGETED = "targeted", gettext_noop("targeted attack")
+        ATTACK = "attack", gettext_noop("attack")
+        TARGETED_ATTACK = "targeted_attack", gettext_noop("targeted attack")
+        DEFENCE = "defence", gettext_noop("defence")
+
+    OF_FORMAT = MappingProxyType(
+        {
+            Competition.Format.QUERY: (Name.MODEL, Name.UNTARGETED, Name.TARGETED),
+            Competition.Format.TRANSFER: (Name.ATTACK, Name.TARGETED_ATTACK, Name.DEFENCE),
+        }
+    )
+    """The tracks of a competition of each format."""
 
     competition = models.ForeignKey(Competition, on_delete=models.CASCADE, related_name="tracks")
-    name = models.CharField(max_length=12, choices=Name.choices)
+    name = models.CharField(max_length=16, choices=Name.choices)
     title = models.CharField(max_length=80)
     text = models.TextField(blank=True, help_text="Markdown.")
     quota = models.PositiveSmallIntegerField(default=5, help_text="Submissions per team in any 24 hours.")
@@ -134,7 +152,9 @@ class RulesVersion(models.Model):
 
     competition = models.ForeignKey(Competition, on_delete=models.CASCADE, related_name="rules_versions")
     version = models.PositiveIntegerField()
-    values = models.JSONField(help_text="Values of evaluation.domain.rules, and least_accuracy of the smoke test.")
+    values = models.JSONField(
+        help_text="Values of the rules of its format in evaluation.domain, and least_accuracy of the smoke test."
+    )
     note = models.TextField(blank=True, help_text="What changed and why.")
     created_at = models.DateTimeField()
 

@@ -1,4 +1,4 @@
-"""Adapter: conversion of a rules version to the engine's rules."""
+"""Adapter: conversion of a rules version to the engine's rules, those of one format."""
 
 from __future__ import annotations
 
@@ -10,54 +10,111 @@ from typing import Any
 from core.errors import Refusal
 from evaluation.domain.images import ImageShape
 from evaluation.domain.rules import QueryRules
+from evaluation.domain.transfer_rules import Opponents, TransferRules
+
+Rules = QueryRules | TransferRules
+
+FORMATS: Mapping[str, type[QueryRules] | type[TransferRules]] = {"query": QueryRules, "transfer": TransferRules}
+"""The rules of each format, by its name in a competition's file."""
 
 LEAST_ACCURACY = "least_accuracy"
-"""Name of the clean accuracy that a model needs in the smoke test; not a rule of the engine."""
+"""Name of the clean accuracy that a model or a defence needs in the smoke test; not a rule of the engine."""
 
-_ENGINE_VALUES = frozenset(field.name for field in fields(QueryRules)) - {"version"}
-KNOWN = _ENGINE_VALUES | {LEAST_ACCURACY}
-"""Names of all values that rules can set."""
+_LEAST_ACCURACY = {"query": 0.5, "transfer": 0.0}
+"""Its defaults: 2018 asked for 0.5, and 2017 for nothing."""
+
+_FIXED = {"format", "norm"}
 
 
-def query_rules(values: Mapping[str, Any], version: int) -> QueryRules:
-    """Return the rules for `values`; a missing value defaults to AVC 2018.
+def format_of(values: Mapping[str, Any]) -> str:
+    """Return the name of the format of rules with `values`; without one they are of the query format.
+
+    Raise `Refusal` for an unknown one.
+    """
+    name = values.get("format", "query")
+    if name not in FORMATS:
+        raise Refusal(f"the rule format is {name!r}", fix=f"use one of: {', '.join(FORMATS)}")
+    return str(name)
+
+
+def known_values(format_name: str) -> frozenset[str]:
+    """Return the names of all values that rules of a format can set."""
+    return frozenset(field.name for field in fields(FORMATS[format_name])) - {"version"} | {LEAST_ACCURACY}
+
+
+def rules_of(values: Mapping[str, Any], version: int) -> Rules:
+    """Return the rules for `values`; a missing value is that of AVC 2018 or, in the transfer format, of NIPS 2017.
 
     Raise `Refusal` naming an unknown or invalid value.
     """
-    unknown = set(values) - KNOWN
+    name = format_of(values)
+    unknown = set(values) - known_values(name)
     if unknown:
         raise Refusal(
-            f"unknown rules: {', '.join(sorted(unknown))}",
-            fix=f"use only: {', '.join(sorted(KNOWN))}",
+            f"unknown rules: {', '.join(sorted(unknown))}", fix=f"use only: {', '.join(sorted(known_values(name)))}"
         )
-    defaults = QueryRules()
-    given = {name: value for name, value in values.items() if name in _ENGINE_VALUES}
-    for name, value in given.items():
-        _check_type(name, value, getattr(defaults, name))
+    make = FORMATS[name]
+    defaults = make()
+    given = {key: value for key, value in values.items() if key != LEAST_ACCURACY}
+    for key, value in given.items():
+        _check_type(key, value, getattr(defaults, key))
     if "shape" in given:
         given["shape"] = ImageShape(*given["shape"])
+    if "epsilons" in given:
+        given["epsilons"] = tuple(given["epsilons"])
     try:
-        return QueryRules(**given, version=version)
+        if "opponents" in given and make is TransferRules:
+            given["opponents"] = Opponents(given["opponents"])
+        return make(**given, version=version)
     except ValueError as error:
         raise Refusal(f"the rules are not valid: {error}", fix="correct the value") from error
 
 
+def query_rules(values: Mapping[str, Any], version: int) -> QueryRules:
+    """Return `rules_of` a competition of the query format. Raise `Refusal` also for another format."""
+    rules = rules_of(values, version)
+    if not isinstance(rules, QueryRules):
+        raise Refusal(f"these rules are of the {rules.format} format", fix="use a competition of the query format")
+    return rules
+
+
+def transfer_rules(values: Mapping[str, Any], version: int) -> TransferRules:
+    """Return `rules_of` a competition of the transfer format. Raise `Refusal` also for another format."""
+    rules = rules_of(values, version)
+    if not isinstance(rules, TransferRules):
+        raise Refusal(f"these rules are of the {rules.format} format", fix="use a competition of the transfer format")
+    return rules
+
+
 def least_accuracy(values: Mapping[str, Any]) -> float:
-    """Return the clean accuracy that a model needs in the smoke test, 0 to 1."""
-    value = values.get(LEAST_ACCURACY, 0.5)
+    """Return the clean accuracy that a model or a defence needs in the smoke test, 0 to 1."""
+    value = values.get(LEAST_ACCURACY, _LEAST_ACCURACY[format_of(values)])
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise Refusal(f"{LEAST_ACCURACY} is {value!r}", fix="give a number from 0 to 1")
     return float(value)
 
 
 def _check_type(name: str, value: Any, example: Any) -> None:
-    if isinstance(example, tuple):
+    if name == "epsilons":
+        fits = isinstance(value, list | tuple) and bool(value) and all(type(each) is int for each in value)
+    elif isinstance(example, tuple):
         fits = isinstance(value, list | tuple) and len(value) == 3 and all(type(v) is int and v > 0 for v in value)
     elif isinstance(example, float):
         fits = type(value) in {int, float} and 0 < value < math.inf
     elif isinstance(example, int):
         fits = type(value) is int and value > 0
+    elif name == "epsilon_order":
+        fits = value in ("cycled", "drawn")
+    elif name == "opponents":
+        fits = value in list(Opponents)
     else:
-        fits = value == example if name in {"format", "norm"} else isinstance(value, str)
+        fits = value == example if name in _FIXED else isinstance(value, str)
     if not fits:
-        raise Refusal(f"the rule {name} is {value!r}", fix=f"give a value like {example!r}")
+        raise Refusal(f"the rule {name} is {value!r}", fix=f"give a value like {_plain(example)!r}")
+
+
+def _plain(example: Any) -> Any:
+    """Return an example as a file of a competition writes it."""
+    if isinstance(example, tuple):
+        return list(example)
+    return str(example) if isinstance(example, Opponents) else example

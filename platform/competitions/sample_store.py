@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Sequence
 
     from competitions.models import SampleSet
-    from evaluation.domain.rules import QueryRules
+    from competitions.rules import Rules
 
 _NO_TARGET = -1
 
@@ -32,7 +32,7 @@ _MAX_BYTES = 256 << 20
 
 
 def keep_samples(
-    *, source: str, split: str, count: int, target_seed: int, rules: QueryRules, skip: int = 0, salt: str = ""
+    *, source: str, split: str, count: int, target_seed: int, rules: Rules, skip: int = 0, salt: str = ""
 ) -> tuple[str, tuple[str, ...]]:
     """Read `count` samples after the first `skip`, draw their targets and store them.
 
@@ -77,7 +77,7 @@ def _in_secret_order(dataset: Dataset, split: str, skip: int, count: int, salt: 
 
 
 def keep_further_samples(
-    *, source: str, split: str, count: int, target_seed: int, rules: QueryRules, known: Container[bytes]
+    *, source: str, split: str, count: int, target_seed: int, rules: Rules, known: Container[bytes]
 ) -> str:
     """Choose `count` samples of a split at random, of images not in `known` (see `image_hashes`), and store them.
 
@@ -98,7 +98,7 @@ def keep_further_samples(
     return object_store.put(_pack(with_targets(chosen, dataset.classes, target_seed)))
 
 
-def _matching_dataset(source: str, rules: QueryRules) -> Dataset:
+def _matching_dataset(source: str, rules: Rules) -> Dataset:
     dataset = load_dataset(source)
     if dataset.shape != rules.shape or dataset.classes != rules.classes:
         raise Refusal(

@@ -22,7 +22,7 @@ from competitions.models import (
     new_seed_salt,
 )
 from competitions.page_import import save_pages, written_pages
-from competitions.rules import query_rules
+from competitions.rules import rules_of
 from competitions.sample_store import keep_samples
 from competitions.selectors import described_sets, effective_windows, other_team, overlapping
 from competitions.smoke_opponents import keep_opponent
@@ -143,7 +143,12 @@ def require_fitting_rules(competition: Competition, values: Mapping[str, Any]) -
     newest = competition.rules_versions.order_by("-version").first()
     if newest is None or not competition.sample_sets.exists():
         return
-    old, new = query_rules(newest.values, newest.version), query_rules(values, newest.version + 1)
+    old, new = rules_of(newest.values, newest.version), rules_of(values, newest.version + 1)
+    if old.format != new.format:
+        raise Refusal(
+            f"the competition is of the {old.format} format, these rules are of the {new.format} format",
+            fix="create another competition",
+        )
     if (old.shape, old.classes) != (new.shape, new.classes):
         raise Refusal(
             "shape and classes of the rules differ from those of the imported sample sets",
@@ -178,7 +183,7 @@ def _keep_new_samples(read: file.Document, salt: str) -> dict[str, tuple[str, tu
             if values["order"] == SampleSet.Order.SECRET:
                 arguments["salt"] = f"{salt} {values['split']}"
             try:
-                kept[values["name"]] = keep_samples(**arguments, rules=read.query_rules(1))
+                kept[values["name"]] = keep_samples(**arguments, rules=read.engine_rules(1))
             except Refusal as refusal:
                 raise Refusal(f"{place}: {refusal.problem}", fix=refusal.fix) from refusal
         elif row.drawn_from_id is not None:

@@ -9,10 +9,9 @@ from typing import Any
 from competitions.bundled_baselines import bundled
 from competitions.models import Competition, Page, SampleSet, Track
 from competitions.page_models import MAX_TEXT
-from competitions.rules import KNOWN, least_accuracy, query_rules
+from competitions.rules import Rules, format_of, known_values, least_accuracy, rules_of
 from competitions.toml_fields import Table
 from core.errors import Refusal
-from evaluation.domain.rules import QueryRules
 
 MAX_SAMPLES = 65_536
 """Maximum number of samples: sample numbers have 16 bits in the protocol."""
@@ -55,23 +54,25 @@ class Document:
     freeze_windows: tuple[dict[str, Any], ...]
     pages: dict[str, str]
 
-    def query_rules(self, version: int) -> QueryRules:
+    def engine_rules(self, version: int) -> Rules:
         """Return the rules as the engine reads them."""
-        return query_rules(self.rules, version)
+        return rules_of(self.rules, version)
 
 
 def read(content: Mapping[str, Any]) -> Document:
     """Read a parsed file. Raise `Refusal` naming the place of the first error and the fix."""
     top = Table("the file", content, TOP)
     about = _about(Table("[competition]", content.get("competition"), ABOUT))
-    rules, note = _rules(Table("[rules]", content.get("rules"), sorted(KNOWN | {"note"})))
-    tracks = Table("[tracks]", content.get("tracks"), Track.Name.values)
+    rules, note = _rules(content.get("rules"))
+    about["format"] = format_of(rules)
+    names = [name.value for name in Track.OF_FORMAT[about["format"]]]
+    tracks = Table("[tracks]", content.get("tracks"), names)
     return Document(
         slug=about.pop("slug"),
         about=about,
         rules=rules,
         note=note,
-        tracks={track_name: _track(track_name, tracks.content.get(track_name)) for track_name in Track.Name.values},
+        tracks={track_name: _track(track_name, tracks.content.get(track_name)) for track_name in names},
         sample_sets=_sample_sets(top),
         freeze_windows=tuple(_window(table) for table in _tables(top, "freeze_windows", WINDOW)),
         pages=_pages(Table("[pages]", content.get("pages", {}), PAGES)),
@@ -101,11 +102,16 @@ def _pages(table: Table) -> dict[str, str]:
     return {name: table.text(name, most=MAX_TEXT, default="") for name in table.content}
 
 
-def _rules(table: Table) -> tuple[dict[str, Any], str | None]:
+def _rules(content: Any) -> tuple[dict[str, Any], str | None]:
+    try:
+        known = known_values(format_of(content if isinstance(content, dict) else {}))
+    except Refusal as refusal:
+        raise Refusal(f"[rules] {refusal.problem}", fix=refusal.fix) from refusal
+    table = Table("[rules]", content, sorted(known | {"note"}))
     note = table.text("note", most=MAX_TEXT, default="") if "note" in table.content else None
     values = {key: value for key, value in table.content.items() if key != "note"}
     try:
-        query_rules(values, 1)
+        rules_of(values, 1)
         least_accuracy(values)
     except Refusal as refusal:
         raise Refusal(f"{table.place} {refusal.problem}", fix=refusal.fix) from refusal

@@ -15,7 +15,7 @@ from itertools import count
 from django.db import transaction
 
 from competitions.models import Competition, SampleSet
-from competitions.rules import query_rules
+from competitions.rules import rules_of
 from competitions.sample_store import image_hashes, keep_further_samples
 from competitions.selectors import overlapping, rules_in_force, sample_set_for
 from core import clock, events
@@ -47,7 +47,7 @@ def draw_validation_set(competition: Competition) -> Renewal:
         split=before.split,
         count=before.count,
         target_seed=target_seed,
-        rules=query_rules(rules.values, rules.version),
+        rules=rules_of(rules.values, rules.version),
         known=frozenset[bytes]().union(*map(image_hashes, others)),
     )
     drawn = SampleSet(

@@ -63,6 +63,7 @@ INSTALLED_APPS = [
     "submissions.apps.SubmissionsConfig",
     "matches.apps.MatchesConfig",
     "leaderboards.apps.LeaderboardsConfig",
+    "tournaments.apps.TournamentsConfig",
     "rounds.apps.RoundsConfig",
     "api.apps.ApiConfig",
     "pages.apps.PagesConfig",
@@ -248,12 +249,14 @@ CELERY_TASK_ROUTES = {
     "submissions.build": {"queue": "build"},
     "submissions.collect_images": {"queue": "build"},
     "matches.play": {"queue": "play"},
+    "tournaments.play": {"queue": "play"},
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(STATE / "beat-schedule")
 CELERY_BEAT_SCHEDULE = {
     "submissions.sweep": {"task": "submissions.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
     "matches.sweep": {"task": "matches.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
     "leaderboards.sweep": {"task": "leaderboards.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
+    "tournaments.sweep": {"task": "tournaments.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
     "rounds.sweep": {"task": "rounds.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
     "leaderboards.refresh_boards": {
         "task": "leaderboards.refresh_boards",

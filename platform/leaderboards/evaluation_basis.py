@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.db.models import BooleanField, Case, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
 
-from competitions.models import RulesVersion, SampleSet, Track
+from competitions.models import Competition, RulesVersion, SampleSet, Track
 from competitions.selectors import rules_in_force, sample_set_for
 from core import faults
 from core.errors import Fault
@@ -38,6 +38,11 @@ OWN_OPPONENTS = "own_opponents"
 
 AT_ONCE = 20
 """Teams down to this place on the previous board are measured first; the others when workers are idle."""
+
+
+def measured_tracks() -> QuerySet[Track]:
+    """Return the tracks whose submissions play matches: those of competitions of the query format."""
+    return Track.objects.filter(competition__format=Competition.Format.QUERY)
 
 
 def pool_in_force(track: Track) -> Pool | None:
@@ -234,7 +239,7 @@ def unresolved() -> QuerySet[Evaluation]:
     """
     found = Q(pk__in=[])
     newest = counting().filter(repository=OuterRef("submission__repository")).order_by("-pk").values("pk")[:1]
-    for track in Track.objects.filter(repositories__isnull=False).select_related("competition").distinct():
+    for track in measured_tracks().filter(repositories__isnull=False).select_related("competition").distinct():
         if basis := ranking_basis(track):
             found |= Q(submission__repository__track=track, **basis._asdict())
     alike = {name: OuterRef(name) for name in ("submission", *BASIS)}
@@ -276,7 +281,7 @@ def _by_track() -> Iterator[tuple[Track, EvaluationBasis, QuerySet[Any]]]:
     """
     of_it = Evaluation.objects.filter(COUNTED, submission=OuterRef("pk"))
     newest = counting().filter(repository=OuterRef("repository")).order_by("-pk").values("pk")[:1]
-    for track in Track.objects.filter(repositories__isnull=False).select_related("competition").distinct():
+    for track in measured_tracks().filter(repositories__isnull=False).select_related("competition").distinct():
         try:
             basis = basis_in_force(track)
         except Fault as fault:

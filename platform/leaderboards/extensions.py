@@ -9,7 +9,7 @@ from django.dispatch import receiver
 from django.utils.html import format_html
 
 from competitions.extension_points import sets_in_use
-from competitions.models import SampleSet
+from competitions.models import Competition, SampleSet
 from core import notify
 from core.administration.columns import count_column
 from matches.extension_points import replay_notes
@@ -22,14 +22,16 @@ from submissions.signals import eligibility_changed, submission_ready
 
 @receiver(submission_ready)
 def evaluate(submission: Submission, **signal: Any) -> None:
-    """Notify a worker that begins the evaluation."""
-    notify.notify("leaderboards.evaluate", submission=submission.pk)
+    """Notify a worker that begins the evaluation, in competitions of the query format."""
+    if submission.repository.track.competition.format == Competition.Format.QUERY:
+        notify.notify("leaderboards.evaluate", submission=submission.pk)
 
 
 @receiver(eligibility_changed)
 def rank_again(submission: Submission, **signal: Any) -> None:
     """Notify a worker that ranks the track's leaderboard again."""
-    notify.notify("leaderboards.score", track=submission.repository.track_id)
+    if submission.repository.track.competition.format == Competition.Format.QUERY:
+        notify.notify("leaderboards.score", track=submission.repository.track_id)
 
 
 @receiver(match_ended)

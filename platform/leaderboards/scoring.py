@@ -17,7 +17,14 @@ from core.errors import Fault
 from core.models import Event
 from evaluation.domain.results import AuditReport
 from leaderboards.board_freeze import time_of_a_result
-from leaderboards.evaluation_basis import COUNTED, OWN_OPPONENTS, finished_evaluations, key_in_force, scored_rows
+from leaderboards.evaluation_basis import (
+    COUNTED,
+    OWN_OPPONENTS,
+    finished_evaluations,
+    key_in_force,
+    measured_tracks,
+    scored_rows,
+)
 from leaderboards.models import Evaluation, Resamples, Standing
 from leaderboards.player_owners import left_out
 from leaderboards.rank_intervals import with_intervals
@@ -67,7 +74,7 @@ def score_finished() -> int:
 
 def refresh_boards() -> None:
     """Update leaderboards that differ for another reason than a score, such as a disqualification."""
-    for track in Track.objects.all():
+    for track in measured_tracks():
         # usually nothing differs, and no lock is needed
         if any(difference_of(track)):
             recompute(track)

@@ -20,7 +20,14 @@ from competitions.selectors import require_organiser, rules_in_force
 from core import clock, events, faults
 from core.errors import Fault, GauntletError, Refusal
 from core.notify import notify
-from leaderboards.evaluation_basis import BASIS, COUNTED, EvaluationBasis, basis_in_force, unresolved
+from leaderboards.evaluation_basis import (
+    BASIS,
+    COUNTED,
+    EvaluationBasis,
+    basis_in_force,
+    measured_tracks,
+    unresolved,
+)
 from leaderboards.initial_pool import first_players
 from leaderboards.models import Evaluation, Pool, PoolPlace
 from leaderboards.rejudging import (
@@ -107,12 +114,12 @@ def make_first_pools() -> list[Pool]:
     """
     started = Q(competition__public=True) | Q(competition__starts_at__lte=clock.now())
     made = []
-    for track in Track.objects.filter(started, pools__isnull=True).select_related("competition"):
+    for track in measured_tracks().filter(started, pools__isnull=True).select_related("competition"):
         if not track.baselines:
             continue
         try:
             names = track.baselines[: _opponents(track)]
-            players = [baseline_player(track.competition, name, log.info) for name in names]
+            players = [baseline_player(track, name, log.info) for name in names]
             pool = _first_pool(track, players)
         except GauntletError as error:
             faults.report(log, error, "no first pool for %s", track)
@@ -132,7 +139,7 @@ def _first_pool(track: Track, players: Sequence[Player]) -> Pool | None:
 
 def fill_first_pools() -> list[Pool]:
     """Run `fill_first_pool` for every track without baselines, in case a notification was lost or a player left."""
-    filled = [fill_first_pool(track) for track in Track.objects.filter(baselines=[]).select_related("competition")]
+    filled = [fill_first_pool(track) for track in measured_tracks().filter(baselines=[]).select_related("competition")]
     return [pool for pool in filled if pool is not None]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import logging
 import zipfile
-from functools import cache
 from types import TracebackType
 from typing import Any, Self
 
@@ -18,7 +17,6 @@ from core import object_store
 from evaluation.domain.players import Track
 from evaluation.domain.results import Failure, PieceResult
 from evaluation.domain.rules import QueryRules
-from evaluation.referee import time_limits
 from evaluation.referee.fresh_instances import AUDIT_STARTS
 from evaluation.referee.match import Match as Refereed
 from evaluation.referee.players import RESTARTS
@@ -105,12 +103,6 @@ def longest_seconds(rules: QueryRules, samples: int, calibration: float) -> floa
     model = samples * (rules.query_budget + 1) * rules.model_seconds_per_image + (1 + RESTARTS) * MODEL_GRACE_SECONDS
     attack = samples * rules.attack_seconds_per_sample
     return 2 * calibration * (starts + model + attack) + _MARGIN_SECONDS
-
-
-@cache
-def calibration() -> float:
-    """Return how much slower this worker is than the reference machine, at least 1; measured once per process."""
-    return time_limits.calibrate()
 
 
 def pack(result: PieceResult) -> bytes:

@@ -12,11 +12,12 @@ from django.conf import settings
 
 from core import clock, notify
 from core.worker_slot import device_of, slot
-from matches import engine_adapter, queue, selectors, services
+from matches import queue, selectors, services
 from matches.heartbeat import Heartbeat
 from matches.models import Worker
 from matches.worker import play_pieces
 from submissions import image_collection
+from submissions.calibration import calibration
 
 log = logging.getLogger(__name__)
 
@@ -95,6 +96,6 @@ def register(number: int) -> Worker:
         name=f"{settings.WORKER_NAME}/{number}",
         worker_class=settings.WORKER_CLASS,
         device=device_of(number) or "",
-        calibration=engine_adapter.calibration(),
+        calibration=calibration(),
         started_at=_process.started_at,
     )

@@ -162,7 +162,7 @@ class RoundStage(models.Model):
     """A finished stage of a bracket. `bracket` is the attack track that plays in it."""
 
     round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="stages")
-    bracket = models.CharField(max_length=12, choices=Track.Name.choices)
+    bracket = models.CharField(max_length=16, choices=Track.Name.choices)
     number = models.PositiveSmallIntegerField()
     samples = models.PositiveIntegerField()
     ordered_by = models.CharField(max_length=9)

@@ -22,7 +22,7 @@ class Player(models.Model):
     """
 
     competition = models.ForeignKey(Competition, on_delete=models.PROTECT, related_name="players")
-    track_name = models.CharField(max_length=12, choices=Track.Name.choices)
+    track_name = models.CharField(max_length=16, choices=Track.Name.choices)
     digest = models.CharField(max_length=80)
     title = models.CharField(max_length=120)
     command = models.JSONField()

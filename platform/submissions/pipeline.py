@@ -16,8 +16,9 @@ from core.logs import log_ids
 from evaluation.domain.errors import ManifestRefusal, SlowBuildRefusal
 from submissions import build_order, build_queue, host_health, player_builds
 from submissions.build_logs import LogWriter, clean
+from submissions.formats import FORMATS, SmokeTest
 from submissions.models import Build, LogChunk, Player
-from submissions.smoke_test import SmokeTest, as_rows, smoke_test, what_failed
+from submissions.smoke_test import as_rows, what_failed
 
 FLUSH_SECONDS = 0.5
 
@@ -91,9 +92,11 @@ class _Heartbeat(lease.Heartbeat):
 
 def _work(build: Build, writer: LogWriter, heartbeat: _Heartbeat) -> None:
     submission = build.submission
-    stage = smoke_test(submission.repository.track.competition)
+    competition = submission.repository.track.competition
+    format_ = FORMATS[competition.format]
+    stage = format_.smoke_test(competition)
     try:
-        player = player_builds.build(submission, heartbeat.log)
+        player = format_.build(submission, heartbeat.log)
         close_old_connections()  # it was idle for a long time
         writer.flush()
         if not build_queue.begin_checks(build, stage.limit):

@@ -11,11 +11,12 @@ from pathlib import Path
 
 from django.conf import settings
 
-from competitions.models import Competition, Track
+from competitions.bundled_baselines import bundled_repository
+from competitions.models import Track
 from competitions.smoke_opponents import unpack_opponent
 from core import clock
 from core.errors import Fault
-from evaluation.baselines.catalogue import baselines, find_baseline
+from evaluation.baselines.catalogue import find_baseline
 from evaluation.builder.base import Builder
 from evaluation.builder.choose_builder import choose_builder
 from evaluation.builder.docker_builder import DockerBuilder
@@ -23,6 +24,7 @@ from evaluation.builder.settings import build_settings_from_environment
 from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import HostRefusal, ManifestRefusal, Refusal
 from evaluation.domain.players import Player as EnginePlayer
+from evaluation.domain.players import Program
 from evaluation.domain.players import Track as EngineTrack
 from evaluation.legacy.builders import any_year_builder
 from evaluation.sandbox.host_paths import HostPaths
@@ -55,19 +57,19 @@ def build(submission: Submission, on_log: LogLine) -> Player:
             f'submission.toml: track is "{built.track}", but this repository is for the {track_name} track',
             fix=f'write track = "{track_name}", or push to the other repository',
         )
-    return _row(
-        repository.track.competition,
+    return row_of(
+        repository.track,
         built,
         repository=repository,
         commit=submission.commit,
-        baseline=_same_baseline(repository.track, source),
+        baseline=same_baseline(repository.track, source),
     )
 
 
-def baseline_player(competition: Competition, name: str, on_log: LogLine) -> Player:
+def baseline_player(track: Track, name: str, on_log: LogLine) -> Player:
     """Build the bundled submission `name` on this host; return its row. Raise `Fault` if there is none of that name."""
     built = _rebuild(_builder(), _baseline_path(name), on_log)
-    return _row(competition, built, baseline=name)
+    return row_of(track, built, baseline=name)
 
 
 def ready_player(player: Player, on_log: LogLine) -> EnginePlayer:
@@ -91,7 +93,7 @@ def ready_player(player: Player, on_log: LogLine) -> EnginePlayer:
     built = _rebuild(builder, _source_of(player), on_log)
     if built.digest != player.digest and player.repository is not None:
         # something wrote into the checkout, perhaps the player
-        shutil.rmtree(_checkout_path(player.repository, player.commit), ignore_errors=True)
+        discard_checkout(player)
         built = _rebuild(builder, _source_of(player), on_log)
     if built.digest != player.digest:
         raise Fault(f"{player} was rebuilt with digest {built.digest}: the base image or the SDK has changed")
@@ -140,6 +142,12 @@ def checkout_of(repository: Repository, commit: str) -> Path:
     return target
 
 
+def discard_checkout(player: Player) -> None:
+    """Remove the checkout of a player that is no longer what it was when it was built."""
+    if player.repository is not None:
+        shutil.rmtree(_checkout_path(player.repository, player.commit), ignore_errors=True)
+
+
 def host_paths(submission: Submission) -> HostPaths:
     """Return the filter that removes this host's paths from all output on `submission`."""
     return HostPaths(_checkout_path(submission.repository, submission.commit))
@@ -185,14 +193,14 @@ def _baseline_path(name: str) -> Path:
         raise Fault(refusal.problem) from refusal
 
 
-def _same_baseline(track: Track, source: Path) -> str:
+def same_baseline(track: Track, source: Path) -> str:
     """Return the name of the track's baseline that has exactly the files of `source`; "" if there is none.
 
     A copy of a baseline is that baseline, even if it was built first: the owner, the seeds and with them the scores
     must not depend on which build was faster.
     """
     digest = tree_digest(source)
-    same = (each.name for each in baselines() if each.name in track.baselines and each.digest == digest)
+    same = (name for name in track.baselines if bundled_repository(track.name, name).digest == digest)
     return next(same, "")
 
 
@@ -201,9 +209,9 @@ def _checkout_path(repository: Repository, commit: str) -> Path:
     return folder / f"{repository.pk}-{commit}"
 
 
-def _row(
-    competition: Competition,
-    built: EnginePlayer,
+def row_of(
+    track: Track,
+    built: Program,
     *,
     repository: Repository | None = None,
     commit: str = "",
@@ -212,9 +220,9 @@ def _row(
     """Return the row of `built`; for equal content the existing row, while its image is available."""
     image = built.image or ""
     row, _ = Player.objects.get_or_create(
-        competition=competition,
-        track_name=built.track,
-        digest=_digest(competition, built),
+        competition_id=track.competition_id,
+        track_name=track.name,
+        digest=_digest(track, built),
         defaults={
             "title": built.name,
             "command": list(built.command),
@@ -236,9 +244,10 @@ def _row(
     return row
 
 
-def _digest(competition: Competition, built: EnginePlayer) -> str:
+def _digest(track: Track, built: Program) -> str:
     """Return the digest of `built`. A new build of a recipe whose first image is gone is another player."""
-    first = Player.objects.filter(competition=competition, track_name=built.track, digest=built.digest).first()
+    known = Player.objects.filter(competition=track.competition_id, track_name=track.name)
+    first = known.filter(digest=built.digest).first()
     if (
         first is None
         or not built.image

@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from django.conf import settings
 from django.utils.module_loading import import_string
 
+from competitions.models import Competition
 from core.errors import Fault, Refusal
 from evaluation.builder.build_plan import CONFIGURATION_FILES, plan_build
 from evaluation.builder.manifest import (
@@ -29,6 +30,7 @@ from repositories.file_rules import check_files
 from repositories.git_reader import GitReader, TreeFile
 from repositories.models import Repository
 from submissions.checked_commit import CheckedCommit
+from submissions.preflight_2017 import check_2017
 from submissions.preflight_2018 import check_2018, is_2018
 
 MAX_CONFIGURATION_BYTES = 256 << 10
@@ -42,6 +44,11 @@ def check_content(repository: Repository, commit: str, reader: GitReader) -> Che
     """Check the files of `commit`, its manifest and its build plan; raise `Refusal` for the first error."""
     files = reader.files(commit)
     check_files(files, reader)
+    if repository.track.competition.format == Competition.Format.TRANSFER:
+        checked = check_2017(repository.track.name, commit, files, reader)
+        if settings.SANDBOX != "process":
+            _plan_of(files, reader)
+        return checked
     if is_2018({file.path for file in files}):
         return check_2018(repository.track.name, files, reader)
     manifest = _manifest(commit, files, reader)

@@ -7,7 +7,6 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
-from functools import cache
 from typing import Any
 
 from competitions.models import Competition, Track
@@ -17,14 +16,14 @@ from competitions.selectors import rules_in_force
 from competitions.smoke_opponents import development_set, opponent_name
 from core.errors import Fault, Refusal
 from core.worker_slot import device_of, slot
+from evaluation.domain import smoke_checks
 from evaluation.domain.errors import BuildRefusal
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
-from evaluation.referee.time_limits import calibrate
-from evaluation.runner import checks as engine
-from evaluation.runner.checks import SmokeCheck
+from evaluation.domain.smoke_checks import SmokeCheck
 from evaluation.runner.smoke_opponent import Opponent, nearest_mean_opponent, player_opponent
 from evaluation.runner.smoke_test import SAMPLES, check_attack, check_model
+from submissions.calibration import calibration
 from submissions.models import Player
 from submissions.player_builds import LogLine, kept_opponent, ready_player, trusted_baseline
 from submissions.sandboxes import open_sandbox, resources, trusted_sandbox
@@ -53,7 +52,7 @@ class SmokeTest:
         seconds = starts * rules.setup_seconds + samples * (
             rules.attack_seconds_per_sample + 2 * rules.query_budget * rules.model_seconds_per_image
         )
-        return timedelta(seconds=seconds * _calibration()) + MARGIN
+        return timedelta(seconds=seconds * calibration()) + MARGIN
 
     def play(self, player: Player, *, on_log: LogLine, on_piece: Callable[[], None]) -> tuple[SmokeCheck, ...]:
         """Check `player`; `on_log` gets its output, from other threads; `on_piece` is called between pieces.
@@ -69,7 +68,7 @@ class SmokeTest:
             "rules": self.rules,
             "sandbox": open_sandbox(),
             "seed": seed,
-            "calibration": _calibration(),
+            "calibration": calibration(),
             "resources": resources(device),
             "on_log": on_log,
             "on_piece": lambda piece: on_piece(),
@@ -118,10 +117,5 @@ def as_rows(checks: Sequence[SmokeCheck]) -> list[dict[str, Any]]:
 
 def what_failed(checks: Sequence[SmokeCheck]) -> tuple[str, str]:
     """Return the problem in one sentence, and the fixes, one per line, of checks that did not all pass."""
-    problem, fixes = engine.what_failed(checks)
+    problem, fixes = smoke_checks.what_failed(checks)
     return problem, "\n".join([*fixes, CHECK_LOCALLY])
-
-
-@cache
-def _calibration() -> float:
-    return calibrate()

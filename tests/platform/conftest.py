@@ -133,7 +133,7 @@ def competition(db: None) -> Competition:
         public=True,
         created_at=NOON - timedelta(days=366),
     )
-    for kind in Track.Name:
+    for kind in Track.OF_FORMAT[Competition.Format.QUERY]:
         Track.objects.create(competition=made, name=kind, title=kind.label.capitalize(), quota=5)
     return made
 

@@ -35,13 +35,13 @@ def notifications(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.fixture
 def model(competition: Competition) -> Player:
     """A bundled model that starts quickly."""
-    return player_builds.baseline_player(competition, "numpy-classifier", lambda line: None)
+    return player_builds.baseline_player(competition.tracks.get(name="model"), "numpy-classifier", lambda line: None)
 
 
 @pytest.fixture
 def attack(competition: Competition) -> Player:
     """A bundled attack."""
-    return player_builds.baseline_player(competition, "gaussian-noise", lambda line: None)
+    return player_builds.baseline_player(competition.tracks.get(name="untargeted"), "gaussian-noise", lambda line: None)
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ def opened(slug: str, days: int = -1, until: int = 100) -> Competition:
         public=True,
         created_at=now,
     )
-    for kind in Track.Name:
+    for kind in Track.OF_FORMAT[Competition.Format.QUERY]:
         Track.objects.create(competition=made, name=kind, title=kind.label)
     return made
 

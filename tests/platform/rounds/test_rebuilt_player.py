@@ -36,7 +36,9 @@ OTHER = f"sha256:{'0' * 64}"
 def begun(env: RoundFixture, root: Path, tmp_path: Path) -> Round:
     """A bundled model against an attack that was pushed, on eight samples."""
     model, attack = (env.submission(slug, kind, 0) for slug, kind in (("owls", "model"), ("bats", "untargeted")))
-    bundled = player_builds.baseline_player(env.competition, "numpy-classifier", lambda line: None)
+    bundled = player_builds.baseline_player(
+        env.competition.tracks.get(name="model"), "numpy-classifier", lambda line: None
+    )
     Submission.objects.filter(pk=model.pk).update(player=bundled)
     work, bare = tmp_path / "work", attack.repository.path
     shutil.copytree(root / "tests/repos/site/attack-slow", work, ignore=shutil.ignore_patterns("__pycache__"))

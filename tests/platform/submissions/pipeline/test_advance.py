@@ -121,7 +121,7 @@ def test_output_of_a_player_is_readable_while_it_is_checked(submit: Submit) -> N
 def test_equal_content_is_the_same_player(submit: Submit) -> None:
     baseline = find_baseline("numpy-classifier").repository()
     first = advanced(submit("model", baseline))
-    row = player_builds.baseline_player(first.repository.track.competition, "numpy-classifier", print)
+    row = player_builds.baseline_player(first.repository.track, "numpy-classifier", print)
     second = advanced(submit("model", baseline))
 
     assert first.player == row == second.player
@@ -136,9 +136,9 @@ def test_a_copy_of_a_baseline_is_the_baseline_whichever_is_built_first(submit: S
     track.baselines = ["numpy-classifier"]
     track.save()
     if first == "site":
-        player_builds.baseline_player(track.competition, "numpy-classifier", print)
+        player_builds.baseline_player(track, "numpy-classifier", print)
     player = advanced(submission).player
-    assert player == player_builds.baseline_player(track.competition, "numpy-classifier", print)
+    assert player == player_builds.baseline_player(track, "numpy-classifier", print)
     assert player is not None
     assert player.baseline == "numpy-classifier"
 
@@ -167,7 +167,7 @@ def test_a_submission_that_is_named_as_a_baseline_later_is_one(submit: Submit) -
     player = advanced(submit("model", find_baseline("numpy-classifier").repository())).player
     assert player is not None
     assert player.baseline == ""
-    player_builds.baseline_player(player.competition, "numpy-classifier", print)
+    player_builds.baseline_player(player.competition.tracks.get(name=player.track_name), "numpy-classifier", print)
     player.refresh_from_db()
     assert player.baseline == "numpy-classifier"
 

@@ -1,0 +1,32 @@
+"""Checks of a smoke test, of any format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class SmokeCheck:
+    """One check: whether it passed (None: not reached), and what was seen.
+
+    For a failure, `headline` is the most useful sentence, if not `seen`, and `fix` says what to do, one item per line.
+    """
+
+    name: str
+    passed: bool | None
+    seen: str
+    headline: str = ""
+    fix: str = ""
+
+
+def not_reached(*names: str) -> list[SmokeCheck]:
+    """Return checks that were not reached because of an earlier failure."""
+    return [SmokeCheck(name, None, "not reached") for name in names]
+
+
+def what_failed(checks: Sequence[SmokeCheck]) -> tuple[str, list[str]]:
+    """Return the headline of the first failed check and the fixes of all failed checks."""
+    failed = [check for check in checks if check.passed is False] or [check for check in checks if not check.passed]
+    fixes = dict.fromkeys(line for check in failed for line in check.fix.splitlines())
+    return failed[0].headline or failed[0].seen, list(fixes)

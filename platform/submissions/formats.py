@@ -1,0 +1,41 @@
+"""How submissions are built and checked, by the format of their competition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from typing import NamedTuple, Protocol
+
+from competitions.models import Competition
+from evaluation.domain.smoke_checks import SmokeCheck
+from submissions import player_builds, transfer_builds
+from submissions.models import Player, Submission
+from submissions.player_builds import LogLine
+from submissions.smoke_test import smoke_test
+from submissions.transfer_smoke_test import transfer_smoke_test
+
+
+class SmokeTest(Protocol):
+    """The smoke test of a competition."""
+
+    @property
+    def limit(self) -> timedelta:
+        """Maximum duration."""
+
+    def play(self, player: Player, *, on_log: LogLine, on_piece: Callable[[], None]) -> Sequence[SmokeCheck]:
+        """Check `player`; `on_log` gets its output; `on_piece` is called between the parts of the test."""
+
+
+class Format(NamedTuple):
+    """What the pipeline needs of a format."""
+
+    build: Callable[[Submission, LogLine], Player]
+    """Build a submission; return the row of its player. Raise `Refusal` or `Fault`."""
+    smoke_test: Callable[[Competition], SmokeTest]
+    """Return the current smoke test of a competition; raise `Fault`."""
+
+
+FORMATS: Mapping[str, Format] = {
+    Competition.Format.QUERY: Format(player_builds.build, smoke_test),
+    Competition.Format.TRANSFER: Format(transfer_builds.build, transfer_smoke_test),
+}

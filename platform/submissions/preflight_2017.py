@@ -1,0 +1,50 @@
+"""Adapter: checks of a commit in the layout of 2017 (`metadata.json`) before anything is built."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.errors import Refusal
+from evaluation.builder.metadata import MAX_METADATA_BYTES, METADATA_NAME, check_start, missing_metadata, parse_metadata
+from evaluation.legacy.licence_file import FILE_NAMES as LICENCE_FILES
+from evaluation.legacy.licence_file import UNKNOWN, licence_in
+from repositories.git_reader import GitReader, TreeFile
+from submissions.checked_commit import CheckedCommit
+
+_START_BYTES = 1024
+"""What is read of the entry point: its first line."""
+
+_LICENCE_BYTES = 64 << 10
+_EXECUTABLE, _PLAIN = "100755", "100644"
+
+
+def check_2017(track_name: str, commit: str, files: Sequence[TreeFile], reader: GitReader) -> CheckedCommit:
+    """Check a commit of the transfer format for a repository of this track; raise `Refusal` for the first error."""
+    by_path = {file.path: file for file in files if file.mode in (_PLAIN, _EXECUTABLE)}
+    manifest = by_path.get(METADATA_NAME)
+    if manifest is None:
+        raise missing_metadata(f"commit {commit[:7]}")
+    metadata = parse_metadata(reader.content(manifest.object, MAX_METADATA_BYTES + 1))
+    if metadata.track != track_name:
+        raise Refusal(
+            f"{METADATA_NAME} is of the track {metadata.track}, but this repository is for the track {track_name}",
+            fix=f"push to the team's repository {metadata.track}.git, or correct type",
+        )
+    start = by_path.get(metadata.entry_point)
+    check_start(
+        metadata.entry_point,
+        None if start is None else reader.content(start.object, _START_BYTES),
+        executable=start is not None and start.mode == _EXECUTABLE,
+    )
+    return CheckedCommit(
+        title=metadata.title or f"{track_name} {commit[:7]}",
+        licence=metadata.licence or _licence(by_path, reader),
+        plan=f"its files as they are; {metadata.entry_point} runs in a fresh copy for every batch",
+    )
+
+
+def _licence(by_path: dict[str, TreeFile], reader: GitReader) -> str:
+    name = next((name for name in LICENCE_FILES if name in by_path), None)
+    if name is None:
+        return UNKNOWN
+    return licence_in(reader.content(by_path[name].object, _LICENCE_BYTES).decode("utf-8", "replace"))

@@ -1,0 +1,111 @@
+"""Adapter: builds a player of the transfer format on this host from a commit or a bundled submission."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from django.conf import settings
+
+from competitions.bundled_baselines import bundled_repository
+from competitions.models import Track
+from core.errors import Fault
+from evaluation.domain.errors import ManifestRefusal, Refusal
+from evaluation.domain.players import Program
+from evaluation.domain.transfer_rules import TransferTrack
+from evaluation.transfer.build import build_player
+from evaluation.transfer.player import TransferPlayer
+from submissions.models import Player, Submission
+from submissions.player_builds import (
+    LogLine,
+    checkout_of,
+    discard_checkout,
+    docker_builder,
+    row_of,
+    same_baseline,
+)
+from submissions.sandboxes import require_trust
+
+
+def build(submission: Submission, on_log: LogLine) -> Player:
+    """Build the commit of `submission`; return the row of its player.
+
+    Raise `Refusal` (of the manifest, of the build) with the fix, or `Fault`.
+    """
+    repository = submission.repository
+    source = checkout_of(repository, submission.commit)
+    built = _built(source, on_log)
+    if built.track != repository.track.name:
+        raise ManifestRefusal(
+            f"metadata.json is of the track {built.track}, but this repository is for {repository.track.name}",
+            fix="correct type, or push to the other repository",
+        )
+    return row_of(
+        repository.track,
+        _program(built, submission.title),
+        repository=repository,
+        commit=submission.commit,
+        baseline=same_baseline(repository.track, source),
+    )
+
+
+def baseline_player(track: Track, name: str, on_log: LogLine) -> Player:
+    """Build the bundled submission `name` on this host; return its row. Raise `Fault` if there is none of that name."""
+    source = bundled_repository(track.name, name).repository()
+    return row_of(track, _program(_rebuilt(source, on_log), name), baseline=name)
+
+
+def ready_player(player: Player, on_log: LogLine) -> TransferPlayer:
+    """Return `player` as the engine runs it here: its files, and the image of its first successful build, if any.
+
+    Raise `Fault` if it cannot be built again, or not to the same digest: its batches were played with other content.
+    """
+    if player.image:
+        docker_builder().fetch(player.image)
+        return TransferPlayer(
+            name=player.title,
+            track=TransferTrack(player.track_name),
+            entry_point=player.command[0],
+            digest=player.digest,
+            source=_source_of(player),
+            image=player.image,
+            gpu=player.gpu,
+        )
+    built = _rebuilt(_source_of(player), on_log)
+    if built.digest != player.digest:  # something wrote into the checkout
+        discard_checkout(player)
+        built = _rebuilt(_source_of(player), on_log)
+    if built.digest != player.digest:
+        raise Fault(f"{player} was rebuilt with digest {built.digest}: the base image has changed")
+    return built
+
+
+def _source_of(player: Player) -> Path:
+    if player.repository is None:
+        return bundled_repository(player.track_name, player.baseline).repository()
+    return checkout_of(player.repository, player.commit)
+
+
+def _built(source: Path, on_log: LogLine) -> TransferPlayer:
+    require_trust()
+    images = docker_builder() if settings.SANDBOX == "docker" else None
+    return build_player(source, sandbox=settings.SANDBOX, on_log=on_log, images=images)
+
+
+def _rebuilt(source: Path, on_log: LogLine) -> TransferPlayer:
+    """Build what was built before or is bundled: a failure is a platform error."""
+    try:
+        return _built(source, on_log)
+    except Refusal as refusal:
+        raise Fault(f"{source.name} can no longer be built: {refusal}") from refusal
+
+
+def _program(built: TransferPlayer, title: str) -> Program:
+    """Return what the row of a player stores of it."""
+    return Program(
+        name=title,
+        command=(built.entry_point,),
+        digest=built.digest,
+        directory=None if built.image else built.source,
+        image=built.image,
+        gpu=built.gpu,
+    )

@@ -1,0 +1,1 @@
+"""Tournaments of the transfer format: entrants, runs of attacks and defences on batches, standings."""

@@ -1,0 +1,40 @@
+"""What tournaments add to lower apps, connected by `TournamentsConfig.ready`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.dispatch import receiver
+
+from competitions.extension_points import sets_in_use
+from competitions.models import Competition, SampleSet
+from core import notify
+from submissions.extension_points import players_in_use
+from submissions.models import Player, Submission
+from submissions.signals import eligibility_changed, submission_ready
+from tournaments.models import Run
+
+
+@receiver([submission_ready, eligibility_changed])
+def advance(submission: Submission, **signal: Any) -> None:
+    """Notify a worker that requests the runs of a new submission, or removes one that may no longer take part."""
+    if submission.repository.track.competition.format == Competition.Format.TRANSFER:
+        notify.notify("tournaments.sweep")
+
+
+@sets_in_use.add
+def played_sets() -> QuerySet[SampleSet]:
+    """Return the sample sets of tournaments."""
+    return SampleSet.objects.filter(tournaments__isnull=False)
+
+
+@players_in_use.add
+def playing_players() -> QuerySet[Player]:
+    """Return the entrants and the players with unfinished runs."""
+    unfinished = (Run.State.WAITING, Run.State.CLAIMED)
+    return Player.objects.filter(
+        Q(entrants__left_at=None, entrants__isnull=False)
+        | Q(attack_runs__state__in=unfinished)
+        | Q(defence_runs__state__in=unfinished)
+    ).distinct()

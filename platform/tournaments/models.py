@@ -1,0 +1,166 @@
+"""Tournaments of the transfer format, their entrants, and the runs of attacks and defences on batches."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from django.db import models
+from django.db.models import Q, QuerySet, UniqueConstraint
+from django.utils.translation import gettext_noop
+
+from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
+from core import clock
+from core.lease import Leased
+from submissions.models import Player, Submission
+
+
+class Tournament(models.Model):
+    """Every attack against every defence on one sample set under one version of the rules.
+
+    That of the rules in force and the validation samples is the leaderboard's: ready submissions enter it.
+    """
+
+    competition = models.ForeignKey(Competition, on_delete=models.PROTECT, related_name="tournaments")
+    rules = models.ForeignKey(RulesVersion, on_delete=models.PROTECT, related_name="tournaments")
+    sample_set = models.ForeignKey(SampleSet, on_delete=models.PROTECT, related_name="tournaments")
+    seed = models.BigIntegerField(editable=False)
+    """It decides the epsilons, if they are drawn, and the names of files. Secret."""
+    made_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [UniqueConstraint(fields=["rules", "sample_set"], name="one_tournament_per_rules_and_samples")]
+
+    def __str__(self) -> str:
+        return f"tournament {self.pk}"
+
+
+class Entrant(models.Model):
+    """A player that counts in a tournament: it met every opponent that was there before it, on every batch.
+
+    `submission` is None for a baseline. The columns from `rank` on are its standing against the entrants that are there
+    now (see `evaluation.scoring.transfer`).
+    """
+
+    tournament = models.ForeignKey(Tournament, on_delete=models.CASCADE, related_name="entrants")
+    track = models.ForeignKey(Track, on_delete=models.PROTECT, related_name="entrants")
+    player = models.ForeignKey(Player, on_delete=models.PROTECT, related_name="entrants")
+    submission = models.ForeignKey(Submission, null=True, blank=True, on_delete=models.PROTECT, related_name="entrants")
+    entered_at = models.DateTimeField()
+    left_at = models.DateTimeField(null=True, blank=True)
+    """Time at which a newer submission of its team replaced it, or it was withdrawn or disqualified."""
+
+    rank = models.PositiveIntegerField(null=True, blank=True)
+    score = models.FloatField(null=True, blank=True)
+    raw = models.PositiveIntegerField(null=True, blank=True)
+    worst = models.FloatField(null=True, blank=True)
+    coverage = models.FloatField(null=True, blank=True)
+    opponents = models.PositiveIntegerField(null=True, blank=True)
+    median_seconds = models.FloatField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["tournament", "track", "rank", "entered_at", "pk"]
+        constraints = [
+            UniqueConstraint(fields=["tournament", "submission"], name="submission_enters_once"),
+            UniqueConstraint(
+                fields=["tournament", "player"], condition=Q(submission=None), name="baseline_enters_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.player} in {self.tournament}"
+
+
+class Run(Leased):
+    """A submission on one batch, run once. Each claim raises `fence`; only the newest one may write a result."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting", gettext_noop("waiting")
+        CLAIMED = "claimed", gettext_noop("claimed")
+        PLAYED = "played", gettext_noop("played")
+        FAILED = "failed", gettext_noop("failed")
+
+    state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
+    queued_at = models.DateTimeField(default=clock.now)
+    entry = models.ForeignKey(Entry, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    """The team whose share of the workers it uses; None for baselines."""
+    worker = models.CharField(max_length=120, blank=True)
+    claimed_at = models.DateTimeField(null=True, blank=True)
+    fence = models.PositiveIntegerField(default=0)
+    paused_until = models.DateTimeField(null=True, blank=True)
+    """It waits at least until then after a fault."""
+    faults = models.PositiveSmallIntegerField(default=0)
+    """Number of platform errors on it: faults raised and expired leases."""
+    fault = models.TextField(blank=True)
+    """The last platform error, for organisers."""
+    played_at = models.DateTimeField(null=True, blank=True)
+    seconds = models.FloatField(null=True, blank=True)
+    """Time of the submission, in seconds of the reference machine."""
+    calibration = models.FloatField(null=True, blank=True)
+    reason = models.CharField(max_length=20, blank=True)
+    """Why it did not end by itself in time and without an error (`BatchReason`); empty if it did."""
+    detail = models.CharField(max_length=300, blank=True)
+
+    class Meta:
+        abstract = True
+
+    def held(self) -> QuerySet[Self]:
+        """Return this row, or nothing if the claim with this fence is lost."""
+        return super().held().filter(fence=self.fence)
+
+
+class AttackRun(Run):
+    """An attack on one batch of a tournament. Its images never change once it is played."""
+
+    tournament = models.ForeignKey(Tournament, on_delete=models.CASCADE, related_name="attack_runs")
+    attack = models.ForeignKey(Player, on_delete=models.PROTECT, related_name="attack_runs")
+    batch = models.PositiveIntegerField()
+    epsilon = models.PositiveSmallIntegerField()
+    images = models.PositiveIntegerField()
+    """Number of images of the batch."""
+    made = models.PositiveIntegerField(null=True, blank=True)
+    """Number of them that the attack made."""
+    hashes = models.JSONField(default=list, blank=True)
+    """SHA-256 of the pixels of each image, empty for those that were not made."""
+    notes = models.JSONField(default=dict, blank=True)
+    """Number of images with each `ImageNote`."""
+    artefact = models.CharField(max_length=64, blank=True)
+    """Digest in the object store of the images, clipped to the ball: a zip of PNG files named by their index."""
+
+    class Meta:
+        ordering = ["tournament", "attack", "batch"]
+        constraints = [UniqueConstraint(fields=["tournament", "attack", "batch"], name="attacked_once")]
+        indexes = [
+            models.Index(fields=["state", "entry", "queued_at"], name="attack_run_queue"),
+            models.Index(fields=["played_at"], name="attack_run_played"),
+        ]
+
+    def __str__(self) -> str:
+        return f"batch {self.batch} of {self.attack}"
+
+
+class DefenceRun(Run):
+    """A defence on the images that one attack made of one batch."""
+
+    attack_run = models.ForeignKey(AttackRun, on_delete=models.CASCADE, related_name="defence_runs")
+    defence = models.ForeignKey(Player, on_delete=models.PROTECT, related_name="defence_runs")
+    labelled = models.PositiveIntegerField(null=True, blank=True)
+    correct = models.PositiveIntegerField(null=True, blank=True)
+    """Number of images with the true label."""
+    hits = models.PositiveIntegerField(null=True, blank=True)
+    """Number of images with the target class, if the attack is targeted."""
+    labels = models.JSONField(default=list, blank=True)
+    """The label of each image, -1 for none."""
+    rows = models.JSONField(default=dict, blank=True)
+    """Number of rows of the result file with each `RowNote`."""
+
+    class Meta:
+        ordering = ["attack_run", "defence"]
+        constraints = [UniqueConstraint(fields=["attack_run", "defence"], name="labelled_once")]
+        indexes = [
+            models.Index(fields=["state", "entry", "queued_at"], name="defence_run_queue"),
+            models.Index(fields=["played_at"], name="defence_run_played"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.defence} on {self.attack_run}"

@@ -1,0 +1,175 @@
+"""A database-backed work queue of runs, attacks before defences of the same team.
+
+A run is held under a lease that its worker renews, and written only by the holder of its newest fence. Every state
+change is one conditional UPDATE, so that no batch is played or counted twice.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Count, F, Min, Q, QuerySet, Sum
+
+from accounts.models import User
+from competitions.models import Entry
+from core import clock, events, faults, notify
+from core.errors import Refusal
+from core.fair_share import DAY, NOTHING, RECENT, Use, precedence
+from core.lease import LostClaimError
+from tournaments.models import AttackRun, DefenceRun, Run
+
+MAX_FAULTS = 3
+"""Number of platform errors after which a run is given up."""
+
+PAUSES = (timedelta(seconds=10), timedelta(seconds=120))
+"""Waiting time of a run after its first and second fault, in which an operator may fix the host."""
+
+KINDS: tuple[type[AttackRun], type[DefenceRun]] = (AttackRun, DefenceRun)
+"""The kinds of runs, in the order in which those of one team are played."""
+
+PLAYED_WITH = {
+    AttackRun: ("tournament__rules__competition", "tournament__sample_set", "attack__repository"),
+    DefenceRun: (
+        "attack_run__tournament__rules__competition",
+        "attack_run__tournament__sample_set",
+        "attack_run__attack",
+        "defence__repository",
+    ),
+}
+"""Relations that are needed to play a run."""
+
+log = logging.getLogger(__name__)
+
+
+def claim(worker: str) -> AttackRun | DefenceRun | None:
+    """Claim the next run for `worker`; return None if nothing waits. Teams are served by `core.fair_share`."""
+    expire()
+    now = clock.database_now()
+    for entry in _fair_order(now):
+        for kind in KINDS:
+            while True:
+                with transaction.atomic():
+                    waiting = _waiting(kind, now).filter(entry=entry)
+                    found = (
+                        waiting.select_for_update(skip_locked=True, of=("self",)).order_by("queued_at", "pk").first()
+                    )
+                    if found is None:
+                        break
+                    if _take(found, worker, now):
+                        return kind.objects.select_related(*PLAYED_WITH[kind]).get(pk=found.pk)
+    return None
+
+
+def commit(run: AttackRun | DefenceRun, result: Mapping[str, Any]) -> None:
+    """Write the result of a claimed run. Raise `LostClaimError` if another worker holds it now."""
+    if not run.release(state=Run.State.PLAYED, played_at=clock.database_now(), fault="", **result):
+        raise LostClaimError(f"{run} was lost")
+
+
+def release_claim(run: AttackRun | DefenceRun, *, fault: str = "") -> bool:
+    """Release a claim without a result; with `fault`, count a failure. Return False if the claim is lost."""
+    if fault:
+        return _count_fault(run, fault, pauses=True)
+    return run.release(state=Run.State.WAITING, worker="")
+
+
+def expire() -> int:
+    """Return the runs of workers without a heartbeat to the queue, each with a fault; return how many."""
+    changed = 0
+    for kind in KINDS:
+        for run in kind.expired().filter(state=Run.State.CLAIMED):
+            changed += _count_fault(run, f"no heartbeat from {run.worker}", pauses=False)
+    return changed
+
+
+def anything_waits() -> bool:
+    """Return True if a run may be claimed now."""
+    now = clock.database_now()
+    return any(_waiting(kind, now).exists() for kind in KINDS)
+
+
+def replay_failed(run: AttackRun | DefenceRun, by: User | None, reason: str = "") -> None:
+    """Put a run that was given up back into the queue. Raise `Refusal` for any other."""
+    with transaction.atomic():
+        given_up = type(run).objects.filter(pk=run.pk, state=Run.State.FAILED)
+        if not given_up.update(state=Run.State.WAITING, faults=0, paused_until=None):
+            raise Refusal(f"{run} has not failed", fix="no action needed")
+        events.record("replay", run, by=by, reason=reason)
+        notify.notify("tournaments.play")
+
+
+def _take(run: AttackRun | DefenceRun, worker: str, now: datetime) -> bool:
+    free = type(run).objects.filter(pk=run.pk, state=Run.State.WAITING)
+    taken: int = free.update(
+        state=Run.State.CLAIMED, worker=worker, claimed_at=now, lease_until=now + run.LEASE, fence=F("fence") + 1
+    )
+    return taken == 1
+
+
+def _waiting(kind: type[AttackRun] | type[DefenceRun], now: datetime) -> QuerySet[Any]:
+    paused = Q(paused_until__gt=now)
+    return kind.objects.filter(state=Run.State.WAITING).exclude(paused)
+
+
+def _count_fault(run: AttackRun | DefenceRun, fault: str, *, pauses: bool) -> bool:
+    number = run.faults + 1
+    given_up = number >= MAX_FAULTS
+    pause = PAUSES[min(number, len(PAUSES)) - 1] if pauses else timedelta(0)
+    with transaction.atomic():
+        changed = run.release(
+            state=Run.State.FAILED if given_up else Run.State.WAITING,
+            worker="",
+            faults=number,
+            fault=fault,
+            paused_until=clock.database_now() + pause,
+        )
+        if changed:
+            events.record("give_up" if given_up else "fault", run, fault=fault, number=number)
+    if changed and given_up:
+        faults.report(log, RuntimeError(fault), "%s was given up after %s platform errors", run, number)
+    return changed
+
+
+def _fair_order(now: datetime) -> Iterator[int | None]:
+    """Yield the teams with waiting runs, None for runs of no team, in the order in which they are served."""
+    first: dict[int | None, datetime] = {}
+    for kind in KINDS:
+        rows = _waiting(kind, now).order_by().values_list("entry").annotate(oldest=Min("queued_at"))
+        for entry, oldest in rows:
+            first[entry] = min(first.get(entry, oldest), oldest)
+    if len(first) < 2:
+        yield from first
+        return
+    used = _uses(now)
+    low = set(Entry.objects.filter(pk__in=[e for e in first if e], low_priority=True).values_list("pk", flat=True))
+    limit = settings.TEAM_WORKER_SECONDS
+    yield from sorted(
+        first,
+        key=lambda entry: (
+            precedence(used.get(entry, NOTHING), limit=limit, low_priority=entry in low),
+            first[entry],
+        ),
+    )
+
+
+def _uses(now: datetime) -> dict[int | None, Use]:
+    """Return each team's use of the workers: runs now, and seconds of the last hour and day."""
+    running: dict[int | None, int] = {}
+    recent: dict[int | None, float] = {}
+    day: dict[int | None, float] = {}
+    for kind in KINDS:
+        rows = kind.objects.order_by().values_list("entry")
+        for entry, count in rows.filter(state=Run.State.CLAIMED).annotate(count=Count("pk")):
+            running[entry] = running.get(entry, 0) + count
+        for period, found in ((RECENT, recent), (DAY, day)):
+            spent = rows.filter(played_at__gt=now - period).annotate(spent=Sum(F("seconds") * F("calibration")))
+            for entry, seconds in spent:
+                found[entry] = found.get(entry, 0.0) + (seconds or 0.0)
+    return {
+        entry: Use(running.get(entry, 0), recent.get(entry, 0.0), day.get(entry, 0.0)) for entry in {*running, *day}
+    }

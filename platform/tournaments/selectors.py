@@ -1,0 +1,206 @@
+"""Queries about tournaments: who takes part, how far they are, and the counts of their pairs."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Q, QuerySet, Sum
+
+from competitions.models import Competition, Track
+from competitions.selectors import rules_in_force, sample_set_for
+from evaluation.domain.transfer_results import PairCounts
+from evaluation.domain.transfer_rules import TransferTrack
+from submissions.models import Player, Submission
+from tournaments.models import AttackRun, DefenceRun, Entrant, Run, Tournament
+
+ATTACKING = (Track.Name.ATTACK, Track.Name.TARGETED_ATTACK)
+"""The tracks of attacks."""
+
+
+@dataclass(frozen=True)
+class Participant:
+    """A player whose runs a tournament needs, and the submission that brought it; None for a baseline."""
+
+    track: Track
+    player: Player
+    submission: Submission | None
+    since: datetime
+
+    @property
+    def entry_id(self) -> int | None:
+        """Return the key of its team's entry, None for a baseline."""
+        return self.submission.repository.entry_id if self.submission else None
+
+    @property
+    def attacks(self) -> bool:
+        """True for both tracks of attacks."""
+        return self.track.name in ATTACKING
+
+
+def board_tournament(competition: Competition) -> Tournament | None:
+    """Return the tournament of the leaderboard, None before it was made. Raise `Fault` without rules or samples."""
+    found = Tournament.objects.filter(
+        rules=rules_in_force(competition), sample_set=sample_set_for(competition, "validation")
+    )
+    return found.select_related("rules", "sample_set", "competition").first()
+
+
+def current_entrants(tournament: Tournament) -> QuerySet[Entrant]:
+    """Return the entrants that count now, best first within a track."""
+    return tournament.entrants.filter(left_at=None).select_related(
+        "track", "player", "submission__repository__entry__team"
+    )
+
+
+def ready_submissions(competition: Competition) -> dict[int, Submission]:
+    """Return the newest ready submission of each repository, by the key of the repository."""
+    rows = Submission.objects.filter(
+        repository__track__competition=competition, state=Submission.State.READY, disqualified_at=None
+    )
+    rows = rows.select_related("repository__track", "repository__entry__team", "player").order_by("pk")
+    return {row.repository_id: row for row in rows}
+
+
+def baseline_players(competition: Competition) -> list[tuple[Track, Player]]:
+    """Return the baselines of all tracks that have been built."""
+    built = {
+        (row.track_name, row.baseline): row
+        for row in Player.objects.filter(competition=competition).exclude(baseline="").order_by("-pk")
+    }
+    tracks = competition.tracks.all()
+    return [
+        (track, built[track.name, name]) for track in tracks for name in track.baselines if (track.name, name) in built
+    ]
+
+
+def participants(tournament: Tournament) -> list[Participant]:
+    """Return those whose runs the leaderboard needs, in the order in which they may enter.
+
+    They are the entrants, the baselines, and the newest ready submission of each team and track.
+    """
+    found: dict[tuple[int, int | None], Participant] = {}
+    for entrant in current_entrants(tournament).order_by("entered_at", "pk"):
+        found[entrant.player_id, entrant.submission_id] = Participant(
+            entrant.track, entrant.player, entrant.submission, entrant.entered_at
+        )
+    for track, player in baseline_players(tournament.competition):
+        found.setdefault((player.pk, None), Participant(track, player, None, player.created_at))
+    for submission in sorted(ready_submissions(tournament.competition).values(), key=lambda row: row.pk):
+        if submission.player is not None:
+            found.setdefault(
+                (submission.player_id or 0, submission.pk),
+                Participant(submission.repository.track, submission.player, submission, submission.received_at),
+            )
+    return list(found.values())
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Which runs of a tournament are played."""
+
+    batches: int
+    attacked: dict[int, int]
+    """Number of played batches of each attack."""
+    to_label: dict[int, int]
+    """Number of those with an image, which defences label."""
+    labelled: dict[tuple[int, int], int]
+    """Number of played batches of each attack and defence."""
+
+    def attack_is_played(self, attack: int) -> bool:
+        """Return True if the attack was run on every batch."""
+        return self.attacked.get(attack, 0) == self.batches
+
+    def pair_is_played(self, attack: int, defence: int) -> bool:
+        """Return True if the attack was run on every batch, and the defence on everything that it made."""
+        return self.attack_is_played(attack) and self.labelled.get((attack, defence), 0) == self.to_label.get(attack, 0)
+
+    def done(self, player: int, *, attacks: bool, opponents: Iterable[int]) -> tuple[int, int]:
+        """Return how many runs of a player against `opponents` are played, of how many that are known to be needed."""
+        if attacks:
+            needed = self.batches + sum(self.to_label.get(player, 0) for _ in opponents)
+            played = self.attacked.get(player, 0) + sum(self.labelled.get((player, each), 0) for each in opponents)
+            return played, needed
+        needed = sum(self.to_label.get(each, 0) for each in opponents)
+        return sum(self.labelled.get((each, player), 0) for each in opponents), needed
+
+
+def progress_of(tournament: Tournament, batches: int) -> Progress:
+    """Return which runs are played; `batches` is the number of batches of the tournament."""
+    attacked: Counter[int] = Counter()
+    to_label: Counter[int] = Counter()
+    rows = tournament.attack_runs.filter(state=Run.State.PLAYED).order_by().values_list("attack")
+    for attack, count, made in rows.annotate(count=Count("pk"), made=Count("pk", filter=Q(made__gt=0))):
+        attacked[attack], to_label[attack] = count, made
+    labelled = (
+        DefenceRun.objects.filter(attack_run__tournament=tournament, state=Run.State.PLAYED)
+        .order_by()
+        .values_list("attack_run__attack", "defence")
+        .annotate(count=Count("pk"))
+    )
+    return Progress(
+        batches, dict(attacked), dict(to_label), {(attack, defence): count for attack, defence, count in labelled}
+    )
+
+
+def pair_counts(
+    tournament: Tournament, attacks: Iterable[Player], defences: Iterable[Player], epsilon: int | None = None
+) -> list[PairCounts]:
+    """Return the counts of each attack against each defence, which name their players by key.
+
+    Over all played batches, or those of one `epsilon`. Batches that were not attacked yet are not counted.
+    """
+    attacks, defences = list(attacks), list(defences)
+    attack_runs = tournament.attack_runs.filter(attack__in=[each.pk for each in attacks], state=Run.State.PLAYED)
+    defence_runs = DefenceRun.objects.filter(
+        attack_run__in=attack_runs.values("pk"), defence__in=[each.pk for each in defences], state=Run.State.PLAYED
+    )
+    if epsilon is not None:
+        attack_runs = attack_runs.filter(epsilon=epsilon)
+        defence_runs = defence_runs.filter(attack_run__epsilon=epsilon)
+    sums = attack_runs.order_by().values_list("attack").annotate(all=Sum("images"), made_all=Sum("made"))
+    made = {attack: (images, count) for attack, images, count in sums}
+    answers = {
+        (attack, defence): counts
+        for attack, defence, *counts in defence_runs.order_by()
+        .values_list("attack_run__attack", "defence")
+        .annotate(labels_given=Sum("labelled"), right=Sum("correct"), hit=Sum("hits"))
+    }
+    pairs = []
+    for attack in attacks:
+        if attack.pk not in made:
+            continue
+        images, count = made[attack.pk]
+        for defence in defences:
+            labelled, correct, hits = answers.get((attack.pk, defence.pk), (0, 0, 0))
+            pairs.append(
+                PairCounts(
+                    attack=str(attack.pk),
+                    defence=str(defence.pk),
+                    targeted=attack.track_name == TransferTrack.TARGETED_ATTACK,
+                    images=images,
+                    made=count,
+                    labelled=labelled,
+                    correct=correct,
+                    hits=hits,
+                )
+            )
+    return pairs
+
+
+def seconds_of(tournament: Tournament, players: Iterable[Player]) -> dict[str, list[float]]:
+    """Return the seconds of each player's batches, by its key as a text."""
+    keys = [player.pk for player in players]
+    found: dict[str, list[float]] = defaultdict(list)
+    played = Q(state=Run.State.PLAYED)
+    for player, seconds in AttackRun.objects.filter(played, tournament=tournament, attack__in=keys).values_list(
+        "attack", "seconds"
+    ):
+        found[str(player)].append(seconds or 0.0)
+    for player, seconds in DefenceRun.objects.filter(
+        played, attack_run__tournament=tournament, attack_run__attack__in=keys, defence__in=keys
+    ).values_list("defence", "seconds"):
+        found[str(player)].append(seconds or 0.0)
+    return dict(found)

@@ -1,0 +1,63 @@
+"""Worker loop: claim runs, play them, commit each one separately."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from core import clock, faults, notify
+from core.lease import Heartbeat, LostClaimError
+from submissions import host_health
+from tournaments import engine_adapter, queue
+from tournaments.models import AttackRun, DefenceRun, Tournament
+
+log = logging.getLogger(__name__)
+
+
+def play_runs(worker: str, heartbeat: Heartbeat, *, seconds: float) -> None:
+    """Play runs until none is left or `seconds` have passed.
+
+    Stop after a platform error: the problem of this host would affect the next run too. Claim nothing while this host
+    is out of service.
+    """
+    ends = time.monotonic() + seconds
+    if not host_health.wait_for_service(seconds):
+        return
+    run = queue.claim(worker)
+    if run is not None and queue.anything_waits():
+        # received by an idle worker, or by this one when it is done: messages neither grow nor run out
+        notify.notify("tournaments.play")
+    while run is not None:
+        if not _play(run, heartbeat) or time.monotonic() >= ends:
+            return
+        run = queue.claim(worker)
+
+
+def _play(run: AttackRun | DefenceRun, heartbeat: Heartbeat) -> bool:
+    """Play and commit a claimed run; return False after a platform error."""
+    heartbeat.hold(run, until=clock.database_now() + engine_adapter.longest(_tournament(run)))
+    try:
+        if isinstance(run, AttackRun):
+            queue.commit(run, engine_adapter.play_attack(run))
+        else:
+            queue.commit(run, engine_adapter.play_defence(run))
+        notify.notify("tournaments.advance", tournament=_tournament(run).pk)
+        return True
+    except LostClaimError:
+        log.warning("the claim on %s was lost while it was played; nothing was written", run)
+        return True
+    except Exception as failure:  # always a platform error: errors of submissions are in the result
+        faults.report(log, failure, "%s could not be played", run)
+        # if this host cannot play, the run is not to blame and must not be given up
+        fault = f"{type(failure).__name__}: {failure}" if host_health.check_after(failure) else ""
+        queue.release_claim(run, fault=fault)
+        return False
+    except BaseException:  # the worker is stopped: no fault, and the run is free immediately
+        queue.release_claim(run)
+        raise
+    finally:
+        heartbeat.drop(run)
+
+
+def _tournament(run: AttackRun | DefenceRun) -> Tournament:
+    return run.tournament if isinstance(run, AttackRun) else run.attack_run.tournament
