@@ -110,7 +110,7 @@ def test_the_later_team_pays_for_the_runs_of_a_defence(tournament: Tournament, s
         queue.commit(run, result(run))
     submit("bats", "defence", BRIGHTNESS)
     services.advance(tournament)
-    run = queue.claim("host/0")
-    assert run is not None
-    assert run.entry is not None
-    assert run.entry.team.slug == "bats"
+    labelling = queue.claim("host/0")
+    assert labelling is not None
+    assert labelling.entry is not None
+    assert labelling.entry.team.slug == "bats"
