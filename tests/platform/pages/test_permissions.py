@@ -132,6 +132,8 @@ TABLE = [
     Row("account", (), "get", SIGNED_IN),
     Row("account", (), "post", SIGNED_IN),
     Row("withdraw", ("building",), "post", MEMBERS_ACT),
+    Row("choose", ("scored",), "post", MEMBERS_ACT),
+    Row("choose_newest", ("owls", "model"), "post", MEMBERS_ACT),
     Row("submit", ("owls", "model"), "post", MEMBERS_ACT),
     Row("invite", ("owls",), "post", MEMBERS_ACT),
     Row("invitation_withdraw", ("owls", "invitation"), "post", MEMBERS_ACT),
@@ -145,6 +147,8 @@ TABLE = [
         for name, args in [
             ("language", ()),
             ("withdraw", ("building",)),
+            ("choose", ("scored",)),
+            ("choose_newest", ("owls", "model")),
             ("terms_accept", ("digits",)),
             ("submit", ("owls", "model")),
             ("invite", ("owls",)),
