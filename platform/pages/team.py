@@ -31,7 +31,7 @@ RECENT_COMMITS = 5
 STATES: Mapping[str, tuple[str, Sequence[Submission.State]]] = {
     "under-way": (gettext_noop("Being built"), Submission.UNDER_WAY),
     "ready": (gettext_noop("Ready"), (Submission.State.READY,)),
-    "refused": (gettext_noop("Refused"), (Submission.State.REFUSED,)),
+    "rejected": (gettext_noop("Rejected"), (Submission.State.REJECTED,)),
     "withdrawn": (gettext_noop("Withdrawn"), (Submission.State.WITHDRAWN,)),
 }
 """Filters of a list of submissions by name: a title, and the states that pass."""

@@ -93,7 +93,7 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
     }
     context["member"] = in_team(request, shown.repository.entry)
     context["may_withdraw"] = context["member"] and shown.state not in {
-        Submission.State.REFUSED,
+        Submission.State.REJECTED,
         Submission.State.WITHDRAWN,
     }
     if inside and shown.player is not None:
@@ -125,7 +125,7 @@ def _board_row(request: HttpRequest, shown: Submission) -> BoardRow | None:
 
 
 def _every(shown: Submission, status: SubmissionStatus) -> int | None:
-    ended = shown.state in {Submission.State.REFUSED, Submission.State.WITHDRAWN}
+    ended = shown.state in {Submission.State.REJECTED, Submission.State.WITHDRAWN}
     if ended or (status.evaluation is not None and status.evaluation.state != Evaluation.State.PLAYING):
         return None
     return PLAYING_EVERY if shown.state == Submission.State.READY else STATE_EVERY

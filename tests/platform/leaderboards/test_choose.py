@@ -179,7 +179,7 @@ def test_it_rejects_a_choice_that_the_rules_do_not_allow(
         choose(submission=sent[0], by=alice)
 
 
-@pytest.mark.parametrize("why", ["withdrawn", "refused", "building", "disqualified", "void", "unscored"])
+@pytest.mark.parametrize("why", ["withdrawn", "rejected", "building", "disqualified", "void", "unscored"])
 def test_it_rejects_a_submission_that_cannot_count(
     env: BoardFixture, sent: list[Submission], alice: User, why: str
 ) -> None:

@@ -77,7 +77,7 @@ TABLE = [
     Row("signing_keys", (), "get", EVERYONE),
     Row("team", ("owls",), "get", EVERYONE),
     Row("submission", ("scored",), "get", EVERYONE),
-    Row("submission", ("refused",), "get", EVERYONE),
+    Row("submission", ("rejected",), "get", EVERYONE),
     Row("submission", ("building",), "get", EVERYONE),
     Row("match", ("match",), "get", EVERYONE),
     Row("match", ("hidden match",), "get", (404, 404, 404, 200)),
@@ -184,12 +184,12 @@ LISTS = ("/", "/competitions", "/leaderboards", "/teams", "/search?q=owls", "/se
 
 TEXTS = [
     # page, argument, text, and the roles that see it
-    ("submission", "refused", "refused", ROLES),
-    ("submission", "refused", "is right on 2 of 10 samples", ("bob", "olga")),
-    ("submission", "refused", "Train it longer", ("bob", "olga")),
-    ("submission", "refused", "printed 3", ("bob", "olga")),
-    ("submission", "refused", "starts in time", ("bob", "olga")),
-    ("submission", "refused", "submission-2", ("bob", "olga")),
+    ("submission", "rejected", "rejected", ROLES),
+    ("submission", "rejected", "is right on 2 of 10 samples", ("bob", "olga")),
+    ("submission", "rejected", "Train it longer", ("bob", "olga")),
+    ("submission", "rejected", "printed 3", ("bob", "olga")),
+    ("submission", "rejected", "starts in time", ("bob", "olga")),
+    ("submission", "rejected", "submission-2", ("bob", "olga")),
     ("submission", "building", "Time limit:", ("bob", "olga")),
     ("submission", "building", "Yes, withdraw", ("bob",)),
     ("submission", "scored", "1.25<", ROLES),

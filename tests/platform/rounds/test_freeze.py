@@ -117,7 +117,7 @@ def test_what_counts_is_what_was_ready_when_the_window_began(env: RoundFixture) 
     assert titles(round_, "model") == ["owls 1"]
 
 
-@pytest.mark.parametrize("how", ["withdrawn", "disqualified", "refused"])
+@pytest.mark.parametrize("how", ["withdrawn", "disqualified", "rejected"])
 def test_the_next_newest_counts_if_the_newest_is_gone_before(env: RoundFixture, how: str) -> None:
     env.submission("owls", "model", 1)
     gone = env.submission("owls", "model", 2)
