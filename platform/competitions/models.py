@@ -134,7 +134,7 @@ class RulesVersion(models.Model):
 
     competition = models.ForeignKey(Competition, on_delete=models.CASCADE, related_name="rules_versions")
     version = models.PositiveIntegerField()
-    values = models.JSONField(help_text="Values of evaluation.domain.rules, and least_accuracy of the smoke test.")
+    values = models.JSONField(help_text="Values of evaluation.domain.rules, least_accuracy and counting_submission.")
     note = models.TextField(blank=True, help_text="What changed and why.")
     created_at = models.DateTimeField()
 

@@ -14,9 +14,22 @@ from evaluation.domain.rules import QueryRules
 LEAST_ACCURACY = "least_accuracy"
 """Name of the clean accuracy that a model needs in the smoke test; not a rule of the engine."""
 
+COUNTING_SUBMISSION = "counting_submission"
+"""Name of the rule which submission of a team counts; not a rule of the engine."""
+
+NEWEST, CHOSEN = "newest", "chosen"
+"""Its values: the newest one, or the one that the team chose, which is the newest until it chooses."""
+
 _ENGINE_VALUES = frozenset(field.name for field in fields(QueryRules)) - {"version"}
-KNOWN = _ENGINE_VALUES | {LEAST_ACCURACY}
+KNOWN = _ENGINE_VALUES | {LEAST_ACCURACY, COUNTING_SUBMISSION}
 """Names of all values that rules can set."""
+
+
+def check_rules(values: Mapping[str, Any]) -> None:
+    """Raise `Refusal` naming an unknown or invalid value."""
+    query_rules(values, 1)
+    least_accuracy(values)
+    teams_may_choose(values)
 
 
 def query_rules(values: Mapping[str, Any], version: int) -> QueryRules:
@@ -48,6 +61,14 @@ def least_accuracy(values: Mapping[str, Any]) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise Refusal(f"{LEAST_ACCURACY} is {value!r}", fix="give a number from 0 to 1")
     return float(value)
+
+
+def teams_may_choose(values: Mapping[str, Any]) -> bool:
+    """Return whether a team may choose which of its submissions counts; otherwise its newest one does."""
+    value = values.get(COUNTING_SUBMISSION, NEWEST)
+    if value not in (NEWEST, CHOSEN):
+        raise Refusal(f"the rule {COUNTING_SUBMISSION} is {value!r}", fix=f"write {NEWEST!r} or {CHOSEN!r}")
+    return bool(value == CHOSEN)
 
 
 def _check_type(name: str, value: Any, example: Any) -> None:

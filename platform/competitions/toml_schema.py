@@ -9,7 +9,7 @@ from typing import Any
 from competitions.bundled_baselines import bundled
 from competitions.models import Competition, Page, SampleSet, Track
 from competitions.page_models import MAX_TEXT
-from competitions.rules import KNOWN, least_accuracy, query_rules
+from competitions.rules import KNOWN, check_rules, query_rules
 from competitions.toml_fields import Table
 from core.errors import Refusal
 from evaluation.domain.rules import QueryRules
@@ -105,8 +105,7 @@ def _rules(table: Table) -> tuple[dict[str, Any], str | None]:
     note = table.text("note", most=MAX_TEXT, default="") if "note" in table.content else None
     values = {key: value for key, value in table.content.items() if key != "note"}
     try:
-        query_rules(values, 1)
-        least_accuracy(values)
+        check_rules(values)
     except Refusal as refusal:
         raise Refusal(f"{table.place} {refusal.problem}", fix=refusal.fix) from refusal
     return values, note
