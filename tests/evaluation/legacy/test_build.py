@@ -59,7 +59,9 @@ def test_foolbox_stands_in_for_all_of_its_first_version(
     monkeypatch.setitem(environment.versions, "foolbox", "1.2.0")
     for line in ("foolbox==1.1.0", "foolbox==1.3.2"):
         (source / "requirements.txt").write_text(line)
-        assert log_of(source, environment)[0].startswith(f"requirements.txt, line 1: {line} is replaced by foolbox 1.2.0")
+        assert log_of(source, environment)[0].startswith(
+            f"requirements.txt, line 1: {line} is replaced by foolbox 1.2.0"
+        )
 
 
 def test_the_digest_follows_from_the_files(source: Path, environment: LegacyEnvironment) -> None:
