@@ -94,7 +94,7 @@ def test_it_works(sandbox: DockerSandbox, build: Callable[[str], Player]) -> Non
     finally:
         match.close()
         for player in players:
-            sandbox.client.images.remove(player.image)
+            sandbox.client.images.remove(str(player.image))
     assert [(row.queries, row.outcome) for row in rows] == [(2, Outcome.ADVERSARIAL)] * 4
 
 

@@ -60,7 +60,7 @@ def test_it_rejects_another_track(send: Send, copy: Copy, bring: Callable[[str],
     [
         ("main.py", "import tensorflow", "imports 'tensorflow', which is neither in the repository nor in"),
         ("binder/requirements.txt", "numpy>=99", "line 1: 'numpy>=99' is newer than the legacy environment's numpy"),
-        ("binder/requirements.txt", "tensorpack==0.8.9", "line 1: 'tensorpack==0.8.9' is not in the legacy environment"),
+        ("binder/requirements.txt", "tensorpack==0.8.9", "line 1: 'tensorpack==0.8.9' is not in the legacy"),
         ("binder/apt.txt", "libsm6", "line 1: the system package 'libsm6' is not part of the legacy environment"),
     ],
 )
