@@ -79,6 +79,7 @@ base-image: setup ## make the image that submissions are built on (needs a Docke
 
 legacy-image: base-image ## make the image that submissions of 2018 are built on (needs GAUNTLET_LEGACY_ENVIRONMENT)
 	@.ci/legacy-image
+	@GAUNTLET_BASE_IMAGE="$${GAUNTLET_LEGACY_IMAGE:-gauntlet-legacy:latest}" .ci/builder-image
 
 clean: ## remove the virtual environment, the tools' caches and the demo's output
 	rm -rf .venv .venv-bench demo .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

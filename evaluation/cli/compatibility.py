@@ -14,7 +14,7 @@ from evaluation.cli.options import Chosen, add_samples, chosen_samples, open_san
 from evaluation.cli.output import printable, say
 from evaluation.domain.errors import Refusal
 from evaluation.domain.players import Player, Track
-from evaluation.domain.results import MatchResult, Outcome
+from evaluation.domain.results import MatchResult, Outcome, Reason
 from evaluation.legacy.builders import any_year_builder
 from evaluation.legacy.crowdai import is_2018
 from evaluation.referee.time_limits import calibrate
@@ -24,6 +24,9 @@ from evaluation.runner.play import Played, play
 from evaluation.sandbox.base import Sandbox
 
 _REPLACED = " is replaced by "
+
+_EXCEPTIONS = (Reason.INVALID_LABEL, Reason.ATTACK_RAISED)
+"""Reasons of a row that an exception of the program leaves, although the program goes on or is started again."""
 
 
 @dataclass(frozen=True)
@@ -106,9 +109,11 @@ def _outcome(played: Played, player: Player) -> str:
     parts += [f"median distance {median_distance(result):.2f}", f"{queries:,} queries"]
     logs = played.model_logs if player.track is Track.MODEL else played.attack_logs
     own = [failure for failure in result.failures if failure.side is player.track.side]
+    raised = last_exception("".join(logs), player.directory)
     if own:
-        raised = last_exception("".join(logs), player.directory)
         parts.append(f"failed: {describe_failure(own[0])}{f' ({raised})' if raised else ''}")
+    elif raised and any(row.reason in _EXCEPTIONS for row in result.samples):
+        parts.append(f"raised {raised}")
     return ", ".join(parts).replace("_", " ")
 
 

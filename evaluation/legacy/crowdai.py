@@ -15,6 +15,9 @@ from evaluation.legacy.licence_file import licence_of
 FILE_NAME = "crowdai.json"
 MAX_BYTES = 64 << 10
 
+_MOST_SHOWN = 80
+"""The most characters of a wrong value in an answer to a push."""
+
 # "untargeted" contains "targeted", so the order counts
 _WORDS = (
     ("untargeted", Track.UNTARGETED),
@@ -65,7 +68,7 @@ def _track(table: dict[str, Any]) -> Track:
             if word in text:
                 return track
     raise ManifestRefusal(
-        f"{FILE_NAME}: challenge_id {table.get('challenge_id')!r} names no track",
+        f"{FILE_NAME}: challenge_id {str(table.get('challenge_id'))[:_MOST_SHOWN]!r} names no track",
         fix='write "challenge_id": "nips-2018-avc-robust-model-track", "nips-2018-avc-untargeted-attack" or '
         '"nips-2018-avc-targeted-attack"',
     )

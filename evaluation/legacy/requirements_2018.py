@@ -76,7 +76,7 @@ def _of_line(line: RequirementLine, environment: LegacyEnvironment) -> Replaceme
         raise _missing(line, requirement, row)
     if requirement.specifier.contains(installed, prereleases=True):
         return None
-    if _is_newer_than(requirement, Version(installed)):
+    if _is_newer_than(requirement, Version(installed), Version(row.below) if row and row.below else None):
         raise BuildRefusal(
             f"{line.place}: {str(requirement)!r} is newer than the legacy environment's {name} {installed}",
             fix="ask for an earlier version, or submit with a submission.toml",
@@ -97,14 +97,15 @@ def _missing(line: RequirementLine, requirement: Requirement, row: Substitution 
     )
 
 
-def _is_newer_than(requirement: Requirement, installed: Version) -> bool:
-    """Return True if a clause of the requirement allows only versions above the installed one."""
+def _is_newer_than(requirement: Requirement, installed: Version, below: Version | None) -> bool:
+    """Return True if a clause of the requirement allows only versions above the installed one, and from `below` on."""
     for clause in requirement.specifier:
         try:
             wanted = Version(clause.version.removesuffix(".*"))
         except InvalidVersion:
             continue
-        if clause.operator in ("==", "===", "~=", ">=", ">") and wanted > installed:
+        newer = wanted > installed and (below is None or wanted >= below)
+        if newer and clause.operator in ("==", "===", "~=", ">=", ">"):
             return True
     return False
 

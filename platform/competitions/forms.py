@@ -9,7 +9,7 @@ from django.forms import CharField, ModelForm, SplitDateTimeField
 from unfold.widgets import UnfoldAdminSplitDateTimeWidget, UnfoldAdminTextareaWidget
 
 from competitions.models import FreezeWindow, RulesVersion, SampleSet
-from competitions.rules import least_accuracy, rules_of
+from competitions.rules import check_rules
 from competitions.selectors import imported_sets
 from competitions.services import require_fitting_rules
 from competitions.toml_schema import REQUIRED_PURPOSES
@@ -33,8 +33,7 @@ class RulesForm(RulesModelForm):
         if not isinstance(values, dict):
             raise ValidationError('Write a JSON object, for example {"query_budget": 1000}.')
         try:
-            rules_of(values, 1)
-            least_accuracy(values)
+            check_rules(values)
         except Refusal as refusal:
             raise ValidationError(f"{refusal.problem}: {refusal.fix}") from refusal
         return values

@@ -153,7 +153,7 @@ class RulesVersion(models.Model):
     competition = models.ForeignKey(Competition, on_delete=models.CASCADE, related_name="rules_versions")
     version = models.PositiveIntegerField()
     values = models.JSONField(
-        help_text="Values of the rules of its format in evaluation.domain, and least_accuracy of the smoke test."
+        help_text="Values of the rules of its format in evaluation.domain, least_accuracy and counting_submission."
     )
     note = models.TextField(blank=True, help_text="What changed and why.")
     created_at = models.DateTimeField()

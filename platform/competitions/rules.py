@@ -20,6 +20,15 @@ FORMATS: Mapping[str, type[QueryRules] | type[TransferRules]] = {"query": QueryR
 LEAST_ACCURACY = "least_accuracy"
 """Name of the clean accuracy that a model or a defence needs in the smoke test; not a rule of the engine."""
 
+COUNTING_SUBMISSION = "counting_submission"
+"""Name of the rule of the query format which submission of a team counts; not a rule of the engine."""
+
+NEWEST, CHOSEN = "newest", "chosen"
+"""Its values: the newest one, or the one that the team chose, which is the newest until it chooses."""
+
+_SITE_VALUES = {"query": {LEAST_ACCURACY, COUNTING_SUBMISSION}, "transfer": {LEAST_ACCURACY}}
+"""The rules of the site, by format."""
+
 _LEAST_ACCURACY = {"query": 0.5, "transfer": 0.0}
 """Its defaults: 2018 asked for 0.5, and 2017 for nothing."""
 
@@ -39,7 +48,14 @@ def format_of(values: Mapping[str, Any]) -> str:
 
 def known_values(format_name: str) -> frozenset[str]:
     """Return the names of all values that rules of a format can set."""
-    return frozenset(field.name for field in fields(FORMATS[format_name])) - {"version"} | {LEAST_ACCURACY}
+    return frozenset(field.name for field in fields(FORMATS[format_name])) - {"version"} | _SITE_VALUES[format_name]
+
+
+def check_rules(values: Mapping[str, Any]) -> None:
+    """Raise `Refusal` naming an unknown or invalid value."""
+    rules_of(values, 1)
+    least_accuracy(values)
+    teams_may_choose(values)
 
 
 def rules_of(values: Mapping[str, Any], version: int) -> Rules:
@@ -55,7 +71,7 @@ def rules_of(values: Mapping[str, Any], version: int) -> Rules:
         )
     make = FORMATS[name]
     defaults = make()
-    given = {key: value for key, value in values.items() if key != LEAST_ACCURACY}
+    given = {key: value for key, value in values.items() if key not in _SITE_VALUES[name]}
     for key, value in given.items():
         _check_type(key, value, getattr(defaults, key))
     if "shape" in given:
@@ -92,6 +108,14 @@ def least_accuracy(values: Mapping[str, Any]) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise Refusal(f"{LEAST_ACCURACY} is {value!r}", fix="give a number from 0 to 1")
     return float(value)
+
+
+def teams_may_choose(values: Mapping[str, Any]) -> bool:
+    """Return whether a team may choose which of its submissions counts; otherwise its newest one does."""
+    value = values.get(COUNTING_SUBMISSION, NEWEST)
+    if value not in (NEWEST, CHOSEN):
+        raise Refusal(f"the rule {COUNTING_SUBMISSION} is {value!r}", fix=f"write {NEWEST!r} or {CHOSEN!r}")
+    return bool(value == CHOSEN)
 
 
 def _check_type(name: str, value: Any, example: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from competitions.bundled_baselines import bundled
 from competitions.models import Competition, Page, SampleSet, Track
 from competitions.page_models import MAX_TEXT
-from competitions.rules import Rules, format_of, known_values, least_accuracy, rules_of
+from competitions.rules import Rules, check_rules, format_of, known_values, rules_of
 from competitions.toml_fields import Table
 from core.errors import Refusal
 
@@ -111,8 +111,7 @@ def _rules(content: Any) -> tuple[dict[str, Any], str | None]:
     note = table.text("note", most=MAX_TEXT, default="") if "note" in table.content else None
     values = {key: value for key, value in table.content.items() if key != "note"}
     try:
-        rules_of(values, 1)
-        least_accuracy(values)
+        check_rules(values)
     except Refusal as refusal:
         raise Refusal(f"{table.place} {refusal.problem}", fix=refusal.fix) from refusal
     return values, note

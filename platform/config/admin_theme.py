@@ -86,6 +86,7 @@ _UNFOLD = {
             _group(
                 "Leaderboards",
                 _item("Standings", "leaderboard", "leaderboards_standing"),
+                _item("Submission choices", "check_circle", "leaderboards_submissionchoice"),
                 _item("Evaluations", "scoreboard", "leaderboards_evaluation"),
                 _item("Resamples", "shuffle", "leaderboards_resamples"),
                 _item("Rejudgings", "balance", "leaderboards_rejudging"),

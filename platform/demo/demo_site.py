@@ -179,8 +179,8 @@ class DemoSite:
     def _news(self) -> Iterator[tuple[str, str]]:
         """Yield everything that has ended so far, each with its own key."""
         place = ("repository__entry__team", "repository__track")
-        for refused in Submission.objects.filter(state=Submission.State.REFUSED).select_related(*place):
-            yield f"{refused} {refused.state_since}", f"{self._named(refused)} rejected: {refused.problem}"
+        for rejected in Submission.objects.filter(state=Submission.State.REJECTED).select_related(*place):
+            yield f"{rejected} {rejected.state_since}", f"{self._named(rejected)} rejected: {rejected.problem}"
         ended = Evaluation.objects.exclude(state=Evaluation.State.PLAYING).order_by("finished_at")
         for row in ended.select_related(*(f"submission__{name}" for name in place)):
             where = row.submission.repository

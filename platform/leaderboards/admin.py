@@ -24,11 +24,13 @@ from leaderboards.models import (
     Resamples,
     Snapshot,
     Standing,
+    SubmissionChoice,
 )
 from leaderboards.rejudging import begin_rejudging, discard_rejudging, publish_rejudging, replay_rejudging
 from leaderboards.rejudging_changes import Compared, comparison, scored_again
 from leaderboards.visibility import frozen_since
 from matches.admin import MatchAdmin
+from repositories.admin import RepositoryAdmin
 from submissions.admin import PlayerAdmin, SubmissionAdmin
 from submissions.models import Submission
 
@@ -39,7 +41,8 @@ TrackAdmin.add_counts("pools", "standings")
 EntryAdmin.add_counts("standings")
 RulesVersionAdmin.add_counts("evaluations")
 SampleSetAdmin.add_counts("evaluations")
-SubmissionAdmin.add_counts("evaluations")
+SubmissionAdmin.add_counts("evaluations", "submission_choices")
+RepositoryAdmin.add_counts("submission_choices")
 MatchAdmin.add_counts("evaluations")
 PlayerAdmin.add_counts("pool_places")
 
@@ -302,6 +305,7 @@ class StandingAdmin(ReadOnlyAdmin):
         "rank_high",
         "separated",
         "previous_rank",
+        "chosen",
         linked("track"),
         linked("entry"),
         linked("evaluation"),
@@ -310,3 +314,15 @@ class StandingAdmin(ReadOnlyAdmin):
     list_filter = (("track__competition", RelatedOnlyFieldListFilter), "track__name")
     list_select_related = ("track__competition", "entry__team", "entry__competition", "evaluation")
     search_fields = ("entry__team__slug", "entry__team__name")
+
+
+@admin.register(SubmissionChoice)
+class SubmissionChoiceAdmin(ReadOnlyAdmin):
+    """Submissions that teams chose to count; the newest choice for a repository is in force."""
+
+    organised_by = "repository__track__competition__organisers"
+    list_display = ("__str__", linked("repository"), linked("submission"), linked("made_by"), "made_at")
+    list_filter = (("repository__track__competition", RelatedOnlyFieldListFilter), "repository__track__name")
+    list_select_related = ("repository__entry__team", "repository__track__competition", "submission", "made_by")
+    search_fields = ("=submission__pk", "repository__entry__team__slug", "made_by__username")
+    date_hierarchy = "made_at"

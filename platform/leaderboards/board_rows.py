@@ -60,6 +60,8 @@ class BoardRow:
     separated: bool | None = None
     hardest_match: int | None = None
     """The match against the hardest opponent."""
+    chosen: bool = False
+    """Whether the team chose this submission; otherwise it is the newest scored one."""
 
     @property
     def tries(self) -> int:
@@ -130,7 +132,7 @@ def standings_of(track: Track, basis: EvaluationBasis | None = None) -> QuerySet
 def standing_values(rows: QuerySet[Standing], in_force: Q, *columns: str) -> QuerySet[Standing, Any]:
     """Return standings as values for `standing_row`, with further `columns`; `in_force` marks those with a rank."""
     provisional = Case(When(in_force, then=Value(False)), default=Value(True))
-    ranks = ("rank", "previous_rank", "rank_low", "rank_high", "separated")
+    ranks = ("rank", "previous_rank", "rank_low", "rank_high", "separated", "chosen")
     paths = {name: F(path) for name, path in _PATHS.items()} | _derived("evaluation__")
     values: QuerySet[Standing, Any] = rows.values(*columns, *ranks, provisional=provisional, **paths)
     return values.order_by("place", "entry__team__slug")

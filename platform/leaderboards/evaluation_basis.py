@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from core import faults
 from core.errors import Fault
 from leaderboards.models import Evaluation, Pool
 from leaderboards.ranking import BasisKey, Scored, order, order_before
+from leaderboards.submission_choices import chosen_at, chosen_submissions
 from matches.models import Match
 from matches.selectors import gpu_worker_is_live, idle_workers, waiting_for_live
 from submissions.models import Submission
@@ -197,7 +198,7 @@ def places_at(track: Track, at: datetime) -> dict[int, int]:
 
     Scores of earlier bases come last.
     """
-    return order(scored_rows(track, counted_at(at)), track.name)
+    return order(scored_rows(track, counted_at(at)), track.name, chosen_at(track, at))
 
 
 def finished_evaluations() -> QuerySet[Evaluation]:
@@ -216,15 +217,15 @@ def finished_evaluations() -> QuerySet[Evaluation]:
 def unevaluated() -> Iterator[Submission]:
     """Yield ready submissions to evaluate now, in the order of the previous board.
 
-    These are submissions never measured, and the newest one of each repository that was not measured on the current
-    basis, if it has no score or its team was among the best `AT_ONCE` before that basis. So a new basis repeats what
-    counts, the top of the board first. `Competition.rescore_all` lifts the limit.
+    These are submissions never measured, and the one that counts of each repository, if it was not measured on the
+    current basis, and has no score or its team was among the best `AT_ONCE` before that basis. So a new basis repeats
+    what counts, the top of the board first. `Competition.rescore_all` lifts the limit.
     """
     for track, basis, rows in _by_track():
         yield from rows.filter(measured=False).order_by("pk")
-        newest = rows.filter(newest=F("pk")).order_by("pk")
-        yield from newest.filter(measured=True, scored=False)
-        late = list(newest.filter(scored=True).select_related("repository"))
+        counted = rows.filter(counted=F("pk")).order_by("pk")
+        yield from counted.filter(measured=True, scored=False)
+        late = list(counted.filter(scored=True).select_related("repository"))
         place = _places_before(track, basis, late)
         for submission in sorted(late, key=lambda row: (place[row.pk], row.pk)):
             if track.competition.rescore_all or place[submission.pk] <= AT_ONCE:
@@ -234,18 +235,19 @@ def unevaluated() -> Iterator[Submission]:
 def unresolved() -> QuerySet[Evaluation]:
     """Return evaluations on the current basis that ended by a platform error and have no successor.
 
-    Their submissions count and are the newest of their repository; until one is measured again, an old score stays
+    Their submissions are the ones that count of their repository; until one is measured again, an old score stays
     provisional. Attacks that met only models of their own team are excluded: the next pool measures them again.
     """
-    found = Q(pk__in=[])
-    newest = counting().filter(repository=OuterRef("submission__repository")).order_by("-pk").values("pk")[:1]
+    found, chosen = Q(pk__in=[]), set[int]()
     for track in measured_tracks().filter(repositories__isnull=False).select_related("competition").distinct():
+        chosen |= chosen_submissions(track)
         if basis := ranking_basis(track):
             found |= Q(submission__repository__track=track, **basis._asdict())
     alike = {name: OuterRef(name) for name in ("submission", *BASIS)}
     by_platform = Q(state=Evaluation.State.VOID, cause=Submission.Cause.PLATFORM)
     other = Evaluation.objects.filter(COUNTED, ~by_platform | Q(pk__gt=OuterRef("pk")), **alike)
-    rows = Evaluation.objects.filter(found, by_platform, COUNTED, ~Exists(other), submission=Subquery(newest))
+    counted = Subquery(_counted_of("submission__repository", chosen))
+    rows = Evaluation.objects.filter(found, by_platform, COUNTED, ~Exists(other), submission=counted)
     return rows.exclude(reason=OWN_OPPONENTS).order_by("pk")
 
 
@@ -260,7 +262,7 @@ def unrefined() -> Submission | None:
     playable = Q() if gpu_worker_is_live() else Q(needs_gpu=False)
     found: list[tuple[int, int]] = []
     for track, basis, rows in _by_track():
-        late = list(rows.filter(playable, newest=F("pk"), scored=True).select_related("repository"))
+        late = list(rows.filter(playable, counted=F("pk"), scored=True).select_related("repository"))
         found += [(place, pk) for pk, place in _places_before(track, basis, late).items()]
     return Submission.objects.get(pk=min(found)[1]) if found else None
 
@@ -269,18 +271,17 @@ def _places_before(track: Track, basis: EvaluationBasis, late: list[Submission])
     """Return the place of each submission's team on the board before the current basis; last if it had none."""
     if not late:
         return {}
-    before = order_before(scored_rows(track), track.name, basis.key)
+    before = order_before(scored_rows(track), track.name, basis.key, chosen_at(track))
     return {submission.pk: before.get(submission.repository.entry_id, len(before) + 1) for submission in late}
 
 
 def _by_track() -> Iterator[tuple[Track, EvaluationBasis, QuerySet[Any]]]:
     """Yield each track's current basis with its ready submissions that were not measured on it.
 
-    Annotations to filter by: `measured` and `scored` (ever), `newest` (key of the one that counts of the repository),
+    Annotations to filter by: `measured` and `scored` (ever), `counted` (key of the one that counts of its repository),
     and `needs_gpu` (for its matches).
     """
     of_it = Evaluation.objects.filter(COUNTED, submission=OuterRef("pk"))
-    newest = counting().filter(repository=OuterRef("repository")).order_by("-pk").values("pk")[:1]
     for track in measured_tracks().filter(repositories__isnull=False).select_related("competition").distinct():
         try:
             basis = basis_in_force(track)
@@ -292,8 +293,17 @@ def _by_track() -> Iterator[tuple[Track, EvaluationBasis, QuerySet[Any]]]:
             scored = of_it.filter(state=Evaluation.State.SCORED)
             met = Exists(basis.pool.places.filter(player__gpu=True))
             needs_gpu = ExpressionWrapper(Q(player__gpu=True) | Q(met), output_field=BooleanField())
-            rows = rows.alias(measured=Exists(of_it), scored=Exists(scored), newest=Subquery(newest))
+            counted = Subquery(_counted_of("repository", chosen_submissions(track)))
+            rows = rows.alias(measured=Exists(of_it), scored=Exists(scored), counted=counted)
             yield track, basis, rows.alias(needs_gpu=needs_gpu)
+
+
+def _counted_of(repository: str, chosen: Collection[int]) -> QuerySet[Submission, Any]:
+    """Return the key of the submission that counts of the outer `repository`: the chosen or else the newest one."""
+    rows = counting().filter(repository=OuterRef(repository)).order_by("-pk")
+    if chosen:
+        rows = rows.order_by(Case(When(pk__in=chosen, then=0), default=1), "-pk")
+    return rows.values("pk")[:1]
 
 
 def _ready() -> QuerySet[Submission]:

@@ -12,6 +12,7 @@ from competitions.extension_points import sets_in_use
 from competitions.models import Competition, SampleSet
 from core import notify
 from core.administration.columns import count_column
+from leaderboards.submission_choices import newest_choices
 from matches.extension_points import replay_notes
 from matches.models import Match
 from matches.signals import match_ended
@@ -50,6 +51,12 @@ def evaluated_sets() -> QuerySet[SampleSet]:
 def opponents() -> QuerySet[Player]:
     """Return the players in pools."""
     return Player.objects.filter(pool_places__isnull=False)
+
+
+@players_in_use.add
+def chosen_players() -> QuerySet[Player]:
+    """Return the players of the submissions that teams chose to count."""
+    return Player.objects.filter(submissions__submission_choices__in=newest_choices())
 
 
 @replay_notes.add

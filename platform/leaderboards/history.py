@@ -18,7 +18,8 @@ from competitions.selectors import imported_sets
 from evaluation.domain.text import Text
 from leaderboards.evaluation_basis import COUNTED, counted_at, opposing_pools, scored_rows
 from leaderboards.models import Evaluation
-from leaderboards.ranking import BasisKey, Scored, is_newer
+from leaderboards.ranking import BasisKey, Choice, Scored, counts_before
+from leaderboards.submission_choices import choice_changes
 
 PERIODS = 60
 """The ranks of a team are kept at the end of this many equal periods, and whenever its own score changes."""
@@ -32,8 +33,10 @@ class BasisChange(NamedTuple):
     what: Text
 
 
-Moment: TypeAlias = tuple[datetime, Iterator[BasisChange | Scored]]
-"""A time with the new bases and scores that became known then."""
+Happening: TypeAlias = BasisChange | Choice | Scored
+
+Moment: TypeAlias = tuple[datetime, Iterator[Happening]]
+"""A time with the new bases, choices and scores that became known then."""
 
 
 class Leaderboard:
@@ -41,21 +44,33 @@ class Leaderboard:
 
     def __init__(self, track_name: str) -> None:
         self._sign = -1 if track_name == Track.Name.MODEL else 1
+        self._rows: dict[int, list[Scored]] = {}
+        self._chosen: dict[int, int | None] = {}
         self._counting: dict[int, Scored] = {}
         self.in_force: BasisKey | None = None
 
-    def add(self, event: BasisChange | Scored) -> bool:
-        """Add a new basis or a score; return whether it counts: a newer score of the same entry hides it.
+    def add(self, event: Happening) -> bool:
+        """Add a new basis, a choice or a score; return whether it changes what counts.
 
-        It replaces that of the same entry if it is newer, as in `leaderboards.ranking`.
+        Which score of an entry counts is decided as in `leaderboards.ranking`.
         """
-        if not isinstance(event, Scored):
+        if isinstance(event, BasisChange):
             self.in_force = event.key
             return True
-        rival = self._counting.get(event.entry)
-        if rival is not None and not is_newer(event, rival):
+        if isinstance(event, Choice):
+            self._chosen[event.entry] = event.submission
+            before = self._counting.pop(event.entry, None)
+            for row in self._rows.get(event.entry, ()):
+                self._take(row)
+            return self._counting.get(event.entry) is not before
+        self._rows.setdefault(event.entry, []).append(event)
+        return self._take(event)
+
+    def _take(self, row: Scored) -> bool:
+        rival = self._counting.get(row.entry)
+        if rival is not None and not counts_before(row, rival, self._chosen.get(row.entry)):
             return False
-        self._counting[event.entry] = event
+        self._counting[row.entry] = row
         return True
 
     def of(self, entry: int) -> Scored | None:
@@ -115,14 +130,14 @@ def standings_over_time(
             yield at, *now
 
 
-def moments(rows: Iterable[Scored], changes: Iterable[BasisChange]) -> Iterator[Moment]:
-    """Yield what happened at each moment, oldest first: new bases before scores."""
-    events: list[BasisChange | Scored] = [*changes, *rows]
+def moments(rows: Iterable[Scored], changes: Iterable[BasisChange], choices: Iterable[Choice] = ()) -> Iterator[Moment]:
+    """Yield what happened at each moment, oldest first: new bases, then choices, then scores."""
+    events: list[Happening] = [*changes, *choices, *rows]
     events.sort(key=_time_of)
     yield from groupby(events, key=_time_of)
 
 
-def _time_of(event: BasisChange | Scored) -> datetime:
+def _time_of(event: Happening) -> datetime:
     return event.scored_at if isinstance(event, Scored) else event.at
 
 
@@ -152,11 +167,15 @@ def basis_changes(track: Track, until: datetime | None) -> list[BasisChange]:
 
 @dataclass(frozen=True)
 class TrackHistory:
-    """The scores of a track up to a time, and the bases that they were ranked under."""
+    """The scores of a track up to a time, the bases that they were ranked under, and the choices of the teams."""
 
     track: Track
     rows: Sequence[Scored]
     changes: Sequence[BasisChange]
+    choices: Sequence[Choice] = ()
+
+    def _moments(self) -> Iterator[Moment]:
+        return moments(self.rows, self.changes, self.choices)
 
     @cached_property
     def start(self) -> datetime | None:
@@ -171,7 +190,7 @@ class TrackHistory:
         board = Leaderboard(self.track.name)
         found: list[tuple[datetime, int | None]] = []
         best: Scored | None = None
-        for at, together in moments(self.rows, self.changes):
+        for at, together in self._moments():
             changed = False
             for event in together:
                 if board.add(event) and not changed:
@@ -192,7 +211,7 @@ class TrackHistory:
         """Return the first rows of the leaderboard with their ranks at each of `times`, which ascend."""
         board = Leaderboard(self.track.name)
         found: list[list[tuple[Scored, int]]] = []
-        for at, together in moments(self.rows, self.changes):
+        for at, together in self._moments():
             while len(found) < len(times) and times[len(found)] < at:
                 found.append(board.first(count))
             for event in together:
@@ -209,7 +228,7 @@ class TrackHistory:
             return []
         period = max((end - start).total_seconds() / PERIODS, 1.0)
         found: list[tuple[datetime, int, int | None]] = []
-        for step in standings_over_time(moments(self.rows, self.changes), self.track.name, entry.pk):
+        for step in standings_over_time(self._moments(), self.track.name, entry.pk):
             alike = len(found) > 1 and found[-1][1] == found[-2][1] == step[1]
             if alike and _number(found[-1][0], start, period) == _number(step[0], start, period):
                 found[-1] = step
@@ -223,19 +242,24 @@ def _number(at: datetime, start: datetime, period: float) -> int:
 
 
 def history_of(track: Track, until: datetime | None) -> TrackHistory:
-    """Return the scores and bases of a track up to `until`, None for the present, in four queries."""
+    """Return the scores and bases of a track up to `until`, None for the present, in five queries."""
     seen = COUNTED if until is None else counted_at(until)
-    return TrackHistory(track, scored_rows(track, seen), basis_changes(track, until))
+    return TrackHistory(track, scored_rows(track, seen), basis_changes(track, until), choice_changes(track, until))
 
 
 def scores_of(track: Track, teams: Iterable[str], until: datetime | None) -> list[list[Scored]]:
-    """Return for each of the teams with these slugs the scores that counted up to `until`, oldest first; one query."""
+    """Return for each of the teams with these slugs the scores that counted up to `until`, oldest first.
+
+    In two queries, and a third one where teams chose submissions.
+    """
     seen = COUNTED if until is None else counted_at(until)
+    rows = sorted(scored_rows(track, seen, teams), key=lambda row: row.evaluation)
+    board = Leaderboard(track.name)
     found: dict[int, list[Scored]] = {}
-    for row in sorted(scored_rows(track, seen, teams), key=lambda row: (row.scored_at, row.evaluation)):
-        before = found.setdefault(row.entry, [])
-        if not before or is_newer(row, before[-1]):
-            before.append(row)
+    for _, together in moments(rows, (), choice_changes(track, until)):
+        for event in together:
+            if board.add(event) and not isinstance(event, BasisChange) and (row := board.of(event.entry)):
+                found.setdefault(event.entry, []).append(row)
     return list(found.values())
 
 

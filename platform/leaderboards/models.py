@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.db import models
 from django.db.models import UniqueConstraint
 from django.utils.translation import gettext_noop
 
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from matches.models import Match
+from repositories.models import Repository
 from submissions.models import Player, Submission
 
 
@@ -199,8 +201,27 @@ class Resamples(models.Model):
         return f"resamples of {self.evaluation}"
 
 
+class SubmissionChoice(models.Model):
+    """A team's choice which of its submissions to a track counts. Never changed; the newest choice is in force."""
+
+    repository = models.ForeignKey(Repository, on_delete=models.PROTECT, related_name="submission_choices")
+    submission = models.ForeignKey(
+        Submission, null=True, blank=True, on_delete=models.PROTECT, related_name="submission_choices"
+    )
+    """None: the newest one, as without a choice."""
+    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    made_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["-pk"]
+        indexes = [models.Index(fields=["repository", "made_at"])]
+
+    def __str__(self) -> str:
+        return f"choice of {self.submission or 'the newest submission'} in {self.repository}"
+
+
 class Standing(models.Model):
-    """One row of a leaderboard: the newest scored submission of a team. Recomputed, never edited."""
+    """One row of a leaderboard: the scored submission of a team that counts. Recomputed, never edited."""
 
     track = models.ForeignKey(Track, on_delete=models.CASCADE, related_name="standings")
     entry = models.ForeignKey(Entry, on_delete=models.CASCADE, related_name="standings")
@@ -217,6 +238,8 @@ class Standing(models.Model):
     """The worst such rank; with a `rank_low`, None means below all compared rows."""
     separated = models.BooleanField(null=True, blank=True)
     """Whether the data separate it from all of the next rank."""
+    chosen = models.BooleanField(default=False)
+    """Whether the team chose this submission; otherwise it is the newest scored one."""
 
     class Meta:
         ordering = ["track", "place", "entry"]

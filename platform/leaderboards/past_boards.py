@@ -14,6 +14,7 @@ from leaderboards.evaluation_basis import counted_at, scored_rows
 from leaderboards.history import basis_changes
 from leaderboards.models import Evaluation
 from leaderboards.ranking import Place, places
+from leaderboards.submission_choices import choice_changes
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def board_at(track: Track, at: datetime) -> PastBoard:
     """Return the leaderboard of a track as of `at`, in a number of queries that does not depend on its rows."""
     changes = basis_changes(track, at)
     key = changes[-1].key if changes else None
-    board = places(scored_rows(track, counted_at(at)), track.name, key)
+    board = places(scored_rows(track, counted_at(at)), track.name, key, choice_changes(track, at))
     slugs = dict(Entry.objects.filter(competition=track.competition_id).values_list("pk", "team__slug"))
     return PastBoard(sorted(board.values(), key=lambda place: (place.place, slugs[place.entry])))
 
@@ -60,4 +61,5 @@ def _ranks(place: Place) -> dict[str, object]:
         "rank_high": None,
         "separated": None,
         "provisional": place.rank is None,
+        "chosen": place.chosen,
     }

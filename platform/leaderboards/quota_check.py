@@ -15,7 +15,7 @@ from leaderboards.models import Evaluation
 from submissions import build_queue
 from submissions.models import QuotaSlot, Submission
 from submissions.quota import WINDOW
-from submissions.quota_ledger import AWAITS_ORGANISER, BUILD_REFUSED, FAULT, OVERDUE, WITHDRAWN
+from submissions.quota_ledger import AWAITS_ORGANISER, BUILD_REJECTED, FAULT, OVERDUE, WITHDRAWN
 from submissions.services import refund
 
 
@@ -58,7 +58,7 @@ def _missing_refund(submission: Submission, slot: QuotaSlot, void: Container[int
     """Return why a used slot should have been refunded, "" if it should not."""
     if slot.state != QuotaSlot.State.USED:
         return ""
-    if submission.state == Submission.State.REFUSED and submission.cause == Submission.Cause.PLATFORM:
+    if submission.state == Submission.State.REJECTED and submission.cause == Submission.Cause.PLATFORM:
         return "" if slot.reason == AWAITS_ORGANISER else FAULT
     if submission.state == Submission.State.WITHDRAWN and not submission.builds.exists():
         return WITHDRAWN
@@ -72,9 +72,9 @@ def _refund_was_due(submission: Submission, slot: QuotaSlot, void: Container[int
         submission.overdue_at or submission.evaluations.filter(overdue_at__isnull=False).exists()
     ):
         return True
-    if slot.reason == BUILD_REFUSED:
-        not_refused = [build_queue.READY, build_queue.WITHDRAWN, build_queue.HOST, *build_queue.PLATFORM_FAULTS]
-        return submission.builds.exclude(finished_at=None).exclude(outcome__in=not_refused).exists()
+    if slot.reason == BUILD_REJECTED:
+        not_rejected = [build_queue.READY, build_queue.WITHDRAWN, build_queue.HOST, *build_queue.PLATFORM_FAULTS]
+        return submission.builds.exclude(finished_at=None).exclude(outcome__in=not_rejected).exists()
     faults = submission.builds.filter(outcome__in=build_queue.PLATFORM_FAULTS)
     return submission.pk in void or faults.count() >= build_queue.MAX_FAULTS
 

@@ -12,6 +12,7 @@ from leaderboards.evaluation_basis import COUNTED, key_in_force, scored_rows
 from leaderboards.models import Rejudging
 from leaderboards.ranking import Place, places
 from leaderboards.replaced_matches import evaluations_using, replaced_matches
+from leaderboards.submission_choices import choice_changes
 from matches.models import SampleResult
 from submissions.models import Submission
 
@@ -46,10 +47,10 @@ def comparison(rejudging: Rejudging) -> list[Compared]:
     without, changed = COUNTED & ~Q(rejudging=rejudging), _changed(rejudging)
     boards: dict[Track, tuple[dict[int, Place], dict[int, Place]]] = {}
     for track in {each.submission.repository.track for each in evaluations}:
-        in_force = key_in_force(track)
+        in_force, choices = key_in_force(track), choice_changes(track)
         boards[track] = (
-            places(scored_rows(track, without), track.name, in_force),
-            places(scored_rows(track, without | Q(rejudging=rejudging)), track.name, in_force),
+            places(scored_rows(track, without), track.name, in_force, choices),
+            places(scored_rows(track, without | Q(rejudging=rejudging)), track.name, in_force, choices),
         )
     rows = []
     for each in evaluations:

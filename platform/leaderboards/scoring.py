@@ -30,6 +30,7 @@ from leaderboards.player_owners import left_out
 from leaderboards.rank_intervals import with_intervals
 from leaderboards.ranking import Place, places
 from leaderboards.scoring_adapter import Opponent, PlayedSample, Scores, score_columns
+from leaderboards.submission_choices import choice_changes
 from matches.models import Match, SampleResult
 from submissions import quota_ledger
 from submissions.models import Submission
@@ -277,7 +278,7 @@ def difference_of(track: Track, *, again: bool = False) -> tuple[list[Place], li
     """Return the places that are missing or wrong in the track's standings, and the entries to remove."""
     columns = Standing.objects.filter(track=track).values_list(*Place._fields)
     standing = {row[0]: Place(*row) for row in columns}
-    board = places(scored_rows(track), track.name, key_in_force(track))
+    board = places(scored_rows(track), track.name, key_in_force(track), choice_changes(track))
     board = with_intervals(board, {} if again else standing, track.name)
     changed = [place for entry, place in board.items() if standing.get(entry) != place]
     return changed, [entry for entry in standing if entry not in board]

@@ -57,7 +57,7 @@ _COLUMNS: Mapping[str, Callable[[BoardRow], object]] = {
     "value_all": lambda row: None if row.value_all is None else rounding.distance(row.value_all),
     "worst_opponent": lambda row: _text(row.worst_opponent),
     "median_seconds": lambda row: rounding.seconds(row.median_seconds),
-    **{name: attrgetter(name) for name in ("rules", "pool", "provisional")},
+    **{name: attrgetter(name) for name in ("rules", "pool", "provisional", "chosen")},
     "scored_at": lambda row: rounding.moment(row.scored_at).isoformat(),
 }
 """The columns of the CSV, with the names and the precision of the API."""

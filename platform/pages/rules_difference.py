@@ -9,7 +9,15 @@ from typing import Any
 from django.utils.translation import gettext, gettext_noop
 
 from competitions.models import RulesVersion
-from competitions.rules import LEAST_ACCURACY, least_accuracy, query_rules
+from competitions.rules import (
+    CHOSEN,
+    COUNTING_SUBMISSION,
+    LEAST_ACCURACY,
+    NEWEST,
+    least_accuracy,
+    query_rules,
+    teams_may_choose,
+)
 from core.numbers import local
 
 LABELS = {
@@ -25,6 +33,7 @@ LABELS = {
     "attack_seconds_per_sample": gettext_noop("Seconds to attack a sample"),
     "opponents": gettext_noop("Opponents in a pool"),
     LEAST_ACCURACY: gettext_noop("Clean accuracy in the smoke test"),
+    COUNTING_SUBMISSION: gettext_noop("Which submission counts"),
 }
 
 
@@ -73,7 +82,8 @@ def _kind(name: str, old: RulesVersion, new: RulesVersion) -> str:
 def _effective(version: RulesVersion) -> dict[str, Any]:
     """Return all values of a version, defaults included."""
     rules = query_rules(version.values, version.version).as_dict()
-    return rules | {LEAST_ACCURACY: least_accuracy(version.values)}
+    counting = CHOSEN if teams_may_choose(version.values) else NEWEST
+    return rules | {LEAST_ACCURACY: least_accuracy(version.values), COUNTING_SUBMISSION: counting}
 
 
 def _words(value: Any) -> str:

@@ -9,7 +9,7 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 from django.utils.translation import gettext
 
 from competitions.models import RulesVersion
-from competitions.rules import least_accuracy, query_rules
+from competitions.rules import least_accuracy, query_rules, teams_may_choose
 from core.numbers import local
 from core.times import duration
 
@@ -73,5 +73,12 @@ def rows(version: RulesVersion) -> list[RuleRow]:
             gettext("Clean accuracy in the smoke test"),
             gettext("at least %(share)s") % {"share": f"{100 * least_accuracy(version.values):.0f}\u00a0%"},
             gettext("Models only."),
+        ),
+        RuleRow(
+            gettext("Which submission counts"),
+            gettext("the newest one, unless the team chooses another")
+            if teams_may_choose(version.values)
+            else gettext("the newest one"),
+            gettext("Of each team and track."),
         ),
     ]

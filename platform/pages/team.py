@@ -15,6 +15,7 @@ from evaluation.domain.submission_tags import next_tag
 from leaderboards.board_rows import BoardRow
 from leaderboards.models import Evaluation
 from leaderboards.visibility import evaluations_of, rows_of
+from pages.counting import TeamChoice, choices_of_team
 from pages.progress_steps import state_of
 from pages.rounds import with_entries
 from repositories.git_reader import CommitInfo
@@ -30,7 +31,7 @@ RECENT_COMMITS = 5
 STATES: Mapping[str, tuple[str, Sequence[Submission.State]]] = {
     "under-way": (gettext_noop("Being built"), Submission.UNDER_WAY),
     "ready": (gettext_noop("Ready"), (Submission.State.READY,)),
-    "refused": (gettext_noop("Refused"), (Submission.State.REFUSED,)),
+    "rejected": (gettext_noop("Rejected"), (Submission.State.REJECTED,)),
     "withdrawn": (gettext_noop("Withdrawn"), (Submission.State.WITHDRAWN,)),
 }
 """Filters of a list of submissions by name: a title, and the states that pass."""
@@ -54,12 +55,14 @@ class ShownSubmission:
 class TrackStanding:
     """A team on a track. `row` is its row on the leaderboard, None without a score.
 
-    `newest` is its newest submission, which the row may not have yet; None before the first one.
+    `newest` is its newest submission, which the row may not have yet; None before the first one. `choice` is what the
+    team chose to count, None for others than the team and the organisers.
     """
 
     track: Track
     row: BoardRow | None
     newest: ShownSubmission | None
+    choice: TeamChoice | None = None
 
     @property
     def waits(self) -> bool:
@@ -67,13 +70,17 @@ class TrackStanding:
         return self.newest is not None and (self.row is None or self.newest.submission.pk != self.row.submission)
 
 
-def standings_of(entry: Entry, *, frozen: bool, inside: bool) -> list[TrackStanding]:
-    """Return the standing of a team on each track of its competition."""
+def standings_of(entry: Entry, *, frozen: bool, inside: bool, teams_choose: bool) -> list[TrackStanding]:
+    """Return the standing of a team on each track of its competition; `teams_choose`: whether the rules allow it."""
     rows = {track.pk: row for track, row in rows_of(entry, frozen=frozen)}
     newest = _of(entry).order_by().values("repository").annotate(newest=Max("pk")).values("newest")
     found = list(_of(entry).filter(pk__in=newest).select_related("repository"))
     shown = {each.submission.repository.track_id: each for each in _shown(found, entry, inside=inside)}
-    return [TrackStanding(track, rows.get(track.pk), shown.get(track.pk)) for track in entry.competition.tracks.all()]
+    choices = choices_of_team(entry) if inside and teams_choose else {}
+    return [
+        TrackStanding(track, rows.get(track.pk), shown.get(track.pk), choices.get(track.pk))
+        for track in entry.competition.tracks.all()
+    ]
 
 
 @dataclass(frozen=True)

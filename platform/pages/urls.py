@@ -66,10 +66,12 @@ urlpatterns = [
     path("invitations/<int:number>/decline", invitations.decline, name="invitation_decline"),
     path("teams/<slug:slug>/members/<int:user>/remove", teams.member_remove, name="member_remove"),
     path("teams/<slug:slug>/repositories/<slug:track_name>/submit", teams.submit, name="submit"),
+    path("teams/<slug:slug>/repositories/<slug:track_name>/choose-newest", teams.choose_newest, name="choose_newest"),
     path("submissions/<int:number>", submissions.submission, name="submission"),
     path("submissions/<int:number>/log", submissions.log_after, name="log_after"),
     path("submissions/<int:number>/log.txt", submissions.log_file, name="log_file"),
     path("submissions/<int:number>/withdraw", submissions.withdraw, name="withdraw"),
+    path("submissions/<int:number>/choose", submissions.choose, name="choose"),
     path("competitions/<slug:slug>/matrix/<slug:track_name>", matrices.competition_matrix, name="matrix"),
     path("competitions/<slug:slug>/matrix/<slug:track_name>.csv", matrices.competition_matrix_csv, name="matrix_csv"),
     path(

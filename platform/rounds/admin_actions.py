@@ -30,7 +30,7 @@ def actions_in(state: Round.State) -> list[str]:
 
 FREEZE = AdminAction(
     "Freeze",
-    "For each team and track, the newest submission that was ready when the window began is frozen for the round, "
+    "For each team and track, the submission that counted when the window began is frozen for the round, "
     "with the current rules. The site also does this automatically when the window begins.",
     "frozen",
     lambda row, by, reason: freeze(round_=row, by=by, reason=reason),

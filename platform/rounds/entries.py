@@ -1,4 +1,4 @@
-"""The entries of a round: the newest counting submission of each repository, in two orders. Reads only."""
+"""The entries of a round: the submission that counts of each repository, in two orders. Reads only."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from competitions.models import Competition, Track
 from core.errors import Fault
 from leaderboards.evaluation_basis import counted_at, counting, places_at
+from leaderboards.submission_choices import chosen_submissions
 from rounds.models import Round, RoundEntry
 from rounds.open_source import is_open_source
 
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
 def eligible_entries(round_: Round, at: datetime) -> list[RoundEntry]:
     """Return the unsaved entries of all tracks that the round has if readiness is judged at `at`.
 
-    A submission withdrawn, disqualified or found void since then does not count: the next newest one does. Scores are
-    those known at `at`, so the result does not depend on when the round is frozen.
+    A submission withdrawn, disqualified or found void since then does not count: the next newest one does. Scores and
+    choices of teams are those known at `at`, so the result does not depend on when the round is frozen.
     """
     by_track: dict[Track, list[Submission]] = {}
-    for submission in _newest(round_.competition, at):
+    for submission in _counted(round_.competition, at):
         by_track.setdefault(submission.repository.track, []).append(submission)
     entries = []
     for track, submissions in by_track.items():
@@ -35,15 +36,21 @@ def eligible_entries(round_: Round, at: datetime) -> list[RoundEntry]:
     return entries
 
 
-def _newest(competition: Competition, at: datetime) -> list[Submission]:
+def _counted(competition: Competition, at: datetime) -> list[Submission]:
+    """Return the chosen or else the newest submission of each repository, in their order."""
+    chosen = {submission for track in competition.tracks.all() for submission in chosen_submissions(track, at)}
     rows = (
         counting(counted_at(at))
         .filter(repository__track__competition=competition, state_since__lte=at)
         .select_related("repository__entry__team", "repository__track", "player")
         .order_by("pk")
     )
-    newest = {submission.repository_id: submission for submission in rows}
-    return sorted(newest.values(), key=lambda submission: submission.pk)
+    counted: dict[int, Submission] = {}
+    for submission in rows:
+        before = counted.get(submission.repository_id)
+        if before is None or before.pk not in chosen:
+            counted[submission.repository_id] = submission
+    return sorted(counted.values(), key=lambda submission: submission.pk)
 
 
 def _prior_key(places: Mapping[int, int]) -> Callable[[Submission], tuple[bool, int, bool, int]]:

@@ -23,7 +23,7 @@ STATE_COLOURS = {
     "building": "warning",
     "checking": "warning",
     "ready": "success",
-    "refused": "danger",
+    "rejected": "danger",
 }
 IN_A_COMPETITION = ("repository__track__competition", RelatedOnlyFieldListFilter)
 REPOSITORY = ("repository__entry__team", "repository__track__competition")
@@ -64,7 +64,7 @@ class SubmissionAdmin(ReadOnlyAdmin):
     retry = confirmed_action(
         AdminAction(
             "Retry",
-            "Each refused submission is built and checked again. The team's quota does not change.",
+            "Each rejected submission is built and checked again. The team's quota does not change.",
             "queued for a new build",
             lambda row, by, reason: services.retry(submission=row, by=by, reason=reason),
         )

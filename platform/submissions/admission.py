@@ -83,8 +83,8 @@ def check_quota(repository: Repository) -> None:
 
 
 def check_commit_is_new(repository: Repository, commit: str) -> None:
-    """Raise `Refusal` for a commit that is a submission already, unless that one was refused or withdrawn."""
-    inactive = (Submission.State.REFUSED, Submission.State.WITHDRAWN)
+    """Raise `Refusal` for a commit that is a submission already, unless that one was rejected or withdrawn."""
+    inactive = (Submission.State.REJECTED, Submission.State.WITHDRAWN)
     if active := Submission.objects.filter(repository=repository, commit=commit).exclude(state__in=inactive).first():
         raise Refusal(
             Text(

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 BUILD_MARGIN = timedelta(minutes=10)
 """Time that a build may take beyond its builder's limit: the checkout, a busy engine."""
 MAX_FAULTS = 3
-"""Platform errors in a row after which a submission is refused: an operator must fix something first."""
+"""Platform errors in a row after which a submission is rejected: an operator must fix something first."""
 NOTIFY_AGAIN = timedelta(seconds=30)
 """Time until a waiting submission is notified again, after a lost message or a fault."""
 NOTIFIED_AT_ONCE = 4
@@ -161,7 +161,7 @@ def _overdue(submission: Submission, now: datetime) -> None:
     with transaction.atomic():
         quota_ledger.lock(submission.repository)
         waiting = Submission.objects.filter(pk=submission.pk, state=Submission.State.RECEIVED, deadline__lt=now)
-        # it stays in the queue: refused, it would have to wait again from the end
+        # it stays in the queue: rejected, it would have to wait again from the end
         if not waiting.update(deadline=now + timeouts.RECEIVED, overdue_at=now):
             return
         quota_ledger.refund(submission=submission, reason=quota_ledger.OVERDUE)
@@ -206,7 +206,7 @@ def _give_up(submission: Submission, problem: str) -> None:
 
 
 def _refuse(submission: Submission, cause: Submission.Cause, reason: str, problem: str, fix: str) -> None:
-    _move(submission, Submission.State.REFUSED, cause=cause, reason=reason, problem=problem, fix=fix)
+    _move(submission, Submission.State.REJECTED, cause=cause, reason=reason, problem=problem, fix=fix)
     quota_ledger.settle_refusal(submission)
     events.record("refuse", submission, reason=reason, cause=cause)
 

@@ -52,7 +52,7 @@ class Submission(models.Model):
         BUILDING = "building", gettext_noop("building")
         CHECKING = "checking", gettext_noop("checking")
         READY = "ready", gettext_noop("ready")
-        REFUSED = "refused", gettext_noop("refused")
+        REJECTED = "rejected", gettext_noop("rejected")
         WITHDRAWN = "withdrawn", gettext_noop("withdrawn")
 
     class Cause(models.TextChoices):
@@ -90,7 +90,7 @@ class Submission(models.Model):
         constraints = [
             UniqueConstraint(
                 fields=["repository", "commit"],
-                condition=~Q(state__in=["refused", "withdrawn"]),
+                condition=~Q(state__in=["rejected", "withdrawn"]),
                 name="commit_under_way_or_ready_once",
             ),
             UniqueConstraint(fields=["repository", "tag"], name="tag_once_per_repository"),
@@ -119,7 +119,7 @@ class QuotaSlot(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.RESERVED)
     settled_at = models.DateTimeField(null=True, blank=True)
     reason = models.CharField(max_length=40, blank=True)
-    """Reason of a refund, e.g. `build_refused`, `fault`, `push_broken_off`, `withdrawn`. On a used slot
+    """Reason of a refund, e.g. `build_rejected`, `fault`, `push_broken_off`, `withdrawn`. On a used slot
     `awaits_organiser`: a platform error used it, and an organiser may refund it."""
     problem = models.TextField(blank=True)
     """Why its stored tag did not become a submission; such a tag is not tried again."""

@@ -1,4 +1,4 @@
-"""Pipeline of a submission from received to ready or refused: one worker claims, builds and checks it."""
+"""Pipeline of a submission from received to ready or rejected: one worker claims, builds and checks it."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _work(build: Build, writer: LogWriter, heartbeat: _Heartbeat) -> None:
         close_old_connections()
         shorten = player_builds.host_paths(submission).shorten
         problem = _clean_text(shorten(refusal.problem))
-        writer.write(f"refused: {problem.splitlines()[0]}")
+        writer.write(f"rejected: {problem.splitlines()[0]}")
         writer.close()
         if not build_queue.refuse(build, _reason_of(refusal), problem, shorten(refusal.fix)):
             raise LostClaimError from refusal

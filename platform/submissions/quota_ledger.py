@@ -22,7 +22,7 @@ from submissions.quota import WINDOW, refunds_fault, refunds_refusal
 
 log = logging.getLogger(__name__)
 
-BUILD_REFUSED = "build_refused"
+BUILD_REJECTED = "build_rejected"
 FAULT = "fault"
 OVERDUE = "overdue"
 """No worker built or played it in time. It stays in its queue."""
@@ -211,7 +211,7 @@ def _is_at(reader: GitReader, refs: Mapping[str, str], slot: QuotaSlot) -> bool:
 
 
 def settle_refusal(submission: Submission) -> bool:
-    """Settle the slot of a refused submission: refunded up to a number of times a day.
+    """Settle the slot of a rejected submission: refunded up to a number of times a day.
 
     Beyond it a user error counts, and a platform error waits for an organiser: otherwise a team that can cause one
     could build without limit.
@@ -229,8 +229,8 @@ def settle_refusal(submission: Submission) -> bool:
                 return _refund(slot, QuotaSlot.State.USED, FAULT)
             QuotaSlot.objects.filter(pk=slot.pk).update(reason=AWAITS_ORGANISER)
             return False
-        known = _refunds(submission.repository, BUILD_REFUSED, now)
-        return refunds_refusal(known, now) and _refund(slot, QuotaSlot.State.USED, BUILD_REFUSED)
+        known = _refunds(submission.repository, BUILD_REJECTED, now)
+        return refunds_refusal(known, now) and _refund(slot, QuotaSlot.State.USED, BUILD_REJECTED)
 
 
 def refunds_platform_error(submission: Submission) -> bool:

@@ -23,7 +23,7 @@ from submissions.signals import eligibility_changed
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _WEB_TAG = re.compile(r"submission-web-(\d{1,9})")
-_FINAL = (Submission.State.READY, Submission.State.REFUSED, Submission.State.WITHDRAWN)
+_FINAL = (Submission.State.READY, Submission.State.REJECTED, Submission.State.WITHDRAWN)
 
 
 def submit(*, repository: Repository, commit: str, by: User) -> Submission:
@@ -69,7 +69,7 @@ def withdraw(*, submission: Submission, by: User) -> None:
         )
     with transaction.atomic():
         held = _locked(submission)
-        if held.state in (Submission.State.REFUSED, Submission.State.WITHDRAWN):
+        if held.state in (Submission.State.REJECTED, Submission.State.WITHDRAWN):
             raise Refusal(
                 Text("submission %(pk)s is already %(state)s", pk=str(held.pk), state=Text(held.get_state_display())),
                 fix=Text("no action needed"),
@@ -84,14 +84,14 @@ def withdraw(*, submission: Submission, by: User) -> None:
 
 
 def retry(*, submission: Submission, by: User, reason: str) -> None:
-    """Build and check a refused submission again, with a new deadline. Organisers only."""
+    """Build and check a rejected submission again, with a new deadline. Organisers only."""
     require_organiser(by, submission.repository.entry.competition)
     with transaction.atomic():
         held = _locked(submission)
         newest = held.builds.last()
-        if held.state != Submission.State.REFUSED:
+        if held.state != Submission.State.REJECTED:
             raise Refusal(
-                f"submission {held.pk} is {held.get_state_display()}", fix="you can retry only a refused submission"
+                f"submission {held.pk} is {held.get_state_display()}", fix="you can retry only a rejected submission"
             )
         if newest and newest.finished_at is None:
             raise Refusal(f"{newest} is still running", fix="wait until it has finished, a few minutes at most")

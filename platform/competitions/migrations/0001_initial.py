@@ -158,7 +158,7 @@ class Migration(migrations.Migration):
                 (
                     "values",
                     models.JSONField(
-                        help_text="Values of evaluation.domain.rules, and least_accuracy of the smoke test."
+                        help_text="Values of evaluation.domain.rules, least_accuracy and counting_submission."
                     ),
                 ),
                 ("note", models.TextField(blank=True, help_text="What changed and why.")),

@@ -28,7 +28,7 @@ class Migration(migrations.Migration):
             model_name="rulesversion",
             name="values",
             field=models.JSONField(
-                help_text="Values of the rules of its format in evaluation.domain, and least_accuracy of the smoke test."
+                help_text="Values of the rules of its format in evaluation.domain, least_accuracy and counting_submission."
             ),
         ),
         migrations.AlterField(

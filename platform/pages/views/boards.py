@@ -11,7 +11,7 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
 from competitions.models import Competition, Track
-from competitions.rules import query_rules
+from competitions.rules import query_rules, teams_may_choose
 from core import clock
 from core.errors import Refusal
 from evaluation.charts.axis import axis_to
@@ -64,6 +64,7 @@ def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
         "view": view,
         "heads": headings(view, track.name),
         "rules_in_force": rules.version if rules else None,
+        "teams_choose": rules is not None and teams_may_choose(rules.values),
         "pool_in_force": basis.pool.number if basis else None,
         "scale": scale(rules) if rules else "",
         "line": line,

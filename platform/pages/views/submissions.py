@@ -18,11 +18,13 @@ from competitions.pseudonyms import public_name
 from competitions.selectors import may_organise
 from core.errors import Refusal
 from evaluation.charts.axis import axis_to
+from leaderboards import choosing
 from leaderboards.board_rows import BoardRow
 from leaderboards.models import Evaluation
 from leaderboards.visibility import row_of, sees_live
 from pages import flash_messages, polling
 from pages.access import in_team, sees_inside, signed_in_user, submission_of
+from pages.counting import choice_on
 from pages.match_links import by_opponent
 from pages.players import PlayerName, names_of
 from pages.progress_steps import state_of, steps_of
@@ -74,6 +76,7 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
         "state": state_of(shown, status.evaluation),
         "steps": steps_of(shown, status.evaluation, builds),
         "build": build,
+        "choice": choice_on(shown) if inside else None,
     }
     if shown.cause == Submission.Cause.PLATFORM and may_organise(request.user, context["competition"]):
         context["faults"] = faults_of(shown)
@@ -88,8 +91,9 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
         "builds": builds,
         "in_rounds": entries_shown(inside=inside).filter(submission=shown),
     }
-    context["may_withdraw"] = in_team(request, shown.repository.entry) and shown.state not in {
-        Submission.State.REFUSED,
+    context["member"] = in_team(request, shown.repository.entry)
+    context["may_withdraw"] = context["member"] and shown.state not in {
+        Submission.State.REJECTED,
         Submission.State.WITHDRAWN,
     }
     if inside and shown.player is not None:
@@ -121,7 +125,7 @@ def _board_row(request: HttpRequest, shown: Submission) -> BoardRow | None:
 
 
 def _every(shown: Submission, status: SubmissionStatus) -> int | None:
-    ended = shown.state in {Submission.State.REFUSED, Submission.State.WITHDRAWN}
+    ended = shown.state in {Submission.State.REJECTED, Submission.State.WITHDRAWN}
     if ended or (status.evaluation is not None and status.evaluation.state != Evaluation.State.PLAYING):
         return None
     return PLAYING_EVERY if shown.state == Submission.State.READY else STATE_EVERY
@@ -225,4 +229,20 @@ def withdraw(request: HttpRequest, number: int) -> HttpResponse:
         flash_messages.show_refusal(request, refusal)
     else:
         flash_messages.show_success(request, gettext("Submission %(number)s is withdrawn.") % {"number": number})
+    return redirect("pages:submission", number)
+
+
+@require_POST
+@login_required
+def choose(request: HttpRequest, number: int) -> HttpResponse:
+    """Make a submission count for its team."""
+    shown = submission_of(request, number)
+    if not in_team(request, shown.repository.entry):
+        raise PermissionDenied
+    try:
+        choosing.choose(submission=shown, by=signed_in_user(request))
+    except Refusal as refusal:
+        flash_messages.show_refusal(request, refusal)
+    else:
+        flash_messages.show_success(request, gettext("Submission %(number)s counts now.") % {"number": number})
     return redirect("pages:submission", number)

@@ -18,14 +18,17 @@ from competitions import services as competitions
 from competitions.models import Entry, TermsVersion, Track
 from competitions.selectors import acceptance_of, invitations_of, terms_in_force
 from core.errors import Refusal
+from leaderboards import choosing
 from leaderboards.selection_effect import luck_of
 from leaderboards.visibility import frozen_since, sees_live
 from pages import flash_messages
 from pages.access import competition_of, entry_of, in_team, own_entry_of, sees_inside, signed_in_user
 from pages.calendar import calendar
+from pages.counting import choosing_is_allowed
 from pages.forms import TeamForm
 from pages.team import STATES, TrackStanding, late_tags, standings_of, submission_list, submit_panel
 from pages.views.history import team_charts
+from repositories.models import Repository
 from repositories.services import repository_of
 from submissions import services as submissions
 
@@ -36,7 +39,8 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
     entry = entry_of(request, slug)
     inside = sees_inside(request, entry)
     frozen = not sees_live(request.user, entry.competition)
-    standings = standings_of(entry, frozen=frozen, inside=inside)
+    teams_choose = choosing_is_allowed(entry.competition)
+    standings = standings_of(entry, frozen=frozen, inside=inside, teams_choose=teams_choose)
     chosen = {name: request.GET.get(name, "") for name in ("of", "state")}
     members = list(entry.team.memberships.select_related("user"))
     captain = any(each.user_id == request.user.pk and each.role == Membership.Role.CAPTAIN for each in members)
@@ -46,6 +50,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "competition": entry.competition,
         "members": members,
         "standings": standings,
+        "teams_choose": teams_choose,
         "histories": [(each.track, team_charts(request, entry, each.track)) for each in standings if each.row],
         "luck": luck_of(entry, inside=inside),
         "frozen_since": frozen_since(entry.competition) if frozen else None,
@@ -106,6 +111,21 @@ def team_new(request: HttpRequest, slug: str) -> HttpResponse:
             return redirect("pages:team", entry.team.slug)
     context = {"form": form, "competition": competition, "terms": terms_in_force(competition)}
     return render(request, "pages/team_new.html", context)
+
+
+@require_POST
+@login_required
+def choose_newest(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
+    """Let the newest submission of a team count again."""
+    entry = own_entry_of(request, slug)
+    repository = get_object_or_404(Repository, entry=entry, track__name=track_name)
+    try:
+        choosing.choose_newest(repository=repository, by=signed_in_user(request))
+    except Refusal as refusal:
+        flash_messages.show_refusal(request, refusal)
+    else:
+        flash_messages.show_success(request, gettext("The newest submission counts now."))
+    return redirect("pages:team", slug)
 
 
 @require_POST

@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ("competitions", "0002_transfer_format"),
-        ("submissions", "0002_transfer_format"),
+        ("submissions", "0003_transfer_format"),
     ]
 
     operations = [

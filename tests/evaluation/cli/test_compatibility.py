@@ -18,7 +18,7 @@ REPOSITORIES = Path(__file__).resolve().parents[2] / "repos" / "avc2018"
 
 def test_it_works(gauntlet: Gauntlet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, sys.prefix)
-    for name in ("stores-unqueried", "fails-while-loading"):
+    for name in ("stores-unqueried", "sends-float64", "fails-while-loading"):
         shutil.copytree(REPOSITORIES / name, tmp_path / f"{name}-0a1b2c3")
     (tmp_path / "fails-while-loading-0a1b2c3" / "run.sh").unlink()
     (tmp_path / "something-else").mkdir()
@@ -27,15 +27,17 @@ def test_it_works(gauntlet: Gauntlet, tmp_path: Path, monkeypatch: pytest.Monkey
     rows = [line.split(" | ") for line in out.splitlines()[2:]]
     assert [row[0] for row in rows] == [
         "| fails-while-loading-0a1b2c3",
+        "| sends-float64-0a1b2c3",
         "| something-else",
         "| stores-unqueried-0a1b2c3",
     ]
     assert rows[0][2] == "refused: run.sh is missing"
-    assert rows[1][2] == "no submission of 2018: crowdai.json is missing"
-    assert rows[2][1] == "untargeted"
-    assert "1 samples, " in rows[2][2]
-    assert ", 1 queries, " in rows[2][2]
-    assert rows[2][3].startswith("numpy==1.14.2 by numpy 1.26.4")
+    assert "raised AssertionError: image should be of type float32 or uint8, but got: float64" in rows[1][2]
+    assert rows[2][2] == "no submission of 2018: crowdai.json is missing"
+    assert rows[3][1] == "untargeted"
+    assert "1 samples, " in rows[3][2]
+    assert ", 1 queries, " in rows[3][2]
+    assert rows[3][3].startswith("numpy==1.14.2 by numpy 1.26.4")
 
 
 def test_the_table_of_substitutions_is_printed(gauntlet: Gauntlet) -> None:

@@ -78,6 +78,7 @@ def play(build: Callable[[str], Player]) -> Callable[..., Played]:
             failures = match.failures
         finally:
             match.close()
+        assert {failure.side for failure in failures} <= {player.track.side}, "the other side failed"
         return Played(rows, failures, "".join(seen.logs))
 
     return run

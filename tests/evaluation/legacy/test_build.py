@@ -53,6 +53,17 @@ def test_an_answer_to_a_push_counts_many_replacements() -> None:
     assert "; 5 requirements are replaced" in plan_line(few * 5)
 
 
+def test_foolbox_stands_in_for_all_of_its_first_version(
+    source: Path, environment: LegacyEnvironment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(environment.versions, "foolbox", "1.2.0")
+    for line in ("foolbox==1.1.0", "foolbox==1.3.2"):
+        (source / "requirements.txt").write_text(line)
+        assert log_of(source, environment)[0].startswith(
+            f"requirements.txt, line 1: {line} is replaced by foolbox 1.2.0"
+        )
+
+
 def test_the_digest_follows_from_the_files(source: Path, environment: LegacyEnvironment) -> None:
     builder = LegacyBuilder(NoBuilder(), environment)
     before = builder.build(source, on_log=print).digest
@@ -72,6 +83,7 @@ def test_it_needs_a_legacy_environment(source: Path) -> None:
         ("requirements.txt", "tensorflow-gpu===1.8.0", "line 1: 'tensorflow-gpu===1.8.0' needs TensorFlow 1"),
         ("requirements.txt", "numpy\ntensorpack==0.8.9", "line 2: 'tensorpack==0.8.9' is not in the legacy"),
         ("requirements.txt", "numpy>=99", "'numpy>=99' is newer than the legacy environment's numpy"),
+        ("requirements.txt", "foolbox>=2.0.0", "'foolbox>=2.0.0' is newer than the legacy environment's foolbox"),
         ("requirements.txt", "git+https://github.com/someone/else", "is no package name, and nothing here stands"),
         ("requirements.txt", "-r others.txt", "is no package name, and nothing here stands"),
         ("requirements.txt", "foolbox @ git+https://github.com/bethgelab/foolbox", "is no package name"),
@@ -87,8 +99,14 @@ def test_it_needs_a_legacy_environment(source: Path) -> None:
     ],
 )
 def test_it_rejects_what_cannot_run_in_one_sentence(
-    source: Path, environment: LegacyEnvironment, name: str, content: str, problem: str
+    source: Path,
+    environment: LegacyEnvironment,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    content: str,
+    problem: str,
 ) -> None:
+    monkeypatch.setitem(environment.versions, "foolbox", "1.2.0")
     (source / name).write_text(content)
     with pytest.raises(BuildRefusal) as refused:
         LegacyBuilder(NoBuilder(), environment).build(source, on_log=print)

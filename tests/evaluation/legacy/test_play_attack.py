@@ -54,6 +54,12 @@ def test_a_program_that_spends_all_queries_is_started_again_with_the_samples_tha
     assert not played.failures
 
 
+def test_an_exception_ends_a_program_whose_threads_wait_for_ever(play: Play) -> None:
+    played = play("leaves-threads-behind", count=2)
+    assert [(row.queries, row.outcome) for row in played.rows] == [(20, Outcome.ADVERSARIAL)] * 2
+    assert not played.failures
+
+
 def test_a_stored_image_that_was_never_queried_costs_one_query(play: Play) -> None:
     played = play("stores-unqueried", count=2)
     assert [(row.queries, row.outcome) for row in played.rows] == [(1, Outcome.ADVERSARIAL)] * 2

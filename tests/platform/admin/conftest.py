@@ -29,6 +29,7 @@ from leaderboards.models import (
     Resamples,
     Snapshot,
     Standing,
+    SubmissionChoice,
 )
 from matches.models import Match, Piece, SampleResult, Worker, WorkerTime
 from repositories.models import Repository
@@ -80,6 +81,9 @@ class Rows:
             repository = submission.repository
             FrozenLeaderboards.objects.create(competition=repository.track.competition, since=self.at)
             Standing.objects.create(track=repository.track, entry=repository.entry, evaluation=evaluation, rank=1)
+        SubmissionChoice.objects.create(
+            repository=submission.repository, submission=submission, made_by=self.by, made_at=self.at
+        )
         Invitation.objects.create(
             team=submission.repository.entry.team,
             username=f"invited-{self.rounds}",

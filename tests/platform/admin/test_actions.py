@@ -77,7 +77,7 @@ def test_it_works_from_the_page_of_a_row(as_superuser: Client, rows: Any) -> Non
 
 def test_a_rejected_submission_is_retried(as_superuser: Client, rows: Any) -> None:
     submission = rows.more()
-    Submission.objects.update(state="refused", player=None)
+    Submission.objects.update(state="rejected", player=None)
     done = as_superuser.post(SUBMISSIONS, confirmed("retry", submission))
     assert shown_messages(done) == ["1 of 1 queued for a new build."]
     assert Submission.objects.get().state == Submission.State.RECEIVED
@@ -197,7 +197,7 @@ def test_it_rejects_rows_of_another_competition(as_organiser: Client, olga: User
 
 def test_an_organiser_refunds_a_slot_after_a_platform_error(as_organiser: Client, olga: User, rows: Any) -> None:
     waits, other = rows.more(), rows.more()
-    Submission.objects.filter(pk=waits.pk).update(state="refused", cause="platform", reason="fault")
+    Submission.objects.filter(pk=waits.pk).update(state="rejected", cause="platform", reason="fault")
     slot = {
         "repository": waits.repository,
         "commit": waits.commit,

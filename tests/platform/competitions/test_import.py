@@ -71,6 +71,8 @@ def test_it_rejects_a_slug_that_the_site_uses(db: None, document: dict[str, Any]
         (("rules", "query_budget"), 0, r"\[rules\] the rule query_budget"),
         (("rules", "setup_seconds"), float("inf"), r"\[rules\] the rule setup_seconds is inf"),
         (("rules", "setup_seconds"), float("nan"), r"\[rules\] the rule setup_seconds is nan"),
+        (("rules", "counting_submission"), "best", r"\[rules\] the rule counting_submission is 'best'"),
+        (("rules", "counting_submission"), ["chosen"], r"\[rules\] the rule counting_submission"),
         (("rules", "query_budgets"), 1, r"did you mean 'query_budget'"),
     ],
 )

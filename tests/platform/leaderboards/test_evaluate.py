@@ -83,7 +83,7 @@ def test_it_waits_for_a_pool(env: BoardFixture, entry: Entry, alice: User, model
     assert services.evaluate(env.submission(entry, "model", alice)) is None
 
 
-@pytest.mark.parametrize("state", ["received", "building", "checking", "refused", "withdrawn"])
+@pytest.mark.parametrize("state", ["received", "building", "checking", "rejected", "withdrawn"])
 def test_it_rejects_a_submission_that_is_not_ready(
     env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool, state: str
 ) -> None:

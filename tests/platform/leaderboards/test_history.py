@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from competitions.models import Entry, Track
 from evaluation.domain.text import Text
 from leaderboards.history import PERIODS, BasisChange, TrackHistory, moments, standings_over_time
-from leaderboards.ranking import BasisKey, Place, Scored, places
+from leaderboards.ranking import BasisKey, Choice, Place, Scored, places
 
 START = datetime(2026, 11, 1, tzinfo=UTC)
 BASES: Sequence[BasisKey] = ((1, 1, 1), (2, 1, 1), (2, 1, 2))
@@ -32,6 +32,10 @@ scores = st.lists(
     ),
     max_size=24,
 )
+choices = st.lists(
+    st.tuples(st.integers(0, 12), st.integers(1, 4), st.none() | st.integers(1, 6)),  # hours, entry, number
+    max_size=6,
+)
 bases = st.lists(st.tuples(st.integers(0, 12), st.sampled_from([None, *BASES])), max_size=4)
 
 
@@ -43,14 +47,15 @@ def rows_of(drawn: Sequence[tuple[int, int, int, float, BasisKey]]) -> list[Scor
 
 
 def slowly(
-    rows: Sequence[Scored], changes: Sequence[BasisChange], track_name: str
+    rows: Sequence[Scored], changes: Sequence[BasisChange], made: Sequence[Choice], track_name: str
 ) -> list[tuple[datetime, dict[int, Place]]]:
     """The whole leaderboard at every moment, computed from all scores that were known then."""
-    times = sorted({*(row.scored_at for row in rows), *(change.at for change in changes)})
+    times = sorted({*(row.scored_at for row in rows), *(change.at for change in changes), *(each.at for each in made)})
     found = []
     for at in times:
         key = next((change.key for change in reversed(changes) if change.at <= at), None)
-        found.append((at, places([row for row in rows if row.scored_at <= at], track_name, key)))
+        known = [row for row in rows if row.scored_at <= at]
+        found.append((at, places(known, track_name, key, [each for each in made if each.at <= at])))
     return found
 
 
@@ -62,21 +67,26 @@ def test_it_works() -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(drawn=scores, new=bases, track_name=st.sampled_from([Track.Name.MODEL, Track.Name.TARGETED]))
+@given(drawn=scores, new=bases, chosen=choices, track_name=st.sampled_from([Track.Name.MODEL, Track.Name.TARGETED]))
 def test_ranks_are_those_of_the_whole_leaderboard_at_every_moment(
     drawn: Sequence[tuple[int, int, int, float, BasisKey]],
     new: Sequence[tuple[int, BasisKey | None]],
+    chosen: Sequence[tuple[int, int, int | None]],
     track_name: str,
 ) -> None:
     rows = rows_of(drawn)
     changes = [BasisChange(moment(hours), key, Text("a basis")) for hours, key in sorted(new, key=lambda each: each[0])]
-    boards = slowly(rows, changes, track_name)
+    made = [
+        Choice(moment(hours), entry, number and 10 * number + entry)
+        for hours, entry, number in sorted(chosen, key=lambda each: each[0])
+    ]
+    boards = slowly(rows, changes, made, track_name)
     for entry in range(1, 5):
         seen = [(at, board[entry].evaluation, board[entry].rank) for at, board in boards if entry in board]
         expected = [now for number, now in enumerate(seen) if not number or seen[number - 1][1:] != now[1:]]
-        assert list(standings_over_time(moments(rows, changes), track_name, entry)) == expected
+        assert list(standings_over_time(moments(rows, changes, made), track_name, entry)) == expected
 
-    history = TrackHistory(Track(name=track_name), rows, changes)
+    history = TrackHistory(Track(name=track_name), rows, changes, made)
     tops = history.at([at for at, _ in boards], 3)
     for top, (_, board) in zip(tops, boards, strict=True):
         ranked = sorted((place.rank, entry, place.evaluation) for entry, place in board.items() if place.rank)

@@ -122,7 +122,7 @@ def test_it_names_what_waits_for_an_organiser_after_a_platform_error(
 def test_a_slot_that_waits_for_an_organiser_is_not_a_difference(filled: BoardFixture) -> None:
     slot = QuotaSlot.objects.select_related("submission").earliest("pk")
     assert slot.submission is not None
-    Submission.objects.filter(pk=slot.submission.pk).update(state="refused", cause="platform")
+    Submission.objects.filter(pk=slot.submission.pk).update(state="rejected", cause="platform")
     QuotaSlot.objects.filter(pk=slot.pk).update(reason="awaits_organiser")
     assert not any("its slot is used" in line for line in verify("--repair"))
     assert QuotaSlot.objects.get(pk=slot.pk).state == "used"
@@ -140,7 +140,7 @@ def test_it_finds_slots_that_do_not_fit_their_submissions(filled: BoardFixture, 
     elif flaw == "reserved":
         own.update(state="reserved")
     elif flaw == "unrefunded":
-        Submission.objects.filter(pk=submission.pk).update(state="refused", cause="platform")
+        Submission.objects.filter(pk=submission.pk).update(state="rejected", cause="platform")
     elif flaw == "given":
         own.update(state="refunded", reason="fault")
     else:

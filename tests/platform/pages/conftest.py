@@ -141,22 +141,22 @@ def shown(
     scored = submitted(repository, bob, 1, Submission.State.READY)
     evaluation = evaluated(scored, pool, sample_set, rules)
     Standing.objects.create(track=repository.track, entry=entry, evaluation=evaluation, rank=1)
-    refused = submitted(
+    rejected = submitted(
         repository,
         bob,
         2,
-        Submission.State.REFUSED,
+        Submission.State.REJECTED,
         cause=Submission.Cause.TEAM,
         reason="clean_accuracy",
         problem="the model is right on 2 of 10 samples",
         fix="train it longer",
     )
-    logged(refused, 3, finished=True)
+    logged(rejected, 3, finished=True)
     building = submitted(
         repository, bob, 3, Submission.State.BUILDING, deadline=repository.created_at + timedelta(days=99)
     )
     logged(building, 3, finished=False)
-    return {"scored": scored, "refused": refused, "building": building}
+    return {"scored": scored, "rejected": rejected, "building": building}
 
 
 OUTCOMES = (

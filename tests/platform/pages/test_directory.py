@@ -183,7 +183,7 @@ def test_a_person_has_a_page(client: Client, shown: dict[str, Submission], compe
 def test_search_finds_teams_submissions_and_people(client: Client, shown: dict[str, Submission]) -> None:
     page = text_of(client, "/search?q=owl")
     assert 'href="/teams/owls"' in page
-    assert f'href="/submissions/{shown["refused"].pk}"' in page
+    assert f'href="/submissions/{shown["rejected"].pk}"' in page
     assert 'href="/people/alice"' in text_of(client, "/search?q=Ali")
     assert 'href="/competitions/digits"' in text_of(client, "/search?q=digit")
     number = shown["scored"].pk

@@ -119,7 +119,7 @@ def test_pages_of_a_competition(
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("state", ["scored", "refused", "building"])
+@pytest.mark.parametrize("state", ["scored", "rejected", "building"])
 def test_pages_of_a_team_and_its_submissions(
     state: str,
     client: Client,

@@ -165,7 +165,7 @@ def test_secrets_and_streams_are_not_compressed(client: Client, shown: dict[str,
     made = client.post("/account", {"name": "laptop", "scopes": ["read"], "days": "30"}, headers=GZIP)
     assert "gtl_" in made.content.decode()
     assert not compressed(made)
-    assert not compressed(client.get(f"/submissions/{shown['refused'].pk}/log.txt", headers=GZIP))
+    assert not compressed(client.get(f"/submissions/{shown['rejected'].pk}/log.txt", headers=GZIP))
 
 
 def test_a_csrf_failure_has_its_own_page(bob: User) -> None:

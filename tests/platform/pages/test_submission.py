@@ -97,14 +97,14 @@ def test_an_open_page_follows_the_build(client: Client, shown: dict[str, Submiss
 
 def test_a_long_log_has_pages_and_links_lead_to_them(client: Client, shown: dict[str, Submission], bob: User) -> None:
     client.force_login(bob)
-    add_lines(shown["refused"].builds.get(), 4, 1500)
-    page = client.get(page_of(shown["refused"])).content.decode()
+    add_lines(shown["rejected"].builds.get(), 4, 1500)
+    page = client.get(page_of(shown["rejected"])).content.decode()
     assert 'id="L1000"' in page
     assert 'id="L1001"' not in page
     assert "after=1000" in page
-    second = client.get(f"{page_of(shown['refused'])}?after=1000").content.decode()
+    second = client.get(f"{page_of(shown['rejected'])}?after=1000").content.decode()
     assert "?attempt=1&amp;after=1000#L1200" in second
-    file = client.get(reverse("pages:log_file", args=[shown["refused"].pk]))
+    file = client.get(reverse("pages:log_file", args=[shown["rejected"].pk]))
     assert b"".join(file).decode().splitlines()[-1] == "printed 1503"
     assert "attachment" in file.headers["Content-Disposition"]
 
@@ -112,7 +112,7 @@ def test_a_long_log_has_pages_and_links_lead_to_them(client: Client, shown: dict
 def test_build_output_is_escaped(client: Client, shown: dict[str, Submission], bob: User) -> None:
     client.force_login(bob)
     LogChunk.objects.filter(first_line=1).update(text="<script>alert(1)</script>\nprinted 2")
-    assert "<script>alert" not in client.get(page_of(shown["refused"])).content.decode()
+    assert "<script>alert" not in client.get(page_of(shown["rejected"])).content.decode()
 
 
 def test_it_shows_progress_and_place_in_the_queue(client: Client, shown: dict[str, Submission], bob: User) -> None:
@@ -238,9 +238,9 @@ def test_a_submission_withdrawn_during_its_evaluation_shows_one_state(
 @pytest.mark.parametrize(
     ("state", "cause", "began", "ended"),
     [
-        (Submission.State.REFUSED, Submission.Cause.PLATFORM, True, "Smoke test, ended here"),
-        (Submission.State.REFUSED, Submission.Cause.PLATFORM, False, "Build, ended here"),
-        (Submission.State.REFUSED, Submission.Cause.PLATFORM, None, "Received, ended here"),
+        (Submission.State.REJECTED, Submission.Cause.PLATFORM, True, "Smoke test, ended here"),
+        (Submission.State.REJECTED, Submission.Cause.PLATFORM, False, "Build, ended here"),
+        (Submission.State.REJECTED, Submission.Cause.PLATFORM, None, "Received, ended here"),
         (Submission.State.WITHDRAWN, "", True, "Smoke test, ended here"),
         (Submission.State.WITHDRAWN, "", False, "Build, ended here"),
         (Submission.State.WITHDRAWN, "", None, "Received, ended here"),
@@ -274,7 +274,7 @@ def test_a_member_withdraws_it(client: Client, shown: dict[str, Submission], bob
     assert "is already withdrawn" in again.content.decode()
 
 
-@pytest.mark.parametrize("name", ["scored", "refused", "building"])
+@pytest.mark.parametrize("name", ["scored", "rejected", "building"])
 def test_it_takes_a_bounded_number_of_queries(
     client: Client,
     shown: dict[str, Submission],
@@ -283,7 +283,7 @@ def test_it_takes_a_bounded_number_of_queries(
     django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
     client.force_login(bob)
-    add_lines(shown["refused"].builds.get(), 4, 900)
+    add_lines(shown["rejected"].builds.get(), 4, 900)
     with django_assert_max_num_queries(15):
         answer = client.get(page_of(shown[name]))
     assert answer.status_code == 200
@@ -292,8 +292,8 @@ def test_it_takes_a_bounded_number_of_queries(
 def test_it_rejects_an_unknown_submission_and_attempt(client: Client, shown: dict[str, Submission], bob: User) -> None:
     client.force_login(bob)
     assert client.get("/submissions/999999").status_code == 404
-    assert client.get(f"{page_of(shown['refused'])}?attempt=7").status_code == 404
-    assert client.get(f"{page_of(shown['refused'])}?after=-1").status_code == 200
+    assert client.get(f"{page_of(shown['rejected'])}?attempt=7").status_code == 404
+    assert client.get(f"{page_of(shown['rejected'])}?after=-1").status_code == 200
 
 
 def set_refusal(submission: Submission, **values: str) -> None:
@@ -306,12 +306,12 @@ def test_a_refusal_has_a_headline_and_an_item_for_each_fix(
 ) -> None:
     client.force_login(bob)
     set_refusal(
-        shown["refused"],
+        shown["rejected"],
         problem="numpy.linalg.LinAlgError: no (main.py, line 4)\nstep 3 of 4\n  <b>E</b>: none",
         fix="correct `main.py` at line 4\nadd it to `requirements.txt`",
         reason="check_failed",
     )
-    page = client.get(page_of(shown["refused"])).content.decode()
+    page = client.get(page_of(shown["rejected"])).content.decode()
     notice = page.split('class="notice notice-error refusal"')[1].split("</div>")[0]
     assert "<strong>numpy.linalg.LinAlgError: no (main.py, line 4)</strong>" in notice
     assert "step 3 of 4\n  &lt;b&gt;E&lt;/b&gt;: none" in notice
@@ -323,21 +323,21 @@ def test_a_refusal_has_a_headline_and_an_item_for_each_fix(
 @pytest.mark.parametrize("reason", ["inconsistent", "exited_in_setup", "build_too_slow"])
 def test_no_raw_name_of_a_reason_is_shown(client: Client, shown: dict[str, Submission], bob: User, reason: str) -> None:
     client.force_login(bob)
-    set_refusal(shown["refused"], reason=reason)
-    page = client.get(page_of(shown["refused"])).content.decode()
+    set_refusal(shown["rejected"], reason=reason)
+    page = client.get(page_of(shown["rejected"])).content.decode()
     assert reason not in page
     assert reason.replace("_", " ") not in page
 
 
 def test_checks_that_did_not_run_have_no_tick(client: Client, shown: dict[str, Submission], bob: User) -> None:
     client.force_login(bob)
-    build = shown["refused"].builds.get()
+    build = shown["rejected"].builds.get()
     build.checks = [
         {"name": "rules", "passed": False, "seen": "it ended", "headline": "", "fix": ""},
         {"name": "accuracy", "passed": None, "seen": "not reached", "headline": "", "fix": ""},
     ]
     build.save()
-    page = client.get(page_of(shown["refused"])).content.decode()
+    page = client.get(page_of(shown["rejected"])).content.decode()
     row = page.split('<li class="not-reached">')[1].split("</li>")[0]
     assert "accuracy" in row
     assert "not reached" in row
@@ -347,7 +347,7 @@ def test_checks_that_did_not_run_have_no_tick(client: Client, shown: dict[str, S
 def test_a_slot_that_awaits_an_organiser_is_shown(client: Client, shown: dict[str, Submission], bob: User) -> None:
     submission = shown["building"]
     Submission.objects.filter(pk=submission.pk).update(
-        state="refused", cause="platform", reason="fault", problem="Platform error.", deadline=None
+        state="rejected", cause="platform", reason="fault", problem="Platform error.", deadline=None
     )
     slot = {
         "repository": submission.repository,
@@ -373,15 +373,15 @@ def next_steps(client: Client, submission: Submission) -> str:
 
 
 def test_it_says_to_the_team_what_to_do_next(client: Client, shown: dict[str, Submission], bob: User) -> None:
-    assert "What to do next" not in client.get(page_of(shown["refused"])).content.decode()
+    assert "What to do next" not in client.get(page_of(shown["rejected"])).content.decode()
     client.force_login(bob)
-    refused = next_steps(client, shown["refused"])
+    refused = next_steps(client, shown["rejected"])
     assert "gauntlet check ." in refused
     assert 'href="/teams/owls?track=model#submit">new tag' in refused
     assert "Nothing. This page follows the submission; if a check fails" in next_steps(client, shown["building"])
     assert "Compare it" in next_steps(client, shown["scored"])
-    Submission.objects.filter(pk=shown["refused"].pk).update(cause=Submission.Cause.PLATFORM, reason="fault")
-    assert "The submission is not the problem" in next_steps(client, shown["refused"])
+    Submission.objects.filter(pk=shown["rejected"].pk).update(cause=Submission.Cause.PLATFORM, reason="fault")
+    assert "The submission is not the problem" in next_steps(client, shown["rejected"])
     Submission.objects.filter(pk=shown["building"].pk).update(state=Submission.State.WITHDRAWN)
     assert "To take part again" in next_steps(client, shown["building"])
     Evaluation.objects.update(state=Evaluation.State.PLAYING)
@@ -412,7 +412,7 @@ def test_it_has_the_rank_or_the_submission_that_counts_instead(client: Client, s
 def test_organisers_see_what_went_wrong_on_the_platform(
     client: Client, shown: dict[str, Submission], bob: User, olga: User
 ) -> None:
-    refused = shown["refused"]
+    refused = shown["rejected"]
     Submission.objects.filter(pk=refused.pk).update(cause=Submission.Cause.PLATFORM, reason="fault")
     events.record("fault", refused, reason="fault", attempt=2, detail="no space left on <host-7>")
     events.record("fault", shown["building"], reason="fault", attempt=1, detail="of another one")

@@ -57,10 +57,10 @@ def test_a_submission_that_counts_is_not_named_twice(client: Client, shown: dict
 
 def test_submissions_have_scores_and_one_state(client: Client, shown: dict[str, Submission]) -> None:
     page = text_of(client)
-    numbers = [shown[name].pk for name in ("building", "refused", "scored")]
+    numbers = [shown[name].pk for name in ("building", "rejected", "scored")]
     assert rows_of(page) == numbers
     table = page.split('id="submissions"')[1].split("</section>")[0]
-    assert re.findall(r'class="badge badge-\w+">([^<]+)<', table) == ["building", "refused", "scored"]
+    assert re.findall(r'class="badge badge-\w+">([^<]+)<', table) == ["building", "rejected", "scored"]
     assert table.count("<b>1.25</b>") == 1
     Submission.objects.filter(pk=shown["scored"].pk).update(disqualified_at=NOON)
     assert "badge-disqualified" in text_of(client)
@@ -70,12 +70,12 @@ def test_submissions_have_scores_and_one_state(client: Client, shown: dict[str, 
     ("query", "names"),
     [
         ("?state=ready", ["scored"]),
-        ("?state=refused", ["refused"]),
+        ("?state=rejected", ["rejected"]),
         ("?state=under-way", ["building"]),
         ("?state=withdrawn", []),
         ("?of=targeted", []),
-        ("?of=model&state=refused", ["refused"]),
-        ("?of=nonsense&state=nonsense", ["building", "refused", "scored"]),
+        ("?of=model&state=rejected", ["rejected"]),
+        ("?of=nonsense&state=nonsense", ["building", "rejected", "scored"]),
     ],
 )
 def test_submissions_are_filtered(client: Client, shown: dict[str, Submission], query: str, names: list[str]) -> None:

@@ -208,9 +208,9 @@ class Site(RuleBasedStateMachine):
         with _refused(unless=may):
             quota_ledger.bind(slot=slot, by=user)
 
-    @rule(how=st.sampled_from(["ready", "ready", "refused", "fault"]))
+    @rule(how=st.sampled_from(["ready", "ready", "rejected", "fault"]))
     def build(self, how: str) -> None:
-        """The oldest submission that waits is built: ready, refused, or failed by a platform error three times."""
+        """The oldest submission that waits is built: ready, rejected, or failed by a platform error three times."""
         submission = Submission.objects.filter(state="received").order_by("pk").first()
         if submission is None:
             return
@@ -219,7 +219,7 @@ class Site(RuleBasedStateMachine):
             assert build is not None
             if how == "fault":
                 build_queue.release_claim(build, "fault", "a full disk")
-            elif how == "refused":
+            elif how == "rejected":
                 build_queue.refuse(build, "build_failed", "it does not build", "fix it")
             else:
                 assert build_queue.begin_checks(build, timedelta(minutes=5))
@@ -240,7 +240,7 @@ class Site(RuleBasedStateMachine):
 
     @rule(which=numbers)
     def withdraw(self, which: int) -> None:
-        submission = _one(Submission.objects.exclude(state__in=["withdrawn", "refused"]), which)
+        submission = _one(Submission.objects.exclude(state__in=["withdrawn", "rejected"]), which)
         if submission is not None:
             submissions.withdraw(submission=submission, by=self.captains[submission.repository.entry.team.slug])
 

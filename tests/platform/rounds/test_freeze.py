@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from accounts.models import User
+from accounts.models import Membership, User
 from competitions.models import Competition, Entry
 from competitions.pseudonyms import public_name
 from core.errors import Fault, Refusal
 from core.models import Event
+from leaderboards.choosing import choose, choose_newest
 from leaderboards.models import Evaluation, Pool, Standing
 from rounds import services, tasks
 from rounds.engine_adapter import facts_of, outcome_of
@@ -21,6 +22,7 @@ from rounds.engine_adapter import frozen as frozen_entries
 from rounds.freeze import freeze
 from rounds.models import Round
 from submissions.models import Player, Submission
+from submissions.services import withdraw
 
 if TYPE_CHECKING:
     from tests.platform.rounds.conftest import RoundFixture
@@ -115,7 +117,7 @@ def test_what_counts_is_what_was_ready_when_the_window_began(env: RoundFixture) 
     assert titles(round_, "model") == ["owls 1"]
 
 
-@pytest.mark.parametrize("how", ["withdrawn", "disqualified", "refused"])
+@pytest.mark.parametrize("how", ["withdrawn", "disqualified", "rejected"])
 def test_the_next_newest_counts_if_the_newest_is_gone_before(env: RoundFixture, how: str) -> None:
     env.submission("owls", "model", 1)
     gone = env.submission("owls", "model", 2)
@@ -307,3 +309,28 @@ def test_who_may_win_prizes(
     assert entry.eligible == (not because)
     assert because in entry.ineligible_because
     assert entry.place == 2  # ranked in any case
+
+
+def test_the_chosen_submission_plays_and_later_choices_change_nothing(env: RoundFixture) -> None:
+    """What a team chose when the window began decides; the choice is made before, or it is for the next round."""
+    env.field(2, 2)
+    for rules in env.competition.rules_versions.all():
+        rules.values["counting_submission"] = "chosen"
+        rules.save()
+    older = Submission.objects.filter(repository__track__name="model").order_by("pk")[0]
+    newer = env.submission(older.repository.entry.team.slug, "model", 9)
+    for submission in (older, newer):
+        measured(env, submission, 1.0)
+    captain = newer.submitted_by
+    Membership.objects.get_or_create(
+        team=older.repository.entry.team, user=captain, defaults={"role": "captain", "joined_at": env.clock.at}
+    )
+    choose(submission=older, by=captain)
+    round_ = in_window(env, env.plan())
+    choose_newest(repository=older.repository, by=captain)
+    freeze(round_=round_, by=env.organiser)
+    entries = round_.entries.filter(track__name="model").values_list("submission", flat=True)
+    assert older.pk in entries
+    assert newer.pk not in entries
+    withdraw(submission=older, by=captain)
+    assert older.pk in round_.entries.values_list("submission", flat=True)

@@ -44,7 +44,7 @@ def test_it_works(submit: Submit) -> None:
 
 def test_an_attack_that_writes_half_of_the_images_is_rejected(submit: Submit) -> None:
     attack, _ = advanced(submit("owls", "attack", 'for file in $(ls "$1" | head -n 2); do cp "$1/$file" "$2"; done'))
-    assert (attack.state, attack.problem) == ("refused", "It made 2 of 4 images")
+    assert (attack.state, attack.problem) == ("rejected", "It made 2 of 4 images")
     assert "write one PNG file of the same name for each input image" in attack.fix
 
 
@@ -56,4 +56,4 @@ def test_a_crash_is_quoted_with_its_last_line(submit: Submit) -> None:
 
 def test_a_defence_without_labels_is_rejected(submit: Submit) -> None:
     defence, _ = advanced(submit("owls", "defence", 'echo "nothing,1" > "$2"'))
-    assert (defence.state, defence.problem) == ("refused", "It labelled 0 of 4 images")
+    assert (defence.state, defence.problem) == ("rejected", "It labelled 0 of 4 images")

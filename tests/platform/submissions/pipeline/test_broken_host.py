@@ -75,7 +75,7 @@ def test_faults_of_a_broken_host_do_not_count_towards_the_limit(
         assert advanced(submission).state == Submission.State.RECEIVED
         sandbox_program.restore()
     assert attempts_of(submission) == ["fault", "host", "host", "fault"]
-    assert advanced(submission).state == Submission.State.REFUSED
+    assert advanced(submission).state == Submission.State.REJECTED
     assert (submission.cause, QuotaSlot.objects.get().state) == (Submission.Cause.PLATFORM, QuotaSlot.State.REFUNDED)
 
 
@@ -93,6 +93,6 @@ def test_it_rejects_a_player_that_imitates_a_broken_host(submit: Submit, end: st
     manifest = '[submission]\ntrack = "model"\nrun = "python main.py"\ntitle = "Scripted"\nlicence = "MIT"\n'
     files: Mapping[str, str] = {"submission.toml": manifest, "main.py": textwrap.dedent(f"import os, sys\n{end}\n")}
     submission = advanced(submit("model", files))
-    assert (submission.state, submission.cause) == (Submission.State.REFUSED, Submission.Cause.TEAM)
+    assert (submission.state, submission.cause) == (Submission.State.REJECTED, Submission.Cause.TEAM)
     assert submission.reason == "check_failed"
     assert not Host.objects.exists()

@@ -49,7 +49,7 @@ def test_it_works(submit: Callable[..., Submission], player: MakePlayer) -> None
     for name, state in (
         ("superseded", "ready"),
         ("newest", "ready"),
-        ("refused", "refused"),
+        ("rejected", "rejected"),
         ("withdrawn", "withdrawn"),
     ):
         submission = submit("model", {"main.py": name})

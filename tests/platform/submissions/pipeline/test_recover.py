@@ -240,7 +240,7 @@ def test_platform_errors_are_retried_and_cost_the_team_nothing(
     build_with(fail)
     states = [advanced(submission).state for _ in range(build_queue.MAX_FAULTS)]
 
-    assert states == ["received", "received", "refused"]
+    assert states == ["received", "received", "rejected"]
     assert not submission.builds.exclude(checks_began_at=None).exists()
     assert (submission.cause, submission.reason) == (Submission.Cause.PLATFORM, "fault")
     assert "/secret" not in submission.problem + log_of(submission.builds.first() or Build())
@@ -271,7 +271,7 @@ def test_after_ten_refunds_a_day_the_next_platform_error_waits_for_an_organiser(
     for _ in range(build_queue.MAX_FAULTS):
         advanced(submission)
 
-    assert (submission.state, submission.cause) == ("refused", Submission.Cause.PLATFORM)
+    assert (submission.state, submission.cause) == ("rejected", Submission.Cause.PLATFORM)
     assert slot_of(submission) == QuotaSlot.State.USED
     assert "an organiser must confirm the refund of the slot" in submission.fix
     assert "does not count against your quota" not in submission.fix

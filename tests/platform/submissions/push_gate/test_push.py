@@ -94,11 +94,11 @@ def test_it_rejects_a_script_that_is_not_in_the_commit(push: Push, copy: Copy) -
     assert not QuotaSlot.objects.exists()
 
 
-def test_it_rejects_a_push_by_hand_that_calls_the_tag_of_a_refused_submission_new(
+def test_it_rejects_a_push_by_hand_that_calls_the_tag_of_a_rejected_submission_new(
     push: Push, copy: Copy, live_server: LiveServer
 ) -> None:
     push("main", "submission-1")
-    Submission.objects.update(state=Submission.State.REFUSED)
+    Submission.objects.update(state=Submission.State.REJECTED)
     commit = copy.git("rev-parse", "HEAD")
     line = f"{'0' * 40} {commit} refs/tags/submission-1\0report-status side-band-64k".encode()
     pack = b"PACK\0\0\0\2\0\0\0\0"

@@ -55,11 +55,23 @@ def test_it_rejects_another_track(send: Send, copy: Copy, bring: Callable[[str],
         send("submission-1", copy.commit())
 
 
-def test_it_rejects_what_cannot_run(send: Send, copy: Copy, bring: Callable[[str], None]) -> None:
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("main.py", "import tensorflow", "imports 'tensorflow', which is neither in the repository nor in"),
+        ("binder/requirements.txt", "numpy>=99", "line 1: 'numpy>=99' is newer than the legacy environment's numpy"),
+        ("binder/requirements.txt", "tensorpack==0.8.9", "line 1: 'tensorpack==0.8.9' is not in the legacy"),
+        ("binder/apt.txt", "libsm6", "line 1: the system package 'libsm6' is not part of the legacy environment"),
+    ],
+)
+def test_it_rejects_what_cannot_run(
+    send: Send, copy: Copy, bring: Callable[[str], None], name: str, content: str, problem: str
+) -> None:
     bring("template-model")
-    copy.write({"main.py": "import tensorflow"})
-    with pytest.raises(Refusal, match="imports 'tensorflow', which is neither in the repository nor in"):
+    copy.write({name: content})
+    with pytest.raises(Refusal, match=problem):
         send("submission-1", copy.commit())
+    assert not Submission.objects.exists()
 
 
 def test_it_rejects_it_on_a_site_without_a_legacy_environment(

@@ -1,4 +1,4 @@
-"""Slots of interrupted pushes and of refused submissions."""
+"""Slots of interrupted pushes and of rejected submissions."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_slot_whose_commit_was_submitted_otherwise_is_refunded(
     commit = copy.commit()
     send("submission-1", commit)
     submission = Submission.objects.get()
-    Submission.objects.update(state=Submission.State.REFUSED)
+    Submission.objects.update(state=Submission.State.REJECTED)
     copy.ask(alice, commit, "submission-2")
     copy.land(commit, "submission-2")
     other = copy.commit()
@@ -126,7 +126,7 @@ def test_a_slot_for_a_tag_of_an_existing_submission_is_refunded(
 ) -> None:
     commit = copy.commit()
     send("submission-1", commit)
-    Submission.objects.update(state=Submission.State.REFUSED)
+    Submission.objects.update(state=Submission.State.REJECTED)
     # as with a push by hand that calls an existing tag new: git rejects it after the push gate accepted it
     copy.ask(alice, commit, "submission-1")
     assert allowance_of(copy.repository).left == 3
@@ -161,7 +161,7 @@ def test_a_slot_of_a_repository_unreadable_for_a_day_is_refunded(copy: Copy, ali
 def _refused(send: Send, number: int, cause: str) -> Submission:
     send(f"submission-{number}")
     submission = Submission.objects.latest("pk")
-    submission.state, submission.cause = Submission.State.REFUSED, cause
+    submission.state, submission.cause = Submission.State.REJECTED, cause
     submission.save()
     return submission
 

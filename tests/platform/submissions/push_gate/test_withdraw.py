@@ -57,7 +57,7 @@ def test_a_later_withdrawal_does_not_refund_the_slot(submission: Submission, bob
     assert (submission.state, submission.quota_slot.state) == ("withdrawn", "used")
 
 
-@pytest.mark.parametrize("state", ["refused", "withdrawn"])
+@pytest.mark.parametrize("state", ["rejected", "withdrawn"])
 def test_it_rejects_withdrawing_a_final_submission(submission: Submission, bob: User, state: str) -> None:
     _put(submission, state)
     with pytest.raises(Refusal, match=f"is already {state}"):
@@ -69,13 +69,13 @@ def test_it_rejects_withdrawing_for_another_team(submission: Submission, olga: U
         withdraw(submission=submission, by=olga)
 
 
-def test_an_organiser_retries_a_refused_submission(
+def test_an_organiser_retries_a_rejected_submission(
     submission: Submission, olga: User, notifications: Notifications, the_clock: FakeClock
 ) -> None:
     Build.objects.create(
         submission=submission, attempt=1, worker="w", started_at=clock.now(), finished_at=clock.now(), outcome="x"
     )
-    Submission.objects.update(state="refused", cause="team", reason="x", problem="bad", fix="better", deadline=None)
+    Submission.objects.update(state="rejected", cause="team", reason="x", problem="bad", fix="better", deadline=None)
     retry(submission=submission, by=olga, reason="the index was away")
     assert (submission.state, submission.cause, submission.problem) == ("received", "", "")
     assert submission.deadline is not None
@@ -87,7 +87,7 @@ def test_an_organiser_retries_a_refused_submission(
 def test_it_rejects_a_retry_during_a_build_or_without_a_refusal(submission: Submission, olga: User) -> None:
     with pytest.raises(Refusal, match="is received"):
         retry(submission=submission, by=olga, reason="")
-    _put(submission, "refused")
+    _put(submission, "rejected")
     Build.objects.create(submission=submission, attempt=1, worker="w", started_at=clock.now())
     with pytest.raises(Refusal, match="still running"):
         retry(submission=submission, by=olga, reason="")
@@ -96,7 +96,7 @@ def test_it_rejects_a_retry_during_a_build_or_without_a_refusal(submission: Subm
 def test_it_rejects_a_retry_of_a_commit_submitted_again(
     submission: Submission, olga: User, send: Callable[..., str]
 ) -> None:
-    _put(submission, "refused")
+    _put(submission, "rejected")
     send("submission-2", submission.commit)
     with pytest.raises(Refusal, match="already"):
         retry(submission=submission, by=olga, reason="")
@@ -105,7 +105,7 @@ def test_it_rejects_a_retry_of_a_commit_submitted_again(
 def test_it_rejects_a_retry_of_a_commit_that_is_being_pushed(
     submission: Submission, olga: User, alice: User, copy: Copy
 ) -> None:
-    _put(submission, "refused")
+    _put(submission, "rejected")
     copy.ask(alice, submission.commit, "submission-2")
     with pytest.raises(Refusal, match="submitted again as submission-2"):
         retry(submission=submission, by=olga, reason="")

@@ -1,0 +1,2 @@
+echo "Starting ..."
+python3 -u ./main.py
