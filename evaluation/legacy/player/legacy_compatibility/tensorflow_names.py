@@ -53,8 +53,9 @@ def opens_bytes(open_file: Any) -> Any:
             try:
                 return super().read(n)
             except UnicodeDecodeError:
-                with open_file(self.name, "rb") as file:
-                    file.seek(start)
-                    return file.read(n)
+                # for the rest of the file, too: parts of an image could pass for text
+                self._binary_mode = True
+                self.seek(start)
+                return super().read(n)
 
     return Reader
