@@ -30,7 +30,7 @@ def require_named_weights(text: str, name: str, paths: Collection[str], trees: I
 
 
 def require_loaded_weights(tree: ast.Module, script: str, paths: Collection[str]) -> None:
-    """Raise `BuildRefusal` for a file that `script` certainly loads with torch or numpy, and that is in no `paths`.
+    """Raise `BuildRefusal` for a file that `script` certainly loads as weights, and that is in no `paths`.
 
     Only what stands outside of conditions, loops and `try`, at the top or in `main`, is certain.
     """
@@ -61,15 +61,20 @@ def _certain(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
 
 def _loaded(statement: ast.stmt, constants: Mapping[str, str]) -> Iterator[str]:
     for node in ast.walk(statement):
-        if not (isinstance(node, ast.Call) and node.args and isinstance(node.func, ast.Attribute)):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
             continue
-        module, first = node.func.value, node.args[0]
-        if node.func.attr != "load" or not (isinstance(module, ast.Name) and module.id in ("torch", "np", "numpy")):
+        module = node.func.value
+        if node.func.attr == "load" and isinstance(module, ast.Name) and module.id in ("torch", "np", "numpy"):
+            argument = node.args[:1]
+        elif node.func.attr == "restore":  # of a tf.train.Saver: the session, and the checkpoint
+            argument = node.args[1:2]
+        else:
             continue
-        if isinstance(first, ast.Constant) and isinstance(first.value, str):
-            yield first.value
-        elif isinstance(first, ast.Name) and first.id in constants:
-            yield constants[first.id]
+        for named in argument:
+            if isinstance(named, ast.Constant) and isinstance(named.value, str):
+                yield named.value
+            elif isinstance(named, ast.Name) and named.id in constants:
+                yield constants[named.id]
 
 
 def _is_there(path: str, paths: Collection[str]) -> bool:

@@ -52,6 +52,7 @@ def test_it_works(source: Path) -> None:
             "import torch\nFILE = './b.pth'\ndef main():\n    with f:\n        n.load_state_dict(torch.load(FILE))",
             "line 5: loads './b.pth', which is not in the repository",
         ),
+        ("defense.py", "import numpy\nsaver.restore(sess, 'v3.ckpt')", "line 2: loads 'v3.ckpt', which is not in"),
         ("weights.npy", "version https://git-lfs.github.com/spec/v1\noid sha256:0", "weights.npy: a Git LFS pointer"),
     ],
 )

@@ -10,11 +10,12 @@ from typing import Any
 def restore(torch: ModuleType) -> None:
     """Let `view` work on any tensor, `load` read whole pickles, and without a GPU `cuda` do nothing.
 
-    Put back `permute_`, and the index 0 of a single number.
+    Put back `permute_`, and the index 0 and the text of a single number.
     """
     names: Any = torch
     names.Tensor.view = views_everything(names.Tensor.view)
     names.Tensor.__getitem__ = indexes_numbers(names.Tensor.__getitem__)
+    names.Tensor.__str__ = prints_numbers(names.Tensor.__str__)
     if not hasattr(names.Tensor, "permute_"):
         names.Tensor.permute_ = permute_
     names.load = loads_as_then(names.load, here=None if names.cuda.is_available() else "cpu")
@@ -52,6 +53,19 @@ def indexes_numbers(getitem: Any) -> Any:
         return getitem(tensor, index)
 
     return getitem_or_number
+
+
+def prints_numbers(text: Any) -> Any:
+    """Return `str` of a tensor, which is that of the number for a tensor without axes.
+
+    Until torch 0.3 the elements of a tensor were numbers: programs write them as labels into their result file.
+    """
+
+    @functools.wraps(text)
+    def text_or_number(tensor: Any) -> str:
+        return str(tensor.detach().item()) if tensor.dim() == 0 else str(text(tensor))
+
+    return text_or_number
 
 
 def zero_gradients(tensors: Any) -> None:

@@ -62,6 +62,14 @@ def test_a_single_number_has_an_index() -> None:
         getitem(loss, 1)
 
 
+def test_a_label_is_written_as_a_number() -> None:
+    text = torch_names.prints_numbers(torch.Tensor.__str__)
+    labels = torch.tensor([3, 7])
+    assert str(labels[1]) == "tensor(7)"
+    assert text(labels[1]) == "7"
+    assert text(labels) == "tensor([3, 7])"
+
+
 def test_the_iterator_of_a_loader_has_its_old_method() -> None:
     dataloader = ModuleType("dataloader")
     dataloader._BaseDataLoaderIter = type("Iterator", (), {"__next__": lambda self: 7})  # type: ignore[attr-defined]

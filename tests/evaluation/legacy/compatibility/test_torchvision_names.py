@@ -36,7 +36,7 @@ def test_it_works() -> None:
 
 def test_operators_whose_library_did_not_load_are_defined(monkeypatch: pytest.MonkeyPatch) -> None:
     space = f"torchvision_{uuid.uuid4().hex}"  # of this test alone: torch keeps operators for the life of the process
-    library = torch.library.Library
+    library: Any = torch.library.Library
     monkeypatch.setattr(torch.library, "Library", lambda name, kind: library(space, kind))
     torchvision_names.define_operators(extension(loaded=False))
     names = [operator.partition("(")[0] for operator in torchvision_names.OPERATORS]
