@@ -9,8 +9,11 @@ from typing import Any, List
 
 from legacy_compatibility.aliases import Aliases
 
+# the first that fits counts
 _NEW_NAMES = {
     "tensorflow.contrib.slim": "tf_slim",
+    "tensorflow.contrib.layers.python.layers": "tf_slim.layers",
+    "tensorflow.contrib.layers.python": "tf_slim",
     "tensorflow.contrib.layers": "tf_slim.layers",
     "tensorflow.contrib.framework": "tf_slim",
     # TensorFlow 2.15 looks for the layers of version 1 in a place where tf_keras has them no more
