@@ -14,12 +14,15 @@ from evaluation.domain.transfer_rules import TransferTrack
 METADATA_NAME = "metadata.json"
 MAX_METADATA_BYTES = 64 << 10
 
+OWN_CONTAINER = "gauntlet-base"
+"""The container of submissions that are written for the packages of today; every other one is of 2017."""
+
 _TRACKS = {
     "attack": TransferTrack.ATTACK,
     "targeted_attack": TransferTrack.TARGETED_ATTACK,
     "defense": TransferTrack.DEFENCE,
 }
-_EXAMPLE = '{"type": "attack", "container": "gauntlet-base", "entry_point": "run_attack.sh"}'
+_EXAMPLE = f'{{"type": "attack", "container": "{OWN_CONTAINER}", "entry_point": "run_attack.sh"}}'
 
 
 @dataclass(frozen=True)

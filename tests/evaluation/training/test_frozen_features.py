@@ -75,6 +75,7 @@ def test_it_works(tmp_path: Path, made_up: Callable[..., str]) -> None:
     data = read_training_data(dataset)
     labels = predict_labels(load_network(tmp_path / report.weights), data.validation_images)
     assert (labels == data.validation_labels).mean() == report.validation_accuracy
+    assert report.train_accuracy is not None
     assert report.train_accuracy > 0.9
     assert sorted(path.name for path in tmp_path.glob("*.*")) == [
         "lite0.pth", "training.json", "weights.safetensors"
