@@ -69,7 +69,7 @@ bench: setup .venv-bench/.set-up ## measure the speeds of docs/performance.md (A
 	@.venv-bench/bin/python -m pip install --disable-pip-version-check --quiet --requirement bench/requirements.txt
 	@touch $@
 
-compatibility: setup ## play every submission of 2018 in DIR=... and print the table (needs GAUNTLET_LEGACY_ENVIRONMENT)
+compatibility: setup ## play the submissions of 2017 and 2018 in DIR=... and print the table (needs GAUNTLET_LEGACY_ENVIRONMENT)
 	@$(BIN)/gauntlet compatibility '$(DIR)' $(ARGS)
 
 base-image: setup ## make the image that submissions are built on (needs a Docker engine; the first time also root)
@@ -77,7 +77,7 @@ base-image: setup ## make the image that submissions are built on (needs a Docke
 	@.ci/base-image
 	@.ci/builder-image
 
-legacy-image: base-image ## make the image that submissions of 2018 are built on (needs GAUNTLET_LEGACY_ENVIRONMENT)
+legacy-image: base-image ## make the image that submissions of 2017 and 2018 run in (needs GAUNTLET_LEGACY_ENVIRONMENT)
 	@.ci/legacy-image
 	@GAUNTLET_BASE_IMAGE="$${GAUNTLET_LEGACY_IMAGE:-gauntlet-legacy:latest}" .ci/builder-image
 

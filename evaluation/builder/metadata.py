@@ -17,12 +17,15 @@ MAX_METADATA_BYTES = 64 << 10
 _START_BYTES = 1024
 """What is read of an entry point."""
 
+OWN_CONTAINER = "gauntlet-base"
+"""The container of submissions that are written for the packages of today; every other one is of 2017."""
+
 _TRACKS = {
     "attack": TransferTrack.ATTACK,
     "targeted_attack": TransferTrack.TARGETED_ATTACK,
     "defense": TransferTrack.DEFENCE,
 }
-_EXAMPLE = '{"type": "attack", "container": "gauntlet-base", "entry_point": "run_attack.sh"}'
+_EXAMPLE = f'{{"type": "attack", "container": "{OWN_CONTAINER}", "entry_point": "run_attack.sh"}}'
 
 
 @dataclass(frozen=True)

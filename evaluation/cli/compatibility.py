@@ -1,4 +1,4 @@
-"""`gauntlet compatibility`: play every submission of 2018 in a directory of exports, and print what came out."""
+"""`gauntlet compatibility`: play the submissions of 2017 and 2018 in a directory of exports, and print a table."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.builder.last_exception import last_exception
+from evaluation.builder.metadata import METADATA_NAME
+from evaluation.cli.compatibility_2017 import play_submission
 from evaluation.cli.options import Chosen, add_samples, chosen_samples, open_sandbox, submission
 from evaluation.cli.output import printable, say
 from evaluation.domain.errors import Refusal
 from evaluation.domain.players import Player, Track
 from evaluation.domain.results import MatchResult, Outcome, Reason
 from evaluation.legacy.builders import any_year_builder
-from evaluation.legacy.crowdai import is_2018
+from evaluation.legacy.crowdai import FILE_NAME, is_2018
 from evaluation.referee.time_limits import calibrate
 from evaluation.runner.artefacts import median_distance
 from evaluation.runner.checks import describe_failure
@@ -41,12 +43,14 @@ class Row:
 
 def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser(
-        "compatibility", help="play every submission of 2018 in a directory, and print a table"
+        "compatibility", help="play every submission of 2017 and 2018 in a directory, and print a table"
     )
     command.add_argument("directory", type=Path, metavar="DIR", help="a directory with one export in each folder")
     add_samples(command, split="validation", samples=3, queries=1000)
-    command.add_argument("--model", type=submission, default="numpy-classifier", help="opponent of attacks")
-    command.add_argument("--attack", type=submission, default="gaussian-noise", help="opponent of models")
+    command.add_argument("--model", type=submission, default="numpy-classifier", help="opponent of attacks of 2018")
+    command.add_argument("--attack", type=submission, default="gaussian-noise", help="opponent of models of 2018")
+    command.add_argument("--defence", type=submission, default="base-network", help="opponent of attacks of 2017")
+    command.add_argument("--transfer-attack", type=submission, default="noop", help="opponent of defences of 2017")
     command.add_argument("--seed", type=int, default=0, help="seed that makes a match repeatable (default 0)")
     command.set_defaults(run=run)
 
@@ -73,8 +77,10 @@ def as_markdown(rows: Sequence[Row]) -> str:
 
 
 def _row(folder: Path, given: argparse.Namespace, chosen: Chosen) -> Row:
+    if (folder / METADATA_NAME).is_file():
+        return _row_2017(folder, given, chosen)
     if not is_2018(folder):
-        return Row(folder.name, "-", "no submission of 2018: crowdai.json is missing")
+        return Row(folder.name, "-", f"no submission: {METADATA_NAME} (2017) and {FILE_NAME} (2018) are missing")
     replaced: list[str] = []
     builder = any_year_builder("process")
     try:
@@ -86,6 +92,20 @@ def _row(folder: Path, given: argparse.Namespace, chosen: Chosen) -> Row:
     played = _play(replace(player, name=folder.name), opponent, given, chosen, open_sandbox("process"))
     outcome = f"{_outcome(played, player)}, {time.monotonic() - started:.0f} s"
     return Row(folder.name, str(player.track), outcome, tuple(_short(line) for line in replaced))
+
+
+def _row_2017(folder: Path, given: argparse.Namespace, chosen: Chosen) -> Row:
+    replaced: list[str] = []
+    started = time.monotonic()
+    try:
+        player, outcome = play_submission(
+            folder, given, chosen, on_log=lambda line: replaced.append(line) if _REPLACED in line else None
+        )
+    except Refusal as refusal:
+        return Row(folder.name, "-", f"refused: {refusal.problem}")
+    outcome = f"{outcome}, {time.monotonic() - started:.0f} s"
+    short = [_short(line.partition(": ")[2]) for line in replaced]  # without the name of the submission
+    return Row(folder.name, str(player.track).replace("_", " "), outcome, tuple(short))
 
 
 def _play(player: Player, opponent: Player, given: argparse.Namespace, chosen: Chosen, sandbox: Sandbox) -> Played:

@@ -33,7 +33,12 @@ def add_parser(subcommands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     chosen = chosen_samples(given)
-    players = build_players([baseline.repository() for baseline in baselines_for(given.dataset)], given.sandbox)
+    playing = baselines_for(given.dataset)
+    if given.sandbox == "process":
+        for baseline in filter(lambda each: each.missing_package, playing):
+            say(f"Left out: {baseline.name}; for it: pip install --no-deps {baseline.missing_package}")
+        playing = tuple(baseline for baseline in playing if not baseline.missing_package)
+    players = build_players([baseline.repository() for baseline in playing], given.sandbox)
     models = sum(player.track is Track.MODEL for player in players)
     say(
         f"{models} models against {len(players) - models} attacks on {len(chosen.samples)} {chosen.split} samples of "

@@ -1,4 +1,4 @@
-"""`gauntlet legacy-environment`: the Python environment of submissions of 2018."""
+"""`gauntlet legacy-environment`: the Python environment of submissions of 2017 and 2018."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evaluation.cli.output import print_table, say
 
 def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser(
-        "legacy-environment", help="make the Python environment that submissions of 2018 run in"
+        "legacy-environment", help="make the Python environment that submissions of 2017 and 2018 run in"
     )
     command.add_argument("directory", type=Path, nargs="?", metavar="DIR", help="where it is made, or completed")
     command.add_argument("--tensorflow", action="store_true", help="add TensorFlow 2.15 for programs of TensorFlow 1")

@@ -17,9 +17,14 @@ _LINE_SECONDS = 60.0
 
 def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser("train", help="train a model like the bundled ones")
-    text = "plain, noise, logit-pairing, pgd, trades, ddn or numpy; guided-denoiser or attack-network (transfer format)"
+    text = (
+        "plain, noise, logit-pairing, pgd, trades, ddn, head or numpy; "
+        "guided-denoiser or attack-network (transfer format)"
+    )
     command.add_argument("recipe", help=text)
-    command.add_argument("--arch", default="small", help="small (default), compact, resnet18 or resnet50")
+    command.add_argument(
+        "--arch", default="small", help="small (default), compact, resnet18, resnet50; for head: efficientnet-lite0"
+    )
     command.add_argument(
         "--dataset",
         default="digits",
@@ -35,6 +40,9 @@ def add_parser(subcommands: Any) -> None:
     command.add_argument("--radius", type=float, help="L2 radius of the adversary (pixels / 255)")
     command.add_argument("--steps", type=positive, help="gradient steps of the adversary")
     command.add_argument("--start", type=Path, metavar="FILE", help="weights to begin with")
+    command.add_argument(
+        "--images-per-class", type=positive, metavar="N", help="images of each class for a head (default: all)"
+    )
     command.add_argument(
         "--robust-samples",
         type=int,

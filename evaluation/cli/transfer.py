@@ -156,7 +156,7 @@ def _rules(given: argparse.Namespace, dataset: Dataset) -> TransferRules:
         raise Refusal(str(error), fix="change the option or the data set") from None
 
 
-def _resources() -> Resources:
+def resources() -> Resources:
     """Return the limits of 2017, with as many processors as there are; the disk had no limit then."""
     return Resources(cpus=min(3.75, os.cpu_count() or 1), memory_bytes=24 << 30, scratch_bytes=2 << 30)
 
@@ -177,7 +177,7 @@ def _play(match: Match, sandbox: str, out: Path) -> TransferResult:
             match,
             sandbox=open_sandbox(sandbox),
             directory=out,
-            resources=_resources(),
+            resources=resources(),
             calibration=calibrate(),
             on_batch=on_batch,
             on_log=on_log,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import tempfile
 from dataclasses import replace
@@ -22,16 +21,11 @@ from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import BuildRefusal
 from evaluation.domain.players import Player
 from evaluation.legacy.crowdai import FILE_NAME, Submission2018, is_2018, read_submission
-from evaluation.legacy.environment import VARIABLE, LegacyEnvironment, legacy_environment
+from evaluation.legacy.environment import VARIABLE, LegacyEnvironment, legacy_environment, legacy_image
 from evaluation.legacy.licence_file import UNKNOWN
 from evaluation.legacy.player_modules import PLAYER_MODULES, SOURCE, START
 from evaluation.legacy.program_check import check_program
 from evaluation.legacy.requirements_2018 import Replacement, replacements
-
-IMAGE_VARIABLE = "GAUNTLET_LEGACY_IMAGE"
-"""The environment variable with the name of the image that submissions of 2018 are built on."""
-
-DEFAULT_IMAGE = "gauntlet-legacy:latest"
 
 _MOST_NAMED = 4
 """The most replacements that an answer to a push names."""
@@ -152,9 +146,8 @@ def plan_line(found: list[Replacement]) -> str:
 def any_year_builder(sandbox_name: str, store: LayerStore | None = None) -> Builder:
     """Return the builder for a sandbox, for submissions of any year; arguments and errors of `choose_builder`."""
     if sandbox_name == "docker":
-        image = os.environ.get(IMAGE_VARIABLE, "").strip() or DEFAULT_IMAGE
         settings = build_settings_from_environment()
-        return LegacyDockerBuilder(settings, store=store, environment=legacy_environment(), image=image)
+        return LegacyDockerBuilder(settings, store=store, environment=legacy_environment(), image=legacy_image())
     return LegacyBuilder(choose_builder(sandbox_name, store), legacy_environment())
 
 

@@ -1,4 +1,4 @@
-"""The legacy environment: a Python with packages of an age that submissions of 2018 can use."""
+"""The legacy environment: a Python with packages of an age that submissions of 2017 and 2018 can use."""
 
 from __future__ import annotations
 
@@ -20,16 +20,21 @@ from evaluation.domain.errors import Fault, HostRefusal
 VARIABLE = "GAUNTLET_LEGACY_ENVIRONMENT"
 """The environment variable with the directory of the legacy environment."""
 
+IMAGE_VARIABLE = "GAUNTLET_LEGACY_IMAGE"
+"""The environment variable with the name of the image that has its packages, for the Docker sandbox."""
+
+DEFAULT_IMAGE = "gauntlet-legacy:latest"
+
 PACKAGES = (
     "numpy==1.26.4", "scipy==1.13.1", "pillow<12", "pyyaml>=6,<7", "requests", "six", "tqdm", "torch==2.13.0",
-    "foolbox==1.2.0",
+    "pandas==2.3.3", "torchvision==0.28.0", "foolbox==1.2.0",
 )  # fmt: skip
-"""What it holds. foolbox is installed without its dependencies, which are all here."""
+"""What it holds. The last two are installed without their dependencies, which are all here."""
 
 TENSORFLOW_PACKAGES = ("tensorflow-cpu==2.15.1", "tf-slim==1.1.0", "tf-keras==2.15.1")
 """What the operator's option adds."""
 
-_WITHOUT_DEPENDENCIES = ("foolbox",)
+_WITHOUT_DEPENDENCIES = ("foolbox", "torchvision")  # torchvision would replace a CPU build of torch by one for CUDA
 _PYTHON = (3, 11)
 
 Say = Callable[[str], None]
@@ -90,6 +95,11 @@ def legacy_environment(environment: Mapping[str, str] = os.environ) -> LegacyEnv
     if not found.site_packages.is_dir():
         raise HostRefusal(f"{VARIABLE}={named!r} is not a directory", fix="run `gauntlet legacy-environment DIR`")
     return found
+
+
+def legacy_image(environment: Mapping[str, str] = os.environ) -> str:
+    """Return the name of the image that submissions of 2017 and 2018 run in with the Docker sandbox."""
+    return environment.get(IMAGE_VARIABLE, "").strip() or DEFAULT_IMAGE
 
 
 def make_environment(directory: Path, *, tensorflow: bool, say: Say) -> LegacyEnvironment:

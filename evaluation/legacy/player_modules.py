@@ -12,4 +12,7 @@ SOURCE = Path(__file__).resolve().parent / "player"
 START = "start_2018.py"
 """The script that starts a submission of 2018, with its side as the argument."""
 
+START_2017 = "start_2017.py"
+"""The script that starts a submission of 2017, with its entry point and arguments."""
+
 PLAYER_MODULES = ModuleTree(SOURCE, base=SOURCE, kept_in="legacy-modules")

@@ -1,4 +1,4 @@
-"""What submissions of 2018 ask for and nobody can install any more, and what they get instead: the table, as data."""
+"""What submissions of 2017 and 2018 ask for and nobody can install any more, and what they get instead, as data."""
 
 from __future__ import annotations
 
@@ -64,6 +64,12 @@ SUBSTITUTIONS = (
         "the environment's torch, where `view` copies and `cuda` does nothing without a GPU",
         "version 0.4 needs Python 3.7",
         "torch",
+    ),
+    Substitution(
+        ("torchvision",),
+        "torchvision 0.28.0, with `transforms.Scale`",
+        "earlier versions need an earlier torch",
+        "torchvision",
     ),
     Substitution(
         ("pyyaml",), "PyYAML 6, with its default loader", "version 6 calls for a loader in every `yaml.load`", "pyyaml"

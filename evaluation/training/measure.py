@@ -15,7 +15,8 @@ from evaluation.scoring.distances import worst_case
 from evaluation.scoring.v1 import interval, resampled_medians
 from evaluation.training.adversary import ddn
 
-_BATCH = 250
+_BATCH = 25
+"""Images at a time: few, for the caches of a processor and for the memory of gradients."""
 _DDN_STEPS = 50
 
 

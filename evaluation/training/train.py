@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import torch
 from torch import nn
 
+from evaluation.baselines.shared.lite_network import SIDE
 from evaluation.baselines.shared.unet import UNet
 from evaluation.domain.errors import Refusal
-from evaluation.domain.images import ImageShape
-from evaluation.training import perceptron
+from evaluation.domain.images import Images, ImageShape
+from evaluation.training import frozen_features, perceptron
 from evaluation.training.architectures import ARCHITECTURES, build_network
 from evaluation.training.checkpoint import Checkpoints, discard_checkpoint
 from evaluation.training.measure import accuracy, robustness
 from evaluation.training.precision import chosen_precision, open_device
 from evaluation.training.recipes import ADVERSARIAL, NETWORK_RECIPES, TRANSFER_RECIPES, Recipe, recipe_for
 from evaluation.training.report import Progress, TrainingReport, host
-from evaluation.training.training_data import TrainingData, read_training_data
+from evaluation.training.training_data import Labels, TrainingData, read_training_data
 from evaluation.training.training_loop import THREADS, fit, seeded
 from evaluation.training.transfer_measure import classifier_with, on_attacked_images
 from evaluation.training.weights import WEIGHTS, load_weights, save_weights
 
-RECIPES = (*NETWORK_RECIPES, *TRANSFER_RECIPES, "numpy")
+RECIPES = (*NETWORK_RECIPES, *TRANSFER_RECIPES, frozen_features.HEAD, "numpy")
 
 MEASURED_RADIUS = 0.5
 """Radius of the robust accuracy of recipes without a radius of their own."""
@@ -47,6 +49,8 @@ class Settings:
     steps: int | None = None
     start: Path | None = None
     """Weights to begin with, instead of random ones."""
+    images_per_class: int | None = None
+    """For a head on frozen features; None for all."""
     robust_samples: int = 200
 
 
@@ -70,6 +74,8 @@ def train(
         discard_checkpoint(out)
     if settings.recipe == "numpy":
         report = _train_perceptron(data, settings, out, progress=progress, command=command)
+    elif settings.recipe == frozen_features.HEAD:
+        report = _train_head(data, settings, out, device, progress=progress, command=command)
     else:
         report = _train_network(data, settings, out, device, precision, progress=progress, command=command)
     report.write(out)
@@ -88,17 +94,12 @@ def _train_network(
     command: str,
 ) -> TrainingReport:
     recipe = _recipe(settings)
-    decide = {
-        "recipe": settings.recipe,
-        "arch": "unet" if settings.recipe in TRANSFER_RECIPES else settings.arch,
-        "dataset": settings.dataset.partition(":")[0],
-        "data_sha256": data.sha256,
-        "seed": settings.seed,
+    decide = _decide(data, settings) | {
         "precision": precision,
         "start_sha256": _sha256(settings.start) if settings.start else None,
         **asdict(recipe),
     }
-    here = host(device=torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu", threads=THREADS)
+    here = _host(device)
     with seeded(settings.seed):
         network = _network(settings, data, recipe)
         if settings.start is not None:
@@ -113,38 +114,64 @@ def _train_network(
             checkpoints=Checkpoints(out, settings=decide, host=here),
             progress=progress,
         )
-        parameters = save_weights(network, out)
-        load_weights(network, out / WEIGHTS)  # what is measured is what was written
-        network.eval()
-        held_out = data.validation_images, data.validation_labels
-        spread = slice(None, None, max(1, len(data.labels) // len(held_out[1])))
-        trained = data.images[spread], data.labels[spread]
-        classifier = classifier_with(settings.recipe, network, device)
-        robust = slice(settings.robust_samples)
-        return TrainingReport(
+        return _measured(
+            classifier_with(settings.recipe, network, device),
+            network,
+            data,
+            settings,
+            out,
+            device,
             command=command,
-            settings=decide,
-            host=here,
-            parameters=parameters,
-            train_accuracy=accuracy(classifier, *trained, device) if classifier else None,
-            validation_accuracy=accuracy(classifier, *held_out, device) if classifier else None,
-            validation_images=len(held_out[1]),
-            robustness=robustness(
-                classifier,
-                held_out[0][robust],
-                held_out[1][robust],
-                device,
-                radius=settings.radius or MEASURED_RADIUS,
-            )
-            if settings.robust_samples and classifier
-            else None,
-            seconds=round(fitted.seconds, 1),
+            decide=decide,
+            seconds=fitted.seconds,
             continued=fitted.moved,
-            weights=WEIGHTS,
-            weights_sha256=_sha256(out / WEIGHTS),
-            on_attacked_images=on_attacked_images(settings.recipe, network, *held_out, device)
-            if settings.recipe in TRANSFER_RECIPES
-            else {},
+        )
+
+
+def _train_head(
+    data: TrainingData, settings: Settings, out: Path, device: torch.device, *, progress: Progress, command: str
+) -> TrainingReport:
+    iterations = settings.epochs or frozen_features.ITERATIONS
+    places = frozen_features.first_of_each_class(data.labels, settings.images_per_class)
+    images = len(places)
+    decide = _decide(data, settings) | {
+        "images": images,
+        "side": SIDE,
+        "iterations": iterations,
+        "weight_decay": frozen_features.WEIGHT_DECAY,
+    }
+    steps = images + iterations  # an iteration looks at all features, and takes less than an image
+    with seeded(settings.seed):
+        network = frozen_features.pretrained(data.classes)
+        features = frozen_features.extract(
+            network,
+            data.images,
+            places,
+            device=device,
+            checkpoints=Checkpoints(out, settings=decide, host=_host(device)),
+            progress=lambda done, _, text: progress(done, steps, text),
+        )
+        fitting = time.monotonic()
+        labels = torch.from_numpy(data.labels[places]).to(device)
+        frozen_features.fit_head(
+            network.head,
+            features.values.to(device),
+            labels,
+            iterations=iterations,
+            progress=lambda done, _, text: progress(images + done, steps, text),
+        )
+        return _measured(
+            network,
+            network.head,
+            data,
+            settings,
+            out,
+            device,
+            command=command,
+            decide=decide,
+            seconds=features.seconds + time.monotonic() - fitting,
+            continued=features.moved,
+            train_accuracy=frozen_features.accuracy(network.head, features.values, data.labels[places]),
         )
 
 
@@ -155,6 +182,66 @@ def _network(settings: Settings, data: TrainingData, recipe: Recipe) -> nn.Modul
     return build_network(settings.arch, data.classes, recipe.noise_level, shape)
 
 
+def _measured(
+    classifier: nn.Module | None,
+    learned: nn.Module,
+    data: TrainingData,
+    settings: Settings,
+    out: Path,
+    device: torch.device,
+    *,
+    command: str,
+    decide: dict[str, object],
+    seconds: float,
+    continued: str,
+    train_accuracy: float | None = None,
+) -> TrainingReport:
+    """Write the weights of `learned` and return the report.
+
+    `classifier` is what it is part of or all of; None for an attack network, which labels nothing.
+    """
+    parameters = save_weights(learned, out)
+    load_weights(learned, out / WEIGHTS)  # what is measured is what was written
+    learned.eval()
+    if classifier is not None:
+        classifier.eval()
+        if train_accuracy is None:
+            train_accuracy = accuracy(classifier, *_spread(data), device)
+    held_out = data.validation_images, data.validation_labels
+    robust = slice(settings.robust_samples)
+    return TrainingReport(
+        command=command,
+        settings=decide,
+        host=_host(device),
+        parameters=parameters,
+        train_accuracy=train_accuracy,
+        validation_accuracy=accuracy(classifier, *held_out, device) if classifier else None,
+        validation_images=len(held_out[1]),
+        robustness=robustness(
+            classifier,
+            held_out[0][robust],
+            held_out[1][robust],
+            device,
+            radius=settings.radius or MEASURED_RADIUS,
+        )
+        if settings.robust_samples and classifier
+        else None,
+        seconds=round(seconds, 1),
+        continued=continued,
+        weights=WEIGHTS,
+        weights_sha256=_sha256(out / WEIGHTS),
+        on_attacked_images=on_attacked_images(settings.recipe, learned, *held_out, device)
+        if settings.recipe in TRANSFER_RECIPES
+        else {},
+    )
+
+
+def _spread(data: TrainingData) -> tuple[Images, Labels]:
+    """Return as many training images as there are validation images, evenly spread, and their labels."""
+    every = slice(None, None, max(1, len(data.labels) // len(data.validation_labels)))
+    return data.images[every], data.labels[every]
+
+
 def _train_perceptron(
     data: TrainingData, settings: Settings, out: Path, *, progress: Progress, command: str
 ) -> TrainingReport:
@@ -162,14 +249,7 @@ def _train_perceptron(
     weights = perceptron.train_perceptron(data, seed=settings.seed, epochs=rounds, progress=progress)
     return TrainingReport(
         command=command,
-        settings={
-            "recipe": "numpy",
-            "arch": "perceptron",
-            "dataset": settings.dataset.partition(":")[0],
-            "data_sha256": data.sha256,
-            "seed": settings.seed,
-            "epochs": rounds,
-        },
+        settings=_decide(data, settings) | {"arch": "perceptron", "epochs": rounds},
         host=host(device="cpu", threads=1),
         parameters=perceptron.save_perceptron(weights, out),
         train_accuracy=perceptron.accuracy(weights, data.images, data.labels),
@@ -181,6 +261,21 @@ def _train_perceptron(
         weights=perceptron.WEIGHTS,
         weights_sha256=_sha256(out / perceptron.WEIGHTS),
     )
+
+
+def _decide(data: TrainingData, settings: Settings) -> dict[str, object]:
+    """Return what decides the weights of every recipe."""
+    return {
+        "recipe": settings.recipe,
+        "arch": "unet" if settings.recipe in TRANSFER_RECIPES else settings.arch,
+        "dataset": settings.dataset.partition(":")[0],
+        "data_sha256": data.sha256,
+        "seed": settings.seed,
+    }
+
+
+def _host(device: torch.device) -> dict[str, object]:
+    return host(device=torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu", threads=THREADS)
 
 
 def _recipe(settings: Settings) -> Recipe:
@@ -198,9 +293,10 @@ def _check(settings: Settings) -> None:
             f"the recipe {settings.recipe} needs trained classifiers, and has those of the digits alone",
             fix="use --dataset digits",
         )
-    if settings.arch not in ARCHITECTURES:
-        raise Refusal(f"unknown architecture {settings.arch!r}", fix=f"choose one of {', '.join(ARCHITECTURES)}")
-    for name in ("epochs", "batch", "learning_rate", "radius", "steps"):
+    known = (*ARCHITECTURES, frozen_features.ARCHITECTURE)
+    if settings.arch not in known:
+        raise Refusal(f"unknown architecture {settings.arch!r}", fix=f"choose one of {', '.join(known)}")
+    for name in ("epochs", "batch", "learning_rate", "radius", "steps", "images_per_class"):
         value = getattr(settings, name)
         if value is not None and not value > 0:
             raise Refusal(f"{name.replace('_', ' ')} is {value}", fix="use a positive number")
@@ -208,6 +304,26 @@ def _check(settings: Settings) -> None:
         raise Refusal(
             f"the recipe {settings.recipe} has no adversary", fix=f"use one of {', '.join(ADVERSARIAL)}, or no --radius"
         )
+    _check_head(settings)
+
+
+def _check_head(settings: Settings) -> None:
+    """Raise `Refusal` unless the recipe of heads, its network and its options are together."""
+    head, frozen = frozen_features.HEAD, frozen_features.ARCHITECTURE
+    if settings.recipe != head:
+        if settings.arch == frozen:
+            raise Refusal(f"the features of {frozen} are frozen", fix=f"use the recipe {head}, or another --arch")
+        if settings.images_per_class:
+            raise Refusal(f"the recipe {settings.recipe} uses all images", fix="leave out --images-per-class")
+        return
+    if settings.arch != frozen:
+        raise Refusal(f"the recipe {head} has no features of {settings.arch}", fix=f"add --arch {frozen}")
+    for name in ("batch", "learning_rate", "start"):
+        if getattr(settings, name) is not None:
+            option = f"--{name.replace('_', '-')}"
+            raise Refusal(f"the recipe {head} has no {option}", fix=f"leave out {option}")
+    if settings.precision not in ("auto", "float32"):
+        raise Refusal(f"the recipe {head} has no --precision {settings.precision}", fix="leave out --precision")
 
 
 def _sha256(path: Path) -> str:

@@ -2,37 +2,87 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 from pathlib import Path
 
 from evaluation.builder.base import LogLine
 from evaluation.builder.docker_builder import DockerBuilder
 from evaluation.builder.in_place_builder import count_met_requirements
-from evaluation.builder.metadata import read_metadata
+from evaluation.builder.metadata import METADATA_NAME, OWN_CONTAINER, Metadata, read_metadata
 from evaluation.builder.settings import build_settings_from_environment
 from evaluation.builder.source_tree import tree_entries
 from evaluation.builder.tree_digest import tree_digest
-from evaluation.transfer.player import TransferPlayer
+from evaluation.domain.errors import BuildRefusal
+from evaluation.legacy.environment import VARIABLE, LegacyEnvironment, legacy_environment, legacy_image
+from evaluation.legacy.player_modules import PLAYER_MODULES
+from evaluation.transfer.legacy_program import check_program
+from evaluation.transfer.player import LegacyStart, TransferPlayer
+
+_DOCKER = "docker"
 
 
 def build_player(source: Path, *, sandbox: str, on_log: LogLine, images: DockerBuilder | None = None) -> TransferPlayer:
     """Return the repository `source` as a player for that sandbox, named by its title or after its directory.
 
-    `images` builds for Docker; without one, a builder of this host's settings does. Raise `ManifestRefusal` or
-    `BuildRefusal` with the fix, or `Fault`.
+    A submission that was written for a container of 2017 runs in the legacy environment, if this host has one. `images`
+    builds for Docker; without one, a builder of this host's settings does. Raise `ManifestRefusal` or `BuildRefusal`
+    with the fix, or `Fault`.
     """
     source = source.resolve()
-    tree_entries(source)
+    entries = tree_entries(source)
     metadata = read_metadata(source)
+    environment = legacy_environment() if metadata.container != OWN_CONTAINER else None
+    if environment is None:
+        player = _of_today(source, metadata, sandbox, on_log, images)
+        if metadata.container != OWN_CONTAINER:
+            on_log(
+                f"{source.name}: {METADATA_NAME}: the container {metadata.container} is not fetched; without a legacy "
+                f"environment ({VARIABLE}), packages of today run it"
+            )
+        return player
+    for line in check_program(source, entries, metadata.entry_point, environment):
+        on_log(f"{source.name}: {line}")
+    on_log(
+        f"{source.name}: {METADATA_NAME}: the container {metadata.container} is replaced by the legacy environment "
+        "(images of then are not fetched)"
+    )
+    return _of_2017(source, metadata, sandbox, environment)
+
+
+def _of_today(
+    source: Path, metadata: Metadata, sandbox: str, on_log: LogLine, images: DockerBuilder | None
+) -> TransferPlayer:
     image = None
-    if sandbox == "docker":
+    if sandbox == _DOCKER:
         builder = images or DockerBuilder(build_settings_from_environment())
         digest, image = builder.build_image(source, on_log=on_log)
-        on_log(f"{source.name} runs in an image of this site, not in {metadata.container}")
     else:
         digest, met = tree_digest(source), count_met_requirements(source)
         are = "requirement is" if met == 1 else "requirements are"
         on_log(f"{source.name}: {met} {are} met by Python {platform.python_version()}; nothing is installed")
+    return _player(source, metadata, digest, image)
+
+
+def _of_2017(source: Path, metadata: Metadata, sandbox: str, environment: LegacyEnvironment) -> TransferPlayer:
+    parts = (tree_digest(source), environment.digest(), PLAYER_MODULES.digest())
+    digest = f"sha256:{hashlib.sha256(' '.join(parts).encode()).hexdigest()}"
+    modules = PLAYER_MODULES.kept()
+    if sandbox != _DOCKER:
+        start = LegacyStart(str(environment.python), modules, environment.readable())
+        return _player(source, metadata, digest, None, start)
+    image = legacy_image()
+    if not DockerBuilder(build_settings_from_environment()).has(image):
+        raise BuildRefusal(
+            f"{METADATA_NAME}: a submission of 2017 needs the image {image}, which this host does not have",
+            fix=f'an operator runs `make legacy-image`; or write "container": "{OWN_CONTAINER}"',
+        )
+    return _player(source, metadata, digest, image, LegacyStart("python3", modules))
+
+
+def _player(
+    source: Path, metadata: Metadata, digest: str, image: str | None, legacy: LegacyStart | None = None
+) -> TransferPlayer:
     return TransferPlayer(
         name=metadata.title or source.name,
         track=metadata.track,
@@ -41,4 +91,5 @@ def build_player(source: Path, *, sandbox: str, on_log: LogLine, images: DockerB
         source=source,
         image=image,
         gpu=metadata.gpu,
+        legacy=legacy,
     )

@@ -15,6 +15,7 @@ from evaluation.builder.source_tree import IGNORED_NAMES
 from evaluation.domain.errors import Fault
 from evaluation.domain.players import Program
 from evaluation.domain.transfer_results import BatchReason, BatchRun
+from evaluation.legacy.player_modules import START_2017
 from evaluation.sandbox.base import Ending, Folder, Resources, Run, Sandbox
 from evaluation.sandbox.host_evidence import require_working_host
 from evaluation.transfer.player import TransferPlayer
@@ -24,6 +25,9 @@ CODE, INPUT_IMAGES, OUTPUT_IMAGES, OUTPUT_DATA = "/code", "/input_images", "/out
 """Where submissions of 2017 see their files."""
 
 RESULT_FILE = "result.csv"
+
+_MODULES = "/legacy_modules"
+"""Where submissions of 2017 see the modules that make the packages of today answer to names of then."""
 
 _POLL_SECONDS = 0.02
 _CLEANING_SECONDS = 60.0
@@ -73,19 +77,24 @@ def run_batch(
     with workspace() as (code, inputs, written, socket_directory):
         _copy_code(player.source, code)
         _write_files(files, inputs)
-        folders = (
+        folders = [
             Folder(code, CODE, writable=True, working=True),
             Folder(inputs, INPUT_IMAGES),
             Folder(written, output, writable=True),
-        )
+        ]
         place = stage.sandbox.place
+        command = (f"./{player.entry_point}", place(folders[1]), *arguments(place(folders[2])))
+        if player.legacy:
+            folders.append(Folder(player.legacy.modules, _MODULES))
+            command = (player.legacy.python, f"{place(folders[-1])}/{START_2017}", *command)
         program = Program(
             name=player.name,
-            command=(f"./{player.entry_point}", place(folders[1]), *arguments(place(folders[2]))),
+            command=command,
             digest=player.digest,
             directory=None if player.image else code,
             image=player.image,
             gpu=player.gpu,
+            readable=player.legacy.readable if player.legacy else (),
         )
         try:
             yield written, _run(stage, program, socket_directory, folders, len(files), seconds)

@@ -26,5 +26,11 @@ def works_only_on(track_name: str, name: str, source: str) -> str:
     return "" if made_for == source.partition(":")[0] else made_for
 
 
+def missing_package(track_name: str, name: str) -> str:
+    """Return the package that the bundled submission needs and this host's Python lacks, or ""."""
+    found = bundled_repository(track_name, name)
+    return found.missing_package if isinstance(found, Baseline) else ""
+
+
 def _all() -> tuple[Baseline | TransferBaseline, ...]:
     return (*baselines(), *transfer_baselines())

@@ -14,6 +14,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from accounts.models import User
 from competitions import services as competitions
+from competitions.bundled_baselines import missing_package
 from competitions.models import Competition
 from competitions.models import Entry as Participation
 from core import clock, times
@@ -132,6 +133,9 @@ class DemoSite:
         With `one_at_a_time`, each waits until those before it are built: one builder stays free for the reader.
         """
         for team in TEAMS:
+            for entry in filter(self._fits, team.entries):
+                if package := missing_package(entry.track, entry.like):
+                    self._say(f"Left out: {entry.like} of {team.name}; for it: pip install --no-deps {package}")
             if any(map(self._plays, team.entries)):
                 if one_at_a_time:
                     self._wait_for_builds()
@@ -167,13 +171,16 @@ class DemoSite:
             time.sleep(1)
 
     def _plays(self, entry: Entry) -> bool:
+        return self._fits(entry) and not missing_package(entry.track, entry.like)
+
+    def _fits(self, entry: Entry) -> bool:
         """Return whether the entry works on the competition's images.
 
-        It does where its submission is a baseline, so small competitions get small teams, or where its start images are
-        from the same data set.
+        It does where its submission is a baseline, so small competitions get small teams, or where it or its start
+        images are made for the same data set.
         """
-        if entry.starts:
-            return any(each["source"] == entry.starts for each in self._document["sample_sets"])
+        if made_for := entry.starts or entry.made_for:
+            return any(each["source"] == made_for for each in self._document["sample_sets"])
         return entry.like in self._document["tracks"][entry.track]["baselines"]
 
     def _news(self) -> Iterator[tuple[str, str]]:

@@ -23,6 +23,8 @@ class Entry:
     changes: tuple[Change, ...] = ()
     starts: str = ""
     """The data set from whose training images the start images are, if not those of the bundled submission."""
+    made_for: str = ""
+    """The data set on whose images it plays, if it is no baseline of a competition."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ def noise_with_draws(draws: int, title: str) -> Entry:
     return Entry("untargeted", "gaussian-noise", (change, _titled("Additive Gaussian noise", title)))
 
 
-# a competition has only the entries that work on its images;
+# a competition has only the entries that work on its images, and whose packages are installed;
 # unchanged copies have the digest of a pool's player, so that its matches count for them too
 TEAMS = (
     VirtualTeam("owls", "Robust Owls", (Entry("model", "adversarial-logit-pairing"), Entry("model", "compact-robust"))),
@@ -78,7 +80,11 @@ TEAMS = (
         members=("vixen",),
     ),
     VirtualTeam("moles", "Boundary Moles", (Entry("untargeted", "boundary"), Entry("targeted", "targeted-boundary"))),
-    VirtualTeam("lynxes", "Noisy Lynxes", (Entry("model", "frozen-noise"),)),
+    VirtualTeam(
+        "lynxes",
+        "Noisy Lynxes",
+        (Entry("model", "frozen-noise"), Entry("model", "efficientnet-lite0", made_for="tiny-imagenet")),
+    ),
     VirtualTeam("hares", "Hasty Hares", (Entry("untargeted", "gaussian-noise"),)),
     VirtualTeam(
         "toads", "Salty Toads", (Entry("untargeted", "salt-and-pepper"), Entry("targeted", "targeted-pointwise"))

@@ -100,12 +100,16 @@ def _rebuilt(source: Path, on_log: LogLine) -> TransferPlayer:
 
 
 def _program(built: TransferPlayer, title: str) -> Program:
-    """Return what the row of a player stores of it."""
+    """Return what the row of a player stores of it.
+
+    A submission of 2017 has no image of its own: it runs in the legacy image of the site.
+    """
+    image = None if built.legacy else built.image
     return Program(
         name=title,
         command=(built.entry_point,),
         digest=built.digest,
-        directory=None if built.image else built.source,
-        image=built.image,
+        directory=None if image else built.source,
+        image=image,
         gpu=built.gpu,
     )

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 RADII = {
+    "surrogate-robust.safetensors": (1, 2, 4, 8),
     "surrogate-plain.safetensors": (0.5, 1, 2, 4, 8),
 }

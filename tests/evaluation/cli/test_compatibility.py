@@ -33,11 +33,38 @@ def test_it_works(gauntlet: Gauntlet, tmp_path: Path, monkeypatch: pytest.Monkey
     ]
     assert rows[0][2] == "refused: run.sh is missing"
     assert "raised AssertionError: image should be of type float32 or uint8, but got: float64" in rows[1][2]
-    assert rows[2][2] == "no submission of 2018: crowdai.json is missing"
+    assert rows[2][2] == "no submission: metadata.json (2017) and crowdai.json (2018) are missing"
     assert rows[3][1] == "untargeted"
     assert "1 samples, " in rows[3][2]
     assert ", 1 queries, " in rows[3][2]
     assert rows[3][3].startswith("numpy==1.14.2 by numpy 1.26.4")
+
+
+def test_submissions_of_2017_are_played_in_their_format(
+    gauntlet: Gauntlet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, sys.prefix)
+    for name in ("saves-floats", "loads-a-network"):
+        shutil.copytree(REPOSITORIES.parent / "nips2017" / name, tmp_path / name)
+    shutil.copytree(tmp_path / "loads-a-network", tmp_path / "without-weights")
+    (tmp_path / "without-weights" / "weights.npy").unlink()
+    options = (
+        "--samples",
+        2,
+        "--defence",
+        tmp_path / "loads-a-network",
+        "--transfer-attack",
+        tmp_path / "saves-floats",
+    )
+    status, out, _ = gauntlet("compatibility", tmp_path, *options)
+    assert status == 0
+    defence, attack, refused = (line.split(" | ") for line in out.splitlines()[2:])
+    assert defence[1:3] == ["defence", defence[2]]
+    assert defence[2].startswith("2 of 2 images labelled, ")
+    assert attack[1] == "attack"
+    assert attack[2].startswith("2 of 2 images made, ")
+    assert attack[3].startswith("numpy by numpy 1.26.4, with the names of 1.14; scipy by scipy")
+    assert "refused: run_defense.sh: names the weights 'weights.npy'" in refused[2]
 
 
 def test_the_table_of_substitutions_is_printed(gauntlet: Gauntlet) -> None:

@@ -21,9 +21,9 @@ from evaluation.builder.manifest import read_manifest
 from evaluation.domain.errors import BuildRefusal
 from evaluation.domain.players import Player, Track
 from evaluation.domain.results import Outcome
-from evaluation.legacy.builders import IMAGE_VARIABLE, any_year_builder, write_image_source
+from evaluation.legacy.builders import any_year_builder, write_image_source
 from evaluation.legacy.crowdai import read_submission
-from evaluation.legacy.environment import VARIABLE
+from evaluation.legacy.environment import IMAGE_VARIABLE, VARIABLE
 from evaluation.referee.match import Match
 from evaluation.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox.base import Resources

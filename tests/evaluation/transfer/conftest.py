@@ -12,6 +12,7 @@ import pytest
 from evaluation.domain.images import ImageShape
 from evaluation.domain.samples import Sample
 from evaluation.domain.transfer_rules import TransferRules
+from evaluation.legacy.environment import VARIABLE
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.process import ProcessSandbox
 from evaluation.transfer.build import build_player
@@ -22,6 +23,12 @@ from evaluation.transfer.result import TransferResult
 Make = Callable[..., TransferPlayer]
 
 RULES = TransferRules(shape=ImageShape(8, 8, 3), classes=10, batch_images=3, epsilons=(4, 16), batch_seconds=20.0)
+
+
+@pytest.fixture(autouse=True)
+def _no_legacy_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever this host has: a test that needs a legacy environment names its own."""
+    monkeypatch.delenv(VARIABLE, raising=False)
 
 
 @pytest.fixture

@@ -12,10 +12,11 @@ import pytest
 from evaluation.domain.samples import Sample
 from evaluation.domain.transfer_results import PairCounts
 from evaluation.domain.transfer_rules import TransferRules
+from evaluation.legacy.player_modules import PLAYER_MODULES
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.docker import DockerSandbox
 from evaluation.transfer.play import Match, play
-from evaluation.transfer.player import TransferPlayer
+from evaluation.transfer.player import LegacyStart, TransferPlayer
 from evaluation.transfer.result import TransferResult
 
 pytestmark = pytest.mark.docker
@@ -27,19 +28,25 @@ touch "$1"/x 2>/dev/null && exit 13
 python -c "import socket; socket.create_connection(('1.1.1.1', 53), 1)" 2>/dev/null && exit 14
 cp "$1"/*.png "$2" && mkdir -p "$2"/below && touch "$2"/below/file && chmod -R go-rwx "$2"/below
 """
-DEFENCE = 'test "$2" = /output_data/result.csv; for f in "$1"/*.png; do echo "$(basename $f),1"; done >"$2"'
+DEFENCE = """
+test "$PWD $2" = "/code /output_data/result.csv" || exit 11
+python -c "import collections; collections.Iterable" || exit 12
+touch /legacy_modules/x 2>/dev/null && exit 13
+for f in "$1"/*.png; do echo "$(basename $f),1"; done >"$2"
+"""
 
 
 @pytest.fixture
 def played(
     submission: Callable[..., TransferPlayer], samples: list[Sample], rules: TransferRules, tmp_path: Path
 ) -> TransferResult:
-    """One attack against one defence, on one batch."""
+    """One attack against one defence of 2017, on one batch."""
     sandbox = DockerSandbox()
     attack, defence = (
         replace(submission(script, kind, kind), image=sandbox.base_image)
         for script, kind in ((ATTACK, "attack"), (DEFENCE, "defense"))
     )
+    defence = replace(defence, legacy=LegacyStart("python3", PLAYER_MODULES.kept()))
     match = Match(replace(rules, batch_seconds=60.0), [attack], [defence], samples[:3], seed=0)
     resources = Resources(scratch_bytes=8 << 20)
     return play(

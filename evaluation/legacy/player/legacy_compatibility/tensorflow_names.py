@@ -9,8 +9,11 @@ from typing import Any, List
 
 from legacy_compatibility.aliases import Aliases
 
+# the first that fits counts
 _NEW_NAMES = {
     "tensorflow.contrib.slim": "tf_slim",
+    "tensorflow.contrib.layers.python.layers": "tf_slim.layers",
+    "tensorflow.contrib.layers.python": "tf_slim",
     "tensorflow.contrib.layers": "tf_slim.layers",
     "tensorflow.contrib.framework": "tf_slim",
     # TensorFlow 2.15 looks for the layers of version 1 in a place where tf_keras has them no more
@@ -63,8 +66,9 @@ def opens_bytes(open_file: Any) -> Any:
             try:
                 return super().read(n)
             except UnicodeDecodeError:
-                with open_file(self.name, "rb") as file:
-                    file.seek(start)
-                    return file.read(n)
+                # for the rest of the file, too: parts of an image could pass for text
+                self._binary_mode = True
+                self.seek(start)
+                return super().read(n)
 
     return Reader

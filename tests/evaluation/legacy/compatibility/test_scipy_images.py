@@ -49,3 +49,24 @@ def test_the_size_is_percent_a_factor_or_height_and_width() -> None:
 
 def test_channels_may_come_first() -> None:
     assert toimage(np.zeros((3, 5, 7), np.uint8)).size == (7, 5)
+
+
+def test_extremes_keep_the_type_of_the_array() -> None:
+    """As in scipy: a float32 image is stretched in float32, so that no rounding differs."""
+    image = np.random.default_rng(0).random((64, 64, 3), np.float32)
+    smallest, span = image.min(), image.max() - image.min()
+    expected = (((image - smallest) * (255.0 / span)).clip(0, 255) + 0.5).astype(np.uint8)
+    assert (bytescale(image) == expected).all()
+
+
+def test_an_image_with_nan_is_black() -> None:
+    with pytest.warns(RuntimeWarning, match="invalid value"):
+        assert bytescale(np.array([0.0, np.nan, 1.0])).tolist() == [0, 0, 0]
+
+
+def test_modes_of_whole_numbers_and_floats_keep_values() -> None:
+    image = np.array([[0.5, 300.0], [-1.0, 2.0]])
+    assert np.asarray(toimage(image, mode="F")).tolist() == image.tolist()
+    assert np.asarray(toimage(image, mode="I")).tolist() == [[0, 300], [-1, 2]]
+    assert imresize(image, (2, 2), mode="F").tolist() == image.tolist()
+    assert toimage(np.zeros((2, 2, 3), np.uint8), mode="L").mode == "L"

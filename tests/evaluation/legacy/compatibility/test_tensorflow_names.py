@@ -31,7 +31,7 @@ class OpenedFile:
     """An open file that decodes text like TensorFlow's: `name`, `mode`, a position in bytes."""
 
     def __init__(self, name: str, mode: str = "r") -> None:
-        self.name, self._text = name, "b" not in mode
+        self.name, self._binary_mode = name, "b" in mode
         self._file: IO[bytes] = Path(name).open("rb")  # noqa: SIM115 - __exit__ closes it
 
     def __enter__(self) -> OpenedFile:
@@ -48,7 +48,7 @@ class OpenedFile:
 
     def read(self, n: int = -1) -> Any:
         content = self._file.read(n)
-        return content.decode() if self._text else content
+        return content if self._binary_mode else content.decode()
 
 
 @pytest.mark.usefixtures("old_names")
@@ -77,6 +77,9 @@ def test_text_is_text_and_anything_else_bytes(tmp_path: Path) -> None:
     (tmp_path / "labels.txt").write_text("cat")
     with reader(str(tmp_path / "labels.txt")) as file:
         assert file.read() == "cat"
-    (tmp_path / "image.png").write_bytes(b"\x89PNG")
+    (tmp_path / "image.png").write_bytes(b"\x89PNG and text")
     with reader(str(tmp_path / "image.png")) as file:
-        assert file.read() == b"\x89PNG"
+        assert file.read(4) == b"\x89PNG"
+        assert file.read() == b" and text"
+        file.seek(4)
+        assert file.read(4) == b" and"

@@ -1,0 +1,2 @@
+#!/bin/bash
+python attack.py $1 $2 $3
