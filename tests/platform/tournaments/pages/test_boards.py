@@ -142,7 +142,7 @@ def test_a_submission_has_its_standing_and_runs(
 ) -> None:
     address = reverse("pages:submission", args=[sent["attack"].pk])
     page = text_of(client, address)
-    for text in ("Rank 1 on the", "33.3 %", "1 run did not end well", "Its process ended with an error", "3 of 4"):
+    for text in ("Rank 1 on the", "33.3 %", "1 run ended with an error", "Its process ended with an error", "3 of 4"):
         assert text in page
     assert "a secret of the team" not in page
     client.force_login(User.objects.get(username="captain-owls"))

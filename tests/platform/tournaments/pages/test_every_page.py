@@ -9,6 +9,7 @@ from django.urls import reverse
 from accounts.models import User
 from pages.urls import urlpatterns
 from submissions.models import Submission
+from tournaments.models import Tournament
 
 NO_MEANING = {"curves", "match_curves", "history", "curves_csv", "match_curves_csv", "history_table", "team_history"}
 """Pages of the query format alone."""
