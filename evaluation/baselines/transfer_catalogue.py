@@ -28,15 +28,19 @@ _GRADIENTS = _CLASSIFIERS | {"gradient_attack.py": f"{_SHARED}/gradient_attack.p
 _PLAIN = {"plain.safetensors": "plain-resnet/weights.safetensors"}
 _ROBUST = {"robust.safetensors": "adversarial-logit-pairing/weights.safetensors"}
 _NOISE = {"frozen-noise.safetensors": "frozen-noise/weights.safetensors"}
+_UNET = {"network.py": "shared/network.py", "unet.py": "shared/unet.py"}
+_TORCH = {"requirements.txt": f"{_SHARED}/requirements-torch.txt"}
 _ALL = _PLAIN | _ROBUST | _NOISE
 
 TRANSFER_PARTS: Mapping[str, Mapping[str, str]] = {
     "adversarially-trained": _DEFENCE | _CLASSIFIERS | _ROBUST,
+    "attack-network": _ATTACK | _TORCH | _UNET,
     "base-network": _DEFENCE | _CLASSIFIERS | _PLAIN,
     "bit-depth": _DEFENCE | _CLASSIFIERS | _PLAIN,
     "diverse-translation-invariant": _ATTACK | _GRADIENTS | _ALL,
     "ensemble": _DEFENCE | _CLASSIFIERS | _ALL,
     "fgsm": _ATTACK | _GRADIENTS | _PLAIN,
+    "guided-denoiser": _DEFENCE | _CLASSIFIERS | _UNET | _PLAIN,
     "iterative": _ATTACK | _GRADIENTS | _PLAIN,
     "iterative-target-class": _ATTACK | _GRADIENTS | _ALL,
     "jpeg": _DEFENCE | _CLASSIFIERS | _PLAIN,
@@ -67,7 +71,8 @@ class TransferBaseline(BundledRepository):
     @property
     def data_set(self) -> str:
         """The data set of the weights that it contains; empty if it works for any images."""
-        return "digits" if any(path.endswith(".safetensors") for path in self.parts) else ""
+        files = [*self.parts, *(path.name for path in self.source.iterdir())]
+        return "digits" if any(name.endswith(".safetensors") for name in files) else ""
 
 
 @cache

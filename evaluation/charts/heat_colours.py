@@ -1,4 +1,4 @@
-"""Colours of a heat map: ten round steps of the median distance, and one for pairs that are not broken."""
+"""Colours of a heat map: ten steps of the median distance, or of a share, and one for cells without such a value."""
 
 from __future__ import annotations
 
@@ -53,3 +53,13 @@ def colours_for(pairs: Iterable[Pair]) -> HeatColours:
     largest = max((pair.median for pair in pairs if not pair.not_broken), default=0.0) or 1.0
     power = 10.0 ** math.floor(math.log10(largest / STEPS))
     return HeatColours(STEPS * next(step * power for step in _ROUND if step * power * STEPS > largest))
+
+
+def share_colour(share: float | None) -> str:
+    """Return the colour of a share from 0 to 1, in ten steps; None has that of no value."""
+    return _HELD if share is None else f"h{min(STEPS - 1, int(STEPS * share))}"
+
+
+def share_legend() -> Sequence[tuple[str, str]]:
+    """Return each colour with the shares from which on it stands for."""
+    return [(f"h{step}", f"{100 * step // STEPS}\u00a0%") for step in range(STEPS)]

@@ -80,9 +80,11 @@ def run(given: argparse.Namespace) -> int:
     result = played.result
     write_result(result, chosen.samples, out)
     if given.report:
-        from evaluation.report import page  # as in `context_of`
+        from evaluation.report import query  # as in `context_of`
 
-        write_report(page.of_match(result, context_of(given, chosen)), given.report)
+        write_report(
+            query.of_match(result, context_of(given, chosen.dataset, chosen.split, chosen.samples)), given.report
+        )
     if given.json:
         print_json(as_dict(result))
     else:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evaluation.cli.options import Chosen
 from evaluation.cli.output import say
+from evaluation.datasets.base import Dataset
 from evaluation.domain.errors import Refusal
+from evaluation.domain.samples import Sample
 
 if TYPE_CHECKING:
     from evaluation.report.page import Context
@@ -33,14 +35,14 @@ def require_writable(file: Path | None) -> None:
         raise Refusal(f"{file} is not writable", fix="name another file")
 
 
-def context_of(given: argparse.Namespace, chosen: Chosen) -> Context:
+def context_of(given: argparse.Namespace, dataset: Dataset, split: str, samples: Sequence[Sample]) -> Context:
     """Return how the results came about."""
     from evaluation.report.page import Context  # with Jinja2 and the charts, which other subcommands do not need
 
     return Context(
-        samples=chosen.samples,
-        class_names=chosen.dataset.class_names,
-        dataset=f"{chosen.dataset.name}, {chosen.split}",
+        samples=samples,
+        class_names=dataset.class_names,
+        dataset=f"{dataset.name}, {split}",
         seed=given.seed,
         command=shlex.join(["gauntlet", *given.arguments]),
     )

@@ -55,9 +55,11 @@ def run(given: argparse.Namespace) -> int:
     players, chosen = build_players(given.players, given.sandbox), chosen_samples(given)
     results = play_tournament(players, chosen, given)
     if given.report:
-        from evaluation.report import page  # as in `context_of`
+        from evaluation.report import query  # as in `context_of`
 
-        write_report(page.of_tournament(results, context_of(given, chosen)), given.report)
+        write_report(
+            query.of_tournament(results, context_of(given, chosen.dataset, chosen.split, chosen.samples)), given.report
+        )
     if given.json:
         print_json(boards.for_json(results))
     else:

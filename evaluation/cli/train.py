@@ -17,7 +17,8 @@ _LINE_SECONDS = 60.0
 
 def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser("train", help="train a model like the bundled ones")
-    command.add_argument("recipe", help="plain, noise, logit-pairing, pgd, trades, ddn or numpy")
+    text = "plain, noise, logit-pairing, pgd, trades, ddn or numpy; guided-denoiser or attack-network (transfer format)"
+    command.add_argument("recipe", help=text)
     command.add_argument("--arch", default="small", help="small (default), compact, resnet18 or resnet50")
     command.add_argument(
         "--dataset",
@@ -76,7 +77,10 @@ def run(given: argparse.Namespace) -> int:
         print_json(asdict(report))
         return 0
     say(f"{given.out / report.weights}: {report.parameters:,} parameters")
-    say(f"accuracy: {report.train_accuracy:.1%} on train, {report.validation_accuracy:.1%} on validation")
+    if report.train_accuracy is not None and report.validation_accuracy is not None:
+        say(f"accuracy: {report.train_accuracy:.1%} on train, {report.validation_accuracy:.1%} on validation")
+    for name, share in report.on_attacked_images.items():
+        say(f"accuracy on attacked images, {name}: {share:.1%}")
     if report.robustness is not None:
         found = report.robustness
         low, high = found.interval

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from evaluation.cli.options import TARGET_SEED, default_split, open_sandbox, positive, results_directory
 from evaluation.cli.output import print_error, print_json, progress_bar, say
-from evaluation.cli.transfer_boards import problems, show
+from evaluation.cli.report import context_of, require_writable, write_report
+from evaluation.cli.transfer_boards import show
 from evaluation.datasets.base import Dataset, with_targets
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.errors import ManifestRefusal, Refusal
@@ -22,6 +23,7 @@ from evaluation.transfer.artefacts import as_dict, write_files
 from evaluation.transfer.build import build_player
 from evaluation.transfer.play import Match, play
 from evaluation.transfer.player import TransferPlayer
+from evaluation.transfer.problems import problems
 from evaluation.transfer.result import TransferResult
 
 SHOWN_CHARACTERS = 2000
@@ -68,6 +70,7 @@ def add_format(command: argparse.ArgumentParser) -> None:
 
 def play_one(given: argparse.Namespace) -> int:
     """Run `gauntlet play` in the transfer format: `given.attack` against the defence `given.model`."""
+    require_writable(given.report)
     attack, defence = players = _build([given.attack, given.model], given)
     for player, attacks in ((attack, True), (defence, False)):
         if player.track.is_attack != attacks:
@@ -82,6 +85,7 @@ def play_all_of(given: argparse.Namespace) -> int:
     """Run `gauntlet tournament` in the transfer format: all of `given.players` in both phases."""
     if given.out is None:
         raise Refusal("the transfer format stores its batches", fix="name a directory with --out")
+    require_writable(given.report)
     players = _build(given.players, given)
     if len({player.track.is_attack for player in players}) < 2:
         raise Refusal("a match needs an attack and a defence", fix="name at least one repository of each side")
@@ -97,10 +101,8 @@ def _build(directories: Sequence[Path], given: argparse.Namespace) -> list[Trans
 
 def _run(players: Sequence[TransferPlayer], given: argparse.Namespace, *, workers: int) -> int:
     """Play `players`, write the results to `given.out`, and print the leaderboards."""
-    if given.report:
-        raise Refusal("there is no report of the transfer format", fix="leave out --report; result.json has all of it")
     _require_distinct(players)
-    dataset, samples = _samples(given)
+    dataset, split, samples = _samples(given)
     match = Match(
         rules=_rules(given, dataset),
         attacks=[player for player in players if player.track.is_attack],
@@ -111,6 +113,10 @@ def _run(players: Sequence[TransferPlayer], given: argparse.Namespace, *, worker
     )
     result = _play(match, given.sandbox, results_directory(given.out))
     write_files(result, given.out)
+    if given.report:
+        from evaluation.report import transfer  # as in `context_of`
+
+        write_report(transfer.of_transfer(result, context_of(given, dataset, split, samples)), given.report)
     if given.json:
         print_json(as_dict(result))
     else:
@@ -126,14 +132,14 @@ def _require_distinct(players: Sequence[TransferPlayer]) -> None:
             raise Refusal(f"two players have the name {name}", fix="rename one of the directories")
 
 
-def _samples(given: argparse.Namespace) -> tuple[Dataset, tuple[Sample, ...]]:
+def _samples(given: argparse.Namespace) -> tuple[Dataset, str, tuple[Sample, ...]]:
     dataset = load_dataset(given.dataset)
     split = given.split or default_split(dataset, given.default_split)
     if given.samples is not None:
         found = dataset.samples(split, given.samples)
     else:
         found = dataset.first(split, given.default_samples)
-    return dataset, with_targets(found, dataset.classes, TARGET_SEED)
+    return dataset, split, with_targets(found, dataset.classes, TARGET_SEED)
 
 
 def _rules(given: argparse.Namespace, dataset: Dataset) -> TransferRules:

@@ -16,11 +16,8 @@ from evaluation.charts.drawing import svg
 from evaluation.charts.lines import LineChart
 from evaluation.charts.pictures import AMPLIFICATIONS, USUAL_AMPLIFICATION
 from evaluation.charts.table import Cell, Table
-from evaluation.domain.results import MatchResult
 from evaluation.domain.samples import Sample
-from evaluation.report import gallery, match, tournament
-from evaluation.runner.artefacts import median_distance
-from evaluation.tournament.leaderboards import boards
+from evaluation.report.pictures import MOST
 
 _STYLE_SHEETS = (("evaluation.report", "report.css"), ("evaluation.charts", "static/charts.css"))
 
@@ -36,44 +33,8 @@ class Context:
     command: str
 
 
-def of_match(result: MatchResult, context: Context) -> str:
-    """Return the report of a match."""
-    return _render(
-        "match.html",
-        context,
-        result=result,
-        charts=match.charts(result, context.samples),
-        median=median_distance(result),
-        facts=match.facts(result),
-        items=gallery.of_match(result, context.samples, context.class_names),
-        table=match.table(result),
-        rules=_rules(result),
-    )
-
-
-def of_tournament(results: Sequence[MatchResult], context: Context) -> str:
-    """Return the report of a tournament."""
-    return _render(
-        "tournament.html",
-        context,
-        results=results,
-        boards=boards(results),
-        titles=tournament.TITLES,
-        heat_maps=tournament.heat_maps(results),
-        charts=tournament.charts(results, context.samples),
-        items=gallery.of_tournament(results, context.samples, context.class_names),
-        table=tournament.table(results),
-        rules=_rules(results[0]),
-    )
-
-
-def _rules(result: MatchResult) -> Mapping[str, str]:
-    """Return the rules by name, as `result.json` has them."""
-    plain = result.rules.as_dict()
-    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in plain.items()}
-
-
-def _render(template: str, context: Context, **values: Any) -> str:
+def render(template: str, context: Context, rules: Mapping[str, Any], **values: Any) -> str:
+    """Return a template as a page; `rules` are those of `result.json`."""
     environment = Environment(
         loader=PackageLoader("evaluation.report"),
         autoescape=True,  # names and failure texts come from participants
@@ -91,7 +52,8 @@ def _render(template: str, context: Context, **values: Any) -> str:
         style=Markup(style),  # noqa: S704 (files of this package)
         factors=AMPLIFICATIONS,
         usual_factor=USUAL_AMPLIFICATION,
-        most=gallery.MOST,
+        most=MOST,
+        rules={name: value if isinstance(value, str) else json.dumps(value) for name, value in rules.items()},
         version=__version__,
         **values,
     )

@@ -1,9 +1,9 @@
-"""White-box adversaries in the L2 norm, for adversarial training and for measuring robustness."""
+"""White-box adversaries, for training and for measuring robustness."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
 
@@ -67,6 +67,25 @@ def ddn(
     return torch.where(found.view(-1, 1, 1, 1), nearest, tried), found
 
 
+def linf_steps(
+    networks: Sequence[nn.Module], images: Tensor, labels: Tensor, *, epsilon: Tensor | float, steps: int
+) -> Tensor:
+    """Return images (n, c, h, w) in 0..1 after `steps` steps of epsilon / steps along the sign of the gradient.
+
+    One step is the fast gradient sign method (Goodfellow et al. 2015), more are the basic iterative method (Kurakin et
+    al. 2017). The networks are in evaluation mode; the objective is the cross-entropy of the sum of their logits.
+    """
+    moved = images
+    for _ in range(steps):
+        gradient = _gradient(
+            lambda tried: torch.stack([network(tried) for network in networks]).sum(0),
+            moved,
+            lambda logits: functional.cross_entropy(logits, labels, reduction="sum"),
+        )
+        moved = (moved + epsilon / steps * gradient.sign()).clamp(0, 1)
+    return moved.detach()
+
+
 @contextmanager
 def _as_attacked(network: nn.Module) -> Iterator[None]:
     """Put the network into evaluation mode, without gradients of its weights; restore both afterwards."""
@@ -83,11 +102,13 @@ def _as_attacked(network: nn.Module) -> Iterator[None]:
             parameter.requires_grad_(True)
 
 
-def _gradient(network: nn.Module, images: Tensor, objective: Objective) -> Tensor:
+def _gradient(network: Callable[[Tensor], Tensor], images: Tensor, objective: Objective) -> Tensor:
     return _logits_and_gradient(network, images, objective)[1]
 
 
-def _logits_and_gradient(network: nn.Module, images: Tensor, objective: Objective) -> tuple[Tensor, Tensor]:
+def _logits_and_gradient(
+    network: Callable[[Tensor], Tensor], images: Tensor, objective: Objective
+) -> tuple[Tensor, Tensor]:
     images = images.detach().requires_grad_(True)
     with torch.enable_grad():
         logits = network(images).float()

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from evaluation.training.augmentation import Augmentation, CropAndFlip, Warp
 from evaluation.training.losses import Ball, DdnLoss, LogitPairingLoss, Loss, PgdLoss, PlainLoss, TradesLoss
+from evaluation.training.targets import bundled_targets
+from evaluation.training.transfer_losses import AttackNetworkLoss, GuidedDenoiserLoss
 
 ADVERSARIAL = ("logit-pairing", "pgd", "trades", "ddn")
 """Recipes with an adversary: they have a radius and gradient steps."""
 
 NETWORK_RECIPES = ("plain", "noise", *ADVERSARIAL)
+
+DENOISER, ATTACK_NETWORK = "guided-denoiser", "attack-network"
+TRANSFER_RECIPES = (DENOISER, ATTACK_NETWORK)
+"""Recipes of the transfer format: the network is no classifier, and its architecture is `unet`."""
 
 NOISE_LEVEL = 0.5
 """Standard deviation of the noise that the recipe `noise` adds to activations."""
@@ -21,7 +28,7 @@ SMOOTHING = 0.1
 
 @dataclass(frozen=True)
 class Recipe:
-    """Training parameters of a network: SGD with Nesterov momentum under a one-cycle learning rate."""
+    """Training parameters of a network: SGD with Nesterov momentum, or AdamW, under a one-cycle learning rate."""
 
     loss: Loss
     epochs: int
@@ -33,6 +40,7 @@ class Recipe:
     """Share of the training, from its beginning, with images of half their height and width: cheap first steps."""
     weight_decay: float = 5e-4
     momentum: float = 0.9
+    optimiser: Literal["sgd", "adamw"] = "sgd"
 
 
 def recipe_for(name: str, architecture: str, *, radius: float | None, steps: int | None) -> Recipe:
@@ -40,6 +48,10 @@ def recipe_for(name: str, architecture: str, *, radius: float | None, steps: int
 
     The small network is for some hundred digits, the compact one for photographs on a CPU, the others for a GPU.
     """
+    if name == DENOISER:
+        return Recipe(GuidedDenoiserLoss(bundled_targets()), 30, 64, 2e-3, Warp(), optimiser="adamw")
+    if name == ATTACK_NETWORK:
+        return Recipe(AttackNetworkLoss(bundled_targets()), 60, 64, 6e-3, Warp(), optimiser="adamw")
     small = architecture == "small"
     ball = Ball(radius or (7.0 if small else 1.0), steps or (20 if name == "ddn" else 5))
     loss = _loss(name, ball, 0.0 if small else SMOOTHING)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import TypeAlias
@@ -27,9 +27,9 @@ class TrainingReport:
     """What decides the weights: on the same host, the same settings give the same ones."""
     host: Mapping[str, object]
     parameters: int
-    train_accuracy: float
-    """On images from all over the training set, about as many as there are for validation."""
-    validation_accuracy: float
+    train_accuracy: float | None
+    """On images from all over the training set, as many as for validation; None if it is no classifier."""
+    validation_accuracy: float | None
     validation_images: int
     robustness: Robustness | None
     seconds: float
@@ -38,6 +38,8 @@ class TrainingReport:
     """Empty, or why the weights may differ from those of an uninterrupted run."""
     weights: str
     weights_sha256: str
+    on_attacked_images: Mapping[str, float] = field(default_factory=dict)
+    """Accuracies on attacked validation images, by classifier and epsilon; empty for recipes of the query format."""
 
     def write(self, folder: Path) -> None:
         """Write the report next to the weights."""

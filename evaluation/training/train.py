@@ -7,7 +7,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import torch
+from torch import nn
 
+from evaluation.baselines.shared.unet import UNet
 from evaluation.domain.errors import Refusal
 from evaluation.domain.images import ImageShape
 from evaluation.training import perceptron
@@ -15,13 +17,14 @@ from evaluation.training.architectures import ARCHITECTURES, build_network
 from evaluation.training.checkpoint import Checkpoints, discard_checkpoint
 from evaluation.training.measure import accuracy, robustness
 from evaluation.training.precision import chosen_precision, open_device
-from evaluation.training.recipes import ADVERSARIAL, NETWORK_RECIPES, Recipe, recipe_for
+from evaluation.training.recipes import ADVERSARIAL, NETWORK_RECIPES, TRANSFER_RECIPES, Recipe, recipe_for
 from evaluation.training.report import Progress, TrainingReport, host
 from evaluation.training.training_data import TrainingData, read_training_data
 from evaluation.training.training_loop import THREADS, fit, seeded
+from evaluation.training.transfer_measure import classifier_with, on_attacked_images
 from evaluation.training.weights import WEIGHTS, load_weights, save_weights
 
-RECIPES = (*NETWORK_RECIPES, "numpy")
+RECIPES = (*NETWORK_RECIPES, *TRANSFER_RECIPES, "numpy")
 
 MEASURED_RADIUS = 0.5
 """Radius of the robust accuracy of recipes without a radius of their own."""
@@ -87,7 +90,7 @@ def _train_network(
     recipe = _recipe(settings)
     decide = {
         "recipe": settings.recipe,
-        "arch": settings.arch,
+        "arch": "unet" if settings.recipe in TRANSFER_RECIPES else settings.arch,
         "dataset": settings.dataset.partition(":")[0],
         "data_sha256": data.sha256,
         "seed": settings.seed,
@@ -97,8 +100,7 @@ def _train_network(
     }
     here = host(device=torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu", threads=THREADS)
     with seeded(settings.seed):
-        shape = ImageShape(*data.images.shape[1:])
-        network = build_network(settings.arch, data.classes, recipe.noise_level, shape)
+        network = _network(settings, data, recipe)
         if settings.start is not None:
             load_weights(network, settings.start)
         fitted = fit(
@@ -116,29 +118,41 @@ def _train_network(
         network.eval()
         held_out = data.validation_images, data.validation_labels
         spread = slice(None, None, max(1, len(data.labels) // len(held_out[1])))
+        trained = data.images[spread], data.labels[spread]
+        classifier = classifier_with(settings.recipe, network, device)
         robust = slice(settings.robust_samples)
         return TrainingReport(
             command=command,
             settings=decide,
             host=here,
             parameters=parameters,
-            train_accuracy=accuracy(network, data.images[spread], data.labels[spread], device),
-            validation_accuracy=accuracy(network, *held_out, device),
+            train_accuracy=accuracy(classifier, *trained, device) if classifier else None,
+            validation_accuracy=accuracy(classifier, *held_out, device) if classifier else None,
             validation_images=len(held_out[1]),
             robustness=robustness(
-                network,
+                classifier,
                 held_out[0][robust],
                 held_out[1][robust],
                 device,
                 radius=settings.radius or MEASURED_RADIUS,
             )
-            if settings.robust_samples
+            if settings.robust_samples and classifier
             else None,
             seconds=round(fitted.seconds, 1),
             continued=fitted.moved,
             weights=WEIGHTS,
             weights_sha256=_sha256(out / WEIGHTS),
+            on_attacked_images=on_attacked_images(settings.recipe, network, *held_out, device)
+            if settings.recipe in TRANSFER_RECIPES
+            else {},
         )
+
+
+def _network(settings: Settings, data: TrainingData, recipe: Recipe) -> nn.Module:
+    if settings.recipe in TRANSFER_RECIPES:
+        return UNet()
+    shape = ImageShape(*data.images.shape[1:])
+    return build_network(settings.arch, data.classes, recipe.noise_level, shape)
 
 
 def _train_perceptron(
@@ -179,6 +193,11 @@ def _recipe(settings: Settings) -> Recipe:
 def _check(settings: Settings) -> None:
     if settings.recipe not in RECIPES:
         raise Refusal(f"unknown recipe {settings.recipe!r}", fix=f"choose one of {', '.join(RECIPES)}")
+    if settings.recipe in TRANSFER_RECIPES and settings.dataset != "digits":
+        raise Refusal(
+            f"the recipe {settings.recipe} needs trained classifiers, and has those of the digits alone",
+            fix="use --dataset digits",
+        )
     if settings.arch not in ARCHITECTURES:
         raise Refusal(f"unknown architecture {settings.arch!r}", fix=f"choose one of {', '.join(ARCHITECTURES)}")
     for name in ("epochs", "batch", "learning_rate", "radius", "steps"):

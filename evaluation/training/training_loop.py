@@ -1,4 +1,4 @@
-"""Training loop of a network: SGD under a one-cycle learning rate, resumable at any step."""
+"""Training loop of a network under a one-cycle learning rate, resumable at any step."""
 
 from __future__ import annotations
 
@@ -115,18 +115,20 @@ def seeded(seed: int) -> Iterator[None]:
             torch.set_num_threads(threads)
 
 
-def _optimiser(network: nn.Module, recipe: Recipe) -> torch.optim.SGD:
-    """Return SGD with Nesterov momentum; only matrices and kernels decay, not biases and normalisations."""
+def _optimiser(network: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
+    """Return SGD with Nesterov momentum, or AdamW; only matrices and kernels decay, not biases and normalisations."""
     learned = list(network.parameters())
     groups = [
         {"params": [each for each in learned if each.dim() > 1], "weight_decay": recipe.weight_decay},
         {"params": [each for each in learned if each.dim() <= 1], "weight_decay": 0.0},
     ]
+    if recipe.optimiser == "adamw":
+        return torch.optim.AdamW(groups, lr=recipe.learning_rate)
     return torch.optim.SGD(groups, lr=recipe.learning_rate, momentum=recipe.momentum, nesterov=True)
 
 
 def _resume(
-    checkpoints: Checkpoints, network: nn.Module, optimiser: torch.optim.SGD, scaler: torch.amp.GradScaler
+    checkpoints: Checkpoints, network: nn.Module, optimiser: torch.optim.Optimizer, scaler: torch.amp.GradScaler
 ) -> tuple[int, float, str]:
     """Load the checkpoint, if there is one. Return its step, its seconds, and what is different on this host."""
     state = checkpoints.load()
@@ -139,7 +141,7 @@ def _resume(
 
 
 def _state(
-    step: int, seconds: float, network: nn.Module, optimiser: torch.optim.SGD, scaler: torch.amp.GradScaler
+    step: int, seconds: float, network: nn.Module, optimiser: torch.optim.Optimizer, scaler: torch.amp.GradScaler
 ) -> dict[str, Any]:
     return {
         "step": step,

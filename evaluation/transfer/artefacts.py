@@ -10,14 +10,12 @@ from typing import Any
 
 from evaluation.domain.transfer_results import NO_LABEL, AttackBatch, DefenceBatch, ImageNote
 from evaluation.domain.transfer_rules import FIRST_LABEL, TransferTrack
-from evaluation.scoring.transfer import standings
 from evaluation.transfer.result import TransferResult
 from evaluation.transfer.toolkit_files import ALL_CLASSIFICATION, ALL_CLASSIFICATION_COLUMNS, csv_bytes, toolkit_files
 
 
 def as_dict(result: TransferResult) -> dict[str, Any]:
     """Return the content of `result.json`."""
-    seconds = result.seconds()
     return {
         "rules": result.rules.as_dict(),
         "players": [
@@ -28,15 +26,11 @@ def as_dict(result: TransferResult) -> dict[str, Any]:
             {"batch": batch.number, "epsilon": batch.epsilon, "samples": [sample.number for sample in batch.samples]}
             for batch in result.batches
         ],
-        "standings": {
-            str(track): [
-                asdict(row)
-                for row in standings(result.pairs(), track, opponents=result.rules.opponents, seconds=seconds)
-            ]
-            for track in TransferTrack
-        },
+        "standings": {str(track): [asdict(row) for row in result.board(track)] for track in TransferTrack},
         "pairs": [asdict(pair) for pair in result.pairs()],
-        "pairs_by_epsilon": {str(size): [asdict(pair) for pair in result.pairs(size)] for size in result.epsilons},
+        "pairs_by_epsilon": {
+            str(epsilon): [asdict(pair) for pair in pairs] for epsilon, pairs in result.pairs_by_epsilon().items()
+        },
         "attack_runs": [_attack_run(made) for made in result.made],
         "defence_runs": [_defence_run(labels) for labels in result.labelled],
     }

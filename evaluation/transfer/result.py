@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from evaluation.domain.transfer_results import NO_LABEL, AttackBatch, DefenceBatch, PairCounts
 from evaluation.domain.transfer_rules import TransferRules, TransferTrack
+from evaluation.scoring.transfer import TransferStanding, standings
+from evaluation.scoring.transfer_tables import GivenLabels, Matrix, matrices
 from evaluation.transfer.batches import Batch
 from evaluation.transfer.player import TransferPlayer
 
@@ -35,6 +37,29 @@ class TransferResult:
         return [
             _count(attack, defence, batches, made, labelled) for attack in self.attacks for defence in self.defences
         ]
+
+    def pairs_by_epsilon(self) -> dict[int, list[PairCounts]]:
+        """Return the counts of every pair at each epsilon."""
+        return {epsilon: self.pairs(epsilon) for epsilon in self.epsilons}
+
+    def matrices(self) -> list[Matrix]:
+        """Return attacks against defences by epsilon, and over all of several; the best of each side first."""
+        return matrices(
+            self.pairs_by_epsilon(),
+            attacks=[
+                row.name for track in (TransferTrack.ATTACK, TransferTrack.TARGETED_ATTACK) for row in self.board(track)
+            ],
+            defences=[row.name for row in self.board(TransferTrack.DEFENCE)],
+        )
+
+    def board(self, track: TransferTrack) -> list[TransferStanding]:
+        """Return the standings of a track."""
+        return standings(self.pairs(), track, opponents=self.rules.opponents, seconds=self.seconds())
+
+    def given_labels(self) -> list[GivenLabels]:
+        """Return the labels of every batch beside the true ones."""
+        truth = {batch.number: [sample.label for sample in batch.samples] for batch in self.batches}
+        return [GivenLabels(part.defence, part.labels.tolist(), truth[part.batch]) for part in self.labelled]
 
     def seconds(self) -> dict[str, list[float]]:
         """Return the seconds of each submission's batches."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django.contrib import admin
 from django.contrib.admin import EmptyFieldListFilter
 from django.core.exceptions import PermissionDenied
-from django.db.models import Max
+from django.db.models import Max, Q
 from django.forms import ModelForm
 from django.http import HttpRequest
 
@@ -139,9 +139,12 @@ class SampleSetAdmin(RecordedAdmin, ReadOnlyAdmin):
 
 
 def _is_used(row: SampleSet) -> bool:
-    if row.drawn_from_id is not None or row.replaces_id is not None or row.draws.exists():
+    if row.drawn_from_id is not None or row.replaces_id is not None:
         return True
-    return any(used.filter(pk=row.pk).exists() for used in sets_in_use.answers())
+    used = Q(draws__isnull=False)
+    for sets in sets_in_use.answers():
+        used |= Q(pk__in=sets)
+    return SampleSet.objects.filter(used, pk=row.pk).exists()
 
 
 def _call_off(window: FreezeWindow, by: User, reason: str) -> None:

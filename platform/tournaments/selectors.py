@@ -35,6 +35,11 @@ class Participant:
         return self.submission.repository.entry_id if self.submission else None
 
     @property
+    def key(self) -> tuple[int, int | None]:
+        """Return the keys of its player and of its submission."""
+        return self.player.pk, self.submission.pk if self.submission else None
+
+    @property
     def attacks(self) -> bool:
         """True for both tracks of attacks."""
         return self.track.name in ATTACKING

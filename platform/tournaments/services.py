@@ -95,8 +95,12 @@ def advance(tournament: Tournament) -> None:
         requested = _request_attacks(current, taking_part, sizes)
         requested += _request_defences(current, taking_part)
         progress = progress_of(current, len(sizes))
-        while (entering := _next_to_enter(current, taking_part, progress)) is not None:
+        inside = set(current_entrants(current).values_list("player", "submission"))
+        # an entrant that is replaced below does not come back
+        outside = [each for each in taking_part if each.key not in inside]
+        while (entering := _next_to_enter(current, outside, progress)) is not None:
             _enter(current, entering)
+            outside.remove(entering)
             changed = True
         if changed:
             _rank(current)
@@ -176,18 +180,12 @@ def _request_defences(tournament: Tournament, taking_part: Sequence[Participant]
     return len(missing)
 
 
-def _next_to_enter(
-    tournament: Tournament, taking_part: Sequence[Participant], progress: Progress
-) -> Participant | None:
-    """Return the first participant outside that has met every entrant."""
+def _next_to_enter(tournament: Tournament, outside: Sequence[Participant], progress: Progress) -> Participant | None:
+    """Return the first of the participants `outside` that has met every entrant."""
     inside = list(current_entrants(tournament))
-    present = {(entrant.player_id, entrant.submission_id) for entrant in inside}
     attacks = {entrant.player_id for entrant in inside if entrant.track.name in ATTACKING}
     defences = {entrant.player_id for entrant in inside} - attacks
-    for each in taking_part:
-        key = each.player.pk, each.submission.pk if each.submission else None
-        if key in present:
-            continue
+    for each in outside:
         if each.attacks:
             met = progress.attack_is_played(each.player.pk) and all(
                 progress.pair_is_played(each.player.pk, defence) for defence in defences

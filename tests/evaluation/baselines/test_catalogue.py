@@ -10,6 +10,7 @@ from safetensors.numpy import load_file
 
 from evaluation.baselines.bundled import FOLDER, LICENCE
 from evaluation.baselines.catalogue import SHARED_PARTS, Baseline, baselines, baselines_for, find_baseline
+from evaluation.baselines.transfer_catalogue import TRANSFER_PARTS
 from evaluation.builder.manifest import read_manifest
 from evaluation.builder.requirements import read_requirements
 from evaluation.builder.tree_digest import tree_digest
@@ -109,7 +110,8 @@ def test_shared_parts_replace_no_file_of_a_folder() -> None:
 
 
 def test_every_shared_part_is_used() -> None:
-    parts = [*LICENCE.values(), *(part for parts in SHARED_PARTS.values() for part in parts.values())]
+    both = (*SHARED_PARTS.values(), *TRANSFER_PARTS.values())
+    parts = [*LICENCE.values(), *(part for parts in both for part in parts.values())]
     shared = {path.name for path in (FOLDER / "shared").iterdir()} - {"__init__.py", "__pycache__"}
     assert {f"shared/{name}" for name in shared} == {part for part in parts if part.startswith("shared/")}
 

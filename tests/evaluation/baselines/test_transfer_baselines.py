@@ -27,7 +27,7 @@ from evaluation.transfer.batches import Batch, make_batches
 from evaluation.transfer.result_file import read_result_file
 
 EPSILON = 16
-MODULES = ("classifiers", "gradient_attack", "image_files", "network")
+MODULES = ("classifiers", "gradient_attack", "image_files", "network", "unet")
 Run = Callable[[TransferBaseline, Path], Path]
 
 every_baseline = pytest.mark.parametrize("baseline", transfer_baselines(), ids=lambda baseline: baseline.name)
@@ -135,13 +135,31 @@ def test_gradients_fool_the_base_network_and_noise_does_not(run: Run, images: Pa
     assert right["iterative"] <= right["fgsm"] < right["random-noise"] - 5
 
 
-def test_it_rejects_images_for_which_no_network_is_installed(
-    run: Run, tmp_path: Path, images: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_trained_networks_do_what_they_were_trained_for(run: Run, images: Path, batch: Batch) -> None:
+    right = {}
+    for attack in ("iterative", "attack-network"):
+        output = run(BY_NAME[attack], images)
+        for defence in ("base-network", "guided-denoiser"):
+            labels = labels_of(run(BY_NAME[defence], output), batch)
+            right[attack, defence] = sum(label == each.label for label, each in zip(labels, batch.samples, strict=True))
+            (output.parent / f"output of {defence}").unlink()
+    assert right["attack-network", "base-network"] <= 15
+    assert right["iterative", "guided-denoiser"] > right["iterative", "base-network"] + 5
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("adversarially-trained", "no classifier for images of 299 x 299 pixels"),
+        ("guided-denoiser", "trained on digits of 64 x 64 pixels, these images have 299 x 299"),
+        ("attack-network", "trained on digits of 64 x 64 pixels, these images have 299 x 299"),
+    ],
+)
+def test_it_rejects_images_for_which_there_is_no_network(name: str, message: str, run: Run, tmp_path: Path) -> None:
     from PIL import Image as Picture  # noqa: PLC0415
 
     directory = tmp_path / "larger"
     directory.mkdir()
     Picture.new("RGB", (299, 299)).save(directory / "A.png")
-    with pytest.raises(SystemExit, match="no classifier for images of 299 x 299 pixels"):
-        run(BY_NAME["adversarially-trained"], directory)
+    with pytest.raises(SystemExit, match=message):
+        run(BY_NAME[name], directory)

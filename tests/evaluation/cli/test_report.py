@@ -34,7 +34,7 @@ from evaluation.domain.results import (
 )
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
-from evaluation.report import page
+from evaluation.report import query
 from evaluation.report.page import Context
 from evaluation.scoring.curves import budgets, query_counts
 
@@ -264,8 +264,8 @@ def hostile_result(attack: str) -> MatchResult:
 @pytest.mark.parametrize(
     "write",
     [
-        lambda context: page.of_match(hostile_result(HOSTILE), context),
-        lambda context: page.of_tournament([hostile_result(HOSTILE), hostile_result("a\udcffb")], context),
+        lambda context: query.of_match(hostile_result(HOSTILE), context),
+        lambda context: query.of_tournament([hostile_result(HOSTILE), hostile_result("a\udcffb")], context),
     ],
 )
 def test_it_escapes_what_players_and_data_sets_write(write: Callable[[Context], str]) -> None:
@@ -286,13 +286,13 @@ def test_it_shows_fewer_images_if_they_are_large(pixels: int, shown: int) -> Non
     match = hostile_result("a")
     piece = replace(match.pieces[0], samples=rows, perturbed=np.stack([perturbed] * 20))
     samples = [Sample(number, clean, 0) for number in range(20)]
-    found = Page(page.of_match(replace(match, pieces=(piece,)), Context(samples, ("x", "y"), "d", 0, "c")))
+    found = Page(query.of_match(replace(match, pieces=(piece,)), Context(samples, ("x", "y"), "d", 0, "c")))
     assert sum(tag == "img" for tag, _ in found.tags) == 7 * shown
 
 
 def test_a_match_without_recorded_queries_has_no_curves_over_them() -> None:
     samples = [Sample(number, np.full((8, 8, 3), 90, np.uint8), number) for number in range(2)]
-    found = Page(page.of_match(hostile_result("a"), Context(samples, ("x", "y"), "d", 0, "c")))
+    found = Page(query.of_match(hostile_result("a"), Context(samples, ("x", "y"), "d", 0, "c")))
     assert {"success", "distribution"} <= set(found.charts)
     assert not {"queries", "budgets"} & set(found.charts)
 

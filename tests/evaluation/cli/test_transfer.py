@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import re
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,13 +73,14 @@ def test_a_tournament_says_what_failed_and_goes_on(
         script("ones", "defense", ONES),
         script("none", "defense", "true"),
     ]
-    words = ("--samples", 3, "--out", tmp_path / "out", "--workers", 2, "--json")
+    report = ("--report", tmp_path / "report.html")
+    words = ("--samples", 3, "--batch-images", 2, "--out", tmp_path / "out", "--workers", 2, "--json", *report)
     status, printed, said = gauntlet("tournament", "--format", "transfer", *players, *words)
     assert status == 0
     for text in (
         "silent: batch 0, epsilon 4: crashed: its process ended with an error",
         "lost my weights",
-        "silent: batch 0, epsilon 4: 3 images: no file of its name was written",
+        "silent: batch 0, epsilon 4: 2 images: no file of its name was written",
         "none: batch 0 of copy: no_result: it wrote no result file",
     ):
         assert text in " ".join(said.split())
@@ -84,6 +89,24 @@ def test_a_tournament_says_what_failed_and_goes_on(
     assert rows["targeted_attack"]["silent"]["score"] == 0.0
     assert rows["defence"]["none"]["score"] == 0.0
     assert rows["defence"]["ones"]["coverage"] == 1.0
+    require_report_of(json.loads(printed), (tmp_path / "report.html").read_text())
+
+
+def require_report_of(result: dict[str, Any], html: str) -> None:
+    """Check that the page shows what the result holds, and needs nothing else."""
+    text = unescape(re.sub(r"<[^>]+>", "", html))
+    pairs = [(epsilon, pair) for epsilon, pairs in result["pairs_by_epsilon"].items() for pair in pairs]
+    lines = text[text.index("epsilon,attack,defence") :].splitlines()[: 1 + len(pairs)]
+    for row, (epsilon, pair) in zip(csv.DictReader(lines), pairs, strict=True):
+        assert row["epsilon"] == epsilon
+        assert {name: row[name] for name in pair} == {name: str(value).lower() for name, value in pair.items()}
+    assert len(pairs) == 8
+    for heading in ("All epsilons, 3 images", "Epsilon 4, 2 images", "Epsilon 8, 1 image", "Success by epsilon"):
+        assert heading in text
+    assert "silent: batch 0, epsilon 4: crashed: its process ended with an error" in text
+    assert f"{result['standings']['defence'][0]['score']:.4f}" in text
+    assert "gauntlet tournament --format transfer" in text
+    assert not re.search(r'<script|<link|(?:src|href)="(?!data:image/png;base64,)|url\(|https?:', html)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +121,7 @@ def test_a_tournament_says_what_failed_and_goes_on(
         (("tournament", "noop", "fgsm", "--out", "out"), "needs an attack and a defence"),
         (("play", "--attack", "noop", "--defence", "jpeg", "--out", "o", "--epsilons", "0"), "from 1 to 255"),
         (("play", "--attack", "noop", "--defence", "jpeg", "--out", "o", "--batch-images", "400"), "result_bytes"),
-        (("play", "--attack", "noop", "--defence", "jpeg", "--out", "o", "--report", "a.html"), "no report"),
+        (("play", "--attack", "noop", "--defence", "jpeg", "--out", "o", "--report", "no/a.html"), "cannot write"),
     ],
 )
 def test_it_rejects(

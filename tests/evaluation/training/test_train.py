@@ -14,11 +14,13 @@ import torch
 from safetensors.torch import load_file
 
 from evaluation.domain.errors import DatasetRefusal, Refusal
+from evaluation.training import train as train_module
 from evaluation.training import training_loop
 from evaluation.training.architectures import ARCHITECTURES
 from evaluation.training.checkpoint import CHECKPOINT
-from evaluation.training.recipes import ADVERSARIAL, NETWORK_RECIPES
+from evaluation.training.recipes import ADVERSARIAL, NETWORK_RECIPES, TRANSFER_RECIPES
 from evaluation.training.report import Progress, TrainingReport
+from evaluation.training.targets import network_of
 from evaluation.training.train import Settings, train
 from evaluation.training.training_data import read_training_data
 
@@ -61,11 +63,39 @@ def test_it_works(tmp_path: Path, made_up: MakeUp, recipe: str) -> None:
     assert written["settings"]["recipe"] == recipe
     assert written["settings"]["data_sha256"] == read_training_data(settings.dataset).sha256
     assert written["host"]["torch"] == torch.__version__
+    assert report.validation_accuracy is not None
     assert 0 <= report.validation_accuracy <= 1
     assert report.robustness is not None
     assert report.robustness.samples == 6
     assert report.robustness.interval[0] <= report.robustness.median_l2 <= report.robustness.interval[1]
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["training.json", "weights.safetensors"]
+
+
+@pytest.fixture
+def few_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leaves eight digits for training and eight for validation."""
+    whole = read_training_data("digits")
+    few = replace(
+        whole,
+        images=whole.images[:8],
+        labels=whole.labels[:8],
+        validation_images=whole.validation_images[:8],
+        validation_labels=whole.validation_labels[:8],
+    )
+    monkeypatch.setattr(train_module, "read_training_data", lambda dataset: few)
+
+
+@pytest.mark.usefixtures("few_digits")
+@pytest.mark.parametrize("recipe", TRANSFER_RECIPES)
+def test_networks_of_the_transfer_format_are_measured_on_attacked_images(tmp_path: Path, recipe: str) -> None:
+    network_of.cache_clear()
+    report = run(tmp_path / "first", "digits", recipe, robust_samples=2)
+    assert report.settings["arch"] == "unet"
+    assert (report.validation_accuracy is None) is (report.robustness is None) is (recipe == "attack-network")
+    assert len(report.on_attacked_images) == (12 if recipe == "attack-network" else 8)
+    assert all(0 <= share <= 1 for share in report.on_attacked_images.values())
+    run(tmp_path / "second", "digits", recipe)
+    assert equal(weights(tmp_path / "first"), weights(tmp_path / "second"))
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
@@ -154,6 +184,7 @@ def test_equal_seeds_give_equal_perceptrons(tmp_path: Path) -> None:
         ({"epochs": 0}, "epochs is 0"),
         ({"learning_rate": float("nan")}, "nan"),
         ({"radius": 1.0}, "plain has no adversary"),
+        ({"recipe": "attack-network", "dataset": "cifar10"}, "those of the digits alone"),
         ({"device": "toaster"}, "toaster"),
         ({"device": "meta"}, "meta"),
         ({"device": "cuda:99"}, "cuda:99"),

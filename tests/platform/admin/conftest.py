@@ -34,6 +34,7 @@ from matches.models import Match, Piece, SampleResult, Worker, WorkerTime
 from repositories.models import Repository
 from rounds.models import Decision, Release, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning, SigningKey
 from submissions.models import Build, Host, LogChunk, Player, QuotaSlot, Submission
+from tournaments.models import AttackRun, DefenceRun, Entrant, Tournament
 
 
 @pytest.fixture
@@ -73,6 +74,7 @@ class Rows:
         players = {track_name: self._player(track_name) for track_name in ("model", "untargeted")}
         submission = self._submission(players["model"])
         match = self._match(players)
+        self._tournament(submission, players)
         evaluation = self._evaluation(submission, players, match)
         if self.rounds == 1:
             repository = submission.repository
@@ -153,6 +155,36 @@ class Rows:
         SigningKey.objects.create(public=f"{self.rounds:064x}", made_at=self.at)
         Host.objects.create(name=f"here-{self.rounds}", out_since=self.at, problem="no engine", check_due_at=self.at)
         return submission
+
+    def _tournament(self, submission: Submission, players: dict[str, Player]) -> None:
+        track = Track.objects.get(competition=self.rules.competition, name="untargeted")
+        version = RulesVersion.objects.create(
+            competition=self.rules.competition, version=100 + self.rounds, values=self.rules.values, created_at=self.at
+        )
+        tournament = Tournament.objects.create(
+            competition=self.rules.competition,
+            rules=version,
+            sample_set=self.sets["validation"],
+            seed=1,
+            made_at=self.at,
+        )
+        Entrant.objects.create(
+            tournament=tournament,
+            track=track,
+            player=players["untargeted"],
+            submission=submission,
+            entered_at=self.at,
+        )
+        attack_run = AttackRun.objects.create(
+            tournament=tournament,
+            attack=players["untargeted"],
+            batch=0,
+            epsilon=8,
+            images=6,
+            state="failed",
+            entry=self.repositories["model"].entry,
+        )
+        DefenceRun.objects.create(attack_run=attack_run, defence=players["model"], state="failed", labels=[1] * 6)
 
     def _match(self, players: dict[str, Player]) -> Match:
         match = Match.objects.create(

@@ -14,7 +14,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-APPS = ("core", "accounts", "competitions", "repositories", "submissions", "matches", "leaderboards", "rounds")
+APPS = (
+    *("core", "accounts", "competitions", "repositories", "submissions", "tournaments", "matches", "leaderboards"),
+    "rounds",
+)
 MODELS = [model for app in APPS for model in apps.get_app_config(app).get_models()]
 EDITABLE = {"user", "competition", "track", "sampleset", "organiser", "entry", "page", "announcement"}
 ADDABLE = {

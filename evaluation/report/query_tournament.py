@@ -16,7 +16,7 @@ from evaluation.charts.table import Table
 from evaluation.domain.players import Track
 from evaluation.domain.results import MatchResult, Outcome
 from evaluation.domain.samples import Sample
-from evaluation.report import match
+from evaluation.report import query_match
 from evaluation.scoring.curves import budgets, query_counts, success_distance
 from evaluation.tournament.leaderboards import Board, boards
 
@@ -134,7 +134,7 @@ def _against_queries(board: Board, results: Sequence[MatchResult], samples: Sequ
     medians: dict[str, list[float]] = {}
     for row in board.rows[:CURVES]:
         own = (result for result in results if result.track == board.track and result.attack == row.name)
-        recorded = [match.by_query(result, samples) for result in own]
+        recorded = [query_match.by_query(result, samples) for result in own]
         complete = [each.closest for each in recorded if each is not None]
         if len(complete) == len(recorded):
             medians[row.name] = [float(value) for value in np.median(np.concatenate(complete), axis=0)]

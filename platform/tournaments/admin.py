@@ -1,0 +1,131 @@
+"""Tournaments, entrants and runs in the admin."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.contrib.admin import RelatedOnlyFieldListFilter
+
+from competitions.admin import RulesVersionAdmin, SampleSetAdmin
+from core.administration.actions import AdminAction, confirmed_action
+from core.administration.columns import labelled, linked
+from core.administration.permissions import ReadOnlyAdmin, model_field_names
+from submissions.admin import PlayerAdmin
+from tournaments import queue
+from tournaments.models import AttackRun, DefenceRun, Entrant, Tournament
+
+RulesVersionAdmin.add_counts("tournaments")
+SampleSetAdmin.add_counts("tournaments")
+PlayerAdmin.add_counts("attack_runs", "defence_runs")
+
+STATE_COLOURS = {"waiting": "info", "claimed": "warning", "played": "success", "failed": "danger"}
+
+_REPLAY = confirmed_action(
+    AdminAction(
+        "Replay",
+        "Plays each failed run again. Its submission counts on the leaderboard when all its runs are played.",
+        "queued for a replay",
+        lambda row, by, reason: queue.replay_failed(row, by, reason),
+    )
+)
+
+
+@admin.register(Tournament)
+class TournamentAdmin(ReadOnlyAdmin):
+    """Tournaments of the transfer format: every attack against every defence."""
+
+    organised_by = "competition__organisers"
+    counts = ("entrants", "attack_runs")
+    list_display = ("__str__", linked("competition"), linked("rules"), linked("sample_set"), "made_at")
+    list_filter = (("competition", RelatedOnlyFieldListFilter),)
+    list_select_related = ("competition", "rules__competition", "sample_set__competition")
+    fields = model_field_names(Tournament, without=["seed"])
+
+
+@admin.register(Entrant)
+class EntrantAdmin(ReadOnlyAdmin):
+    """Who counts in a tournament, since when, and with which standing."""
+
+    organised_by = "tournament__competition__organisers"
+    list_display = (
+        "__str__",
+        linked("tournament"),
+        linked("track"),
+        linked("player"),
+        linked("submission"),
+        "entered_at",
+        "left_at",
+        "rank",
+        "score",
+        "raw",
+        "worst",
+        "coverage",
+        "opponents",
+    )
+    list_filter = (("tournament__competition", RelatedOnlyFieldListFilter), "track__name")
+    list_select_related = ("tournament", "track__competition", "player", "submission")
+    search_fields = ("player__title", "=submission__pk")
+
+
+@admin.register(AttackRun)
+class AttackRunAdmin(ReadOnlyAdmin):
+    """Attacks on single batches."""
+
+    organised_by = "tournament__competition__organisers"
+    counts = ("defence_runs",)
+    list_display = (
+        "__str__",
+        labelled("state", STATE_COLOURS),
+        linked("tournament"),
+        linked("attack"),
+        "batch",
+        "epsilon",
+        "made",
+        "images",
+        "reason",
+        "seconds",
+        linked("entry"),
+        "worker",
+        "fence",
+        "faults",
+        "fault",
+        "played_at",
+    )
+    list_filter = ("state", "reason", ("tournament__competition", RelatedOnlyFieldListFilter))
+    list_select_related = ("tournament", "attack", "entry__team", "entry__competition")
+    search_fields = ("=pk", "attack__title", "worker")
+    show_full_result_count = False
+    actions = ("replay",)
+    actions_detail = ("replay",)
+    replay = _REPLAY
+
+
+@admin.register(DefenceRun)
+class DefenceRunAdmin(ReadOnlyAdmin):
+    """Defences on what one attack made of one batch. Labels are not shown: with the counts they reveal true ones."""
+
+    organised_by = "attack_run__tournament__competition__organisers"
+    list_display = (
+        "__str__",
+        labelled("state", STATE_COLOURS),
+        linked("attack_run"),
+        linked("defence"),
+        "labelled",
+        "correct",
+        "hits",
+        "reason",
+        "seconds",
+        linked("entry"),
+        "worker",
+        "fence",
+        "faults",
+        "fault",
+        "played_at",
+    )
+    list_filter = ("state", "reason", ("attack_run__tournament__competition", RelatedOnlyFieldListFilter))
+    list_select_related = ("attack_run__attack", "defence", "entry__team", "entry__competition")
+    search_fields = ("=pk", "defence__title", "worker")
+    show_full_result_count = False
+    fields = model_field_names(DefenceRun, without=["labels"])
+    actions = ("replay",)
+    actions_detail = ("replay",)
+    replay = _REPLAY

@@ -1,0 +1,116 @@
+"""The queue of runs: claims, leases, faults and the order of the teams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from competitions.models import Competition, Entry
+from core.errors import Refusal
+from core.lease import LostClaimError
+from submissions.models import Submission
+from tests.platform.conftest import FakeClock
+from tests.platform.tournaments.conftest import BRIGHTNESS, COPY
+from tests.platform.tournaments.results import result
+from tournaments import queue, services
+from tournaments.models import AttackRun, Run, Tournament
+
+Submit = Callable[..., Submission]
+
+
+@pytest.fixture
+def tournament(transfer: Competition, submit: Submit) -> Tournament:
+    """One attack of the Owls, whose two batches wait."""
+    transfer.tracks.update(baselines=[])
+    submit("owls", "attack", COPY)
+    made = services.make_tournament(transfer)
+    services.advance(made)
+    return made
+
+
+def claimed() -> AttackRun:
+    run = queue.claim("host/0")
+    assert isinstance(run, AttackRun)
+    return run
+
+
+def test_it_works(tournament: Tournament) -> None:
+    first, second = claimed(), claimed()
+    assert {first.batch, second.batch} == {0, 1}
+    assert queue.claim("host/1") is None
+    queue.commit(first, result(first))
+    first.refresh_from_db()
+    assert (first.state, first.made, first.lease_until) == (Run.State.PLAYED, 4, None)
+
+
+def test_a_result_is_written_once(tournament: Tournament) -> None:
+    run = claimed()
+    queue.commit(run, result(run))
+    with pytest.raises(LostClaimError):
+        queue.commit(run, result(run) | {"made": 0})
+    assert AttackRun.objects.get(pk=run.pk).made == run.images
+
+
+def test_a_lost_worker_writes_nothing(tournament: Tournament, the_clock: FakeClock) -> None:
+    AttackRun.objects.filter(batch=1).delete()
+    lost = claimed()
+    the_clock.forward(seconds=31)
+    again = claimed()
+    assert again.pk == lost.pk
+    with pytest.raises(LostClaimError):
+        queue.commit(lost, result(lost) | {"made": 0})
+    queue.commit(again, result(again))
+    again.refresh_from_db()
+    assert (again.made, again.faults) == (4, 1)
+
+
+def test_a_run_is_given_up_after_three_faults_and_can_be_replayed(tournament: Tournament, the_clock: FakeClock) -> None:
+    AttackRun.objects.filter(batch=1).delete()
+    for _ in range(3):
+        run = claimed()
+        assert queue.release_claim(run, fault="the disk is full")
+        assert queue.claim("host/0") is None  # it waits
+        the_clock.forward(seconds=121)
+    run.refresh_from_db()
+    assert (run.state, run.fault) == (Run.State.FAILED, "the disk is full")
+    queue.replay_failed(run, None, "the disk was emptied")
+    assert claimed().pk == run.pk
+    with pytest.raises(Refusal, match="has not failed"):
+        queue.replay_failed(run, None)
+
+
+def test_a_stopped_worker_frees_its_run_without_a_fault(tournament: Tournament) -> None:
+    AttackRun.objects.filter(batch=1).delete()
+    run = claimed()
+    queue.release_claim(run)
+    again = claimed()
+    assert (again.pk, again.faults) == (run.pk, 0)
+
+
+def test_the_team_that_used_less_is_served_first(tournament: Tournament, submit: Submit) -> None:
+    run = claimed()
+    queue.commit(run, result(run) | {"seconds": 100.0})
+    submit("bats", "attack", f"{COPY}\n# of the bats")
+    services.advance(tournament)
+    order = [claimed().entry.team.slug for _ in range(3)]  # type: ignore[union-attr]
+    assert order == ["bats", "owls", "bats"] or order == ["bats", "bats", "owls"]
+
+
+def test_runs_of_a_team_of_low_priority_come_last(tournament: Tournament, submit: Submit) -> None:
+    Entry.objects.filter(team__slug="owls").update(low_priority=True)
+    submit("bats", "attack", f"{COPY}\n# of the bats")
+    services.advance(tournament)
+    assert [claimed().entry.team.slug for _ in range(4)] == ["bats", "bats", "owls", "owls"]  # type: ignore[union-attr]
+
+
+def test_the_later_team_pays_for_the_runs_of_a_defence(tournament: Tournament, submit: Submit) -> None:
+    for _ in range(2):
+        run = claimed()
+        queue.commit(run, result(run))
+    submit("bats", "defence", BRIGHTNESS)
+    services.advance(tournament)
+    labelling = queue.claim("host/0")
+    assert labelling is not None
+    assert labelling.entry is not None
+    assert labelling.entry.team.slug == "bats"
