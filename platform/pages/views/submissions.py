@@ -116,7 +116,7 @@ def _transfer_submission(request: HttpRequest, shown: Submission, *, inside: boo
     }
     if shown.cause == Submission.Cause.PLATFORM and may_organise(request.user, competition):
         context["faults"] = faults_of(shown)
-    known = {"state": state.label, "build": _build_key(builds) if inside else ""}
+    known = {"state": str(state.label), "build": _build_key(builds) if inside else ""}
     ended = shown.state in {Submission.State.REFUSED, Submission.State.WITHDRAWN}
     under_way = shown.state in Submission.UNDER_WAY
     every = None if ended or status.row or since else STATE_EVERY if under_way else PLAYING_EVERY
