@@ -148,7 +148,7 @@ def status_of(submission: Submission, *, inside: bool) -> SubmissionStatus:
     if submission.state == Submission.State.RECEIVED:
         build = place_of(submission)
     track = submission.repository.track
-    query = track.competition.format == Competition.Format.QUERY
+    query = submission.repository.entry.competition.format == Competition.Format.QUERY
     missing = query and ready and newest is None and opposing_pool(track) is None
     since = frozen_since(submission.repository.entry.competition) if hidden else None
     return SubmissionStatus(evaluation, played, queue_place, build, missing, no_worker, since)
