@@ -16,6 +16,13 @@ class DistanceField(serializers.FloatField):
         return rounding.distance(value)
 
 
+class ShareField(serializers.FloatField):
+    """A share of images, 0 to 1."""
+
+    def to_representation(self, value: float) -> float:  # type: ignore[override]
+        return rounding.share(value)
+
+
 class SecondsField(serializers.FloatField):
     """A duration in seconds."""
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.fields import DistanceField, MomentField, QueriesField, SecondsField
+from api.fields import DistanceField, MomentField, QueriesField, SecondsField, ShareField
 from competitions.models import Competition, FreezeWindow, RulesVersion, SampleSet, Track
 from competitions.selectors import effective_windows, imported_sets
 from core import rounding
@@ -132,6 +132,52 @@ class BoardSerializer(serializers.Serializer[Any]):
     still_since = serializers.DateTimeField(source="frozen.since", default=None)
     still_reason = serializers.CharField(source="frozen.reason", default=None)
     rows = BoardRowSerializer(many=True)
+
+
+class TransferBoardRowSerializer(serializers.Serializer[Any]):
+    """A row of a leaderboard of the transfer format, with shares from 0 to 1.
+
+    `team` is empty and `submission` null for a baseline; `rank`, `score`, `raw` and `worst` are null if no opponent
+    counts.
+    """
+
+    rank = serializers.IntegerField(allow_null=True)
+    team = serializers.CharField(source="team_slug")
+    team_name = serializers.CharField(source="team")
+    ineligible_for_prizes = serializers.BooleanField()
+    baseline = serializers.BooleanField()
+    submission = serializers.IntegerField(allow_null=True)
+    title = serializers.CharField()
+    score = ShareField(allow_null=True)
+    raw = serializers.IntegerField(allow_null=True)
+    worst = ShareField(allow_null=True)
+    coverage = ShareField(allow_null=True)
+    opponents = serializers.IntegerField()
+    median_seconds = SecondsField(allow_null=True)
+    entered_at = MomentField()
+
+
+class UnderWaySerializer(serializers.Serializer[Any]):
+    """A submission or baseline that is being evaluated: `played` of the `needed` runs that are known are played."""
+
+    team = serializers.CharField(source="team_slug")
+    team_name = serializers.CharField(source="team")
+    submission = serializers.IntegerField(allow_null=True)
+    title = serializers.CharField()
+    played = serializers.IntegerField()
+    needed = serializers.IntegerField()
+
+
+class TransferBoardSerializer(serializers.Serializer[Any]):
+    """A whole leaderboard of the transfer format. While it is frozen (`still_since`), it has no rows."""
+
+    still_since = serializers.SerializerMethodField()
+    rows = TransferBoardRowSerializer(many=True)
+    under_way = UnderWaySerializer(many=True)
+
+    def get_still_since(self, board: object) -> object:
+        """Return the time of the freeze that hides the rows, or None."""
+        return self.context["still_since"]
 
 
 class EvaluationSerializer(serializers.ModelSerializer[Evaluation]):

@@ -15,14 +15,17 @@ from api.serializers import (
     CommitSerializer,
     CompetitionSerializer,
     SubmissionSerializer,
+    TransferBoardSerializer,
     WholeCompetitionSerializer,
     WholeSubmissionSerializer,
 )
+from competitions.models import Competition
 from competitions.selectors import visible_competitions
-from leaderboards.visibility import board, sees_live
+from leaderboards.visibility import board, frozen_since, sees_live
 from submissions import services
 from submissions.models import Submission
 from submissions.quota import allowance_of
+from tournaments.boards import Board, board_of
 
 
 class ListCompetitions(APIView):
@@ -42,13 +45,17 @@ class ShowCompetition(APIView):
 
 
 class ShowLeaderboard(APIView):
-    """GET: a page (`?page=2`) of a track's leaderboard."""
+    """GET: a page (`?page=2`) of a track's leaderboard; in the transfer format the whole one."""
 
     def get(self, request: Request, slug: str, track_name: str) -> Response:
         """Return the requested page, or the nearest one."""
         competition = competition_of(request, slug)
         track = get_object_or_404(competition.tracks, name=track_name)
         still = not sees_live(request.user, competition)
+        if competition.format == Competition.Format.TRANSFER:
+            found = Board() if still else board_of(track)
+            since = frozen_since(competition) if still else None
+            return Response(TransferBoardSerializer(found, context={"still_since": since}).data)
         page = board(track, request.query_params.get("page", "1"), frozen=still)
         return Response(BoardSerializer(page).data)
 

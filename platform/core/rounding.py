@@ -11,10 +11,18 @@ from datetime import datetime
 DECIMALS = 3
 """Decimals of a published distance (L2 over pixels / 255)."""
 
+SHARE_DECIMALS = 6
+"""Decimals of a published share of images."""
+
 
 def distance(value: float) -> float:
     """Return a distance as published."""
     return round(value, DECIMALS)
+
+
+def share(value: float) -> float:
+    """Return a share as published."""
+    return round(value, SHARE_DECIMALS)
 
 
 def seconds(value: float) -> float:

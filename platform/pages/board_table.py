@@ -46,16 +46,16 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _COLUMNS: Mapping[str, Callable[[BoardRow], object]] = {
     **{name: attrgetter(name) for name in ("rank", "rank_low", "rank_high", "change")},
     "team": attrgetter("team_slug"),
-    "team_name": lambda row: _text(row.team),
+    "team_name": lambda row: plain_text(row.team),
     "ineligible_for_prizes": attrgetter("ineligible_for_prizes"),
     "submission": attrgetter("submission"),
-    "title": lambda row: _text(row.title),
+    "title": lambda row: plain_text(row.title),
     **{name: attrgetter(name) for name in ("samples", "failures", "met", "opponents", "held", "clean_wrong")},
     "value": lambda row: rounding.distance(row.value),
     "low": lambda row: rounding.distance(row.low),
     "high": lambda row: rounding.distance(row.high),
     "value_all": lambda row: None if row.value_all is None else rounding.distance(row.value_all),
-    "worst_opponent": lambda row: _text(row.worst_opponent),
+    "worst_opponent": lambda row: plain_text(row.worst_opponent),
     "median_seconds": lambda row: rounding.seconds(row.median_seconds),
     **{name: attrgetter(name) for name in ("rules", "pool", "provisional", "chosen")},
     "scored_at": lambda row: rounding.moment(row.scored_at).isoformat(),
@@ -63,12 +63,13 @@ _COLUMNS: Mapping[str, Callable[[BoardRow], object]] = {
 """The columns of the CSV, with the names and the precision of the API."""
 
 
-def _text(text: str) -> str:
+def plain_text(text: str) -> str:
+    """Return a text for a CSV file: one that a spreadsheet would read as a formula begins with an apostrophe."""
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def csv_of(rows: Iterable[BoardRow]) -> str:
-    """Return rows as CSV. A text that a spreadsheet would read as a formula begins with an apostrophe."""
+    """Return rows as CSV."""
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow(_COLUMNS)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from competitions.models import Competition, SampleSet
-from competitions.rules import query_rules
+from competitions.rules import rules_of
 from competitions.sample_store import samples_of
 from competitions.selectors import imported_sets
 from core import faults
@@ -46,13 +46,13 @@ def data_set(competition: Competition) -> DataSet | None:
     rules = competition.rules_versions.first()
     if rules is None:
         return None
-    height, width, channels = query_rules(rules.values, rules.version).shape
-    classes = query_rules(rules.values, rules.version).classes
+    measured = rules_of(rules.values, rules.version)
+    height, width, channels = measured.shape
     public = development_set(competition)
     validation = imported_sets(competition).filter(purpose=SampleSet.Purpose.VALIDATION).order_by("-pk").first()
     return DataSet(
         shape=(height, width, channels),
-        classes=classes,
+        classes=measured.classes,
         rows=_classes(public) if public else (),
         development=public.count if public else 0,
         validation=validation.count if validation else 0,

@@ -35,11 +35,20 @@ class Step:
 
 def steps_of(submission: Submission, evaluation: Evaluation | None, builds: Sequence[Build]) -> list[Step]:
     """Return the steps of a submission; `builds` are all its builds, the newest last."""
-    at, ended = _place(submission, evaluation, builds)
+    return _steps(*_place(submission, evaluation, builds))
+
+
+def _steps(at: int, ended: bool) -> list[Step]:
     return [
         Step(name, "done" if number < at else ("ended" if ended else "now") if number == at else "")
         for number, name in enumerate(STEPS)
     ]
+
+
+def steps_before_evaluation(submission: Submission, builds: Sequence[Build], *, scored: bool) -> list[Step]:
+    """Return the steps of a submission without an evaluation; `scored`: it has a score all the same."""
+    at, ended = (len(STEPS), False) if scored else _place(submission, None, builds)
+    return _steps(at, ended)
 
 
 def state_of(submission: Submission, evaluation: Evaluation | None) -> Submission.State | Evaluation.State:

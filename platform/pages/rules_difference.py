@@ -14,8 +14,9 @@ from competitions.rules import (
     COUNTING_SUBMISSION,
     LEAST_ACCURACY,
     NEWEST,
+    known_values,
     least_accuracy,
-    query_rules,
+    rules_of,
     teams_may_choose,
 )
 from core.numbers import local
@@ -31,7 +32,12 @@ LABELS = {
     "setup_seconds": gettext_noop("Seconds to set up"),
     "model_seconds_per_image": gettext_noop("Seconds to label an image"),
     "attack_seconds_per_sample": gettext_noop("Seconds to attack a sample"),
-    "opponents": gettext_noop("Opponents in a pool"),
+    "opponents": gettext_noop("Opponents"),
+    "batch_images": gettext_noop("Images in a batch"),
+    "batch_seconds": gettext_noop("Seconds for a batch"),
+    "epsilons": gettext_noop("Epsilons"),
+    "epsilon_order": gettext_noop("Order of the epsilons"),
+    "result_bytes": gettext_noop("Bytes of a result file"),
     LEAST_ACCURACY: gettext_noop("Clean accuracy in the smoke test"),
     COUNTING_SUBMISSION: gettext_noop("Which submission counts"),
 }
@@ -63,8 +69,8 @@ def differences(old: RulesVersion, new: RulesVersion) -> Sequence[Difference]:
                 name=name,
                 label=gettext(LABELS.get(name, name.replace("_", " "))),
                 kind=kind,
-                before=_words(before.get(name)),
-                after=_words(after.get(name)),
+                before=_words(name, before.get(name)),
+                after=_words(name, after.get(name)),
                 same_effect=kind in {"added", "removed"} and before.get(name) == after.get(name),
             )
         )
@@ -81,12 +87,14 @@ def _kind(name: str, old: RulesVersion, new: RulesVersion) -> str:
 
 def _effective(version: RulesVersion) -> dict[str, Any]:
     """Return all values of a version, defaults included."""
-    rules = query_rules(version.values, version.version).as_dict()
-    counting = CHOSEN if teams_may_choose(version.values) else NEWEST
-    return rules | {LEAST_ACCURACY: least_accuracy(version.values), COUNTING_SUBMISSION: counting}
+    rules = rules_of(version.values, version.version)
+    found = rules.as_dict() | {LEAST_ACCURACY: least_accuracy(version.values)}
+    if COUNTING_SUBMISSION in known_values(rules.format):
+        found[COUNTING_SUBMISSION] = CHOSEN if teams_may_choose(version.values) else NEWEST
+    return found
 
 
-def _words(value: Any) -> str:
+def _words(name: str, value: Any) -> str:
     if isinstance(value, list):
-        return " x ".join(str(each) for each in value)
+        return (" x " if name == "shape" else ", ").join(str(each) for each in value)
     return local(f"{value:,}") if isinstance(value, int | float) else str(value)

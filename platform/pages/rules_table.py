@@ -9,9 +9,11 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 from django.utils.translation import gettext
 
 from competitions.models import RulesVersion
-from competitions.rules import least_accuracy, query_rules, teams_may_choose
+from competitions.rules import least_accuracy, query_rules, rules_of, teams_may_choose
 from core.numbers import local
 from core.times import duration
+from evaluation.domain.rules import QueryRules
+from evaluation.domain.transfer_rules import Opponents, TransferRules
 
 
 @dataclass(frozen=True)
@@ -34,17 +36,25 @@ def scale(version: RulesVersion) -> str:
 
 
 def rows(version: RulesVersion) -> list[RuleRow]:
-    """Return every rule of a version as text. Values that it does not set are those of the 2018 challenge."""
-    rules = query_rules(version.values, version.version)
+    """Return every rule of a version as text. Values that it does not set are those of 2018, or of 2017."""
+    rules = rules_of(version.values, version.version)
+    return _query_rows(version, rules) if isinstance(rules, QueryRules) else _transfer_rows(version, rules)
+
+
+def _images(rules: QueryRules | TransferRules) -> RuleRow:
     height, width, channels = rules.shape
+    return RuleRow(
+        gettext("Images"),
+        gettext("%(shape)s, %(classes)s classes")
+        % {"shape": f"{height} x {width} x {channels}", "classes": rules.classes},
+        gettext("Integers from 0 to 255."),
+    )
+
+
+def _query_rows(version: RulesVersion, rules: QueryRules) -> list[RuleRow]:
     machine = gettext("On the reference machine.")
     return [
-        RuleRow(
-            gettext("Images"),
-            gettext("%(shape)s, %(classes)s classes")
-            % {"shape": f"{height} x {width} x {channels}", "classes": rules.classes},
-            gettext("Integers from 0 to 255."),
-        ),
+        _images(rules),
         RuleRow(
             gettext("Distance"),
             gettext("L2 over pixels / 255"),
@@ -71,7 +81,7 @@ def rows(version: RulesVersion) -> list[RuleRow]:
         RuleRow(gettext("Samples in a piece"), f"{rules.piece_samples}"),
         RuleRow(
             gettext("Clean accuracy in the smoke test"),
-            gettext("at least %(share)s") % {"share": f"{100 * least_accuracy(version.values):.0f}\u00a0%"},
+            _at_least(version),
             gettext("Models only."),
         ),
         RuleRow(
@@ -82,3 +92,40 @@ def rows(version: RulesVersion) -> list[RuleRow]:
             gettext("Of each team and track."),
         ),
     ]
+
+
+def _transfer_rows(version: RulesVersion, rules: TransferRules) -> list[RuleRow]:
+    counted = {
+        Opponents.COVERAGE: gettext("Each is weighted by the share of the images that it processed."),
+        Opponents.COMPLETE: gettext("Only those that processed every image count, as in 2017."),
+    }
+    return [
+        _images(rules),
+        RuleRow(
+            gettext("Largest change of a value"),
+            gettext("epsilon %(epsilons)s") % {"epsilons": ", ".join(str(each) for each in rules.epsilons)},
+            gettext("Drawn for each batch. Larger changes are clipped.")
+            if rules.epsilon_order == "drawn"
+            else gettext("One for each batch, in turn. Larger changes are clipped."),
+        ),
+        RuleRow(
+            gettext("Queries"), gettext("none"), gettext("Attacks do not see defences, and defences no clean image.")
+        ),
+        RuleRow(gettext("Images in a batch"), gettext("at most %(count)s") % {"count": intcomma(rules.batch_images)}),
+        RuleRow(
+            gettext("Time for a batch"),
+            duration(rules.batch_seconds),
+            gettext("On the reference machine. What was written before the limit counts."),
+        ),
+        RuleRow(
+            gettext("Result file of a defence"),
+            gettext("at most %(count)s bytes") % {"count": intcomma(rules.result_bytes)},
+            gettext("A larger one is ignored."),
+        ),
+        RuleRow(gettext("Opponents"), gettext("all of the other side"), counted[rules.opponents]),
+        RuleRow(gettext("Clean accuracy in the smoke test"), _at_least(version), gettext("Defences only.")),
+    ]
+
+
+def _at_least(version: RulesVersion) -> str:
+    return gettext("at least %(share)s") % {"share": f"{100 * least_accuracy(version.values):.0f}\u00a0%"}

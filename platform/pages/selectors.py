@@ -21,6 +21,8 @@ from matches.models import Piece
 from matches.selectors import OPEN_PIECES, Progress, QueuePlace, progress, queue_of, worker_is_missing
 from submissions.build_order import BuildPlace, place_of
 from submissions.models import Submission
+from tournaments.boards import BoardRow as TransferRow
+from tournaments.boards import best_of
 
 TOP = 3
 
@@ -33,9 +35,14 @@ class TrackCard:
     """
 
     track: Track
-    top: Sequence[BoardRow]
+    top: Sequence[BoardRow] | Sequence[TransferRow]
     frozen: BoardFreeze | None
     pool_missing: bool
+
+    @property
+    def transfer(self) -> bool:
+        """Whether its scores are shares, those of the transfer format, and no distances."""
+        return self.track.competition.format == Competition.Format.TRANSFER
 
 
 def cards(competition: Competition, user: User | AnonymousUser) -> list[TrackCard]:
@@ -45,15 +52,30 @@ def cards(competition: Competition, user: User | AnonymousUser) -> list[TrackCar
 
 def cards_of(competitions: Collection[Competition], user: User | AnonymousUser) -> dict[int, list[TrackCard]]:
     """Return the `cards` of each competition, by its key, in a number of queries that does not depend on theirs."""
-    tracks = list(Track.objects.filter(competition__in=competitions).select_related("competition__frozen_leaderboards"))
-    shown = tops(tracks, TOP, live=seen_live(user, competitions))
+    every = list(Track.objects.filter(competition__in=competitions).select_related("competition__frozen_leaderboards"))
+    tracks = [track for track in every if track.competition.format == Competition.Format.QUERY]
+    live = seen_live(user, competitions)
+    shown = tops(tracks, TOP, live=live)
     pools = opposing_pool_keys(tracks)
     found: dict[int, list[TrackCard]] = {competition.pk: [] for competition in competitions}
+    for card in _transfer_cards([track for track in every if track not in tracks], live):
+        found[card.track.competition_id].append(card)
     for track in tracks:
         top = shown[track.pk]
         missing = not top.rows and pools[track.pk] is None
         found[track.competition_id].append(TrackCard(track, top.rows, top.frozen, missing))
     return found
+
+
+def _transfer_cards(tracks: Sequence[Track], live: Collection[int]) -> list[TrackCard]:
+    """Return the cards of tracks of the transfer format. While leaderboards are frozen, they have no rows."""
+    best = best_of([track for track in tracks if track.competition_id in live], TOP) if tracks else {}
+    cards = []
+    for track in tracks:
+        since = None if track.competition_id in live else frozen_since(track.competition)
+        freeze = BoardFreeze(since, "") if since else None
+        cards.append(TrackCard(track, best.get(track.pk, []), freeze, pool_missing=False))
+    return cards
 
 
 @dataclass(frozen=True)
@@ -125,7 +147,9 @@ def status_of(submission: Submission, *, inside: bool) -> SubmissionStatus:
         played, queue_place, no_worker = progress(matches), queue_of(matches), worker_is_missing(matches)
     if submission.state == Submission.State.RECEIVED:
         build = place_of(submission)
-    missing = ready and newest is None and opposing_pool(submission.repository.track) is None
+    track = submission.repository.track
+    query = submission.repository.entry.competition.format == Competition.Format.QUERY
+    missing = query and ready and newest is None and opposing_pool(track) is None
     since = frozen_since(submission.repository.entry.competition) if hidden else None
     return SubmissionStatus(evaluation, played, queue_place, build, missing, no_worker, since)
 

@@ -17,9 +17,10 @@ from competitions.models import Competition, Track
 from core import rounding
 from evaluation.domain.score_decimals import decimals
 from leaderboards.board_rows import BoardRow
-from leaderboards.visibility import board, tops
+from leaderboards.visibility import board, frozen_since, tops
 from rounds.models import Round
 from rounds.selectors import StandingRow, standings
+from tournaments.boards import best_of
 
 SIZE = (1200, 630)
 MOST = 5
@@ -30,6 +31,9 @@ _COLOURS = {
     Track.Name.MODEL.value: "#00696b",
     Track.Name.UNTARGETED.value: "#b33c11",
     Track.Name.TARGETED.value: "#a8236c",
+    Track.Name.DEFENCE.value: "#00696b",
+    Track.Name.ATTACK.value: "#b33c11",
+    Track.Name.TARGETED_ATTACK.value: "#a8236c",
 }
 _MARGIN, _TABLE_TOP, _ROW = 64, 236, 56
 
@@ -94,6 +98,8 @@ def of_site() -> SharePicture:
 
 def of_board(track: Track) -> SharePicture:
     """Return the picture of a public leaderboard."""
+    if track.competition.format == Competition.Format.TRANSFER:
+        return SharePicture(track.title, track.competition.title, _transfer_columns(track.competition, [track]))
     rows = board(track, page_rows=MOST).rows
     return SharePicture(track.title, track.competition.title, [_column(track, rows)])
 
@@ -101,6 +107,8 @@ def of_board(track: Track) -> SharePicture:
 def of_competition(competition: Competition) -> SharePicture:
     """Return the picture of a competition: its public leaderboards."""
     tracks = list(competition.tracks.select_related("competition__frozen_leaderboards"))
+    if competition.format == Competition.Format.TRANSFER:
+        return SharePicture(competition.title, competition.summary, _transfer_columns(competition, tracks))
     live = {competition.pk} if not hasattr(competition, "frozen_leaderboards") else set()
     found = tops(tracks, MOST, live=live)
     return SharePicture(
@@ -124,6 +132,19 @@ def of_round(played: Round) -> SharePicture:
 def _column(track: Track, rows: Sequence[BoardRow]) -> SharedColumn:
     shown = [SharedRow(str(row.rank or "\N{EN DASH}"), row.team, _score(row)) for row in rows[:MOST]]
     return SharedColumn(track.name, track.title, shown)
+
+
+def _transfer_columns(competition: Competition, tracks: Sequence[Track]) -> list[SharedColumn]:
+    """Return the best of each track, without rows while the leaderboards are frozen."""
+    best = best_of(tracks, MOST) if frozen_since(competition) is None else {}
+    return [
+        SharedColumn(
+            track.name,
+            track.title,
+            [SharedRow(str(row.rank), row.team, f"{100 * (row.score or 0):.1f} %") for row in best.get(track.pk, ())],
+        )
+        for track in tracks
+    ]
 
 
 def _winner(row: StandingRow) -> SharedRow:

@@ -25,6 +25,7 @@ from pages.views import (
     status,
     submissions,
     teams,
+    transfer,
     written,
 )
 
@@ -74,6 +75,7 @@ urlpatterns = [
     path("submissions/<int:number>/choose", submissions.choose, name="choose"),
     path("competitions/<slug:slug>/matrix/<slug:track_name>", matrices.competition_matrix, name="matrix"),
     path("competitions/<slug:slug>/matrix/<slug:track_name>.csv", matrices.competition_matrix_csv, name="matrix_csv"),
+    path("competitions/<slug:slug>/pairs/<int:attack>/<int:defence>", transfer.pair, name="transfer_pair"),
     path(
         "competitions/<slug:slug>/rounds/<int:number>/matrix/<slug:track_name>",
         matrices.round_matrix,

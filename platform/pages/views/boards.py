@@ -26,6 +26,7 @@ from pages.board_table import csv_of, headings
 from pages.history import sparklines
 from pages.rules_table import scale
 from pages.selectors import pool_line
+from pages.views import transfer
 
 BOARD_EVERY = 10
 
@@ -43,6 +44,8 @@ def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
     It can be sorted (`?sort=-score`), searched (`?q=`), filtered (`?show=`), and shown as of a past time (`?at=`).
     """
     shown, track, tracks = _track_of(request, slug, track_name)
+    if shown.format == Competition.Format.TRANSFER:
+        return transfer.board(request, track, tracks)
     problem = ""
     try:
         at = _past_time(request)
@@ -87,6 +90,8 @@ def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
 def board_csv(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
     """Return the whole leaderboard of a track as CSV, now or at a past time (`?at=`)."""
     shown, track, _ = _track_of(request, slug, track_name)
+    if shown.format == Competition.Format.TRANSFER:
+        return transfer.board_csv(request, track)
     try:
         at = _past_time(request)
     except Refusal as refusal:

@@ -6,6 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
+from competitions.models import Competition
 from competitions.selectors import announcements_of, terms_in_force
 from core import clock
 from core.errors import Refusal
@@ -33,6 +34,7 @@ def competition(request: HttpRequest, slug: str) -> HttpResponse:
         "competition": shown,
         "cards": cards(shown, request.user),
         "tracks": tracks,
+        "transfer": shown.format == Competition.Format.TRANSFER,
         "has_baselines": any(track.baselines for track in tracks),
         "rules": rules,
         "rows": rows(rules) if rules else [],

@@ -6,6 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils.http import urlencode
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from competitions.models import Competition, Track
@@ -16,6 +17,7 @@ from pages import curve_page
 from pages.access import competition_of, match_of
 from pages.comparison import side_by_side
 from pages.csv_download import csv_file
+from pages.views.errors import missing_page
 from rounds.match_visibility import Sight
 
 CHOICES = 30
@@ -29,6 +31,8 @@ SHOWN_FIRST = 3
 def compare(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
     """Compare submissions: success against distance, and their scores side by side."""
     competition, track = _track(request, slug, track_name)
+    if competition.format == Competition.Format.TRANSFER:
+        return missing_page(request, gettext("In this format there are no distances, so there are no curves."))
     frozen = not sees_live(request.user, competition)
     rows = board(track, frozen=frozen, page_rows=CHOICES).rows
     numbers = request.GET.getlist("submission")
@@ -69,6 +73,8 @@ def compare_csv(request: HttpRequest, slug: str, track_name: str) -> HttpRespons
 def compare_matches(request: HttpRequest, slug: str) -> HttpResponse:
     """Compare matches: success against distance, and against queries where this is public."""
     competition = competition_of(request, slug)
+    if competition.format == Competition.Format.TRANSFER:
+        return missing_page(request, gettext("In this format there are no matches, so there are no curves."))
     context = {
         "competition": competition,
         "tracks": competition.tracks.all(),

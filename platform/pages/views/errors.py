@@ -52,6 +52,11 @@ def explain_wrong_method(
     return middleware
 
 
+def missing_page(request: HttpRequest, explanation: str) -> HttpResponse:
+    """Answer 404 with a text that says why a page that others have is missing here."""
+    return render(request, "404.html", {"explanation": explanation}, status=HTTPStatus.NOT_FOUND)
+
+
 def _is_unavailable() -> bool:
     try:
         require_migrated()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from competitions.models import Competition, Entry, Track
@@ -14,6 +15,7 @@ from leaderboards.visibility import known_until
 from pages import history
 from pages.access import competition_of, entry_of
 from pages.csv_download import csv_file
+from pages.views.errors import missing_page
 
 
 @require_safe
@@ -21,6 +23,11 @@ def show(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
     """Show the best scores of all tracks over time, and the ranks of the best teams of one."""
     competition = competition_of(request, slug)
     track = _track(competition, track_name)
+    if competition.format == Competition.Format.TRANSFER:
+        return missing_page(
+            request,
+            gettext("In this format every score is over the current opponents, so there is no history of scores."),
+        )
     until = known_until(request.user, competition)
     tracks = list(competition.tracks.select_related("competition"))
     histories = [history_of(each, until) for each in tracks]

@@ -17,14 +17,18 @@ from pages.access import competition_of, round_of
 from pages.csv_download import csv_file
 from pages.heat_map import HeatMap
 from pages.rules_table import scale
+from pages.views import transfer
 from rounds.match_visibility import pairs_public
 from rounds.models import Round
+from tournaments.selectors import ATTACKING
 
 
 @require_safe
 def competition_matrix(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
     """Show the pairs behind the leaderboards of a competition."""
     competition = competition_of(request, slug)
+    if competition.format == Competition.Format.TRANSFER:
+        return transfer.matrix(request, _attacks(competition, track_name), list(competition.tracks.all()))
     found = _of_competition(request, competition, track_name)
     rules = competition.rules_versions.first()
     since = None if sees_live(request.user, competition) else frozen_since(competition)
@@ -39,8 +43,17 @@ def competition_matrix(request: HttpRequest, slug: str, track_name: str) -> Http
 @require_safe
 def competition_matrix_csv(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
     """Return the matrix of a competition as a CSV file."""
-    found = _of_competition(request, competition_of(request, slug), track_name)
+    competition = competition_of(request, slug)
+    if competition.format == Competition.Format.TRANSFER:
+        return transfer.matrix_csv(request, _attacks(competition, track_name))
+    found = _of_competition(request, competition, track_name)
     return csv_file(found.table, f"{slug}-matrix-{track_name}")
+
+
+def _attacks(competition: Competition, track_name: str) -> Track:
+    """Return a track of attacks of the transfer format. Raise 404 for another name."""
+    found: Track = get_object_or_404(competition.tracks.filter(name__in=ATTACKING), name=track_name)
+    return found
 
 
 def _of_competition(request: HttpRequest, competition: Competition, track_name: str) -> HeatMap:

@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
-from competitions.models import Track
+from competitions.models import Competition, Track
 from competitions.pseudonyms import public_name
 from competitions.selectors import may_organise
 from core.errors import Refusal
@@ -21,7 +21,7 @@ from evaluation.charts.axis import axis_to
 from leaderboards import choosing
 from leaderboards.board_rows import BoardRow
 from leaderboards.models import Evaluation
-from leaderboards.visibility import row_of, sees_live
+from leaderboards.visibility import frozen_since, row_of, sees_live
 from pages import flash_messages, polling
 from pages.access import in_team, sees_inside, signed_in_user, submission_of
 from pages.counting import choice_on
@@ -31,7 +31,11 @@ from pages.progress_steps import state_of, steps_of
 from pages.rounds import entries_shown
 from pages.rules_table import scale
 from pages.selectors import SubmissionStatus, status_of
+from pages.transfer_submission import state_of as transfer_state
+from pages.transfer_submission import steps_of as transfer_steps
+from pages.transfer_submission import transfer_status
 from submissions import services
+from submissions.build_order import place_of
 from submissions.models import Build, Submission
 from submissions.selectors import LOG_PAGE, faults_of, log_lines, whole_log
 
@@ -55,6 +59,8 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
     """Show score and opponents to everyone, and log and details to the team and the organisers."""
     shown = submission_of(request, number)
     inside = sees_inside(request, shown.repository.entry)
+    if shown.repository.entry.competition.format == Competition.Format.TRANSFER:
+        return _transfer_submission(request, shown, inside=inside)
     status = status_of(shown, inside=inside)
     builds = list(shown.builds.all())
     build = _build(request, builds) if inside else None
@@ -77,6 +83,7 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
         "steps": steps_of(shown, status.evaluation, builds),
         "build": build,
         "choice": choice_on(shown) if inside else None,
+        "builds": builds,
     }
     if shown.cause == Submission.Cause.PLATFORM and may_organise(request.user, context["competition"]):
         context["faults"] = faults_of(shown)
@@ -84,11 +91,53 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
     framed = polling.live_part(
         request, "pages/parts/submission_status.html", context, every=_every(shown, status), known=known
     )
+    return _page(request, shown, framed, context, known)
+
+
+def _transfer_submission(request: HttpRequest, shown: Submission, *, inside: bool) -> HttpResponse:
+    """Show a submission of the transfer format. While leaderboards are frozen, only insiders see its standing."""
+    competition = shown.repository.entry.competition
+    since = None if inside or sees_live(request.user, competition) else frozen_since(competition)
+    status = transfer_status(shown, hidden=since is not None)
+    builds = list(shown.builds.all())
+    state = transfer_state(shown, status)
+    context: dict[str, Any] = {
+        "submission": shown,
+        "team": shown.repository.entry.team,
+        "track": shown.repository.track,
+        "defending": shown.repository.track.name == Track.Name.DEFENCE,
+        "targeted": shown.repository.track.name == Track.Name.TARGETED_ATTACK,
+        "competition": competition,
+        "inside": inside,
+        "hidden_since": since,
+        "transfer": status,
+        "status": {"build": place_of(shown) if shown.state == Submission.State.RECEIVED else None},
+        "state": state,
+        "steps": transfer_steps(shown, status, builds),
+        "build": _build(request, builds) if inside else None,
+        "builds": builds,
+    }
+    if shown.cause == Submission.Cause.PLATFORM and may_organise(request.user, competition):
+        context["faults"] = faults_of(shown)
+    known = {"state": str(state.label), "build": _build_key(builds) if inside else ""}
+    ended = shown.state in {Submission.State.REJECTED, Submission.State.WITHDRAWN}
+    under_way = shown.state in Submission.UNDER_WAY
+    every = None if ended or status.row or since else STATE_EVERY if under_way else PLAYING_EVERY
+    framed = polling.live_part(
+        request, "pages/parts/transfer_submission_status.html", context, every=every, known=known
+    )
+    return _page(request, shown, framed, context, known)
+
+
+def _page(
+    request: HttpRequest, shown: Submission, framed: polling.LivePart, context: dict[str, Any], known: dict[str, str]
+) -> HttpResponse:
+    """Return the page with its live part, or for a poll only that."""
     if polling.is_poll(request):
         return _poll_answer(request, framed, known)
+    inside, build = context["inside"], context["build"]
     context |= {
         "live_status": framed.html,
-        "builds": builds,
         "in_rounds": entries_shown(inside=inside).filter(submission=shown),
     }
     context["member"] = in_team(request, shown.repository.entry)

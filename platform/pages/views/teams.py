@@ -15,7 +15,7 @@ from accounts import services as accounts
 from accounts.models import Membership
 from accounts.selectors import open_invitations
 from competitions import services as competitions
-from competitions.models import Entry, TermsVersion, Track
+from competitions.models import Competition, Entry, TermsVersion, Track
 from competitions.selectors import acceptance_of, invitations_of, terms_in_force
 from core.errors import Refusal
 from leaderboards import choosing
@@ -27,6 +27,7 @@ from pages.calendar import calendar
 from pages.counting import choosing_is_allowed
 from pages.forms import TeamForm
 from pages.team import STATES, TrackStanding, late_tags, standings_of, submission_list, submit_panel
+from pages.transfer_team import scores_of
 from pages.views.history import team_charts
 from repositories.models import Repository
 from repositories.services import repository_of
@@ -40,6 +41,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
     inside = sees_inside(request, entry)
     frozen = not sees_live(request.user, entry.competition)
     teams_choose = choosing_is_allowed(entry.competition)
+    transfer = entry.competition.format == Competition.Format.TRANSFER
     standings = standings_of(entry, frozen=frozen, inside=inside, teams_choose=teams_choose)
     chosen = {name: request.GET.get(name, "") for name in ("of", "state")}
     members = list(entry.team.memberships.select_related("user"))
@@ -51,8 +53,10 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "members": members,
         "standings": standings,
         "teams_choose": teams_choose,
+        "transfer": transfer,
+        "scores": scores_of(entry, hidden=frozen and not inside) if transfer else {},
         "histories": [(each.track, team_charts(request, entry, each.track)) for each in standings if each.row],
-        "luck": luck_of(entry, inside=inside),
+        "luck": None if transfer else luck_of(entry, inside=inside),
         "frozen_since": frozen_since(entry.competition) if frozen else None,
         "submissions": submission_list(
             entry, request.GET.get("page"), track_name=chosen["of"], state=chosen["state"], inside=inside

@@ -1,0 +1,45 @@
+"""A leaderboard of the transfer format as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
+
+from core import rounding
+from pages.board_table import plain_text
+from tournaments.boards import BoardRow
+
+
+def share(value: float | None) -> float | None:
+    """Return a share as published, None if there is none."""
+    return None if value is None else rounding.share(value)
+
+
+_COLUMNS: Mapping[str, Callable[[BoardRow], object]] = {
+    "rank": attrgetter("rank"),
+    "team": attrgetter("team_slug"),
+    "team_name": lambda row: plain_text(row.team),
+    "ineligible_for_prizes": attrgetter("ineligible_for_prizes"),
+    "baseline": attrgetter("baseline"),
+    "submission": attrgetter("submission"),
+    "title": lambda row: plain_text(row.title),
+    "score": lambda row: share(row.score),
+    "raw": attrgetter("raw"),
+    "worst": lambda row: share(row.worst),
+    "coverage": lambda row: share(row.coverage),
+    "opponents": attrgetter("opponents"),
+    "median_seconds": lambda row: None if row.median_seconds is None else rounding.seconds(row.median_seconds),
+    "entered_at": lambda row: rounding.moment(row.entered_at).isoformat(),
+}
+"""The columns of the CSV, with the names and the precision of the API."""
+
+
+def csv_of(rows: Iterable[BoardRow]) -> str:
+    """Return rows as CSV."""
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    writer.writerows([value(row) for value in _COLUMNS.values()] for row in rows)
+    return written.getvalue()

@@ -1,0 +1,130 @@
+"""An attack against a defence of the transfer format: counts by epsilon, runs, and for organisers errors by class."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from competitions.models import Competition, Track
+from evaluation.domain.transfer_results import ImageNote, PairCounts, RowNote
+from pages.gallery import class_name
+from pages.language import translated
+from pages.players import PlayerName, names_of
+from pages.transfer_matrix import name_of
+from submissions.models import Player
+from tournaments.boards import row_of, tournament_in_force
+from tournaments.models import AttackRun, DefenceRun, Run, Tournament
+from tournaments.pair_tables import class_errors, counts_by_epsilon, success
+from tournaments.selectors import ATTACKING, current_entrants, pair_counts
+
+
+@dataclass(frozen=True)
+class CountRow:
+    """The counts of a pair over the batches of an epsilon, or of all for None, with the share of `success`."""
+
+    epsilon: int | None
+    counts: PairCounts
+    share: float | None
+
+
+@dataclass(frozen=True)
+class BatchRow:
+    """A batch: the run of the attack, and that of the defence if it exists."""
+
+    attack_run: AttackRun
+    defence_run: DefenceRun | None
+
+
+@dataclass(frozen=True)
+class ErrorRow:
+    """The errors of a defence on the images of a class; `confused` is the class that it named most often instead."""
+
+    name: str
+    labelled: int
+    wrong: int
+    confused: str
+
+
+@dataclass(frozen=True)
+class PairPage:
+    """What the page of a pair shows. `errors` is None for people who do not see them."""
+
+    attack: PlayerName
+    defence: PlayerName
+    track: Track
+    targeted: bool
+    rows: Sequence[CountRow]
+    batches: Sequence[BatchRow]
+    image_notes: Sequence[tuple[str, int]]
+    row_notes: Sequence[tuple[str, int]]
+    errors: Sequence[ErrorRow] | None
+
+
+def pair_page(competition: Competition, attack: int, defence: int, *, organises: bool) -> PairPage | None:
+    """Return the page of two players on the leaderboards; for organisers also of others that have met."""
+    tournament = tournament_in_force(competition)
+    if tournament is None:
+        return None
+    known = {each.player_id: each for each in current_entrants(tournament)}
+    names = {key: name_of(row_of(entrant)) for key, entrant in known.items()}
+    if organises:
+        names = names_of([attack, defence]) | names
+    players = {each.pk: each for each in Player.objects.filter(pk__in={attack, defence} & names.keys())}
+    sides = players.get(attack), players.get(defence)
+    if sides[0] is None or sides[1] is None:
+        return None
+    if sides[0].track_name not in ATTACKING or sides[1].track_name != Track.Name.DEFENCE:
+        return None
+    return _page(tournament, sides[0], sides[1], names, organises=organises)
+
+
+def _page(
+    tournament: Tournament, attack: Player, defence: Player, names: Mapping[int, PlayerName], *, organises: bool
+) -> PairPage | None:
+    whole = pair_counts(tournament, [attack], [defence])
+    if not whole:
+        return None
+    rows = [
+        CountRow(epsilon, counts, success(counts)) for epsilon, counts in counts_by_epsilon(tournament, attack, defence)
+    ]
+    attack_runs = list(tournament.attack_runs.filter(attack=attack).order_by("batch"))
+    defence_runs = {
+        run.attack_run_id: run for run in DefenceRun.objects.filter(attack_run__in=attack_runs, defence=defence)
+    }
+    return PairPage(
+        attack=names[attack.pk],
+        defence=names[defence.pk],
+        track=tournament.competition.tracks.get(name=attack.track_name),
+        targeted=attack.track_name == Track.Name.TARGETED_ATTACK,
+        rows=[CountRow(None, whole[0], success(whole[0])), *(rows if len(rows) > 1 else ())],
+        batches=[BatchRow(run, defence_runs.get(run.pk)) for run in attack_runs],
+        image_notes=notes_of(attack_runs),
+        row_notes=row_notes_of(list(defence_runs.values())),
+        errors=_errors(tournament, attack, defence) if organises else None,
+    )
+
+
+def notes_of(runs: Sequence[AttackRun]) -> list[tuple[str, int]]:
+    """Return how many images of played runs have each note, in words."""
+    found: Counter[str] = sum((Counter(run.notes) for run in runs if run.state == Run.State.PLAYED), Counter())
+    return [(translated(ImageNote(note).text), count) for note, count in found.most_common()]
+
+
+def row_notes_of(runs: Sequence[DefenceRun]) -> list[tuple[str, int]]:
+    """Return how many rows of the result files of played runs have each note, in words."""
+    found: Counter[str] = sum((Counter(run.rows) for run in runs if run.state == Run.State.PLAYED), Counter())
+    return [(translated(RowNote(note).text), count) for note, count in found.most_common()]
+
+
+def _errors(tournament: Tournament, attack: Player, defence: Player) -> list[ErrorRow]:
+    classes = tournament.sample_set.class_names
+    return [
+        ErrorRow(
+            class_name(classes, row.label),
+            row.total.labelled,
+            row.total.wrong,
+            "" if row.total.confused is None else class_name(classes, row.total.confused),
+        )
+        for row in class_errors(tournament, attack, defence)
+    ]

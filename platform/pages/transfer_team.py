@@ -1,0 +1,23 @@
+"""What a team sees of its scores in the transfer format: its rows on the leaderboards, and its runs that are played."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from competitions.models import Entry
+from tournaments.boards import BoardRow, rows_of_entry
+
+
+@dataclass(frozen=True)
+class TeamScores:
+    """The rows of a team: by the name of the track, and by the submission that counts."""
+
+    of_track: Mapping[str, BoardRow]
+    of_submission: Mapping[int, BoardRow]
+
+
+def scores_of(entry: Entry, *, hidden: bool) -> TeamScores:
+    """Return the rows of a team on the leaderboards, none if they are `hidden`."""
+    rows = {} if hidden else rows_of_entry(entry)
+    return TeamScores(rows, {row.submission: row for row in rows.values() if row.submission is not None})

@@ -1,0 +1,193 @@
+"""Leaderboard, matrix, pair, submission and team page of the transfer format, and what a freeze hides."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from accounts.models import User
+from competitions.models import Competition
+from leaderboards.models import FrozenLeaderboards
+from submissions.models import Submission
+from tests.platform.tournaments.pages.conftest import Send, play
+from tournaments import services
+from tournaments.boards import board_of
+from tournaments.models import Tournament
+
+BOARD = "/competitions/transfer/leaderboards"
+MATRIX = "/competitions/transfer/matrix/attack"
+
+# attack: six images in batches of four and two; one is not made, so 5 // 2 = 1 + 1 of 6 fool the defence
+FOOLED = 2
+
+
+def text_of(client: Client, address: str) -> str:
+    """Return a page."""
+    return client.get(address).content.decode().replace("\N{NO-BREAK SPACE}", " ")
+
+
+def rows_of(client: Client, address: str) -> list[dict[str, str]]:
+    """Return the rows of a CSV file."""
+    return list(csv.DictReader(io.StringIO(client.get(address).content.decode())))
+
+
+def test_the_board_has_scores_and_marks_baselines(client: Client, played: Tournament) -> None:
+    owls, baseline = rows_of(client, f"{BOARD}/attack.csv")
+    assert (owls["rank"], owls["team"], owls["raw"], owls["baseline"]) == ("1", "owls", str(FOOLED), "False")
+    assert [float(owls[name]) for name in ("score", "coverage")] == pytest.approx([FOOLED / 6, 5 / 6])
+    assert (baseline["rank"], baseline["title"], baseline["baseline"]) == ("2", "noop", "True")
+    page = text_of(client, f"{BOARD}/attack")
+    for text in (
+        "33.3 %",
+        "83.3 %",
+        "The Owls",
+        "Brighter",
+        "baseline",
+        "once it has met every opponent",
+        "1 opponent.",
+    ):
+        assert text in page
+    answer = client.get("/api/competitions/transfer/leaderboards/attack").json()
+    assert [row["score"] for row in answer["rows"]] == [round(FOOLED / 6, 6), 0.0]
+    assert answer["still_since"] is None
+
+
+def test_who_is_being_evaluated_is_listed_with_its_progress(
+    client: Client, played: Tournament, send: Send, transfer: Competition
+) -> None:
+    newer = send("bats", "defence", "Median of nine")
+    services.advance(played)
+    page = text_of(client, f"{BOARD}/defence")
+    assert "Being evaluated" in page
+    assert "0 of 6" in page  # three attacks on two batches
+    assert "Median of five" in page
+    play(played, most=2)
+    assert "2 of 6" in text_of(client, f"{BOARD}/defence")
+    assert "2 of 6 runs played" in text_of(client, reverse("pages:submission", args=[newer.pk]))
+    play(played)
+    page = text_of(client, f"{BOARD}/defence")
+    assert "Being evaluated" not in page
+    assert "Median of five" not in page
+
+
+def test_the_board_needs_few_queries(
+    client: Client, played: Tournament, send: Send, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    for number in range(12):
+        send(f"team-{number}", "attack", f"Attack {number}")
+    play(played)
+    track = played.competition.tracks.get(name="attack")
+    with django_assert_max_num_queries(12):
+        assert len(board_of(track).rows) == 14
+    for address in (MATRIX, "/", "/competitions/transfer", f"{BOARD}/attack"):
+        with django_assert_max_num_queries(40):
+            client.get(address)
+
+
+def test_the_matrix_counts_the_batches_of_an_epsilon(client: Client, played: Tournament) -> None:
+    owls, baseline = rows_of(client, f"{MATRIX}.csv")
+    assert (owls["attack"], owls["defence"], owls["images"], owls["made"]) == ("Brighter", "Median of five", "6", "5")
+    assert float(owls["share"]) == pytest.approx(FOOLED / 6)
+    assert float(baseline["share"]) == 0
+    first, second = (rows_of(client, f"{MATRIX}.csv?epsilon={epsilon}")[0] for epsilon in (8, 16))
+    assert (first["images"], first["made"], first["share"]) == ("4", "3", "0.25")
+    assert (second["images"], second["made"], second["share"]) == ("2", "2", "0.5")
+    page = text_of(client, f"{MATRIX}?epsilon=8")
+    assert ">25.0</a>" in page
+    assert "/competitions/transfer/pairs/" in page
+    for epsilon in ("7", "x", "-8", "8.0"):
+        assert client.get(f"{MATRIX}?epsilon={epsilon}").status_code == 404
+
+
+def pair_address(sent: dict[str, Submission], attack: str = "attack") -> str:
+    """Return the address of a pair."""
+    return f"/competitions/transfer/pairs/{sent[attack].player_id}/{sent['defence'].player_id}"
+
+
+def test_a_pair_has_counts_reasons_and_notes(client: Client, played: Tournament, sent: dict[str, Submission]) -> None:
+    page = text_of(client, pair_address(sent))
+    for text in (
+        "Brighter against Median of five", "25.0 %", "50.0 %", "33.3 %", "3 of 4", "Its process ended with an error",
+        "2 images: it left the epsilon ball", "3 rows of result files", "12 s",
+    ):  # fmt: skip
+        assert text in page
+    assert "a secret of the team" not in page
+    assert "Share with the target class" in text_of(client, pair_address(sent, "targeted"))
+
+
+def test_a_pair_that_does_not_count_is_missing(client: Client, played: Tournament, sent: dict[str, Submission]) -> None:
+    attack, defence = sent["attack"].player_id, sent["defence"].player_id
+    for path in (f"{defence}/{attack}", f"{attack}/{attack}", f"{attack}/99999"):
+        assert client.get(f"/competitions/transfer/pairs/{path}").status_code == 404
+
+
+def test_only_organisers_see_errors_by_class(
+    client: Client, played: Tournament, sent: dict[str, Submission], rita: User
+) -> None:
+    """A defence that labels one image only would learn its class from them."""
+    client.force_login(User.objects.get(username="captain-bats"))
+    assert "Errors by class" not in text_of(client, pair_address(sent))
+    client.force_login(rita)
+    assert "Errors by class" in text_of(client, pair_address(sent))
+
+
+def test_a_submission_has_its_standing_and_runs(
+    client: Client, played: Tournament, sent: dict[str, Submission]
+) -> None:
+    address = reverse("pages:submission", args=[sent["attack"].pk])
+    page = text_of(client, address)
+    for text in ("Rank 1 on the", "33.3 %", "1 run ended with an error", "Its process ended with an error", "3 of 4"):
+        assert text in page
+    assert "a secret of the team" not in page
+    client.force_login(User.objects.get(username="captain-owls"))
+    assert "a secret of the team" in text_of(client, address)
+    defence = text_of(client, reverse("pages:submission", args=[sent["defence"].pk]))
+    assert "Median of five" in defence
+    assert "Right label" in defence
+
+
+def test_a_team_has_a_standing_for_each_track(client: Client, played: Tournament) -> None:
+    page = text_of(client, "/teams/owls")
+    assert "33.3 %" in page
+    assert "counts since" in page
+    client.force_login(User.objects.get(username="captain-owls"))
+    assert "metadata.json" in text_of(client, "/teams/owls")
+    assert "gauntlet new" not in text_of(client, "/teams/owls")
+
+
+def test_a_freeze_hides_scores_from_the_public(
+    client: Client, played: Tournament, sent: dict[str, Submission], rita: User
+) -> None:
+    FrozenLeaderboards.objects.create(competition=played.competition, since=timezone.now())
+    own = {reverse("pages:submission", args=[sent["attack"].pk]), "/teams/owls"}
+    shared = {
+        f"{BOARD}/attack",
+        f"{BOARD}/attack.csv",
+        MATRIX,
+        f"{MATRIX}.csv",
+        "/",
+        "/leaderboards",
+        pair_address(sent),
+    }
+    shared |= {"/competitions/transfer", "/api/competitions/transfer/leaderboards/attack"}
+
+    def seen() -> set[str]:
+        pages = {address: text_of(client, address) for address in shared | own}
+        return {address for address, page in pages.items() if "33.3" in page or "0.333333" in page}
+
+    assert seen() == set()
+    for reader, sees in (("captain-bats", set()), ("captain-owls", own), ("rita", shared | own)):
+        client.force_login(User.objects.get(username=reader))
+        assert seen() == sees, reader
+
+
+def test_before_the_first_run_the_board_is_empty(client: Client, transfer: Competition) -> None:
+    assert "No submission has a score yet" in text_of(client, f"{BOARD}/defence")
+    assert "No pair of these tracks" in text_of(client, MATRIX)
+    assert rows_of(client, f"{BOARD}/defence.csv") == []
