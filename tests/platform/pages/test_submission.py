@@ -284,7 +284,7 @@ def test_it_takes_a_bounded_number_of_queries(
 ) -> None:
     client.force_login(bob)
     add_lines(shown["rejected"].builds.get(), 4, 900)
-    with django_assert_max_num_queries(15):
+    with django_assert_max_num_queries(16):
         answer = client.get(page_of(shown[name]))
     assert answer.status_code == 200
 
