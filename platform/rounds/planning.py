@@ -17,8 +17,9 @@ from core import clock, events
 from core.errors import Refusal
 from matches.selectors import ever_played
 from rounds import salts
-from rounds.engine_adapter import MOST_SAMPLES, check_field
+from rounds.engine_adapter import MOST_SAMPLES
 from rounds.entries import eligible_entries
+from rounds.formats import FORMATS
 from rounds.models import Round
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ def plan_round(
 ) -> Round:
     """Plan a round on `samples` samples of `source`, in an order that follows from a secret salt of the site.
 
+    The transfer format ignores `schedule` and `guard`: every attack meets every defence.
+
     Another order requires the cancellation of this round, which stays listed.
 
     Raise `Refusal` where `by` is not allowed, the window is invalid, or the samples have another purpose, are too few,
@@ -50,9 +53,9 @@ def plan_round(
     is too large to be verified afterwards.
     """
     require_organiser(by, competition)
-    kind, schedule, title = _kind(kind), _schedule(schedule), _title(title)
-    if guard and schedule != Round.Schedule.LADDER:
-        raise Refusal(f"the schedule {schedule} has no guarded cuts", fix="choose the ladder, or turn guarded cuts off")
+    round_format = FORMATS[competition.format]
+    kind, title = _kind(kind), _title(title)
+    schedule, guard = round_format.schedule(schedule, guard=guard)
     salt = salts.new_salt()
     _check_samples(competition, kind, source, samples)
     # before the transaction, since it reads many images; leftovers in the store are harmless
@@ -80,7 +83,7 @@ def plan_round(
             planned_at=now,
         )
         # as if it were frozen now: better refused here than on the day
-        check_field(planned, eligible_entries(planned, now), rules_in_force(competition))
+        round_format.check_field(planned, eligible_entries(planned, now), rules_in_force(competition))
         events.record(
             "plan", planned, by=by, reason=reason, kind=kind, schedule=schedule, guard=guard, samples=samples,
             source=source.pk, commitment=planned.commitment,
@@ -99,12 +102,6 @@ def _kind(kind: str) -> Round.Kind:
     if kind not in Round.Kind.values:
         raise Refusal(f"{kind!r} is not a kind of round", fix=f"choose one of {', '.join(Round.Kind.values)}")
     return Round.Kind(kind)
-
-
-def _schedule(schedule: str) -> Round.Schedule:
-    if schedule not in Round.Schedule.values:
-        raise Refusal(f"{schedule!r} is not a schedule", fix=f"choose one of {', '.join(Round.Schedule.values)}")
-    return Round.Schedule(schedule)
 
 
 def _free_name(competition: Competition, number: int) -> str:
