@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet, Sum
 
-from competitions.models import Track
+from competitions.models import Competition, Track
 from matches.models import Match, Piece
 from rounds.models import Decision, Round, RoundEntry
 from submissions.models import Submission
@@ -90,7 +90,8 @@ def _entries(round_: Round) -> list[dict[str, Any]]:
 
 
 def _standings(round_: Round, entries: Iterable[Mapping[str, Any]]) -> dict[str, list[StandingRow]]:
-    rows: dict[str, list[StandingRow]] = {name.value: [] for name in Track.OF_FORMAT[round_.competition.format]}
+    names = Track.OF_FORMAT[Competition.Format(round_.competition.format)]
+    rows: dict[str, list[StandingRow]] = {name.value: [] for name in names}
     for entry in entries:
         values = {name: value for name, value in entry.items() if name not in {"track_name", "digest"}}
         rows[entry["track_name"]].append(_standing(values))

@@ -88,8 +88,8 @@ class Run(Leased):
         FAILED = "failed", gettext_noop("failed")
 
     class Priority(models.IntegerChoices):
-        ROUND = 0, gettext_noop("round")
-        BOARD = 1, gettext_noop("leaderboard")
+        ROUND = 0, "round"
+        BOARD = 1, "leaderboard"
 
     state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
     priority = models.PositiveSmallIntegerField(choices=Priority.choices, default=Priority.BOARD)

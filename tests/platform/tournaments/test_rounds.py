@@ -39,6 +39,16 @@ from tournaments.models import AttackRun, Entrant
 Submit = Callable[..., Submission]
 
 
+OTHER_PAGES = (
+    ("pages:share_round", (), 200),
+    ("pages:round_bracket", ("attack",), 404),
+    ("pages:round_matrix", ("attack",), 404),
+    ("pages:round_gallery", ("attack",), 404),
+    ("api:round", (), 200),
+)
+"""Other addresses of a published round; it has neither brackets nor matches."""
+
+
 @pytest.fixture
 def olga(transfer: Competition) -> User:
     """Organiser of the competition."""
@@ -127,6 +137,8 @@ def test_it_works(
     with zipfile.ZipFile(archives[0]) as archive:
         assert len(archive.namelist()) in (2, 4)
 
+    for name, words, status in OTHER_PAGES:
+        assert client.get(reverse(name, args=["transfer", 1, *words])).status_code == status, name
     page = client.get(address).content.decode()
     assert "owls 1" in page
     assert page.count('class="rank') == 3
