@@ -48,8 +48,8 @@ def progress_of(played: Round) -> Progress:
 def standings(played: Round, tracks: Sequence[Track]) -> list[tuple[Track, list[Row]]]:
     """Return the standings of a published round by track, best first, in two queries."""
     columns = ("submission", "worst", "raw", "coverage")
-    seats = Entrant.objects.filter(tournament=played.tournament_id, submission__isnull=False)
-    found = {submission: values for submission, *values in seats.values_list(*columns)}
+    entrants = Entrant.objects.filter(tournament=played.tournament_id, submission__isnull=False)
+    found = {submission: values for submission, *values in entrants.values_list(*columns)}
     by_track = selectors.standings(played)
     nothing = (None, None, None)
     return [

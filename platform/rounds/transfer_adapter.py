@@ -104,9 +104,9 @@ def _entrants(round_: Round, entries: Sequence[RoundEntry], tournament: Tourname
         key = entry.track.name, entry.player.digest
         baselines[key] = entry.player.baseline
         submissions.setdefault(key, []).append(_submission(entry))
-    seats = tournament.entrants.filter(submission=None).select_related("track", "player").order_by("pk")
-    for seat in seats:
-        baselines.setdefault((seat.track.name, seat.player.digest), seat.player.baseline)
+    entrants = tournament.entrants.filter(submission=None).select_related("track", "player").order_by("pk")
+    for entrant in entrants:
+        baselines.setdefault((entrant.track.name, entrant.player.digest), entrant.player.baseline)
     return [
         BundleEntrant(side, public_name(round_.competition, digest), baseline, tuple(submissions.get((of, digest), ())))
         for side in TransferTrack
@@ -171,9 +171,9 @@ def _labels(
         ).iterator(chunk_size=1000)
     }
     attacks = sorted({attack for attack, _ in made})
-    seats = tournament.entrants.exclude(track__name__in=ATTACKING)
+    entrants = tournament.entrants.exclude(track__name__in=ATTACKING)
     given: dict[tuple[str, str], BundleLabels] = {}
-    for defence in sorted(set(seats.values_list("player__digest", flat=True))):
+    for defence in sorted(set(entrants.values_list("player__digest", flat=True))):
         for attack in attacks:
             labels, reasons = [], []
             for batch, images in enumerate(sizes):
@@ -188,7 +188,7 @@ def _labels(
 
 def _check_counts(record: TransferRecord, tournament: Tournament, name: Callable[[str], str]) -> None:
     """Raise `Fault` if the labels give other counts than those that were stored with the runs."""
-    players = {seat.player_id: seat.player for seat in tournament.entrants.select_related("player")}
+    players = {entrant.player_id: entrant.player for entrant in tournament.entrants.select_related("player")}
     names = {str(key): name(player.digest) for key, player in players.items()}
     attacks = [player for player in players.values() if player.track_name in ATTACKING]
     defences = [player for player in players.values() if player.track_name not in ATTACKING]

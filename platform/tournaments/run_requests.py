@@ -1,4 +1,4 @@
-"""Requests of the runs that a tournament lacks. Each is created once, whoever asks."""
+"""Requests of the runs that a tournament lacks. Each is created once, in whichever process."""
 
 from __future__ import annotations
 

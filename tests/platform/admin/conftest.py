@@ -34,6 +34,7 @@ from matches.models import Match, Piece, SampleResult, Worker, WorkerTime
 from repositories.models import Repository
 from rounds.models import Decision, Release, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning, SigningKey
 from submissions.models import Build, Host, LogChunk, Player, QuotaSlot, Submission
+from tournaments.models import AttackRun, DefenceRun, Entrant, Run, Tournament
 
 
 @pytest.fixture
@@ -102,8 +103,28 @@ class Rows:
             expires_at=self.at + timedelta(days=30),
         )
         self._round(submission, players, match)
+        self._runs(submission, players)
         events.record("submit", submission, by=self.by)
         return submission
+
+    def _runs(self, submission: Submission, players: dict[str, Player]) -> None:
+        """Create an entrant of a tournament and its runs; their tracks are of no importance here."""
+        tournament, _ = Tournament.objects.get_or_create(
+            rules=self.rules,
+            sample_set=self.sets["validation"],
+            defaults={"competition": self.rules.competition, "seed": 7, "made_at": self.at},
+        )
+        Entrant.objects.create(
+            tournament=tournament,
+            track=submission.repository.track,
+            player=players["model"],
+            submission=submission,
+            entered_at=self.at,
+        )
+        run = AttackRun.objects.create(
+            tournament=tournament, attack=players["untargeted"], batch=0, epsilon=8, images=4, state=Run.State.FAILED
+        )
+        DefenceRun.objects.create(attack_run=run, defence=players["model"])
 
     def _written(self, repository: Repository) -> None:
         competition, text = self.rules.competition, {"text": "Be fair."}

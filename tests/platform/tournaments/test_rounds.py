@@ -114,8 +114,8 @@ def test_it_works(
         ("attack", "owls 1"): 1, ("targeted_attack", "bats 3"): 1, ("defence", "bats 2"): 1,
     }  # fmt: skip
     assert places["defence", "bats 2"].opponents == 3
-    seats = Entrant.objects.filter(tournament=planned.tournament)
-    assert {(seat.submission_id, seat.score) for seat in seats if seat.submission_id} == {
+    entrants = Entrant.objects.filter(tournament=planned.tournament)
+    assert {(entrant.submission_id, entrant.score) for entrant in entrants if entrant.submission_id} == {
         (row.submission_id, row.value) for row in places.values()
     }
 
@@ -210,8 +210,8 @@ def test_its_runs_come_first_unless_it_is_paused(
 def test_nobody_enters_or_leaves(planned: Round, submit: Submit, olga: User, the_clock: FakeClock) -> None:
     begin(planned, olga, the_clock)
     assert planned.tournament is not None
-    seats = Entrant.objects.filter(tournament=planned.tournament, left_at=None)
-    before = set(seats.values_list("pk", flat=True))
+    entrants = Entrant.objects.filter(tournament=planned.tournament, left_at=None)
+    before = set(entrants.values_list("pk", flat=True))
     Submission.objects.filter(repository__entry__team__slug="owls").update(state=Submission.State.WITHDRAWN)
     services.advance_all()
     services.advance(planned.tournament)
