@@ -21,6 +21,7 @@ from rounds.engine_adapter import MOST_SAMPLES
 from rounds.entries import eligible_entries
 from rounds.formats import FORMATS
 from rounds.models import Round
+from tournaments.selectors import ever_held
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -128,5 +129,5 @@ def _check_samples(competition: Competition, kind: Round.Kind, source: SampleSet
     taken = Round.objects.filter(sample_set__drawn_from=source).exclude(state=Round.State.CANCELLED).first()
     if taken is not None:
         raise Refusal(f"{source} is already used by {taken.title}", fix="import another set, or cancel that round")
-    if ever_played(source):
+    if ever_played(source) or ever_held(source):
         raise Refusal(f"{source} was played before, so it is no longer secret", fix="import another set")

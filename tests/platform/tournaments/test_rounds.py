@@ -202,6 +202,8 @@ def test_its_runs_come_first_unless_it_is_paused(
     assert claimed() is True
     rounds.cancel(round_=planned, by=olga, reason="a wrong file")
     assert claimed() is False
+    with pytest.raises(Refusal, match="was played before, so it is no longer secret"):
+        plan(transfer, olga)
     assert not Player.objects.filter(pk__in=planned.entries.values("player")).exclude(
         pk__in=playing_players().values("pk")
     ), "the leaderboard still plays them"
