@@ -8,7 +8,8 @@ a line feed. Equal values have equal bytes.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from typing import Any, TypeAlias
 
 from evaluation.domain.errors import BundleRefusal, Refusal
@@ -24,6 +25,15 @@ MOST_LINE_BYTES = 4_000_000
 MOST_LINES = 59_000
 """The largest number of lines: the signature holds 67 bytes for each of them in one line."""
 
+MOST_SAMPLES = 10_000
+"""The largest number of samples in a bundle."""
+
+FORMAT = 2
+"""The version of this form and of its signature."""
+
+_SIGNATURE_BYTES = (67, 40_000)
+"""The size of the signature for each line before it, and its fixed part: it names earlier keys."""
+
 _MOST_DEPTH = 12
 """The deepest nesting of values, so that no reader runs out of stack."""
 
@@ -37,6 +47,25 @@ def canonical(value: Any) -> bytes:
 def encode(lines: Iterable[Line]) -> bytes:
     """Return one canonical line for each of `lines`."""
     return b"".join(canonical(line) + b"\n" for line in lines)
+
+
+def commitment_of(hashes: Sequence[str]) -> str:
+    """Return the commitment to a sample list: the SHA-256, in hexadecimal, of the canonical JSON list of its hashes."""
+    return sha256(canonical(list(hashes))).hexdigest()
+
+
+def check_readable(content: bytes) -> None:
+    """Raise `ValueError` if a bundle with the body `content` could not be read once it is signed."""
+    lines, longest = content.count(b"\n"), max(map(len, content.split(b"\n"))) + 1
+    per_line, fixed = _SIGNATURE_BYTES
+    size = len(content) + lines * per_line + fixed
+    for found, most, what in (
+        (lines + 1, MOST_LINES, "lines"),
+        (longest, MOST_LINE_BYTES, "bytes in a line"),
+        (size, MOST_BYTES, "bytes"),
+    ):
+        if found > most:
+            raise ValueError(f"the bundle would have {found:,} {what}, but at most {most:,} can be read")
 
 
 def split(content: bytes) -> list[bytes]:

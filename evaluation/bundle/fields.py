@@ -62,8 +62,12 @@ class Fields:
     def texts(self, name: str) -> list[str]:
         return [self._typed(name, value, str, "text") for value in self._list(name)]
 
-    def wholes(self, name: str) -> list[int]:
-        return [self._whole(name, value, 0, MOST_WHOLE) for value in self._list(name)]
+    def wholes(self, name: str, least: int = 0, most: int = MOST_WHOLE) -> list[int]:
+        return [self._whole(name, value, least, most) for value in self._list(name)]
+
+    def lists_of_wholes(self, name: str, least: int = 0, most: int = MOST_WHOLE) -> list[list[int]]:
+        lists = [self._typed(name, value, list, "a list of lists") for value in self._list(name)]
+        return [[self._whole(name, value, least, most) for value in values] for values in lists]
 
     def distances(self, name: str) -> list[float]:
         return [self._distance(name, value) for value in self._list(name)]

@@ -8,19 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evaluation.bundle.canonical_json import canonical, decode
+from evaluation.bundle.canonical_json import FORMAT, MOST_SAMPLES, canonical, commitment_of, decode
 from evaluation.bundle.fields import MOST_WHOLE, Fields
 from evaluation.bundle.records import (
-    FORMAT,
-    MOST_SAMPLES,
     BundleHead,
     BundlePiece,
     BundleSample,
-    BundleSubmission,
     Record,
-    commitment_of,
     field_commitment_of,
 )
+from evaluation.bundle.submissions import BundleSubmission, read_submission
 from evaluation.domain.errors import BundleRefusal
 from evaluation.domain.players import Track
 from evaluation.domain.results import Outcome
@@ -52,7 +49,6 @@ _HEAD = {
 }
 _ENTRANT = {"track", "player", "teams", "bundled", "order", "prior", "submissions"}
 _SAMPLE = {"sample", "hash", "worst_case"}
-_SUBMISSION = {"team", "commit", "title", "licence", "eligible", "why"}
 _RESULTS = {"model", "attack", "seed", "outcomes", "distances", "queries", "pieces"}
 _PIECE = {"end", "digest"}
 _AUDIT = {"model", "attack", "failed_on"}
@@ -227,7 +223,7 @@ class _Reading:
         self._track_of[player] = track
         self._priors[track][prior] = player
         self._submissions[player] = submissions = tuple(
-            _submission(Fields(line.number, one, names=_SUBMISSION)) for one in line.mappings("submissions")
+            read_submission(line.number, one) for one in line.mappings("submissions")
         )
         teams = tuple(line.texts("teams"))
         if teams != tuple(one.team for one in submissions) or len(set(teams)) < len(teams) or not teams:
@@ -297,19 +293,6 @@ def _query_budget(head: Fields) -> int:
     if type(budget) is not int:
         raise head.refusal("query_budget of the rules must be a whole number")
     return budget
-
-
-def _submission(line: Fields) -> BundleSubmission:
-    if line.flag("eligible") == bool(line.text("why")):
-        raise line.refusal("a submission must be eligible, or have a reason why not")
-    return BundleSubmission(
-        team=line.text("team"),
-        commit=line.text("commit"),
-        title=line.text("title"),
-        licence=line.text("licence"),
-        eligible=line.flag("eligible"),
-        why=line.text("why"),
-    )
 
 
 def _check_row(line: Fields, number: int, row: SampleRow, worst_case: float) -> None:

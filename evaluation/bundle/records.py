@@ -11,21 +11,13 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any
 
-from evaluation.bundle.canonical_json import MOST_BYTES, MOST_LINE_BYTES, MOST_LINES, canonical, encode
+from evaluation.bundle.canonical_json import FORMAT, MOST_SAMPLES, canonical, check_readable, encode
+from evaluation.bundle.submissions import BundleSubmission
 from evaluation.domain.players import Track
 from evaluation.tournament.final_ranking import Place
 from evaluation.tournament.rounds import Bracket, RoundFacts, RoundState, SampleRow, advance, demanded
 from evaluation.tournament.schedule import Decision, Stage
 from evaluation.tournament.warning_sweep import Warned
-
-FORMAT = 2
-"""The version of this format."""
-
-MOST_SAMPLES = 10_000
-"""The largest number of samples in a bundle."""
-
-_SIGNATURE_BYTES = (67, 40_000)
-"""The size of the signature for each line before it, and its fixed part: it names earlier keys."""
 
 
 @dataclass(frozen=True)
@@ -56,18 +48,6 @@ class BundleSample:
 
 
 @dataclass(frozen=True)
-class BundleSubmission:
-    """A submission of a player, and whether it may win prizes; `why` says why not."""
-
-    team: str
-    commit: str
-    title: str
-    licence: str
-    eligible: bool
-    why: str = ""
-
-
-@dataclass(frozen=True)
 class BundlePiece:
     """The SHA-256 of the file with the perturbed images and the query trace of a piece of a pair.
 
@@ -93,11 +73,6 @@ class Record:
     submissions: Mapping[str, Sequence[BundleSubmission]]
     seeds: Mapping[tuple[str, str], int]
     pieces: Mapping[tuple[str, str], Sequence[BundlePiece]]
-
-
-def commitment_of(hashes: Sequence[str]) -> str:
-    """Return the commitment to a sample list: the SHA-256, in hexadecimal, of the canonical JSON list of its hashes."""
-    return sha256(canonical(list(hashes))).hexdigest()
 
 
 def field_commitment_of(salt: str, facts: RoundFacts, submissions: Mapping[str, Sequence[BundleSubmission]]) -> str:
@@ -131,22 +106,8 @@ def body(record: Record) -> bytes:
     found = [_head(record), *_samples(record), *_entrants(record), *_results(record, asked), *audits]
     found += _kept(record.facts, {audit["model"] for audit in audits})
     content = encode([*found, *derived_lines(state)])
-    _check_size(content)
+    check_readable(content)
     return content
-
-
-def _check_size(content: bytes) -> None:
-    """Check that the bundle can be read once it is signed."""
-    lines, longest = content.count(b"\n"), max(map(len, content.split(b"\n"))) + 1
-    per_line, fixed = _SIGNATURE_BYTES
-    size = len(content) + lines * per_line + fixed
-    for found, most, what in (
-        (lines + 1, MOST_LINES, "lines"),
-        (longest, MOST_LINE_BYTES, "bytes in a line"),
-        (size, MOST_BYTES, "bytes"),
-    ):
-        if found > most:
-            raise ValueError(f"the bundle would have {found:,} {what}, but at most {most:,} can be read")
 
 
 def derived_lines(state: RoundState) -> list[dict[str, Any]]:

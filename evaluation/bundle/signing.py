@@ -14,9 +14,8 @@ from hashlib import sha256
 
 from nacl.signing import SigningKey
 
-from evaluation.bundle.canonical_json import canonical, encode, split
+from evaluation.bundle.canonical_json import FORMAT, canonical, encode, split
 from evaluation.bundle.keys import Succession, as_line, key_id, public_key, signs
-from evaluation.bundle.records import FORMAT
 
 SIGNATURE = "signature"
 """The kind of the last line."""

@@ -36,12 +36,15 @@ def add_parser(subcommands: Any) -> None:
 def run(given: argparse.Namespace) -> int:
     from evaluation.bundle.canonical_json import MOST_BYTES
     from evaluation.bundle.verify import verify
+    from evaluation.transfer.bundle.reader import is_transfer
+    from evaluation.transfer.bundle.verify import verify as verify_transfer
 
     content = _read(given.bundle, MOST_BYTES)
     key = None if given.key is None else _key(given.key)
     with working("recomputing every decision ..."):
         commitments = {"samples": _lower(given.samples), "field": _lower(given.field)}
-        report = verify(content, key, **commitments, perturbed=_opened(given.perturbed))
+        check = verify_transfer if is_transfer(content) else verify
+        report = check(content, key, **commitments, perturbed=_opened(given.perturbed))
     if given.json:
         problems = [{"line": problem.line, "problem": problem.text} for problem in report.problems]
         header = {"ok": report.ok, "key": report.key, "key_given": key is not None, "summary": list(report.summary)}

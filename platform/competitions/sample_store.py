@@ -13,7 +13,7 @@ import numpy as np
 
 from core import object_store
 from core.errors import Fault, Refusal
-from evaluation.bundle.records import commitment_of
+from evaluation.bundle.canonical_json import commitment_of
 from evaluation.datasets.base import Dataset, with_targets
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.samples import Sample

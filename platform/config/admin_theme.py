@@ -96,6 +96,13 @@ _UNFOLD = {
                 _item("Pool places", "format_list_numbered", "leaderboards_poolplace"),
             ),
             _group(
+                "Tournaments",
+                _item("Tournaments", "grid_on", "tournaments_tournament"),
+                _item("Entrants", "groups", "tournaments_entrant"),
+                _item("Runs of attacks", "bolt", "tournaments_attackrun"),
+                _item("Runs of defences", "shield", "tournaments_defencerun"),
+            ),
+            _group(
                 "Rounds",
                 _item("Rounds", "emoji_events", "rounds_round"),
                 _item("Round entries", "how_to_vote", "rounds_roundentry"),

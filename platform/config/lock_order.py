@@ -22,6 +22,7 @@ LOCK_ORDER = (
     "submissions.Build",
     "competitions.Track",
     "tournaments.Tournament",
+    "tournaments.Entrant",
     "tournaments.AttackRun",
     "tournaments.DefenceRun",
     "matches.Piece",

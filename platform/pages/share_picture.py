@@ -122,8 +122,9 @@ def of_round(played: Round) -> SharePicture:
     columns: list[SharedColumn] = []
     if played.state == Round.State.PUBLISHED:
         rows = standings(played)
+        winner = _transfer_winner if competition.format == Competition.Format.TRANSFER else _winner
         columns = [
-            SharedColumn(track.name, track.title, [_winner(row) for row in rows[track.name][:MOST] if row.place])
+            SharedColumn(track.name, track.title, [winner(row) for row in rows[track.name][:MOST] if row.place])
             for track in competition.tracks.all()
         ]
     return SharePicture(played.title, competition.title, columns)
@@ -149,6 +150,10 @@ def _transfer_columns(competition: Competition, tracks: Sequence[Track]) -> list
 
 def _winner(row: StandingRow) -> SharedRow:
     return SharedRow("\N{EN DASH}" if row.not_broken else str(row.place), row.team, _score(row))
+
+
+def _transfer_winner(row: StandingRow) -> SharedRow:
+    return SharedRow(str(row.place), row.team, "" if row.value is None else f"{100 * row.value:.1f} %")
 
 
 def _score(row: BoardRow | StandingRow) -> str:

@@ -9,11 +9,12 @@ from core.errors import Refusal
 from rounds import release as releasing
 from rounds import services
 from rounds.audit_overrides import override_audit
+from rounds.formats import format_of
 from rounds.forms import PartForm
 from rounds.freeze import freeze
 from rounds.licence_review import confirm_licence, refuse_licence
 from rounds.models import Release, Round
-from rounds.preview import audit_notes, pool_sentences, preview, preview_digest
+from rounds.preview import audit_notes, pool_sentences, preview_digest
 from rounds.publication import publish
 from rounds.transitions import offered
 
@@ -43,7 +44,7 @@ START = AdminAction(
 )
 PAUSE = AdminAction(
     "Pause",
-    "No new pieces start; running pieces finish and are kept. You can resume the round.",
+    "Nothing new starts; what is running finishes and is kept. You can resume the round.",
     "paused",
     lambda row, by, reason: services.pause(round_=row, by=by, reason=reason),
 )
@@ -55,7 +56,7 @@ RESUME = AdminAction(
 )
 CANCEL = AdminAction(
     "Cancel",
-    "The round ends permanently, without a result. Played matches are kept but do not count, and samples that were "
+    "The round ends permanently, without a result. What was played is kept but does not count, and samples that were "
     "played are never used again. Its freeze window is cancelled, or ends now.",
     "cancelled",
     lambda row, by, reason: services.cancel(round_=row, by=by, reason=reason),
@@ -63,20 +64,20 @@ CANCEL = AdminAction(
 
 
 def _before_publishing(row: Round) -> list[str]:
-    views = preview(row) if row.state == State.SCORED else []
+    views = format_of(row).preview(row) if row.state == State.SCORED else []
     return [*pool_sentences(views), *audit_notes(views)]
 
 
 def _preview_digest(row: Round) -> str:
-    return preview_digest(row, preview(row)) if row.state == State.SCORED else ""
+    return preview_digest(row, format_of(row).preview(row)) if row.state == State.SCORED else ""
 
 
 PUBLISH = AdminAction(
     "Publish",
     "The result becomes public as the preview shows it, and does not change afterwards. The best of each track become "
-    "its pool, and submissions are measured again against the new pools. If the competition is so configured, a new "
-    "validation set is drawn from further images of its split. If the list below changes before you confirm, nothing "
-    "is published.",
+    "its pool, and submissions are measured again against the new pools; the transfer format has no pools, and its "
+    "leaderboards continue. If the competition is so configured, a new validation set is drawn from further images of "
+    "its split. If the list below changes before you confirm, nothing is published.",
     "published",
     lambda row, by, reason, seen: publish(round_=row, by=by, reason=reason, previewed=seen),
     notes=_before_publishing,

@@ -13,16 +13,20 @@ from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.utils.html import format_html
 
+from competitions.models import Competition
 from core.administration.columns import link_to
 from core.times import duration
 from matches.models import Match
 from matches.selectors import WorkerStatus, workers
 from rounds.audit_overrides import OVERRIDABLE
 from rounds.cost_estimate import Estimate, estimate
+from rounds.formats import format_of
 from rounds.models import Release, Round
 from rounds.preview import Preview, audit_notes, preview
 from rounds.selectors import BracketView, Line, Name, Progress, StageView, StandingRow, progress, stages, standings
 from rounds.suspicious_models import suspicious_models
+from tournaments.fixed_fields import failed_runs, run_counts
+from tournaments.models import AttackRun, DefenceRun
 
 State = Round.State
 
@@ -30,7 +34,7 @@ STATE_TEXT = {
     State.PLANNED: "Planned. It is frozen automatically when its window begins.",
     State.FROZEN: "Frozen: the entries are fixed. Nothing plays until you start it.",
     State.PLAYING: "Running. This page refreshes every 15 seconds.",
-    State.PAUSED: "Paused: running pieces were finished, and no new pieces start until you resume it.",
+    State.PAUSED: "Paused: what was running is finished, and nothing new starts until you resume it.",
     State.SCORED: "Scored, visible to organisers only. Check the preview, then publish the result.",
     State.PUBLISHED: "Published: the result is public and does not change. You can now release files.",
     State.CANCELLED: "Cancelled: it has no result.",
@@ -69,6 +73,33 @@ class Dashboard:
 
 def dashboard(round_: Round) -> Dashboard:
     """Return the dashboard of the round, in a number of queries that does not grow with the round."""
+    transfer = round_.competition.format == Competition.Format.TRANSFER
+    return _of_transfer(round_) if transfer else _of_query(round_)
+
+
+def _of_transfer(round_: Round) -> Dashboard:
+    """Return the sections that a round without stages has."""
+    titles = {track.name: track.title for track in round_.competition.tracks.all()}
+    tournament = round_.tournament
+    played, needed = run_counts(tournament) if tournament else (0, 0)
+    failed = failed_runs(tournament) if tournament else []
+    views = format_of(round_).preview(round_) if round_.state == State.SCORED else []
+    runs = Table("", (), [("Runs played", f"{played:,}"), ("Runs needed", f"{needed:,}")])
+    sections = [
+        Section("Cost", [runs] if tournament else [], RUNS),
+        Section("Faults", [_failed_runs(failed)] if failed else []),
+        Section("What publishing changes", _previews(views), PREVIEW),
+        Section("Entries", _field(round_, titles, ()) if round_.state in COSTS else []),
+        Section("Standings", _standings(round_, titles) if round_.state not in COSTS else []),
+        Section("Releases", _releases(round_)),
+        Section("Workers", [_workers(workers())] if round_.state in COSTS else [], folded=True),
+    ]
+    percent = 100 * played // needed if needed and round_.state in COSTS else None
+    shown = [section for section in sections if section.tables]
+    return Dashboard(STATE_TEXT[State(round_.state)], round_.problem, percent, shown)
+
+
+def _of_query(round_: Round) -> Dashboard:
     maximum = estimate(round_) if round_.state in COSTS else None
     played = progress(round_)
     titles = {track.name: track.title for track in round_.competition.tracks.all()}
@@ -92,6 +123,7 @@ def dashboard(round_: Round) -> Dashboard:
 
 
 COST = "In samples played: one attack on one image against one model counts one."
+RUNS = "A run is an attack on one batch of images, or a defence on what an attack made of it."
 PREVIEW = "Nothing here is public or in force until you publish the round."
 AUDITS = (
     "A model leaves at the end of a stage if its audits failed against more than half of the attacks that measure "
@@ -137,6 +169,15 @@ def _faults(failed: Iterable[Match]) -> Table:
         button = format_html('<a class="text-link" href="{}">Replay</a>', replay)
         rows.append((link_to(match), f"{match.attack.title} against {match.model.title}", match.fault, button))
     return Table("", ("match", "of", "failure", ""), rows)
+
+
+def _failed_runs(failed: Iterable[AttackRun | DefenceRun]) -> Table:
+    rows = []
+    for run in failed:
+        replay = reverse(f"admin:tournaments_{run._meta.model_name}_replay", args=[run.pk])
+        button = format_html('<a class="text-link" href="{}">Replay</a>', replay)
+        rows.append((link_to(run), run.fault, button))
+    return Table("", ("run", "failure", ""), rows)
 
 
 def _failed_audits(round_: Round) -> list[Table]:

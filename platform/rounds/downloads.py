@@ -50,7 +50,7 @@ def images_zip(round_: Round) -> bytes:
             (sample.number, sample.label, sample.target, digest) for sample, digest in zip(samples, hashes, strict=True)
         ]
         _add(archive, CLASSES, json.dumps(round_.sample_set.class_names).encode())
-        _add(archive, SAMPLES, _table(("number", "label", "target", "hash"), rows))
+        _add(archive, SAMPLES, table(("number", "label", "target", "hash"), rows))
         for sample in samples:
             _add(archive, image_name(sample.number), _png(sample.image))
     return file.getvalue()
@@ -76,7 +76,7 @@ def pairs_table(round_: Round) -> bytes:
         for pair in pairs_of(round_)
     ]
     rows.sort(key=lambda row: (row[1], row[2], row[4]))
-    return _table(("pair", "track", "model", "model_teams", "attack", "attack_teams", "samples"), rows)
+    return table(("pair", "track", "model", "model_teams", "attack", "attack_teams", "samples"), rows)
 
 
 def pairs_of(round_: Round) -> QuerySet[Match, Any]:
@@ -98,7 +98,7 @@ def pair_zip(pair: Match) -> bytes:
         _add(archive, PAIR, json.dumps(description, indent=2).encode())
         columns = ("sample", "outcome", "distance", "queries", "found_label")
         rows = pair.sample_results.filter(sample__lt=samples).order_by("sample").values_list(*columns)
-        _add(archive, ROWS, _table(columns, rows))
+        _add(archive, ROWS, table(columns, rows))
         played = pair.pieces.filter(state=Piece.State.PLAYED, first__lt=samples).order_by("first")
         for place, artefact in enumerate(played.values_list("artefact", flat=True)):
             content = object_store.get(artefact)
@@ -120,7 +120,8 @@ def _png(image: Image) -> bytes:
     return file.getvalue()
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+    """Return a CSV file."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(head)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 
 from competitions.models import SampleSet
 from competitions.sample_store import image_hashes
@@ -10,6 +10,7 @@ from competitions.selectors import sample_set_for
 from core import clock
 from matches.models import Match
 from rounds.models import Round
+from tournaments.models import AttackRun, DefenceRun, Run, Tournament
 
 OPEN = (Match.State.WAITING, Match.State.PLAYING, Match.State.SUSPENDED)
 OVER = (Round.State.PUBLISHED, Round.State.CANCELLED)
@@ -18,12 +19,12 @@ OVER = (Round.State.PUBLISHED, Round.State.CANCELLED)
 def embargo_reason(round_: Round) -> str:
     """Return why the images of a round must stay secret, "" if they may be public.
 
-    They stay secret while matches on them are open, and while another sample set shares an image with them and may
-    still be played: validation samples of a competition that has not ended, samples of an unpublished round, and
+    They stay secret while something is still played on them, and while another sample set shares an image with them and
+    may still be played: validation samples of a competition that has not ended, samples of an unpublished round, and
     samples from which a round may still be drawn.
     """
     own = round_.sample_set
-    if Match.objects.filter(sample_set=own, state__in=OPEN).exists():
+    if Match.objects.filter(sample_set=own, state__in=OPEN).exists() or _open_runs().filter(sample_set=own).exists():
         return "matches are still played on its samples"
     images = image_hashes(own)
     for other in _others(own):
@@ -35,8 +36,18 @@ def embargo_reason(round_: Round) -> str:
 def _others(own: SampleSet) -> list[SampleSet]:
     """Return every other secret set. The set from which `own` was drawn is used up with it."""
     sets = SampleSet.objects.exclude(purpose=SampleSet.Purpose.DEVELOPMENT).exclude(pk__in=[own.pk, own.drawn_from_id])
-    being_played = Match.objects.filter(sample_set=OuterRef("pk"), state__in=OPEN)
-    return list(sets.annotate(being_played=Exists(being_played)).select_related("competition", "round"))
+    matches = Match.objects.filter(sample_set=OuterRef("pk"), state__in=OPEN)
+    runs = _open_runs().filter(sample_set=OuterRef("pk"))
+    being_played = sets.annotate(being_played=Exists(matches) | Exists(runs))
+    return list(being_played.select_related("competition", "round"))
+
+
+def _open_runs() -> QuerySet[Tournament]:
+    """Return the tournaments with runs that may still be played."""
+    unfinished = (Run.State.WAITING, Run.State.CLAIMED)
+    attacks = AttackRun.objects.filter(tournament=OuterRef("pk"), state__in=unfinished)
+    defences = DefenceRun.objects.filter(attack_run__tournament=OuterRef("pk"), state__in=unfinished)
+    return Tournament.objects.filter(Exists(attacks) | Exists(defences), ended_at=None)
 
 
 def _may_be_played(other: SampleSet) -> bool:

@@ -11,18 +11,18 @@ from competitions.pseudonyms import public_name
 from competitions.rules import query_rules
 from competitions.sample_store import sample_hashes, worst_cases
 from core.errors import Fault
+from evaluation.bundle.canonical_json import MOST_SAMPLES
 from evaluation.bundle.pseudonymisation import rename_facts, rename_pairs, rename_players
 from evaluation.bundle.records import (
-    MOST_SAMPLES,
     BundleHead,
     BundlePiece,
     BundleSample,
-    BundleSubmission,
     Record,
     body,
     field_commitment_of,
 )
 from evaluation.bundle.size import check_size
+from evaluation.bundle.submissions import BundleSubmission
 from evaluation.domain.players import Track
 from evaluation.domain.results import Outcome
 from evaluation.scoring.distances import scored_distance

@@ -14,9 +14,10 @@ from matches.signals import match_ended
 from rounds.models import Round
 from submissions.extension_points import players_in_records, players_in_use
 from submissions.models import Player
+from tournaments.signals import field_played
 
 
-@receiver(match_ended)
+@receiver([match_ended, field_played])
 def advance(**signal: Any) -> None:
     """Notify a worker that takes the rounds' next steps."""
     notify.notify("rounds.advance")

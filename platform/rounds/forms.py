@@ -42,16 +42,18 @@ class PlanForm(ReasonForm):
         help_text="A top-five round makes new pools; the final ranks for prizes.",
     )
     schedule = ChoiceField(
-        choices=Round.Schedule.choices,
+        choices=[(each.value, each.label) for each in Round.Schedule if each is not Round.Schedule.ALL],
+        required=False,
         widget=UnfoldAdminSelectWidget,
-        help_text="The panel ladder costs about two fifths of halving.",
+        help_text="The panel ladder costs about two fifths of halving. Ignored in the transfer format, where every "
+        "attack meets every defence.",
     )
     guard = BooleanField(
         required=False,
         widget=UnfoldBooleanSwitchWidget,
         label="Guarded cuts",
         help_text="Cuts of the ladder also keep entrants that are not significantly worse than 5th place. "
-        "Not recommended: it costs more and, in simulations, finds no more.",
+        "Not recommended: it costs more and, in simulations, finds no more. Ignored in the transfer format.",
     )
     source = ModelChoiceField(
         SampleSet.objects.none(),

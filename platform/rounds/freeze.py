@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from django.db import transaction
@@ -15,8 +14,8 @@ from core import clock, faults
 from core.errors import GauntletError, Refusal
 from core.times import in_words
 from rounds import salts
-from rounds.engine_adapter import check_field, commitment_to_field
 from rounds.entries import eligible_entries
+from rounds.formats import format_of
 from rounds.models import Round, RoundEntry
 from rounds.transitions import lock_competition, locked, move, record_problem, require_possible
 
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_NEEDED = (Track.Name.MODEL, Track.Name.UNTARGETED)
-"""Without these tracks nothing can be ranked. A round can run without targeted attacks."""
-
 
 def freeze(*, round_: Round, by: User | None = None, reason: str = "") -> None:
     """Freeze the round with the submissions that were ready when its window began; `by` None is the site itself.
@@ -35,7 +31,7 @@ def freeze(*, round_: Round, by: User | None = None, reason: str = "") -> None:
     The salted hash of the entries becomes public. Any number of entries is enough: fewer than ten or five only make the
     round shorter. After the end of the window only an organiser can freeze: what was ready at its start is still known.
     Raise `Refusal` where `by` is not allowed, the window has not begun or (for the site) has ended, another round is
-    under way, models or untargeted attacks are missing, or the round is too large to be verified afterwards.
+    under way, one side has no player, or the round is too large to be verified afterwards.
     """
     if by is not None:
         require_organiser(by, round_.competition)
@@ -49,12 +45,14 @@ def freeze(*, round_: Round, by: User | None = None, reason: str = "") -> None:
         _check_window(current.window, by)
         _check_no_other(current)
         entries = eligible_entries(current, current.window.starts_at)
-        _check_sides(entries)
+        round_format = format_of(current)
+        round_format.check_sides(current, entries)
         current.rules = rules_in_force(current.competition)
-        check_field(current, entries, current.rules)
+        round_format.check_field(current, entries, current.rules)
         RoundEntry.objects.bulk_create(entries)
+        round_format.freeze(current, entries)
         current.field_salt = salts.new_salt()
-        current.field_commitment = commitment_to_field(current, entries, current.field_salt)
+        current.field_commitment = round_format.commitment_to_field(current, entries, current.field_salt)
         counts = Counter(entry.track.name for entry in entries)
         move(
             current, "freeze", by=by, reason=reason, rules=current.rules.version, entries=counts,
@@ -100,23 +98,4 @@ def _check_no_other(round_: Round) -> None:
         raise Refusal(
             f"{other.title} is {other.get_state_display()}, and only one round can be under way",
             fix="publish or cancel that one first",
-        )
-
-
-def _check_sides(entries: Sequence[RoundEntry]) -> None:
-    owners: dict[str, dict[int | None, int]] = {track_name: {} for track_name in _NEEDED}
-    for entry in sorted(entries, key=lambda entry: entry.order):
-        if entry.track.name in owners:
-            # the first team to submit equal content owns it: a copy does not make a pair of two teams
-            owners[entry.track.name].setdefault(entry.player_id, entry.submission.repository.entry_id)
-    for track_name, players in owners.items():
-        if not players:
-            raise Refusal(
-                f"no submission to the {track_name} track was ready when the window began",
-                fix="cancel this round, and plan another when there is one",
-            )
-    if len({team for of in owners.values() for team in of.values()}) == 1:
-        raise Refusal(
-            "all entries belong to one team or are copies, and a team's attack is not scored on its own models",
-            fix="cancel this round, and plan another when a second team has entered",
         )

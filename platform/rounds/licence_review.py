@@ -10,7 +10,8 @@ from django.db import transaction
 from competitions.selectors import require_organiser
 from core import clock, events, object_store
 from core.errors import Refusal
-from rounds.engine_adapter import facts_of, frozen, outcome_of, prizes_of
+from rounds.engine_adapter import frozen, prizes_of
+from rounds.formats import format_of
 from rounds.models import Round, RoundEntry
 from rounds.transitions import locked, require_reason, require_state
 
@@ -46,9 +47,8 @@ def _judge(entries: Sequence[RoundEntry], by: User, reason: str, *, verb: str, e
         if entry.pk in chosen:
             entry.eligible, entry.ineligible_because = eligible, because
     # the outcome states eligibility; computed before the lock, as it is slow
-    outcome = (
-        object_store.put(outcome_of(round_, facts_of(round_), field)) if round_.state == Round.State.SCORED else ""
-    )
+    scored = round_.state == Round.State.SCORED
+    outcome = object_store.put(format_of(round_).outcome(round_, field)) if scored else ""
     with transaction.atomic():
         current = locked(round_)
         if current.state != round_.state or prizes_of(frozen(current)) != seen:

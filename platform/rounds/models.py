@@ -11,6 +11,7 @@ from competitions.models import Competition, FreezeWindow, RulesVersion, SampleS
 from leaderboards.models import Pool
 from matches.models import Match
 from submissions.models import Player, Submission
+from tournaments.models import Tournament
 
 
 class Round(models.Model):
@@ -23,6 +24,7 @@ class Round(models.Model):
     class Schedule(models.TextChoices):
         LADDER = "ladder", gettext_noop("panel ladder")
         HALVING = "halving", gettext_noop("halving, as in 2018")
+        ALL = "all", gettext_noop("every attack against every defence")
 
     class State(models.TextChoices):
         PLANNED = "planned", gettext_noop("planned")
@@ -64,6 +66,10 @@ class Round(models.Model):
     """What stops the round, or failed when it was published, for organisers; else empty."""
     outcome = models.CharField(max_length=64, blank=True)
     """Digest in the object store of all facts and everything that follows from them, once the round is scored."""
+    tournament = models.OneToOneField(
+        Tournament, null=True, blank=True, on_delete=models.PROTECT, related_name="round", editable=False
+    )
+    """What it plays in the transfer format, from its freeze."""
     pools = models.ManyToManyField(Pool, related_name="rounds", editable=False)
     """The pools that its publication made, at most one of each track."""
     gone = models.ManyToManyField(Player, related_name="+", editable=False)

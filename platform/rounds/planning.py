@@ -17,9 +17,11 @@ from core import clock, events
 from core.errors import Refusal
 from matches.selectors import ever_played
 from rounds import salts
-from rounds.engine_adapter import MOST_SAMPLES, check_field
+from rounds.engine_adapter import MOST_SAMPLES
 from rounds.entries import eligible_entries
+from rounds.formats import FORMATS
 from rounds.models import Round
+from tournaments.selectors import ever_held
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -43,6 +45,8 @@ def plan_round(
 ) -> Round:
     """Plan a round on `samples` samples of `source`, in an order that follows from a secret salt of the site.
 
+    The transfer format ignores `schedule` and `guard`: every attack meets every defence.
+
     Another order requires the cancellation of this round, which stays listed.
 
     Raise `Refusal` where `by` is not allowed, the window is invalid, or the samples have another purpose, are too few,
@@ -50,9 +54,9 @@ def plan_round(
     is too large to be verified afterwards.
     """
     require_organiser(by, competition)
-    kind, schedule, title = _kind(kind), _schedule(schedule), _title(title)
-    if guard and schedule != Round.Schedule.LADDER:
-        raise Refusal(f"the schedule {schedule} has no guarded cuts", fix="choose the ladder, or turn guarded cuts off")
+    round_format = FORMATS[competition.format]
+    kind, title = _kind(kind), _title(title)
+    schedule, guard = round_format.schedule(schedule, guard=guard)
     salt = salts.new_salt()
     _check_samples(competition, kind, source, samples)
     # before the transaction, since it reads many images; leftovers in the store are harmless
@@ -80,7 +84,7 @@ def plan_round(
             planned_at=now,
         )
         # as if it were frozen now: better refused here than on the day
-        check_field(planned, eligible_entries(planned, now), rules_in_force(competition))
+        round_format.check_field(planned, eligible_entries(planned, now), rules_in_force(competition))
         events.record(
             "plan", planned, by=by, reason=reason, kind=kind, schedule=schedule, guard=guard, samples=samples,
             source=source.pk, commitment=planned.commitment,
@@ -99,12 +103,6 @@ def _kind(kind: str) -> Round.Kind:
     if kind not in Round.Kind.values:
         raise Refusal(f"{kind!r} is not a kind of round", fix=f"choose one of {', '.join(Round.Kind.values)}")
     return Round.Kind(kind)
-
-
-def _schedule(schedule: str) -> Round.Schedule:
-    if schedule not in Round.Schedule.values:
-        raise Refusal(f"{schedule!r} is not a schedule", fix=f"choose one of {', '.join(Round.Schedule.values)}")
-    return Round.Schedule(schedule)
 
 
 def _free_name(competition: Competition, number: int) -> str:
@@ -131,5 +129,5 @@ def _check_samples(competition: Competition, kind: Round.Kind, source: SampleSet
     taken = Round.objects.filter(sample_set__drawn_from=source).exclude(state=Round.State.CANCELLED).first()
     if taken is not None:
         raise Refusal(f"{source} is already used by {taken.title}", fix="import another set, or cancel that round")
-    if ever_played(source):
+    if ever_played(source) or ever_held(source):
         raise Refusal(f"{source} was played before, so it is no longer secret", fix="import another set")

@@ -78,7 +78,7 @@ def preview(round_: Round) -> list[Preview]:
         before = pools[track.pk]
         rows = [_moved(entry, ranks, words, failed) for entry in own]
         stays = [player for player in before if player.pk not in left]
-        gone = {entry.pk for entry in own if _gone(entry)}
+        gone = {entry.pk for entry in own if gone_of(entry)}
         views.append(Preview(track, before, pool_after(own, stays, gone, unmet)[:most], rows))
     return views
 
@@ -168,13 +168,14 @@ def _moved(
         rank_before=ranks.get((entry.track_id, repository.entry_id)),
         place=entry.place,
         why=words.get((entry.track_id, entry.player_id), ""),
-        gone=_gone(entry),
+        gone=gone_of(entry),
         failed_audits=failed.get(entry.player_id, 0),
         audit_override_reason=entry.audit_override_reason,
     )
 
 
-def _gone(entry: RoundEntry) -> str:
+def gone_of(entry: RoundEntry) -> str:
+    """Return "withdrawn", "disqualified", "inconsistent" (it left because its audits failed), or "" for most."""
     if entry.submission.disqualified_at:
         return "disqualified"
     if entry.submission.state == Submission.State.WITHDRAWN:

@@ -7,18 +7,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from competitions.selectors import require_organiser
 from competitions.validation_renewal import Renewal, draw_validation_set, keep_validation_set
 from core import events, faults
 from core.errors import Refusal
-from leaderboards.board_freeze import take_snapshot
 from leaderboards.models import PoolPlace
-from leaderboards.services import set_pool
+from rounds.formats import format_of
 from rounds.freeze import words
-from rounds.models import Round, RoundEntry
-from rounds.preview import Preview, players_gone, preview, preview_digest
+from rounds.models import Round
+from rounds.preview import Preview, preview_digest
 from rounds.transitions import lock_competition, locked, move, require_possible
 from submissions.models import Submission
 
@@ -34,7 +33,8 @@ def publish(*, round_: Round, by: User, reason: str = "", previewed: str | None 
     `previewed` is the `preview_digest` that a person confirmed; anything else is rejected. None skips the check.
 
     The previous leaderboards are kept as snapshots. From then on submissions are measured against the new pools, and on
-    new validation samples if the competition has them; if it has none left, the round says so. Raise `Refusal`.
+    new validation samples if the competition has them; if it has none left, the round says so. A round of the transfer
+    format makes no pools, and its leaderboards continue. Raise `Refusal`.
     """
     require_organiser(by, round_.competition)
     renewal = _drawn(round_)
@@ -47,19 +47,10 @@ def publish(*, round_: Round, by: User, reason: str = "", previewed: str | None 
         members = PoolPlace.objects.filter(pool__track__competition=current.competition)
         concerned = Q(pk__in=placed.values("submission")) | Q(player__in=members.values("player"))
         list(Submission.objects.select_for_update(no_key=True).filter(concerned).order_by("pk").values_list("pk"))
-        views = preview(current)
+        round_format = format_of(current)
+        views = round_format.preview(current)
         _check_seen(current, views, previewed)
-        current.gone.set(_gone(placed, views))
-        for view in views:
-            take_snapshot(track=view.track, reason=f"before {current.title} was published")
-            if not view.rows:
-                continue
-            if not view.pool_after:
-                raise Refusal(
-                    f"the {view.track.name} pool would be empty: every entry is withdrawn or disqualified",
-                    fix="reinstate one of them, or cancel the round",
-                )
-            current.pools.add(set_pool(track=view.track, players=view.pool_after, reason=current.title, by=by))
+        round_format.publish(current, views, by)
         move(current, "publish", by=by, reason=reason, outcome=current.outcome)
         _renew(current, renewal)
     round_.refresh_from_db()
@@ -72,13 +63,6 @@ def _check_seen(current: Round, views: Sequence[Preview], previewed: str | None)
             "audit was overridden, or a pool was changed",
             fix="check the preview again, then publish",
         )
-
-
-def _gone(placed: QuerySet[RoundEntry], views: Sequence[Preview]) -> set[int]:
-    """Return the keys of the players that may join no pool now. Their submissions may be reinstated later."""
-    standing = placed.filter(submission__disqualified_at=None).exclude(submission__state=Submission.State.WITHDRAWN)
-    entrants = placed.exclude(player__in=standing.values("player")).values_list("player", flat=True)
-    return {*entrants, *players_gone([player for view in views for player in view.pool_before])}
 
 
 def _drawn(round_: Round) -> Renewal | Exception | None:

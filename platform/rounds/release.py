@@ -17,12 +17,11 @@ from core import clock, events, object_store
 from core.errors import Refusal
 from core.times import in_words
 from leaderboards.visibility import frozen_since
-from matches.models import Match
-from repositories.http.limits import ANYBODY, LIMITER
 from repositories.models import Repository
 from repositories.public_copies import drop_copies, public_copy
-from rounds.downloads import bundle_of, images_zip, pair_zip, pairs_of, pairs_table
+from rounds.downloads import bundle_of, images_zip
 from rounds.embargo import embargo_reason
+from rounds.formats import format_of
 from rounds.models import Release, Round, RoundEntry
 from rounds.open_source import is_open_source
 from rounds.signing_keys import public_key
@@ -132,6 +131,8 @@ def released_tags(repository: Repository, also: Round | None = None) -> dict[str
 def open_part(round_: Round, part: str) -> Download:
     """Return a released file: "bundle", "images", "perturbed" (the table of pairs), or "perturbed-PAIR" (their images).
 
+    In the transfer format, the runs of attacks stand for the pairs.
+
     Raise `Refusal` if it is not released or does not exist.
     """
     pair = _PAIR.fullmatch(part)
@@ -142,10 +143,10 @@ def open_part(round_: Round, part: str) -> Download:
         raise Refusal("code is cloned, not downloaded", fix="git clone SITE/git/public/TEAM/KIND.git")
     if pair is None:
         return _download(round_, part, partial(object_store.open_object, row.content), _ENDINGS[Release.Part(row.part)])
-    match = pairs_of(round_).filter(pk=int(pair[1])).first()
-    if match is None:
-        raise Refusal(f"{round_} has no pair {pair[1]}", fix="choose a number from its table of pairs")
-    return _download(round_, part, partial(_images_of, match), "zip")
+    images = format_of(round_).perturbed_images(round_, int(pair[1]))
+    if images is None:
+        raise Refusal(f"{round_} has no perturbed images {pair[1]}", fix="choose a number from its table of them")
+    return _download(round_, part, images, "zip")
 
 
 def _check_may_be_public(round_: Round, part: str) -> None:
@@ -187,7 +188,7 @@ def _made(round_: Round, part: str) -> str:
     makers = {
         Release.Part.BUNDLE: bundle_of,
         Release.Part.IMAGES: images_zip,
-        Release.Part.PERTURBED: pairs_table,
+        Release.Part.PERTURBED: format_of(round_).perturbed_table,
     }
     return object_store.put(makers[Release.Part(part)](round_))
 
@@ -206,19 +207,6 @@ def _open_source(entries: QuerySet[RoundEntry]) -> list[RoundEntry]:
     with_teams = rows.select_related("submission__repository__entry__team")
     ordered = with_teams.order_by("submission__repository__entry__team__slug", "track", "round")
     return [entry for entry in ordered if entry.licence_confirmed_at or is_open_source(entry.submission.licence)]
-
-
-def _images_of(pair: Match) -> IO[bytes]:
-    """Return the archive of a pair, made on its first request: too many to make all at the release."""
-    row = pair.round_match
-    if not row.images or object_store.size(row.images) is None:
-        release_permit = LIMITER.acquire(ANYBODY)
-        try:
-            row.images = object_store.put(pair_zip(pair))
-        finally:
-            release_permit()
-        row.save(update_fields=["images"])
-    return object_store.open_object(row.images)
 
 
 def _download(round_: Round, part: str, file: Callable[[], IO[bytes]], ending: str) -> Download:

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet, Sum
 
-from competitions.models import Track
+from competitions.models import Competition, Track
 from matches.models import Match, Piece
 from rounds.models import Decision, Round, RoundEntry
 from submissions.models import Submission
@@ -80,7 +80,7 @@ _OTHERS = {
 
 def standings(round_: Round) -> dict[str, list[StandingRow]]:
     """Return the entries of a round by track name, best first (in the order of entry until it is scored); one query."""
-    return _standings(_entries(round_))
+    return _standings(round_, _entries(round_))
 
 
 def _entries(round_: Round) -> list[dict[str, Any]]:
@@ -89,8 +89,9 @@ def _entries(round_: Round) -> list[dict[str, Any]]:
     return list(entries.values(*_OWN, **_OTHERS))
 
 
-def _standings(entries: Iterable[Mapping[str, Any]]) -> dict[str, list[StandingRow]]:
-    rows: dict[str, list[StandingRow]] = {track_name: [] for track_name in Track.Name.values}
+def _standings(round_: Round, entries: Iterable[Mapping[str, Any]]) -> dict[str, list[StandingRow]]:
+    names = Track.OF_FORMAT[Competition.Format(round_.competition.format)]
+    rows: dict[str, list[StandingRow]] = {name.value: [] for name in names}
     for entry in entries:
         values = {name: value for name, value in entry.items() if name not in {"track_name", "digest"}}
         rows[entry["track_name"]].append(_standing(values))
@@ -168,7 +169,7 @@ def stages(round_: Round) -> list[BracketView]:
 def standings_and_stages(round_: Round) -> tuple[dict[str, list[StandingRow]], list[BracketView]]:
     """Return `standings` and `stages`, in three queries: the entries and their joins are read once."""
     entries = _entries(round_)
-    return _standings(entries), _brackets(round_, entries)
+    return _standings(round_, entries), _brackets(round_, entries)
 
 
 def _brackets(round_: Round, entries: Iterable[Mapping[str, Any]]) -> list[BracketView]:

@@ -9,8 +9,7 @@ from django.db import transaction
 from competitions.selectors import require_organiser
 from competitions.windows import call_off_window
 from core import clock, notify
-from matches import services as matches
-from matches.models import Match
+from rounds.formats import format_of
 from rounds.models import Round
 from rounds.transitions import (
     lock_competition,
@@ -21,8 +20,6 @@ from rounds.transitions import (
 )
 
 if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
     from accounts.models import User
 
 
@@ -32,17 +29,18 @@ def start(*, round_: Round, by: User, reason: str = "") -> None:
     with transaction.atomic():
         current = locked(round_)
         move(current, "start", by=by, reason=reason)
+        format_of(current).start(current)
         notify.notify("rounds.advance")
     round_.refresh_from_db()
 
 
 def pause(*, round_: Round, by: User, reason: str = "") -> None:
-    """Pause a round: no new pieces start; running pieces finish. Raise `Refusal`."""
+    """Pause a round: nothing new starts; what is running finishes. Raise `Refusal`."""
     require_organiser(by, round_.competition)
     with transaction.atomic():
         current = locked(round_)
         require_possible(current, "pause")
-        matches.suspend(_matches(current))
+        format_of(current).suspend(current)
         move(current, "pause", by=by, reason=reason)
     round_.refresh_from_db()
 
@@ -53,7 +51,7 @@ def resume(*, round_: Round, by: User, reason: str = "") -> None:
     with transaction.atomic():
         current = locked(round_)
         require_possible(current, "resume")
-        matches.resume(_matches(current))
+        format_of(current).resume(current)
         move(current, "resume", by=by, reason=reason)
         notify.notify("rounds.advance")
     round_.refresh_from_db()
@@ -70,12 +68,8 @@ def cancel(*, round_: Round, by: User, reason: str) -> None:
         lock_competition(round_)
         current = locked(round_)
         require_possible(current, "cancel")
-        matches.cancel(_matches(current))
+        format_of(current).cancel(current)
         if clock.database_now() < current.window.ends_at:
             call_off_window(window=current.window, by=by, reason=reason)
         move(current, "cancel", by=by, reason=reason)
     round_.refresh_from_db()
-
-
-def _matches(round_: Round) -> QuerySet[Match]:
-    return Match.objects.filter(round_match__round=round_)

@@ -8,7 +8,8 @@ from celery import shared_task
 
 from core import faults
 from core.logs import log_ids
-from rounds import progression, verification
+from rounds import verification
+from rounds.formats import format_of
 from rounds.freeze import freeze_due, words
 from rounds.models import Round
 from rounds.transitions import record_problem
@@ -25,7 +26,7 @@ def advance_round() -> None:
     for round_ in Round.objects.filter(state=Round.State.PLAYING).select_related("competition").order_by("pk"):
         with log_ids(round=round_.pk):
             try:
-                progression.advance_round(round_)
+                format_of(round_).advance(round_)
             except Exception as error:
                 faults.report(log, error, "%s cannot continue", round_)
                 record_problem(round_, words(error))

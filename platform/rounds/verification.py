@@ -30,7 +30,8 @@ def verify(competition: Competition | None = None, *, repair: bool = False) -> V
 
 def differing_pools(competition: Competition | None = None) -> Iterator[Difference]:
     """Compare the pools that rounds made with the places, by the players that were gone at the publication."""
-    rounds = Round.objects.filter(state=Round.State.PUBLISHED).select_related("competition").order_by("pk")
+    pooled = Round.objects.filter(competition__format=Competition.Format.QUERY)
+    rounds = pooled.filter(state=Round.State.PUBLISHED).select_related("competition").order_by("pk")
     for round_ in rounds if competition is None else rounds.filter(competition=competition):
         for track in round_.competition.tracks.filter(round_entries__in=round_.entries.exclude(place=None)).distinct():
             yield from _of_pool(round_, track)

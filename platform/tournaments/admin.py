@@ -22,7 +22,8 @@ STATE_COLOURS = {"waiting": "info", "claimed": "warning", "played": "success", "
 _REPLAY = confirmed_action(
     AdminAction(
         "Replay",
-        "Plays each failed run again. Its submission counts on the leaderboard when all its runs are played.",
+        "Plays each failed run again. Its submission counts on the leaderboard when all its runs are played. "
+        "A round that it stopped continues. A paused round continues when it is resumed.",
         "queued for a replay",
         lambda row, by, reason: queue.replay_failed(row, by, reason),
     )
@@ -31,12 +32,21 @@ _REPLAY = confirmed_action(
 
 @admin.register(Tournament)
 class TournamentAdmin(ReadOnlyAdmin):
-    """Tournaments of the transfer format: every attack against every defence."""
+    """Tournaments of leaderboards and rounds: every attack against every defence."""
 
     organised_by = "competition__organisers"
     counts = ("entrants", "attack_runs")
-    list_display = ("__str__", linked("competition"), linked("rules"), linked("sample_set"), "made_at")
-    list_filter = (("competition", RelatedOnlyFieldListFilter),)
+    list_display = (
+        "__str__",
+        linked("competition"),
+        linked("rules"),
+        linked("sample_set"),
+        "fixed",
+        "suspended",
+        "made_at",
+        "ended_at",
+    )
+    list_filter = (("competition", RelatedOnlyFieldListFilter), "fixed")
     list_select_related = ("competition", "rules__competition", "sample_set__competition")
     fields = model_field_names(Tournament, without=["seed"])
 
@@ -90,7 +100,7 @@ class AttackRunAdmin(ReadOnlyAdmin):
         "fault",
         "played_at",
     )
-    list_filter = ("state", "reason", ("tournament__competition", RelatedOnlyFieldListFilter))
+    list_filter = ("state", "priority", "reason", ("tournament__competition", RelatedOnlyFieldListFilter))
     list_select_related = ("tournament", "attack", "entry__team", "entry__competition")
     search_fields = ("=pk", "attack__title", "worker")
     show_full_result_count = False
@@ -121,7 +131,7 @@ class DefenceRunAdmin(ReadOnlyAdmin):
         "fault",
         "played_at",
     )
-    list_filter = ("state", "reason", ("attack_run__tournament__competition", RelatedOnlyFieldListFilter))
+    list_filter = ("state", "priority", "reason", ("attack_run__tournament__competition", RelatedOnlyFieldListFilter))
     list_select_related = ("attack_run__attack", "defence", "entry__team", "entry__competition")
     search_fields = ("=pk", "defence__title", "worker")
     show_full_result_count = False

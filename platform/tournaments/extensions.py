@@ -13,7 +13,7 @@ from core import notify
 from submissions.extension_points import players_in_use
 from submissions.models import Player, Submission
 from submissions.signals import eligibility_changed, submission_ready
-from tournaments.models import Run
+from tournaments.models import Entrant, Run
 
 
 @receiver([submission_ready, eligibility_changed])
@@ -25,16 +25,17 @@ def advance(submission: Submission, **signal: Any) -> None:
 
 @sets_in_use.add
 def played_sets() -> QuerySet[SampleSet]:
-    """Return the sample sets of tournaments."""
-    return SampleSet.objects.filter(tournaments__isnull=False)
+    """Return the sample sets of which a worker has held a batch."""
+    return SampleSet.objects.filter(tournaments__attack_runs__fence__gt=0)
 
 
 @players_in_use.add
 def playing_players() -> QuerySet[Player]:
-    """Return the entrants and the players with unfinished runs."""
+    """Return the entrants and the players with unfinished runs, of tournaments that have not ended."""
     unfinished = (Run.State.WAITING, Run.State.CLAIMED)
+    inside = Q(left_at=None, tournament__ended_at=None)
     return Player.objects.filter(
-        Q(entrants__left_at=None, entrants__isnull=False)
-        | Q(attack_runs__state__in=unfinished)
-        | Q(defence_runs__state__in=unfinished)
+        Q(pk__in=Entrant.objects.filter(inside).values("player"))
+        | Q(attack_runs__state__in=unfinished, attack_runs__tournament__ended_at=None)
+        | Q(defence_runs__state__in=unfinished, defence_runs__attack_run__tournament__ended_at=None)
     ).distinct()

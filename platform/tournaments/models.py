@@ -17,7 +17,8 @@ from submissions.models import Player, Submission
 class Tournament(models.Model):
     """Every attack against every defence on one sample set under one version of the rules.
 
-    That of the rules in force and the validation samples is the leaderboard's: ready submissions enter it.
+    That of the rules in force and the validation samples is the leaderboard's: ready submissions enter it. The field of
+    a round's is fixed: nobody enters or leaves.
     """
 
     competition = models.ForeignKey(Competition, on_delete=models.PROTECT, related_name="tournaments")
@@ -26,6 +27,12 @@ class Tournament(models.Model):
     seed = models.BigIntegerField(editable=False)
     """It decides the epsilons, if they are drawn, and the names of files. Secret."""
     made_at = models.DateTimeField()
+    fixed = models.BooleanField(default=False)
+    """Whether its field is that of a round, whose runs are played before those of leaderboards."""
+    suspended = models.BooleanField(default=False)
+    """While it is, no run is claimed; those that are held are finished."""
+    ended_at = models.DateTimeField(null=True, blank=True)
+    """Time at which a fixed one was ranked or cancelled: nothing is played any more."""
 
     class Meta:
         ordering = ["pk"]
@@ -80,10 +87,15 @@ class Run(Leased):
         PLAYED = "played", gettext_noop("played")
         FAILED = "failed", gettext_noop("failed")
 
+    class Priority(models.IntegerChoices):
+        ROUND = 0, "round"
+        BOARD = 1, "leaderboard"
+
     state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
+    priority = models.PositiveSmallIntegerField(choices=Priority.choices, default=Priority.BOARD)
     queued_at = models.DateTimeField(default=clock.now)
     entry = models.ForeignKey(Entry, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
-    """The team whose share of the workers it uses; None for baselines."""
+    """The team whose share of the workers it uses; None for baselines and rounds."""
     worker = models.CharField(max_length=120, blank=True)
     claimed_at = models.DateTimeField(null=True, blank=True)
     fence = models.PositiveIntegerField(default=0)
@@ -131,7 +143,7 @@ class AttackRun(Run):
         ordering = ["tournament", "attack", "batch"]
         constraints = [UniqueConstraint(fields=["tournament", "attack", "batch"], name="attacked_once")]
         indexes = [
-            models.Index(fields=["state", "entry", "queued_at"], name="attack_run_queue"),
+            models.Index(fields=["state", "priority", "entry", "queued_at"], name="attack_run_queue"),
             models.Index(fields=["played_at"], name="attack_run_played"),
         ]
 
@@ -158,7 +170,7 @@ class DefenceRun(Run):
         ordering = ["attack_run", "defence"]
         constraints = [UniqueConstraint(fields=["attack_run", "defence"], name="labelled_once")]
         indexes = [
-            models.Index(fields=["state", "entry", "queued_at"], name="defence_run_queue"),
+            models.Index(fields=["state", "priority", "entry", "queued_at"], name="defence_run_queue"),
             models.Index(fields=["played_at"], name="defence_run_played"),
         ]
 

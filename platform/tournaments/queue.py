@@ -47,14 +47,17 @@ log = logging.getLogger(__name__)
 
 
 def claim(worker: str) -> AttackRun | DefenceRun | None:
-    """Claim the next run for `worker`; return None if nothing waits. Teams are served by `core.fair_share`."""
+    """Claim the next run for `worker`; return None if nothing waits.
+
+    Runs of rounds come first. Of one priority, teams are served by `core.fair_share`.
+    """
     expire()
     now = clock.database_now()
-    for entry in _fair_order(now):
+    for priority, entry in _order(now):
         for kind in KINDS:
             while True:
                 with transaction.atomic():
-                    waiting = _waiting(kind, now).filter(entry=entry)
+                    waiting = _waiting(kind, now).filter(priority=priority, entry=entry)
                     found = (
                         waiting.select_for_update(skip_locked=True, of=("self",)).order_by("queued_at", "pk").first()
                     )
@@ -112,8 +115,10 @@ def _take(run: AttackRun | DefenceRun, worker: str, now: datetime) -> bool:
 
 
 def _waiting(kind: type[AttackRun] | type[DefenceRun], now: datetime) -> QuerySet[Any]:
+    tournament = "tournament" if kind is AttackRun else "attack_run__tournament"
+    active = Q(**{f"{tournament}__suspended": False, f"{tournament}__ended_at": None})
     paused = Q(paused_until__gt=now)
-    return kind.objects.filter(state=Run.State.WAITING).exclude(paused)
+    return kind.objects.filter(active, state=Run.State.WAITING).exclude(paused)
 
 
 def _count_fault(run: AttackRun | DefenceRun, fault: str, *, pauses: bool) -> bool:
@@ -135,13 +140,21 @@ def _count_fault(run: AttackRun | DefenceRun, fault: str, *, pauses: bool) -> bo
     return changed
 
 
-def _fair_order(now: datetime) -> Iterator[int | None]:
-    """Yield the teams with waiting runs, None for runs of no team, in the order in which they are served."""
-    first: dict[int | None, datetime] = {}
+def _order(now: datetime) -> Iterator[tuple[int, int | None]]:
+    """Yield the priorities and teams with waiting runs, None for runs of no team, in the order of service."""
+    first: dict[int, dict[int | None, datetime]] = {}
     for kind in KINDS:
-        rows = _waiting(kind, now).order_by().values_list("entry").annotate(oldest=Min("queued_at"))
-        for entry, oldest in rows:
-            first[entry] = min(first.get(entry, oldest), oldest)
+        rows = _waiting(kind, now).order_by().values_list("priority", "entry").annotate(oldest=Min("queued_at"))
+        for priority, entry, oldest in rows:
+            known = first.setdefault(priority, {})
+            known[entry] = min(known.get(entry, oldest), oldest)
+    for priority, teams in sorted(first.items()):
+        for entry in _fair_order(teams, now):
+            yield priority, entry
+
+
+def _fair_order(first: Mapping[int | None, datetime], now: datetime) -> Iterator[int | None]:
+    """Yield the teams in the order in which they are served; `first` has the time of the oldest run of each."""
     if len(first) < 2:
         yield from first
         return
@@ -158,12 +171,12 @@ def _fair_order(now: datetime) -> Iterator[int | None]:
 
 
 def _uses(now: datetime) -> dict[int | None, Use]:
-    """Return each team's use of the workers: runs now, and seconds of the last hour and day."""
+    """Return each team's use of the workers by leaderboards: runs now, and seconds of the last hour and day."""
     running: dict[int | None, int] = {}
     recent: dict[int | None, float] = {}
     day: dict[int | None, float] = {}
     for kind in KINDS:
-        rows = kind.objects.order_by().values_list("entry")
+        rows = kind.objects.filter(priority=Run.Priority.BOARD).order_by().values_list("entry")
         for entry, count in rows.filter(state=Run.State.CLAIMED).annotate(count=Count("pk")):
             running[entry] = running.get(entry, 0) + count
         for period, found in ((RECENT, recent), (DAY, day)):

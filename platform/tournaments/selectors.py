@@ -9,7 +9,7 @@ from datetime import datetime
 
 from django.db.models import Count, Q, QuerySet, Sum
 
-from competitions.models import Competition, Track
+from competitions.models import Competition, SampleSet, Track
 from competitions.selectors import rules_in_force, sample_set_for
 from evaluation.domain.transfer_results import PairCounts
 from evaluation.domain.transfer_rules import TransferTrack
@@ -148,6 +148,12 @@ def progress_of(tournament: Tournament, batches: int) -> Progress:
     return Progress(
         batches, dict(attacked), dict(to_label), {(attack, defence): count for attack, defence, count in labelled}
     )
+
+
+def ever_held(source: SampleSet) -> bool:
+    """Return True if a worker has held a batch of the samples, or of samples drawn from them."""
+    of_source = Q(tournament__sample_set=source) | Q(tournament__sample_set__drawn_from=source)
+    return AttackRun.objects.filter(of_source, fence__gt=0).exists()
 
 
 def pair_counts(

@@ -1,4 +1,4 @@
-"""Making of tournaments, requests of runs, entries and standings."""
+"""Making of the tournaments of leaderboards, and entries to them."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from django.db.models import Q
 from competitions.models import Competition
 from competitions.selectors import rules_in_force, sample_set_for
 from core import clock, events, faults, notify
-from core.errors import Fault, GauntletError
+from core.errors import GauntletError
 from submissions.models import Submission
 from submissions.transfer_builds import baseline_player
-from tournaments.engine_adapter import sizes_of, standings_of, tournament_seed
-from tournaments.models import AttackRun, DefenceRun, Entrant, Run, Tournament
+from tournaments import fixed_fields
+from tournaments.engine_adapter import sizes_of, tournament_seed
+from tournaments.models import Entrant, Tournament
+from tournaments.ranking import rank
+from tournaments.run_requests import request_runs
 from tournaments.selectors import (
     ATTACKING,
     Participant,
     Progress,
     baseline_players,
     current_entrants,
-    pair_counts,
     participants,
     progress_of,
-    seconds_of,
 )
 
 log = logging.getLogger(__name__)
@@ -80,8 +81,12 @@ def advance(tournament: Tournament) -> None:
     """Take the next step of a leaderboard's tournament: request runs, let players enter and leave, rank them.
 
     Safe to repeat and concurrently. A submission enters when it has met every entrant on every batch; it replaces the
-    earlier one of its team. So scores on one leaderboard are always over the same opponents.
+    earlier one of its team. So scores on one leaderboard are always over the same opponents. If the field is fixed,
+    runs are only requested (see `tournaments.fixed_fields`).
     """
+    if tournament.fixed:
+        fixed_fields.advance(tournament)
+        return
     sizes = sizes_of(tournament)
     with transaction.atomic():
         current = Tournament.objects.select_for_update(no_key=True).get(pk=tournament.pk)
@@ -92,8 +97,7 @@ def advance(tournament: Tournament) -> None:
         )
         changed = _let_leave(current)
         taking_part = participants(current)
-        requested = _request_attacks(current, taking_part, sizes)
-        requested += _request_defences(current, taking_part)
+        requested = request_runs(current, taking_part, sizes)
         progress = progress_of(current, len(sizes))
         inside = set(current_entrants(current).values_list("player", "submission"))
         # an entrant that is replaced below does not come back
@@ -103,7 +107,7 @@ def advance(tournament: Tournament) -> None:
             outside.remove(entering)
             changed = True
         if changed:
-            _rank(current)
+            rank(current)
         if requested:
             notify.notify("tournaments.play")
 
@@ -121,63 +125,6 @@ def _let_leave(tournament: Tournament) -> bool:
             gone.append(entrant.pk)
             events.record("leave", entrant, tournament=tournament.pk, player=entrant.player_id)
     return bool(Entrant.objects.filter(pk__in=gone).update(left_at=clock.database_now()) if gone else 0)
-
-
-def _request_attacks(
-    tournament: Tournament, taking_part: Sequence[Participant], batches: Sequence[tuple[int, int]]
-) -> int:
-    """Create the runs that attacks lack; return how many. `batches` has the epsilon and the size of each."""
-    known = set(tournament.attack_runs.values_list("attack", "batch"))
-    now = clock.database_now()
-    missing: dict[tuple[int, int], AttackRun] = {}
-    for each in taking_part:
-        if not each.attacks:
-            continue
-        for number, (epsilon, images) in enumerate(batches):
-            if (each.player.pk, number) not in known:
-                missing.setdefault(
-                    (each.player.pk, number),
-                    AttackRun(
-                        tournament=tournament,
-                        attack=each.player,
-                        batch=number,
-                        epsilon=epsilon,
-                        images=images,
-                        entry_id=each.entry_id,
-                        queued_at=now,
-                    ),
-                )
-    AttackRun.objects.bulk_create(missing.values(), ignore_conflicts=True)
-    return len(missing)
-
-
-def _request_defences(tournament: Tournament, taking_part: Sequence[Participant]) -> int:
-    """Create the runs that defences lack, of all that attacks have made so far; return how many.
-
-    They use the share of the later of both teams: that of the submission which made them necessary.
-    """
-    attacks = {each.player.pk: each for each in taking_part if each.attacks}
-    defences = {each.player.pk: each for each in taking_part if not each.attacks}
-    played = tournament.attack_runs.filter(state=Run.State.PLAYED, made__gt=0, attack__in=attacks)
-    known = set(
-        DefenceRun.objects.filter(attack_run__tournament=tournament, defence__in=defences).values_list(
-            "attack_run", "defence"
-        )
-    )
-    now = clock.database_now()
-    missing = [
-        DefenceRun(
-            attack_run_id=run,
-            defence_id=defence,
-            entry_id=max((attacks[attack], each), key=lambda side: side.since).entry_id,
-            queued_at=now,
-        )
-        for run, attack in played.order_by("batch", "pk").values_list("pk", "attack")
-        for defence, each in defences.items()
-        if (run, defence) not in known
-    ]
-    DefenceRun.objects.bulk_create(missing, ignore_conflicts=True)
-    return len(missing)
 
 
 def _next_to_enter(tournament: Tournament, outside: Sequence[Participant], progress: Progress) -> Participant | None:
@@ -210,24 +157,3 @@ def _enter(tournament: Tournament, each: Participant) -> None:
         create_defaults={"track": each.track, "entered_at": now},
     )
     events.record("enter", entrant, tournament=tournament.pk, player=each.player.pk)
-
-
-def _rank(tournament: Tournament) -> None:
-    """Write the standings of all entrants. Raise `Fault` if counts contradict each other."""
-    inside = list(current_entrants(tournament))
-    players = {entrant.player_id: entrant.player for entrant in inside}
-    attacking = {entrant.player_id for entrant in inside if entrant.track.name in ATTACKING}
-    attacks = [player for key, player in players.items() if key in attacking]
-    defences = [player for key, player in players.items() if key not in attacking]
-    try:
-        pairs = pair_counts(tournament, attacks, defences)
-    except ValueError as error:
-        raise Fault(f"the runs of {tournament} contradict each other: {error}") from error
-    rows = {int(row.name): row for row in standings_of(pairs, tournament, seconds_of(tournament, players.values()))}
-    for entrant in inside:
-        row = rows.get(entrant.player_id)
-        entrant.rank = row.rank if row and row.score is not None else None
-        entrant.score, entrant.worst = (row.score, row.worst) if row else (None, None)
-        entrant.raw, entrant.opponents = (row.raw, row.opponents) if row else (None, None)
-        entrant.coverage, entrant.median_seconds = (row.coverage, row.median_seconds) if row else (None, None)
-    Entrant.objects.bulk_update(inside, ["rank", "score", "raw", "worst", "coverage", "opponents", "median_seconds"])

@@ -19,6 +19,7 @@ SAME_WORD = {
     ("accounts/models.py", "rounds"),
     ("accounts/models.py", "matches"),
     ("matches/models.py", "round"),  # the label of a priority
+    ("tournaments/models.py", "round"),
 }
 
 

@@ -16,12 +16,12 @@ from competitions.selectors import may_organise
 from core.errors import Refusal
 from core.times import for_programs
 from leaderboards.visibility import sees_live
-from pages import polling
+from pages import polling, transfer_rounds
 from pages.access import own_teams, round_of
 from pages.bracket_picture import BracketPicture, table_of
 from pages.csv_download import csv_file
 from pages.match_links import pairs_of
-from pages.rounds import files, progress_of, released_pairs, results
+from pages.rounds import Progress, files, progress_of, released_pairs, results
 from pages.rules_table import scale
 from repositories.http.limits import RETRY_SECONDS, LimitReachedError
 from rounds.match_visibility import images_seen, pairs_public
@@ -45,7 +45,7 @@ def show(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     context: dict[str, Any] = {
         "competition": competition,
         "round": shown,
-        "progress": progress_of(shown) if shown.state in _SHOWS_PROGRESS else None,
+        "progress": _progress(shown) if shown.state in _SHOWS_PROGRESS else None,
     }
     framed = polling.live_part(
         request, "pages/parts/round_state.html", context, every=_every(shown), known={"state": shown.state}
@@ -57,7 +57,8 @@ def show(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     tracks = list(competition.tracks.all())
     context |= {"live_state": framed.html, "tracks": tracks, "admin_url": _admin_url(request, competition, shown)}
     if shown.state == Round.State.PUBLISHED:
-        context |= _published(request, shown, tracks)
+        context |= _releases(request, shown)
+        context |= _transfer(shown, tracks) if _is_transfer(shown) else _published(request, shown, tracks)
     return render(request, "pages/round.html", context)
 
 
@@ -84,14 +85,35 @@ def _published(request: HttpRequest, shown: Round, tracks: list[Track]) -> dict[
         "attack_track": attack_track,
         "images": images_seen(shown, request.user, public),
         "scale": scale(shown.rules) if shown.rules else "",
+        "pairs": released_pairs(shown, attack_track) if Release.Part.PERTURBED in public else (),
+    }
+
+
+def _transfer(shown: Round, tracks: list[Track]) -> dict[str, Any]:
+    return {
+        "transfer_standings": transfer_rounds.standings(shown, tracks),
+        "runs": transfer_rounds.released_runs(shown) if Release.Part.PERTURBED in released(shown) else (),
+    }
+
+
+def _releases(request: HttpRequest, shown: Round) -> dict[str, Any]:
+    public = released(shown)
+    return {
         "own": {team.slug for team in own_teams(request)},
         "releases": public,
         "files": files(public.values()),
-        "pairs": released_pairs(shown, attack_track) if Release.Part.PERTURBED in public else (),
         "code": released_entries(shown) if Release.Part.CODE in public else (),
         "public_key": (public[Release.Part.BUNDLE].key or public_key()) if Release.Part.BUNDLE in public else "",
         "site_url": f"{request.scheme}://{request.get_host()}",
     }
+
+
+def _progress(shown: Round) -> Progress:
+    return transfer_rounds.progress_of(shown) if _is_transfer(shown) else progress_of(shown)
+
+
+def _is_transfer(shown: Round) -> bool:
+    return shown.competition.format == Competition.Format.TRANSFER
 
 
 def _admin_url(request: HttpRequest, competition: Competition, shown: Round) -> str:
@@ -105,7 +127,7 @@ def _admin_url(request: HttpRequest, competition: Competition, shown: Round) -> 
 def bracket_csv(request: HttpRequest, slug: str, number: int, track_name: str) -> HttpResponse:
     """Return the bracket of a track of a published round as a CSV file: a row for each player and stage."""
     shown = round_of(request, slug, number)
-    if shown.state != Round.State.PUBLISHED:
+    if shown.state != Round.State.PUBLISHED or _is_transfer(shown):
         raise Http404("no such table")
     track = get_object_or_404(shown.competition.tracks, name=track_name)
     found = results(shown, [], track, sees_live=sees_live(request.user, shown.competition))

@@ -7,17 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from evaluation.bundle.canonical_json import commitment_of
 from evaluation.bundle.records import (
     BundleHead,
     BundlePiece,
     BundleSample,
-    BundleSubmission,
     Record,
     body,
-    commitment_of,
     field_commitment_of,
 )
 from evaluation.bundle.signing import sign
+from evaluation.bundle.submissions import BundleSubmission
 from evaluation.domain.players import Track
 from evaluation.domain.results import Outcome
 from evaluation.domain.rules import QueryRules

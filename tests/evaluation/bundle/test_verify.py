@@ -10,8 +10,9 @@ import pytest
 
 from evaluation.bundle.canonical_json import decode, encode
 from evaluation.bundle.keys import public_key
+from evaluation.bundle.signature_check import Report
 from evaluation.bundle.signing import sign
-from evaluation.bundle.verify import Report, verify
+from evaluation.bundle.verify import verify
 from evaluation.domain.errors import Refusal
 
 Lines: TypeAlias = list[dict[str, Any]]

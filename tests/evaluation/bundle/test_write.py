@@ -9,10 +9,18 @@ from typing import Any
 
 import pytest
 
-from evaluation.bundle.canonical_json import MOST_BYTES, MOST_LINE_BYTES, MOST_LINES, canonical, decode, encode
+from evaluation.bundle.canonical_json import (
+    MOST_BYTES,
+    MOST_LINE_BYTES,
+    MOST_LINES,
+    canonical,
+    commitment_of,
+    decode,
+    encode,
+)
 from evaluation.bundle.keys import public_key
 from evaluation.bundle.reader import read
-from evaluation.bundle.records import Record, body, commitment_of
+from evaluation.bundle.records import Record, body
 from evaluation.bundle.signing import line_hashes, sign
 from evaluation.domain.errors import BundleRefusal, Refusal
 from evaluation.domain.results import Outcome
@@ -173,9 +181,9 @@ def test_it_rejects_to_write_what_nobody_would_read(
     lines = signed.splitlines(keepends=True)
     size = {"MOST_BYTES": len(signed), "MOST_LINES": len(lines), "MOST_LINE_BYTES": max(map(len, lines[:-1]))}[bound]
     # some bytes are reserved for the signature and earlier keys
-    monkeypatch.setattr(f"evaluation.bundle.records.{bound}", size + 40_000)
+    monkeypatch.setattr(f"evaluation.bundle.canonical_json.{bound}", size + 40_000)
     assert body(played) == written
-    monkeypatch.setattr(f"evaluation.bundle.records.{bound}", size - 1)
+    monkeypatch.setattr(f"evaluation.bundle.canonical_json.{bound}", size - 1)
     with pytest.raises(ValueError, match=cause):
         body(played)
 

@@ -111,7 +111,7 @@ def big(env: RoundFixture, side: int) -> Round:
 
 
 def test_the_page_of_a_round_reads_its_entries_once(env: RoundFixture) -> None:
-    round_ = big(env, 30)
+    round_ = Round.objects.select_related("competition").get(pk=big(env, 30).pk)
     with CaptureQueriesContext(connection) as queries:
         rows, brackets = selectors.standings_and_stages(round_)
     assert [query["sql"].count('rounds_roundentry" INNER') for query in queries].count(1) == 1

@@ -79,6 +79,8 @@ def content() -> dict[str, Any]:
         "sample_sets": [
             sample_set | {"name": "dev", "purpose": "development", "split": "dev", "count": 8},
             sample_set | {"name": "validation", "purpose": "validation", "split": "validation", "count": 6},
+            sample_set | {"name": "test", "purpose": "test", "split": "test-1", "count": 6},
+            sample_set | {"name": "final", "purpose": "final", "split": "final", "count": 6},
         ],
     }
 

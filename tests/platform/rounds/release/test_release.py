@@ -160,7 +160,7 @@ def test_it_rejects_pairs_of_other_rounds(published: Final, olga: User) -> None:
     release(round_=published.round, part="perturbed", by=olga, reason="the end")
     published.round.round_matches.all().delete()
     for number in (published.pair.pk, published.pair.pk + 1, 10**17):
-        with pytest.raises(Refusal, match="has no pair"):
+        with pytest.raises(Refusal, match="has no perturbed images"):
             open_part(published.round, f"perturbed-{number}")
 
 

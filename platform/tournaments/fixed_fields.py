@@ -1,0 +1,118 @@
+"""Tournaments with a fixed field, those of rounds: everybody meets everybody, and nobody enters or leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db import transaction
+
+from competitions.models import RulesVersion, SampleSet
+from core import clock, notify
+from tournaments.engine_adapter import sizes_of, tournament_seed
+from tournaments.models import AttackRun, DefenceRun, Entrant, Run, Tournament
+from tournaments.ranking import rank
+from tournaments.run_requests import request_runs
+from tournaments.selectors import Participant, current_entrants, progress_of
+from tournaments.signals import field_played
+
+
+def make(rules: RulesVersion, sample_set: SampleSet, field: Sequence[Participant]) -> Tournament:
+    """Make the tournament of `field` on the samples of a round. Nothing is played until it is resumed."""
+    now = clock.database_now()
+    made = Tournament.objects.create(
+        competition=sample_set.competition,
+        rules=rules,
+        sample_set=sample_set,
+        seed=tournament_seed(rules, sample_set),
+        made_at=now,
+        fixed=True,
+        suspended=True,
+    )
+    Entrant.objects.bulk_create(
+        Entrant(tournament=made, track=each.track, player=each.player, submission=each.submission, entered_at=now)
+        for each in field
+    )
+    return made
+
+
+def suspend(tournament: Tournament) -> None:
+    """Let no further run be claimed; those that are held are finished and kept."""
+    Tournament.objects.filter(pk=tournament.pk).update(suspended=True)
+
+
+def resume(tournament: Tournament) -> None:
+    """Let runs be claimed (again)."""
+    Tournament.objects.filter(pk=tournament.pk).update(suspended=False)
+    notify.notify("tournaments.advance", tournament=tournament.pk)
+    notify.notify("tournaments.play")
+
+
+def end(tournament: Tournament) -> None:
+    """Let nothing be played any more; what was played is kept."""
+    Tournament.objects.filter(pk=tournament.pk, ended_at=None).update(ended_at=clock.database_now())
+
+
+def end_ranked(tournament: Tournament) -> None:
+    """Rank the entrants, and end the tournament. Raise `Fault` if counts contradict each other."""
+    rank(tournament)
+    end(tournament)
+
+
+def advance(tournament: Tournament) -> None:
+    """Request what is missing, and send `field_played` once nothing is. Safe to repeat and concurrently."""
+    if not request_missing(tournament) and is_over(tournament):
+        field_played.send(sender=Tournament, tournament=tournament)
+
+
+def request_missing(tournament: Tournament) -> int:
+    """Request the runs that are missing; return how many. Nothing is requested while it is suspended."""
+    sizes = sizes_of(tournament)
+    with transaction.atomic():
+        current = Tournament.objects.select_for_update(no_key=True).get(pk=tournament.pk)
+        if current.suspended or current.ended_at is not None:
+            return 0
+        requested = request_runs(current, field_of(current), sizes)
+        if requested:
+            notify.notify("tournaments.play")
+        return requested
+
+
+def field_of(tournament: Tournament) -> list[Participant]:
+    """Return who takes part, in the order of entry."""
+    rows = current_entrants(tournament).order_by("pk")
+    return [Participant(row.track, row.player, row.submission, row.entered_at) for row in rows]
+
+
+def is_over(tournament: Tournament) -> bool:
+    """Return True if every attack was run on every batch, and every defence on everything that they made."""
+    field = field_of(tournament)
+    progress = progress_of(tournament, len(sizes_of(tournament)))
+    defences = {each.player.pk for each in field if not each.attacks}
+    return all(
+        progress.attack_is_played(each.player.pk)
+        and all(progress.pair_is_played(each.player.pk, defence) for defence in defences)
+        for each in field
+        if each.attacks
+    )
+
+
+def failed_runs(tournament: Tournament) -> list[AttackRun | DefenceRun]:
+    """Return the runs that were given up after platform errors."""
+    attacks = tournament.attack_runs.filter(state=Run.State.FAILED).select_related("attack")
+    defences = DefenceRun.objects.filter(attack_run__tournament=tournament, state=Run.State.FAILED)
+    return [*attacks.order_by("pk"), *defences.select_related("attack_run__attack", "defence").order_by("pk")]
+
+
+def run_counts(tournament: Tournament) -> tuple[int, int]:
+    """Return how many runs are played, of how many that are needed as far as the attacks are played.
+
+    An attack that was not run yet on a batch is taken to make images of it, so that the number only falls.
+    """
+    field = field_of(tournament)
+    batches = len(sizes_of(tournament))
+    progress = progress_of(tournament, batches)
+    attacks = {each.player.pk for each in field if each.attacks}
+    defences = {each.player.pk for each in field if not each.attacks}
+    to_label = sum(progress.to_label.get(key, 0) + batches - progress.attacked.get(key, 0) for key in attacks)
+    played = sum(progress.attacked.values()) + sum(progress.labelled.values())
+    return played, len(attacks) * batches + to_label * len(defences)

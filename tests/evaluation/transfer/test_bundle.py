@@ -1,0 +1,193 @@
+"""The bundle of a round of the transfer format: written, read, and verified against what is changed in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import pytest
+
+from evaluation.bundle.canonical_json import commitment_of, decode, encode
+from evaluation.bundle.keys import public_key
+from evaluation.bundle.signature_check import Report
+from evaluation.bundle.signing import sign
+from evaluation.bundle.submissions import BundleSubmission
+from evaluation.domain.errors import Refusal
+from evaluation.domain.images import ImageShape
+from evaluation.domain.transfer_rules import TransferRules, TransferTrack
+from evaluation.transfer.bundle.reader import is_transfer, read
+from evaluation.transfer.bundle.records import (
+    BundleAttackRun,
+    BundleBatch,
+    BundleEntrant,
+    BundleLabels,
+    TransferHead,
+    TransferRecord,
+    body,
+    places_of,
+    transfer_field_commitment,
+)
+from evaluation.transfer.bundle.size import check_size
+from evaluation.transfer.bundle.verify import verify
+
+Lines: TypeAlias = list[dict[str, Any]]
+
+SEED = bytes(range(32))
+RULES = TransferRules(shape=ImageShape(8, 8, 3), classes=10, batch_images=2, epsilons=(8, 16))
+
+
+def sha(number: int) -> str:
+    return f"{number:064x}"
+
+
+def submission(team: str) -> BundleSubmission:
+    return BundleSubmission(team, "c" * 40, f"{team}'s", "MIT", eligible=True)
+
+
+@pytest.fixture
+def record() -> TransferRecord:
+    """Three images in two batches; two attacks, one targeted, a baseline, and two defences of different strength."""
+    entrants = [
+        BundleEntrant(TransferTrack.ATTACK, "strong", "", (submission("owls"), submission("bats"))),
+        BundleEntrant(TransferTrack.ATTACK, "noop", "noop", ()),
+        BundleEntrant(TransferTrack.TARGETED_ATTACK, "aimed", "", (submission("owls"),)),
+        BundleEntrant(TransferTrack.DEFENCE, "good", "", (submission("bats"),)),
+        BundleEntrant(TransferTrack.DEFENCE, "weak", "", (submission("owls"),)),
+    ]
+    batches = [BundleBatch(8, (sha(1), sha(2)), (1, 2), (3, 4)), BundleBatch(16, (sha(3),), (5,), (6,))]
+    runs = {
+        (attack, number): BundleAttackRun(hashes, "", sha(100 + 10 * index + number))
+        for index, attack in enumerate(("strong", "noop", "aimed"))
+        for number, hashes in enumerate(((sha(10 + index), sha(20 + index)), (sha(30 + index),)))
+    }
+    runs["aimed", 1] = BundleAttackRun(("",), "too_slow", sha(900))
+    given = {
+        ("strong", "good"): ((1, 0), (5,)),
+        ("strong", "weak"): ((0, 0), (-1,)),
+        ("noop", "good"): ((1, 2), (5,)),
+        ("noop", "weak"): ((1, 0), (5,)),
+        ("aimed", "good"): ((1, 2), (-1,)),
+        ("aimed", "weak"): ((3, 2), (-1,)),
+    }
+    return TransferRecord(
+        TransferHead(
+            "transfer", 1, "Final", "final", 1, RULES, 7, commitment_of([sha(1), sha(2), sha(3)]),
+            "5" * 64, transfer_field_commitment("5" * 64, entrants),
+        ),
+        batches,
+        entrants,
+        runs,
+        {pair: BundleLabels(labels, ("", "")) for pair, labels in given.items()},
+    )  # fmt: skip
+
+
+def of(lines: Lines, kind: str, number: int = 0) -> dict[str, Any]:
+    return [line for line in lines if line["kind"] == kind][number]
+
+
+def checked(record: TransferRecord, change: Callable[[Lines], object]) -> Report:
+    """Change the lines, sign them again, and verify."""
+    lines = list(decode(body(record)))
+    change(lines)
+    return verify(sign(encode(lines), SEED), public_key(SEED))
+
+
+def test_it_works(record: TransferRecord) -> None:
+    assert is_transfer(body(record))
+    assert read(body(record)).record == record
+    head = record.head
+    report = verify(sign(body(record), SEED), public_key(SEED), samples=head.commitment, field=head.field_commitment)
+    assert report.problems == ()
+    assert report.summary[1:3] == ("3 attacks, 2 defences, 2 teams", "3 samples in 2 batches, 18 labels")
+    assert {each.standing.name: each.place for each in places_of(record)} == {
+        "strong": 1, "noop": None, "aimed": 1, "good": 1, "weak": 2,
+    }  # fmt: skip
+
+
+def test_a_baseline_takes_no_place(record: TransferRecord) -> None:
+    """Even if it is the best of its track."""
+    for defence in ("good", "weak"):
+        record.labels["noop", defence], record.labels["strong", defence] = (  # type: ignore[index]
+            record.labels["strong", defence],
+            record.labels["noop", defence],
+        )
+    places = [(each.standing.name, each.place) for each in places_of(record)]
+    assert places[:2] == [("noop", None), ("strong", 1)]
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (
+            lambda lines: of(lines, "labels", 4)["labels"][0].__setitem__(1, 2),
+            'standing of "strong" in the track attack: ',
+        ),
+        (lambda lines: of(lines, "standing").update(score=0.25), "score is 0.25, but the labels make it"),
+        (lambda lines: of(lines, "standing", 4).update(place=1), "place is 1, but the labels make it 2"),
+        (lambda lines: of(lines, "batch")["hashes"].__setitem__(0, sha(4)), "the commitment does not match the hashes"),
+        (lambda lines: of(lines, "batch").update(epsilon=16), "its epsilon must be 8, as the rules and the seed say"),
+        (lambda lines: of(lines, "attack", 2)["hashes"].__setitem__(0, ""), "made must be 1, the number of its hashes"),
+        (lambda lines: of(lines, "attack").update(reason="bored"), '"bored" is not a reason'),
+        (
+            lambda lines: of(lines, "labels")["labels"][1].__setitem__(0, 6),
+            "image 0 of batch 1 was not made, so it cannot have a label",
+        ),
+        (
+            lambda lines: of(lines, "labels")["labels"][0].__setitem__(0, 11),
+            "labels must be a whole number from -1 to 10",
+        ),
+        (
+            lambda lines: lines.remove(of(lines, "labels", 5)),
+            'the results are incomplete: "weak" against "strong" is missing',
+        ),
+        (
+            lambda lines: lines.remove(of(lines, "attack")),
+            'the results are incomplete: "aimed" on batch 0 is missing',
+        ),
+        (lambda lines: lines.remove(of(lines, "batch", 1)), "its samples make 2 batches, but 1 follow"),
+        (lambda lines: lines.remove(of(lines, "standing", 4)), "a line is missing after it"),
+        (lambda lines: lines.append(of(lines, "standing", 4)), "this line does not follow from the labels"),
+        (
+            lambda lines: of(lines, "entrant")["submissions"].pop(),
+            "the commitment to the field does not match the entrants",
+        ),
+        (lambda lines: of(lines, "head")["rules"].update(opponents="all"), "its rules cannot be read"),
+        (lambda lines: of(lines, "head").update(version=2), "its version is not 1"),
+    ],
+)
+def test_what_does_not_fit_is_named_although_it_is_signed(
+    record: TransferRecord, change: Callable[[Lines], object], problem: str
+) -> None:
+    report = checked(record, change)
+    assert not report.ok
+    assert problem in report.problems[0].text
+
+
+@pytest.mark.parametrize("kind", ["attack", "labels", "standing"])
+def test_a_changed_byte_is_not_what_was_signed(record: TransferRecord, kind: str) -> None:
+    signed = sign(body(record), SEED)
+    number = next(n for n, line in enumerate(decode(signed), start=1) if line["kind"] == kind)
+    lines = signed.split(b"\n")
+    lines[number - 1] = lines[number - 1].replace(b"1", b"2", 1)
+    report = verify(b"\n".join(lines), public_key(SEED))
+    assert (number, "it is not the line that was signed") in report.problems
+
+
+def test_another_key_and_other_commitments_are_named(record: TransferRecord) -> None:
+    signed = sign(body(record), SEED)
+    report = verify(signed, public_key(bytes(32)), samples="0" * 64, field="1" * 64)
+    texts = [problem.text for problem in report.problems]
+    assert "neither the given key nor a successor" in texts[0]
+    assert [text[:21] for text in texts[1:]] == ["the commitment to the"] * 2
+
+
+def test_a_round_that_cannot_be_written_is_rejected(record: TransferRecord) -> None:
+    unfinished = replace(record, labels={})
+    with pytest.raises(ValueError, match="is missing"):
+        body(unfinished)
+    check_size(90, 70, 1000, TransferRules())
+    with pytest.raises(Refusal, match="MiB can be read"):
+        check_size(90, 70, 5000, TransferRules())
+    with pytest.raises(Refusal, match="lines"):
+        check_size(600, 600, 100, TransferRules())
