@@ -77,13 +77,6 @@ _UNFOLD = {
                 _item("Hosts", "dns", "submissions_host", SUPERUSER),
             ),
             _group(
-                "Tournaments",
-                _item("Tournaments", "grid_on", "tournaments_tournament"),
-                _item("Entrants", "group", "tournaments_entrant"),
-                _item("Attack runs", "bolt", "tournaments_attackrun"),
-                _item("Defence runs", "shield", "tournaments_defencerun"),
-            ),
-            _group(
                 "Leaderboards",
                 _item("Standings", "leaderboard", "leaderboards_standing"),
                 _item("Submission choices", "check_circle", "leaderboards_submissionchoice"),

@@ -162,15 +162,10 @@ class Rows:
 
     def _tournament(self, submission: Submission, players: dict[str, Player]) -> None:
         track = Track.objects.get(competition=self.rules.competition, name="untargeted")
-        version = RulesVersion.objects.create(
-            competition=self.rules.competition, version=100 + self.rounds, values=self.rules.values, created_at=self.at
-        )
-        tournament = Tournament.objects.create(
-            competition=self.rules.competition,
-            rules=version,
+        tournament, _ = Tournament.objects.get_or_create(
+            rules=self.rules,
             sample_set=self.sets["validation"],
-            seed=1,
-            made_at=self.at,
+            defaults={"competition": self.rules.competition, "seed": 1, "made_at": self.at},
         )
         Entrant.objects.create(
             tournament=tournament,

@@ -37,7 +37,7 @@ def test_an_entry_whose_package_is_missing_is_left_out(
     lines: list[str] = []
     teams: list[str] = []
     absent = {"efficientnet-lite0": missing}
-    monkeypatch.setattr("demo.demo_site.missing_package", lambda name: absent.get(name, ""))
+    monkeypatch.setattr("demo.demo_site.missing_package", lambda track, name: absent.get(name, ""))
     monkeypatch.setattr(DemoSite, "enter", lambda site, team: teams.append(team.slug))
     monkeypatch.setattr(DemoSite, "submit", lambda site, team: None)
     site = DemoSite(
