@@ -17,8 +17,9 @@ from competitions import services as competitions
 from competitions.bundled_baselines import missing_package
 from competitions.models import Competition
 from competitions.models import Entry as Participation
+from competitions.rules import format_of
 from core import clock, times
-from core.errors import Fault
+from core.errors import Fault, Refusal
 from demo.credentials import CredentialStore
 from demo.git_push import TAG, has_code, push_copy, pushed_tags
 from demo.supervisor import Supervisor
@@ -57,7 +58,15 @@ class DemoSite:
         self._reported: set[str] = set()
 
     def open(self) -> Competition:
-        """Create the tables, the competition and its organiser."""
+        """Create the tables, the competition and its organiser.
+
+        Raise `Refusal` for a competition of another format than that of the virtual teams.
+        """
+        if format_of(self._document["rules"]) != Competition.Format.QUERY:
+            raise Refusal(
+                "the virtual teams of the demo play the query format only",
+                fix="leave out --competition, or import the file on a site of your own (docs/competitions.md)",
+            )
         call_command("migrate", verbosity=0)
         call_command("collectstatic", interactive=False, verbosity=0)
         competition = competitions.import_competition(self._document, new_salt=lambda: SEED_SALT)

