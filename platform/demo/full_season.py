@@ -117,7 +117,8 @@ class Season:
             ends_at_1=ends.time().isoformat("seconds"),
             reason="Demo season",
         )
-        planned: Round = self._competition.rounds.get(kind=chapter.kind, state=State.PLANNED)
+        # on a busy host, its window may have begun and the sweep have frozen it by now
+        planned: Round = self._competition.rounds.exclude(state=State.CANCELLED).get(kind=chapter.kind)
         most = estimate(planned)
         hours = f", {duration(3600 * most.hours)}" if most.hours is not None else ""
         self._print_line(
