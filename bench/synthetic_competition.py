@@ -28,7 +28,7 @@ def make_competition(slug: str) -> Competition:
         public=True,
         created_at=now,
     )
-    for kind in Track.Name:
+    for kind in Track.OF_FORMAT[Competition.Format.QUERY]:
         Track.objects.create(competition=competition, name=kind, title=kind.label.capitalize())
     RulesVersion.objects.create(competition=competition, version=1, values={}, created_at=now)
     SampleSet.objects.create(
