@@ -18,7 +18,7 @@ _START_BYTES = 1024
 """What is read of an entry point."""
 
 OWN_CONTAINER = "gauntlet-base"
-"""The container of submissions that are written for the packages of today; every other one is of 2017."""
+"""The container of submissions that are written for current packages; every other one is of 2017."""
 
 _TRACKS = {
     "attack": TransferTrack.ATTACK,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from evaluation.bundle.canonical_json import FORMAT, MOST_SAMPLES, canonical, commitment_of, decode
 from evaluation.bundle.fields import MOST_WHOLE, Fields
+from evaluation.bundle.line_order import in_order
 from evaluation.bundle.records import (
     BundleHead,
     BundlePiece,
@@ -18,7 +19,6 @@ from evaluation.bundle.records import (
     field_commitment_of,
 )
 from evaluation.bundle.submissions import BundleSubmission, read_submission
-from evaluation.domain.errors import BundleRefusal
 from evaluation.domain.players import Track
 from evaluation.domain.results import Outcome
 from evaluation.scoring.distances import scored_distance
@@ -91,7 +91,7 @@ def read(content: bytes) -> Bundle:
 
     Raise `BundleRefusal` for the first line that is malformed, misplaced, or contradicts the lines before it.
     """
-    lines = _in_order(decode(content))
+    lines = in_order(decode(content), _ORDER)
     reading = _Reading(Fields(1, next(lines), names=_HEAD))
     derived = []
     for number, line in enumerate(lines, start=2):
@@ -100,21 +100,6 @@ def read(content: bytes) -> Bundle:
         else:
             reading.take(number, line)
     return Bundle(reading.record(), tuple(derived), reading.results_at)
-
-
-def _in_order(lines: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield the same lines, checking that each kind may stand where it does."""
-    reached = -1
-    for number, line in enumerate(lines, start=1):
-        kind = line["kind"]
-        if kind not in _ORDER:
-            raise BundleRefusal(number, f"lines of the kind {kind[:40]!r} are not part of a bundle")
-        if (kind == "head") != (number == 1):
-            raise BundleRefusal(number, "the first line, and only that, must be the head")
-        if _ORDER[kind] < reached:
-            raise BundleRefusal(number, f"a line of the kind {kind} must come earlier")
-        reached = _ORDER[kind]
-        yield line
 
 
 class _Reading:

@@ -38,14 +38,14 @@ def build_player(source: Path, *, sandbox: str, on_log: LogLine, images: DockerB
         if metadata.container != OWN_CONTAINER:
             on_log(
                 f"{source.name}: {METADATA_NAME}: the container {metadata.container} is not fetched; without a legacy "
-                f"environment ({VARIABLE}), packages of today run it"
+                f"environment ({VARIABLE}), it runs with current packages"
             )
         return player
     for line in check_program(source, entries, metadata.entry_point, environment):
         on_log(f"{source.name}: {line}")
     on_log(
         f"{source.name}: {METADATA_NAME}: the container {metadata.container} is replaced by the legacy environment "
-        "(images of then are not fetched)"
+        "(images of 2017 are not fetched)"
     )
     return _of_2017(source, metadata, sandbox, environment)
 

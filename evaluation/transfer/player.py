@@ -23,7 +23,7 @@ class TransferPlayer:
 
     `source` holds its files, of which every run gets a fresh copy; `entry_point` is the path of its script among them.
     `image` is the Docker image in which they run, None for the process sandbox. `legacy` is None for a submission that
-    is written for the packages of today.
+    is written for current packages.
     """
 
     name: str

@@ -27,7 +27,7 @@ CODE, INPUT_IMAGES, OUTPUT_IMAGES, OUTPUT_DATA = "/code", "/input_images", "/out
 RESULT_FILE = "result.csv"
 
 _MODULES = "/legacy_modules"
-"""Where submissions of 2017 see the modules that make the packages of today answer to names of then."""
+"""Where submissions of 2017 see the modules that give current packages their names of 2017."""
 
 _POLL_SECONDS = 0.02
 _CLEANING_SECONDS = 60.0

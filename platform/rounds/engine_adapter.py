@@ -46,6 +46,7 @@ __all__ = [
     "NobodyLeftError",
     "RoundFacts",
     "RoundState",
+    "bundle_submission",
     "ceiling",
     "check_field",
     "commitment_to_field",
@@ -147,11 +148,12 @@ def commitment_to_field(round_: Round, entries: Sequence[RoundEntry], salt: str)
 def _submissions(entries: Iterable[RoundEntry]) -> dict[str, list[BundleSubmission]]:
     submissions: dict[str, list[BundleSubmission]] = {}
     for entry in sorted(entries, key=lambda entry: entry.order):
-        submissions.setdefault(entry.player.digest, []).append(_submission(entry))
+        submissions.setdefault(entry.player.digest, []).append(bundle_submission(entry))
     return submissions
 
 
-def _submission(entry: RoundEntry) -> BundleSubmission:
+def bundle_submission(entry: RoundEntry) -> BundleSubmission:
+    """Return the submission of an entry as bundles of every format hold it."""
     submission = entry.submission
     return BundleSubmission(
         team=submission.repository.entry.team.slug,

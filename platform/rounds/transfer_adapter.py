@@ -29,6 +29,7 @@ from evaluation.transfer.bundle.records import (
     transfer_field_commitment,
 )
 from evaluation.transfer.bundle.size import check_size
+from rounds.engine_adapter import bundle_submission
 from rounds.models import Round, RoundEntry
 from submissions.models import Player
 from tournaments.engine_adapter import rules_of, sizes_of
@@ -103,7 +104,7 @@ def _entrants(round_: Round, entries: Sequence[RoundEntry], tournament: Tourname
     for entry in sorted(entries, key=lambda entry: entry.order):
         key = entry.track.name, entry.player.digest
         baselines[key] = entry.player.baseline
-        submissions.setdefault(key, []).append(_submission(entry))
+        submissions.setdefault(key, []).append(bundle_submission(entry))
     entrants = tournament.entrants.filter(submission=None).select_related("track", "player").order_by("pk")
     for entrant in entrants:
         baselines.setdefault((entrant.track.name, entrant.player.digest), entrant.player.baseline)
@@ -113,18 +114,6 @@ def _entrants(round_: Round, entries: Sequence[RoundEntry], tournament: Tourname
         for (of, digest), baseline in baselines.items()
         if of == side
     ]
-
-
-def _submission(entry: RoundEntry) -> BundleSubmission:
-    submission = entry.submission
-    return BundleSubmission(
-        team=submission.repository.entry.team.slug,
-        commit=submission.commit,
-        title=submission.title,
-        licence=submission.licence,
-        eligible=entry.eligible,
-        why=entry.ineligible_because,
-    )
 
 
 def _batches(round_: Round, tournament: Tournament) -> list[BundleBatch]:

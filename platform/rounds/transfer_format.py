@@ -19,7 +19,8 @@ from rounds.transfer_downloads import attack_runs_of, attack_runs_table
 from rounds.transfer_progression import advance_transfer_round, tournament_of
 from submissions.models import Player
 from tournaments import fixed_fields
-from tournaments.selectors import ATTACKING, Participant, baseline_players, board_tournament, current_entrants
+from tournaments.boards import tournament_in_force
+from tournaments.selectors import ATTACKING, Participant, baseline_players, current_entrants
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -83,7 +84,7 @@ class TransferFormat:
 
     def preview(self, round_: Round) -> list[Preview]:
         """Return the places of each track next to the ranks on the leaderboard. There are no pools."""
-        board = board_tournament(round_.competition)
+        board = tournament_in_force(round_.competition)
         ranks = {
             (row.track_id, row.submission.repository.entry_id): row.rank
             for row in (current_entrants(board) if board else ())

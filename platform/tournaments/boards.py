@@ -99,11 +99,7 @@ def board_of(track: Track) -> Board:
     opponents = [each.player_id for each in inside if (each.track.name in ATTACKING) != attacks]
     rows = [row_of(each) for each in in_order(each for each in inside if each.track_id == track.pk)]
     present = {(each.player_id, each.submission_id) for each in inside}
-    waiting = [
-        each
-        for each in participants(tournament)
-        if each.track == track and (each.player.pk, each.submission.pk if each.submission else None) not in present
-    ]
+    waiting = [each for each in participants(tournament) if each.track == track and each.key not in present]
     return Board(rows, _under_way(tournament, waiting, opponents), len(opponents), tournament.rules)
 
 

@@ -8,6 +8,7 @@ from django.db import transaction
 
 from competitions.models import RulesVersion, SampleSet
 from core import clock, notify
+from tournaments import queue
 from tournaments.engine_adapter import sizes_of, tournament_seed
 from tournaments.models import AttackRun, DefenceRun, Entrant, Run, Tournament
 from tournaments.ranking import rank
@@ -71,8 +72,9 @@ def request_missing(tournament: Tournament) -> int:
         current = Tournament.objects.select_for_update(no_key=True).get(pk=tournament.pk)
         if current.suspended or current.ended_at is not None:
             return 0
+        waited = queue.anything_waits()
         requested = request_runs(current, field_of(current), sizes)
-        if requested:
+        if requested and not waited:  # else workers pass a notification on already
             notify.notify("tournaments.play")
         return requested
 

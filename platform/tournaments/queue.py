@@ -96,6 +96,11 @@ def anything_waits() -> bool:
     return any(_waiting(kind, now).exists() for kind in KINDS)
 
 
+def anything_is_held() -> bool:
+    """Return True if a worker plays a run."""
+    return any(kind.objects.filter(state=Run.State.CLAIMED).exists() for kind in KINDS)
+
+
 def replay_failed(run: AttackRun | DefenceRun, by: User | None, reason: str = "") -> None:
     """Put a run that was given up back into the queue. Raise `Refusal` for any other."""
     with transaction.atomic():

@@ -10,7 +10,6 @@ from datetime import datetime
 from django.db.models import Count, Q, QuerySet, Sum
 
 from competitions.models import Competition, SampleSet, Track
-from competitions.selectors import rules_in_force, sample_set_for
 from evaluation.domain.transfer_results import PairCounts
 from evaluation.domain.transfer_rules import TransferTrack
 from submissions.models import Player, Submission
@@ -43,14 +42,6 @@ class Participant:
     def attacks(self) -> bool:
         """True for both tracks of attacks."""
         return self.track.name in ATTACKING
-
-
-def board_tournament(competition: Competition) -> Tournament | None:
-    """Return the tournament of the leaderboard, None before it was made. Raise `Fault` without rules or samples."""
-    found = Tournament.objects.filter(
-        rules=rules_in_force(competition), sample_set=sample_set_for(competition, "validation")
-    )
-    return found.select_related("rules", "sample_set", "competition").first()
 
 
 def current_entrants(tournament: Tournament) -> QuerySet[Entrant]:

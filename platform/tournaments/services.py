@@ -14,7 +14,7 @@ from core import clock, events, faults, notify
 from core.errors import GauntletError
 from submissions.models import Submission
 from submissions.transfer_builds import baseline_player
-from tournaments import fixed_fields
+from tournaments import fixed_fields, queue
 from tournaments.engine_adapter import sizes_of, tournament_seed
 from tournaments.models import Entrant, Tournament
 from tournaments.ranking import rank
@@ -97,6 +97,7 @@ def advance(tournament: Tournament) -> None:
         )
         changed = _let_leave(current)
         taking_part = participants(current)
+        waited = queue.anything_waits()
         requested = request_runs(current, taking_part, sizes)
         progress = progress_of(current, len(sizes))
         inside = set(current_entrants(current).values_list("player", "submission"))
@@ -108,7 +109,7 @@ def advance(tournament: Tournament) -> None:
             changed = True
         if changed:
             rank(current)
-        if requested:
+        if requested and not waited:  # else workers pass a notification on already
             notify.notify("tournaments.play")
 
 

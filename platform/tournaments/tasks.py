@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import fcntl
+import time
+from dataclasses import dataclass
 
 from celery import shared_task
 from django.conf import settings
@@ -16,6 +18,19 @@ from tournaments.worker import play_runs
 
 PLAY_SECONDS = 60.0
 """Time after which a worker that also builds submissions returns to its queues."""
+
+NOTIFY_AGAIN_SECONDS = 60.0
+"""Interval of the notifications while nothing is played."""
+
+
+@dataclass
+class _Sweeps:
+    """State of this process between sweeps, in `time.monotonic()`."""
+
+    notified_at: float = -NOTIFY_AGAIN_SECONDS
+
+
+_sweeps = _Sweeps()
 
 
 @shared_task(name="tournaments.play")  # type: ignore[untyped-decorator]
@@ -38,7 +53,17 @@ def sweep() -> None:
     queue.expire()
     _make_baselines()
     services.advance_all()
-    if queue.anything_waits():
+    if queue.anything_waits() and not queue.anything_is_held():
+        _notify_first_worker()
+
+
+def _notify_first_worker() -> None:
+    """Notify one worker, at most once per `NOTIFY_AGAIN_SECONDS`: it notifies the next one while more waits.
+
+    More messages would pile up in the broker, before those of the query format.
+    """
+    if time.monotonic() >= _sweeps.notified_at + NOTIFY_AGAIN_SECONDS:
+        _sweeps.notified_at = time.monotonic()
         notify.notify("tournaments.play")
 
 

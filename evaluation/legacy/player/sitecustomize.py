@@ -1,4 +1,4 @@
-"""Make the packages of today answer to the names of 2017 and 2018. Python imports this module at its start."""
+"""Give current packages their names of 2017 and 2018. Python imports this module at its start."""
 
 from __future__ import annotations
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from evaluation.bundle.canonical_json import MOST_SAMPLES, canonical, commitment_of, decode
 from evaluation.bundle.fields import Fields, quoted
+from evaluation.bundle.line_order import in_order
 from evaluation.bundle.submissions import read_submission
-from evaluation.domain.errors import BundleRefusal
 from evaluation.domain.images import ImageShape
 from evaluation.domain.transfer_results import NO_LABEL, BatchReason
 from evaluation.domain.transfer_rules import Opponents, TransferRules, TransferTrack
@@ -76,7 +76,7 @@ def read(content: bytes) -> TransferBundle:
 
     Raise `BundleRefusal` for the first line that is malformed, misplaced, or contradicts the lines before it.
     """
-    lines = _in_order(decode(content))
+    lines = in_order(decode(content), _ORDER)
     reading = _Reading(Fields(1, next(lines), names=_HEAD))
     standings = []
     for number, line in enumerate(lines, start=2):
@@ -85,21 +85,6 @@ def read(content: bytes) -> TransferBundle:
         else:
             reading.take(number, line)
     return TransferBundle(reading.record(), tuple(standings), reading.attacks_at)
-
-
-def _in_order(lines: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield the same lines, checking that each kind may stand where it does."""
-    reached = -1
-    for number, line in enumerate(lines, start=1):
-        kind = line["kind"]
-        if kind not in _ORDER:
-            raise BundleRefusal(number, f"lines of the kind {kind[:40]!r} are not part of a bundle of this format")
-        if (kind == "head") != (number == 1):
-            raise BundleRefusal(number, "the first line, and only that, must be the head")
-        if _ORDER[kind] < reached:
-            raise BundleRefusal(number, f"a line of the kind {kind} must come earlier")
-        reached = _ORDER[kind]
-        yield line
 
 
 class _Reading:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 import pytest
 
@@ -13,7 +14,7 @@ from submissions.models import Submission
 from tests.platform.conftest import FakeClock
 from tests.platform.tournaments.conftest import BRIGHTNESS, COPY
 from tests.platform.tournaments.results import result
-from tournaments import queue, services
+from tournaments import queue, services, tasks
 from tournaments.models import AttackRun, Run, Tournament
 
 Submit = Callable[..., Submission]
@@ -114,3 +115,33 @@ def test_the_later_team_pays_for_the_runs_of_a_defence(tournament: Tournament, s
     assert labelling is not None
     assert labelling.entry is not None
     assert labelling.entry.team.slug == "bats"
+
+
+def test_a_tournament_has_one_notification_at_a_time(
+    tournament: Tournament,
+    submit: Submit,
+    notifications: list[tuple[str, dict[str, int]]],
+    django_capture_on_commit_callbacks: Callable[..., AbstractContextManager[object]],
+) -> None:
+    """Each worker passes it on: more would wait in the broker before those of the query format."""
+    notifications.clear()
+    with django_capture_on_commit_callbacks(execute=True):
+        submit("bats", "attack", f"{COPY}\n# of the bats")
+        services.advance(tournament)  # the runs of the Owls wait already
+        claimed()
+        tasks.sweep()  # and somebody plays
+    assert ("tournaments.play", {}) not in notifications
+
+
+def test_the_sweep_notifies_a_worker_if_nobody_plays(
+    tournament: Tournament,
+    notifications: list[tuple[str, dict[str, int]]],
+    monkeypatch: pytest.MonkeyPatch,
+    django_capture_on_commit_callbacks: Callable[..., AbstractContextManager[object]],
+) -> None:
+    monkeypatch.setattr(tasks, "_sweeps", tasks._Sweeps(float("-inf")))
+    notifications.clear()
+    with django_capture_on_commit_callbacks(execute=True):
+        tasks.sweep()
+        tasks.sweep()
+    assert notifications.count(("tournaments.play", {})) == 1
